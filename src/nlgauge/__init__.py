@@ -1,0 +1,61 @@
+"""nlgauge: measure generated text with contextual embeddings, so that anyone can get the same number again.
+
+>>> import nlgauge
+>>> result = nlgauge.score(["A cat sat on the mat."], ["The cat sat on the mat."], metric="bertscore")
+>>> result.f1.shape
+(1,)
+"""
+
+from nlgauge._version import __version__
+from nlgauge.errors import (
+    BaselineError,
+    DigestError,
+    EmptyPairError,
+    EmptyTextWarning,
+    FileFormatError,
+    InputError,
+    MissingExtraError,
+    ModelError,
+    ModelNotFoundError,
+    NlgaugeError,
+    NlgaugeWarning,
+    RecipeError,
+    SignatureError,
+    TooLongError,
+    TruncationWarning,
+    UnsupportedModelError,
+    ZeroWeightWarning,
+)
+from nlgauge.metrics import BERTScore, Metric, recipe_from_signature
+from nlgauge.scores import Alignment, Score
+from nlgauge.scoring import score, score_systems
+from nlgauge.signature import Signature
+
+__all__ = [
+    "Alignment",
+    "BERTScore",
+    "BaselineError",
+    "DigestError",
+    "EmptyPairError",
+    "EmptyTextWarning",
+    "FileFormatError",
+    "InputError",
+    "Metric",
+    "MissingExtraError",
+    "ModelError",
+    "ModelNotFoundError",
+    "NlgaugeError",
+    "NlgaugeWarning",
+    "RecipeError",
+    "Score",
+    "Signature",
+    "SignatureError",
+    "TooLongError",
+    "TruncationWarning",
+    "UnsupportedModelError",
+    "ZeroWeightWarning",
+    "__version__",
+    "recipe_from_signature",
+    "score",
+    "score_systems",
+]

@@ -1,0 +1,87 @@
+"""What every engine offers, and how texts become vectors on any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.encoders.batching import equal_length_batches
+from nlgauge.text import TextTokenizer, Tokens
+
+__all__ = ["EncodedText", "Encoder", "encode_texts"]
+
+
+class Encoder(Protocol):
+    """A loaded model on one engine."""
+
+    @property
+    def model(self) -> str:
+        """The model's name, as the signature shows it."""
+
+    @property
+    def weights_digest(self) -> str:
+        """sha256 of the weights."""
+
+    @property
+    def engine(self) -> str:
+        """Engine and version, as the signature shows them."""
+
+    @property
+    def layers(self) -> int:
+        """Number of transformer layers; vectors exist for 0 (embeddings) to this."""
+
+    @property
+    def hidden_size(self) -> int:
+        """Width of a vector."""
+
+    @property
+    def tokenizer(self) -> TextTokenizer:
+        """The model's tokenizer."""
+
+    def encode(self, ids: NDArray[np.int64], layers: tuple[int, ...]) -> list[NDArray[np.float32]]:
+        """Vectors (batch, length, hidden) of each layer asked for, for texts of one length."""
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedText:
+    """A text's tokens with their vectors, one array (tokens, hidden) per layer asked for."""
+
+    tokens: Tokens
+    layers: Mapping[int, NDArray[np.float32]]
+
+
+def encode_texts(
+    encoder: Encoder,
+    tokens: Sequence[Tokens],
+    layers: tuple[int, ...],
+    *,
+    batch_tokens: int,
+    advance: Callable[[int], None] | None = None,
+) -> list[EncodedText]:
+    """Encode texts in batches of equal length; the result is in the order of the input.
+
+    A text without a token is not worth a model's time: it gets arrays of no rows. `advance` is told the
+    number of tokens after each batch.
+    """
+    result: list[EncodedText | None] = [None] * len(tokens)
+    none = np.empty((0, encoder.hidden_size), dtype=np.float32)
+    full = []
+    for index, text in enumerate(tokens):
+        if text.empty or not layers:
+            result[index] = EncodedText(text, dict.fromkeys(layers, none))
+        else:
+            full.append(index)
+    for batch in equal_length_batches([len(tokens[index]) for index in full], budget=batch_tokens):
+        members = [full[place] for place in batch]
+        ids = np.stack([tokens[index].ids for index in members]).astype(np.int64)
+        vectors = encoder.encode(ids, layers)
+        for row, index in enumerate(members):
+            by_layer = {layer: array[row] for layer, array in zip(layers, vectors, strict=True)}
+            result[index] = EncodedText(tokens[index], by_layer)
+        if advance is not None:
+            advance(ids.size)
+    return [text for text in result if text is not None]

@@ -1,0 +1,62 @@
+"""Load a model on an engine, once."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+
+from nlgauge.encoders.base import Encoder
+from nlgauge.errors import RecipeError
+from nlgauge.store import resolve
+
+__all__ = ["ENGINES", "default_threads", "load_encoder"]
+
+ENGINES = ("onnx", "torch")
+
+#: Loaded encoders kept for the next call; a program that scores in a loop must not load each time.
+_KEEP = 2
+_loaded: OrderedDict[tuple[str, str, int, str], Encoder] = OrderedDict()
+_lock = threading.Lock()
+
+
+def default_threads() -> int:
+    """The processors this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def load_encoder(
+    model: str,
+    *,
+    engine: str = "onnx",
+    threads: int | None = None,
+    device: str = "auto",
+    progress: bool = False,
+) -> Encoder:
+    """The model, loaded; the last few stay in memory."""
+    if engine not in ENGINES:
+        msg = f"unknown engine {engine!r}; there are: {', '.join(ENGINES)}"
+        raise RecipeError(msg)
+    if threads is not None and threads < 1:
+        msg = f"threads must be at least 1, got {threads!r}"
+        raise RecipeError(msg)
+    files = resolve(model, progress=progress)
+    key = (str(files.path.resolve()) + files.weights_digest, engine, threads or default_threads(), device)
+    with _lock:
+        if key in _loaded:
+            _loaded.move_to_end(key)
+            return _loaded[key]
+        encoder: Encoder
+        if engine == "onnx":
+            from nlgauge.encoders.onnx_engine import OnnxEncoder
+
+            encoder = OnnxEncoder(files, threads=key[2])
+        else:
+            from nlgauge.encoders.torch_engine import TorchEncoder
+
+            encoder = TorchEncoder(files, threads=key[2], device=device)
+        _loaded[key] = encoder
+        while len(_loaded) > _KEEP:
+            _loaded.popitem(last=False)
+        return encoder

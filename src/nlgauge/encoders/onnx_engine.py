@@ -1,0 +1,118 @@
+"""The default engine: ONNX Runtime on CPU, float32, no torch.
+
+Sessions are made per set of layers, so a graph stops at the highest layer asked for. A text's vectors are
+the same bits whatever the batch and the number of threads, because batches hold texts of one length (see
+`batching`) and ONNX Runtime's kernels work row by row; `tests/encoders` checks it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.encoders.architectures import (
+    architecture_of,
+    encoder_parameters,
+    encoder_shape,
+    position_capacity,
+)
+from nlgauge.errors import ModelError, UnsupportedModelError
+from nlgauge.store import ModelFiles, cache_dir
+from nlgauge.text import TextTokenizer
+
+__all__ = ["OnnxEncoder"]
+
+
+class OnnxEncoder:
+    """A model's weights with one ONNX Runtime session per set of layers."""
+
+    def __init__(self, files: ModelFiles, *, threads: int) -> None:
+        self._files = files
+        self._threads = threads
+        self._sessions: dict[tuple[int, ...], Any] = {}
+        self.model = files.name
+        self.weights_digest = files.weights_digest
+        self._config = files.config
+        architecture_of(self._config, model=self.model)
+        self.layers = int(self._config["num_hidden_layers"])
+        self.hidden_size = int(self._config["hidden_size"])
+        self.tokenizer = TextTokenizer.from_folder(
+            files.path, positions=position_capacity(self._config), digest=files.tokenizer_digest
+        )
+
+    @cached_property
+    def engine(self) -> str:
+        """Engine and version."""
+        import onnxruntime
+
+        return f"onnxruntime-{onnxruntime.__version__}-fp32"
+
+    def encode(self, ids: NDArray[np.int64], layers: tuple[int, ...]) -> list[NDArray[np.float32]]:
+        """Vectors of each layer asked for, for texts of one length."""
+        if layers not in self._sessions:
+            self._sessions[layers] = self._start_session(layers)
+        outputs: list[NDArray[np.float32]] = self._sessions[layers].run(None, {"ids": ids})
+        return outputs
+
+    def _start_session(self, layers: tuple[int, ...]) -> Any:
+        import onnxruntime as ort
+
+        parameters = encoder_parameters(self._config, self._tensors, top=max(layers), model=self.model)
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = self._threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        values = [ort.OrtValue.ortvalue_from_numpy(value) for value in parameters.values()]
+        options.add_external_initializers(list(parameters), values)
+        graph = cached_graph(self._config, layers, key=self.weights_digest)
+        return ort.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+    @cached_property
+    def _tensors(self) -> dict[str, NDArray[np.float32]]:
+        from safetensors import SafetensorError
+        from safetensors.numpy import load_file
+
+        path = self._files.path / "model.safetensors"
+        if not path.is_file():
+            msg = (
+                f"model {self.model!r} has no model.safetensors, which the ONNX engine reads; install the "
+                "torch engine with pip install 'nlgauge[torch]' and use engine 'torch'"
+            )
+            raise UnsupportedModelError(msg)
+        try:
+            return dict(load_file(path))
+        except (SafetensorError, TypeError, KeyError, AttributeError) as error:  # damaged, or bfloat16
+            msg = f"model.safetensors of {self.model!r} cannot be read as float arrays: {error}"
+            raise ModelError(msg) from error
+
+
+def cached_graph(config: dict[str, Any], layers: tuple[int, ...], *, key: str) -> bytes:
+    """The graph for these layers, from the cache folder or built and put there."""
+    from nlgauge.encoders.graph import GRAPH_VERSION, encoder_graph
+
+    shape = encoder_shape(config)
+    name = hashlib.sha256(f"{key} {shape} {layers} {GRAPH_VERSION}".encode()).hexdigest()
+    path = cache_dir() / "graphs" / f"{key[:12]}-{'_'.join(map(str, layers))}-{name[:12]}.onnx"
+    try:
+        return path.read_bytes()
+    except OSError:
+        graph = encoder_graph(shape, layers)
+    _try_to_write(path, graph)
+    return graph
+
+
+def _try_to_write(path: Path, data: bytes) -> None:
+    """Put a file in the cache in one step; a cache that cannot be written is only slower."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_bytes(data)
+        partial.replace(path)
+    except OSError:
+        pass

@@ -1,0 +1,113 @@
+"""Everything nlgauge raises on purpose, and the warnings it counts.
+
+    NlgaugeError
+    ├── InputError (ValueError)             a text, a list of texts or a file that cannot be scored
+    │   ├── EmptyPairError                  both sides of a pair are empty
+    │   ├── TooLongError                    a text is over the model's limit and `long="error"`
+    │   └── FileFormatError                 a file is not what its name says
+    ├── RecipeError (ValueError)            an unknown metric or option, or a value it does not take
+    │   └── SignatureError                  a signature that does not parse, or does not fit what is here
+    ├── BaselineError (LookupError)         rescaling asked for where no baseline exists
+    ├── ModelError (RuntimeError)           a model that cannot be used
+    │   ├── ModelNotFoundError              ... because it is not here and could not be fetched
+    │   ├── DigestError                     ... because its bytes are not the known ones
+    │   └── UnsupportedModelError           ... because this engine does not know its architecture
+    └── MissingExtraError (ImportError)     an optional dependency that is not installed
+
+    NlgaugeWarning (UserWarning)
+    ├── TruncationWarning                   texts were cut at the model's limit
+    ├── EmptyTextWarning                    texts without a token were scored 0
+    └── ZeroWeightWarning                   idf gave a text no weight at all; uniform weights were used
+
+Catch `nlgauge.NlgaugeError` for all of them, or the builtin in brackets where you would anyway.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BaselineError",
+    "DigestError",
+    "EmptyPairError",
+    "EmptyTextWarning",
+    "FileFormatError",
+    "InputError",
+    "MissingExtraError",
+    "ModelError",
+    "ModelNotFoundError",
+    "NlgaugeError",
+    "NlgaugeWarning",
+    "RecipeError",
+    "SignatureError",
+    "TooLongError",
+    "TruncationWarning",
+    "UnsupportedModelError",
+    "ZeroWeightWarning",
+]
+
+
+class NlgaugeError(Exception):
+    """Root of all errors that nlgauge raises on purpose."""
+
+
+class InputError(NlgaugeError, ValueError):
+    """A text, a list of texts or a file cannot be scored as it is."""
+
+
+class EmptyPairError(InputError):
+    """Hypothesis and reference are both empty, so no score is defined."""
+
+
+class TooLongError(InputError):
+    """A text is longer than the model reads, and the caller asked not to truncate."""
+
+
+class FileFormatError(InputError):
+    """A file does not hold what its name or the caller says."""
+
+
+class RecipeError(NlgaugeError, ValueError):
+    """A metric, an option or an option's value is not known."""
+
+
+class SignatureError(RecipeError):
+    """A signature cannot be read, or names something that is not here."""
+
+
+class BaselineError(NlgaugeError, LookupError):
+    """Rescaling was asked for, but there is no baseline for this model, language and layer."""
+
+
+class ModelError(NlgaugeError, RuntimeError):
+    """A model cannot be used."""
+
+
+class ModelNotFoundError(ModelError):
+    """A model is neither here nor could it be fetched."""
+
+
+class DigestError(ModelError):
+    """A file's bytes are not the ones that are known under its name."""
+
+
+class UnsupportedModelError(ModelError):
+    """The engine does not know this architecture."""
+
+
+class MissingExtraError(NlgaugeError, ImportError):
+    """An optional dependency is not installed; the message has the pip command."""
+
+
+class NlgaugeWarning(UserWarning):
+    """Root of the warnings. Each is also counted in the result."""
+
+
+class TruncationWarning(NlgaugeWarning):
+    """Texts were cut at the model's limit."""
+
+
+class EmptyTextWarning(NlgaugeWarning):
+    """Texts without a single token were scored 0."""
+
+
+class ZeroWeightWarning(NlgaugeWarning):
+    """Inverse document frequency gave a text no weight; uniform weights were used instead."""

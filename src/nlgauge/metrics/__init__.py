@@ -1,0 +1,25 @@
+"""One file per metric, and what runs them."""
+
+from nlgauge.metrics.base import Metric
+from nlgauge.metrics.bertscore import BERTScore
+from nlgauge.metrics.build_baseline import build_baseline
+from nlgauge.metrics.corpus import Corpus, References, make_corpus
+from nlgauge.metrics.defaults import model_for_language
+from nlgauge.metrics.registry import METRICS, parse_metric, parse_metrics, recipe_from_signature
+from nlgauge.metrics.runner import RunOptions, run_metrics
+
+__all__ = [
+    "METRICS",
+    "BERTScore",
+    "Corpus",
+    "Metric",
+    "References",
+    "RunOptions",
+    "build_baseline",
+    "make_corpus",
+    "model_for_language",
+    "parse_metric",
+    "parse_metrics",
+    "recipe_from_signature",
+    "run_metrics",
+]

@@ -1,0 +1,137 @@
+"""What a metric is: a frozen recipe, and prepare / represent / compare / finish.
+
+    prepare(corpus)          -> state           idf tables, baselines; what needs the whole corpus
+    represent(text)          -> cloud           once per distinct text of a window
+    compare(pair)            -> components      plain numbers against each reference, and the alignment
+    finish(all components)   -> segment scores  joins references, rescales
+
+The runner calls them; a metric never loops over a corpus itself.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.encoders import EncodedText, Encoder
+from nlgauge.errors import RecipeError
+from nlgauge.metrics.corpus import References, TokenizedCorpus
+from nlgauge.scores import Alignment, Score
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["Comparison", "Finished", "Metric", "option"]
+
+State = TypeVar("State")
+Form = TypeVar("Form")
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """One hypothesis against each of its references."""
+
+    values: NDArray[np.float64]
+    """A row per reference, a column per component."""
+    alignments: tuple[Alignment, ...] | None = None
+    zero_weight: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Finished:
+    """A system's scores: an array per component, and which reference was best."""
+
+    segments: Mapping[str, NDArray[np.float64]]
+    best_reference: NDArray[np.int64] | None = None
+
+
+def option(default: Any, *, parse: Callable[[str], Any], help: str) -> Any:  # noqa: A002 - as argparse has it
+    """A field of a recipe that can be set from text: `bertscore:layer=4`, `--layer 4`."""
+    return field(default=default, metadata={"parse": parse, "help": help})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric(ABC, Generic[State, Form]):
+    """A recipe. Its fields are its options, and all of them are in the signature once resolved."""
+
+    name: ClassVar[str]
+    components: ClassVar[tuple[str, ...]]
+    main: ClassVar[str]
+    higher_is_better: ClassVar[bool]
+    citation: ClassVar[str]
+
+    model: str = option("minilm", parse=str, help="encoder: minilm, mpnet, a folder, or a Hugging Face id")
+
+    @abstractmethod
+    def layers(self, encoder: Encoder) -> tuple[int, ...]:
+        """Layers whose vectors the metric needs."""
+
+    @abstractmethod
+    def prepare(self, corpus: TokenizedCorpus) -> State:
+        """What needs the whole corpus, frozen."""
+
+    @abstractmethod
+    def represent(self, text: EncodedText, state: State) -> Form:
+        """A text in the form that `compare` takes."""
+
+    @abstractmethod
+    def compare(self, hypothesis: Form, references: Sequence[Form], state: State) -> Comparison:
+        """Components against each reference."""
+
+    @abstractmethod
+    def align(self, hypothesis: Form, references: Sequence[Form], encoder: Encoder) -> tuple[Alignment, ...]:
+        """The alignment with each reference."""
+
+    @abstractmethod
+    def finish(self, comparisons: Sequence[Comparison], state: State) -> Finished:
+        """Segment scores of one system."""
+
+    @abstractmethod
+    def describe(self, state: State) -> dict[str, str]:
+        """The metric's own fields of the signature, resolved."""
+
+    @classmethod
+    @abstractmethod
+    def from_description(cls, described: Mapping[str, str]) -> Self:
+        """The recipe behind the fields of a signature."""
+
+    @classmethod
+    def options(cls) -> dict[str, Any]:
+        """Dataclass fields by name, in order."""
+        return {f.name: f for f in fields(cls)}
+
+    @classmethod
+    def from_options(cls, given: Mapping[str, str]) -> Self:
+        """A recipe from text, as the command line has it."""
+        known = cls.options()
+        values = {}
+        for name, text in given.items():
+            if name not in known:
+                msg = f"metric {cls.name!r} has no option {name!r}; it has: {', '.join(known)}"
+                raise RecipeError(msg)
+            try:
+                values[name] = known[name].metadata["parse"](text)
+            except ValueError as error:
+                msg = f"option {name!r} of {cls.name!r} does not take {text!r}: {known[name].metadata['help']}"
+                raise RecipeError(msg) from error
+        return cls(**values)
+
+    def score(
+        self,
+        hyps: Iterable[str],
+        refs: References | None = None,
+        *,
+        ref_streams: Iterable[Iterable[str]] | None = None,
+        **run: Any,
+    ) -> Score:
+        """Score one system; see `nlgauge.score` for the options of a run."""
+        from nlgauge.metrics.corpus import make_corpus
+        from nlgauge.metrics.runner import RunOptions, run_metrics
+
+        corpus = make_corpus({"": hyps}, refs, ref_streams=ref_streams)
+        return run_metrics([self], corpus, RunOptions.of(run))[0]

@@ -1,0 +1,131 @@
+"""Baselines for rescaling: what a metric gives to pairs that have nothing to do with each other.
+
+A baseline is a small text file per model and language with a row per layer. The header says how it was
+made; the model's digest in it keeps it from being used with another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+
+from nlgauge.encoders import Encoder
+from nlgauge.errors import BaselineError, FileFormatError
+
+__all__ = ["Baseline"]
+
+_TITLE = "# nlgauge baseline 1"
+_COLUMNS = "layer\tprecision\trecall\tf1"
+
+
+@dataclass(frozen=True, eq=False)
+class Baseline:
+    """Mean precision, recall and F of random pairs, by layer."""
+
+    header: Mapping[str, str]
+    rows: Mapping[int, tuple[float, float, float]]
+
+    @property
+    def language(self) -> str:
+        """Language of the corpus."""
+        return self.header.get("language", "")
+
+    @cached_property
+    def digest(self) -> str:
+        """sha256 of the model's digest and the numbers; the wording of the header does not matter."""
+        return hashlib.sha256((self.header.get("weights", "") + _table(self.rows)).encode()).hexdigest()
+
+    def row(self, layer: int) -> tuple[float, float, float]:
+        """The baseline of a layer."""
+        if layer not in self.rows:
+            msg = f"the baseline has no row for layer {layer}; it has {sorted(self.rows)}"
+            raise BaselineError(msg)
+        return self.rows[layer]
+
+    def check_model(self, encoder: Encoder, *, path: str) -> None:
+        """Refuse a baseline made with other weights."""
+        if self.header.get("weights") != encoder.weights_digest:
+            msg = (
+                f"baseline {path!r} was made with model {self.header.get('model')!r} "
+                f"({self.header.get('weights', '')[:12]}), not with {encoder.model!r} "
+                f"({encoder.weights_digest[:12]}); build one with 'nlgauge baseline build'"
+            )
+            raise BaselineError(msg)
+
+    def text(self) -> str:
+        """The file's content."""
+        header = "".join(f"# {key}: {value}\n" for key, value in self.header.items())
+        return f"{_TITLE}\n{header}{_table(self.rows)}"
+
+    @classmethod
+    def parse(cls, text: str, *, source: str) -> Baseline:
+        """Read a file's content."""
+        lines = text.splitlines()
+        if not lines or lines[0] != _TITLE:
+            msg = f"{source!r} is no baseline file: its first line should be {_TITLE!r}"
+            raise FileFormatError(msg)
+        comments = [line[2:].partition(": ") for line in lines[1:] if line.startswith("# ")]
+        table = [line for line in lines[1:] if not line.startswith("#")]
+        rows = {}
+        for number, line in enumerate(table[1:], start=1):
+            cells = line.split("\t")
+            try:
+                layer, precision, recall, f1 = int(cells[0]), *map(float, cells[1:])
+            except ValueError as error:
+                msg = f"{source!r}, row {number}: expected a layer and three numbers, got {line!r}"
+                raise FileFormatError(msg) from error
+            rows[layer] = (precision, recall, f1)
+        if not table or table[0] != _COLUMNS or not rows:
+            msg = f"{source!r}: expected the columns {_COLUMNS.split()} and a row per layer"
+            raise FileFormatError(msg)
+        return cls({key: value for key, _, value in comments}, rows)
+
+    @classmethod
+    def load(cls, path: Path) -> Baseline:
+        """Read a file."""
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError as error:
+            msg = (
+                f"baseline file {str(path)!r} does not exist; build one with "
+                f"'nlgauge baseline build --corpus SENTENCES -o {path}'"
+            )
+            raise BaselineError(msg) from error
+        except (OSError, UnicodeDecodeError) as error:
+            msg = f"baseline file {str(path)!r} cannot be read: {error}"
+            raise FileFormatError(msg) from error
+        return cls.parse(text, source=str(path))
+
+    @classmethod
+    def shipped(cls, encoder: Encoder, language: str) -> Baseline:
+        """The baseline that comes with the library for these weights, or an error.
+
+        Never a score labelled rescaled that is not: bert-score warns and goes on with raw scores.
+        """
+        known = [baseline for baseline in _shipped() if baseline.header.get("weights") == encoder.weights_digest]
+        fitting = [baseline for baseline in known if not language or baseline.language == language]
+        if len(fitting) == 1:
+            return fitting[0]
+        languages = ", ".join(baseline.language for baseline in known) or "none"
+        wanted = f"language {language!r}" if language else "its language"
+        msg = (
+            f"no baseline is shipped for model {encoder.model!r} and {wanted} (shipped for this model: {languages}); "
+            "build one with 'nlgauge baseline build --corpus SENTENCES -o FILE' and pass rescale=FILE"
+        )
+        raise BaselineError(msg)
+
+
+def _shipped() -> Sequence[Baseline]:
+    folder = files("nlgauge.metrics") / "baselines"
+    entries = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".tsv")), key=lambda e: e.name)
+    return [Baseline.parse(entry.read_text(encoding="utf-8"), source=entry.name) for entry in entries]
+
+
+def _table(rows: Mapping[int, tuple[float, float, float]]) -> str:
+    # Six decimals: far below the sampling error, and the same text whatever wrote it.
+    lines = ["\t".join([str(layer), *(f"{value:.6f}" for value in rows[layer])]) for layer in sorted(rows)]
+    return "\n".join([_COLUMNS, *lines]) + "\n"

@@ -1,0 +1,228 @@
+"""BERTScore (Zhang et al., "BERTScore: Evaluating Text Generation with BERT", ICLR 2020).
+
+With unit token vectors x of the hypothesis and y of the reference, and idf weights (equations of section 3):
+
+    P = sum_i idf(x_i) max_j x_i.y_j / sum_i idf(x_i)
+    R = sum_j idf(y_j) max_i x_i.y_j / sum_j idf(y_j)        F = 2PR / (P + R)
+
+and with a baseline b, the score of random pairs:  (s - b) / (1 - b)  for each of P, R, F on its own.
+
+As in the released implementation (bert-score 0.3.13): special tokens can be matched but weigh 0; idf comes
+from the references, each a document; the F of several references is the highest. Where it and this file
+differ: a token whose cosines are all negative keeps its negative maximum here, while there padding of a
+longer neighbour lets it score 0; a text that idf leaves without weight gets uniform weights here, NaN there;
+P and R come from the reference with the best F unless `multiref="best-each"` asks for the published rule;
+a missing baseline is an error here, and a raw score labelled rescaled there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from nlgauge.clouds import Cloud, idf_weights, unit_rows
+from nlgauge.encoders import EncodedText, Encoder
+from nlgauge.errors import RecipeError, SignatureError
+from nlgauge.metrics.base import Comparison, Finished, Metric, option
+from nlgauge.metrics.baseline import Baseline
+from nlgauge.metrics.corpus import TokenizedCorpus
+from nlgauge.metrics.defaults import default_layer
+from nlgauge.scores import Alignment
+from nlgauge.signature import short_digest
+from nlgauge.text import IdfTable
+from nlgauge.transport import greedy_match
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["BERTScore"]
+
+MULTIREF_RULES = ("best-f", "best-each", "mean")
+
+
+@dataclass(frozen=True, eq=False)
+class BERTScoreState:
+    """What a run of BERTScore fixed before the first pair."""
+
+    layer: int
+    idf: IdfTable | None
+    idf_origin: str
+    baseline: Baseline | None
+    baseline_origin: str
+
+
+def _parse_layer(text: str) -> int | None:
+    return None if text == "default" else int(text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BERTScore(Metric[BERTScoreState, Cloud]):
+    """Greedy cosine matching of token vectors: precision, recall, F.
+
+    >>> BERTScore(layer=4, idf="refs")
+    BERTScore(model='minilm', layer=4, idf='refs', multiref='best-f', rescale='no', lang='')
+    """
+
+    name: ClassVar[str] = "bertscore"
+    components: ClassVar[tuple[str, ...]] = ("precision", "recall", "f1")
+    main: ClassVar[str] = "f1"
+    higher_is_better: ClassVar[bool] = True
+    citation: ClassVar[str] = """\
+@inproceedings{zhang2020bertscore,
+  title     = {{BERTScore}: Evaluating Text Generation with {BERT}},
+  author    = {Zhang, Tianyi and Kishore, Varsha and Wu, Felix and Weinberger, Kilian Q. and Artzi, Yoav},
+  booktitle = {International Conference on Learning Representations},
+  year      = {2020},
+  url       = {https://openreview.net/forum?id=SkeHuCVFDr}
+}"""
+
+    layer: int | None = option(
+        None, parse=_parse_layer, help="a layer's number (0 is the embeddings), or 'default' for the model's"
+    )
+    idf: str = option("none", parse=str, help="none, refs, or an idf file made by 'nlgauge idf build'")
+    multiref: str = option("best-f", parse=str, help="rule for several references: best-f, best-each or mean")
+    rescale: str = option(
+        "no", parse=str, help="no, yes (the shipped baseline), or a baseline file made by 'nlgauge baseline build'"
+    )
+    lang: str = option("", parse=str, help="language of the baseline; needed only if the model has several")
+
+    def __post_init__(self) -> None:
+        if isinstance(self.rescale, bool):  # rescale=True reads well in Python
+            object.__setattr__(self, "rescale", "yes" if self.rescale else "no")
+        if self.multiref not in MULTIREF_RULES:
+            msg = f"multiref must be one of {', '.join(MULTIREF_RULES)}, got {self.multiref!r}"
+            raise RecipeError(msg)
+        if self.layer is not None and (isinstance(self.layer, bool) or self.layer < 0):
+            msg = f"layer counts from 0 (the embeddings) upwards, got {self.layer!r}"
+            raise RecipeError(msg)
+        for name in ("idf", "rescale"):
+            if not isinstance(getattr(self, name), str) or not getattr(self, name):
+                msg = f"option {name!r} does not take {getattr(self, name)!r}: {self.options()[name].metadata['help']}"
+                raise RecipeError(msg)
+
+    def layers(self, encoder: Encoder) -> tuple[int, ...]:
+        return (self._resolved_layer(encoder),)
+
+    def prepare(self, corpus: TokenizedCorpus) -> BERTScoreState:
+        encoder = corpus.encoder
+        tokenizer = encoder.tokenizer
+        layer = self._resolved_layer(encoder)
+        idf, origin = None, "none"
+        if self.idf == "refs":
+            idf = IdfTable.build(
+                corpus.reference_tokens(), vocabulary_size=tokenizer.vocabulary_size, tokenizer=tokenizer.digest
+            )
+            origin = "refs"
+        elif self.idf != "none":
+            idf, origin = IdfTable.load(Path(self.idf)), "file"
+            idf.check_tokenizer(tokenizer.digest, path=self.idf)
+        baseline, baseline_origin = None, "no"
+        if self.rescale == "yes":
+            baseline = Baseline.shipped(encoder, self.lang)
+            baseline_origin = baseline.language
+        elif self.rescale != "no":
+            baseline, baseline_origin = Baseline.load(Path(self.rescale)), "file"
+            baseline.check_model(encoder, path=self.rescale)
+        if baseline is not None:
+            baseline.row(layer)  # a missing layer is an error before hours of work, not after
+        return BERTScoreState(layer, idf, origin, baseline, baseline_origin)
+
+    def represent(self, text: EncodedText, state: BERTScoreState) -> Cloud:
+        weights, zero = idf_weights(text.tokens, state.idf)
+        return Cloud(unit_rows(text.layers[state.layer]), weights, text.tokens, zero and not text.tokens.empty)
+
+    def compare(self, hypothesis: Cloud, references: Sequence[Cloud], state: BERTScoreState) -> Comparison:
+        values = np.zeros((len(references), 3))
+        zero = False
+        for row, reference in enumerate(references):
+            if hypothesis.tokens.empty or reference.tokens.empty:
+                continue  # one side empty: 0, as published
+            match = greedy_match(
+                hypothesis.points @ reference.points.T, hypothesis.weights, reference.weights
+            )
+            values[row] = match.precision, match.recall, match.f1
+            zero = zero or hypothesis.zero_weight or reference.zero_weight
+        return Comparison(values, zero_weight=zero)
+
+    def align(
+        self, hypothesis: Cloud, references: Sequence[Cloud], encoder: Encoder
+    ) -> tuple[Alignment, ...]:
+        strings = encoder.tokenizer.token_strings
+        found = []
+        for index, reference in enumerate(references):
+            similarity = hypothesis.points @ reference.points.T
+            none_here = 0 in similarity.shape  # a side without tokens matches nothing
+            none = np.empty(0, dtype=np.int64)
+            rows = none if none_here else similarity.argmax(axis=1)
+            columns = none if none_here else similarity.argmax(axis=0)
+            found.append(
+                Alignment(
+                    reference_index=index,
+                    hypothesis_tokens=() if none_here else strings(hypothesis.tokens),
+                    reference_tokens=() if none_here else strings(reference.tokens),
+                    hypothesis_match=rows,
+                    reference_match=columns,
+                    hypothesis_similarity=similarity[np.arange(len(rows)), rows].astype(np.float64),
+                    reference_similarity=similarity[columns, np.arange(len(columns))].astype(np.float64),
+                    hypothesis_weight=hypothesis.weights if not none_here else np.empty(0),
+                    reference_weight=reference.weights if not none_here else np.empty(0),
+                )
+            )
+        return tuple(found)
+
+    def finish(self, comparisons: Sequence[Comparison], state: BERTScoreState) -> Finished:
+        f1 = self.components.index("f1")
+        best = np.array([int(c.values[:, f1].argmax()) for c in comparisons], dtype=np.int64)
+        if self.multiref == "best-f":
+            rows = [c.values[at] for c, at in zip(comparisons, best, strict=True)]
+        elif self.multiref == "best-each":
+            rows = [c.values.max(axis=0) for c in comparisons]
+        else:
+            rows = [c.values.mean(axis=0) for c in comparisons]
+        table = np.array(rows)
+        if state.baseline is not None:
+            base = np.array(state.baseline.row(state.layer))
+            table = (table - base) / (1 - base)
+        segments = {name: table[:, column].copy() for column, name in enumerate(self.components)}
+        return Finished(segments, best)
+
+    def describe(self, state: BERTScoreState) -> dict[str, str]:
+        return {
+            "layer": str(state.layer),
+            "idf": _with_digest(state.idf_origin, state.idf),
+            "multiref": self.multiref,
+            "rescale": _with_digest(state.baseline_origin, state.baseline),
+        }
+
+    @classmethod
+    def from_description(cls, described: Mapping[str, str]) -> Self:
+        try:
+            origins = {key: described[key].partition("[")[0] for key in ("idf", "rescale")}
+            rescale = origins["rescale"]
+            recipe = {
+                "model": described["model"],
+                "layer": described["layer"],
+                "idf": origins["idf"],
+                "multiref": described["multiref"],
+                "rescale": rescale if rescale in {"no", "file"} else "yes",
+                "lang": "" if rescale in {"no", "file"} else rescale,
+            }
+        except KeyError as error:
+            msg = f"a bertscore signature needs the field {error}; it has: {', '.join(described)}"
+            raise SignatureError(msg) from error
+        return cls.from_options(recipe)
+
+    def _resolved_layer(self, encoder: Encoder) -> int:
+        layer = default_layer(encoder) if self.layer is None else self.layer
+        if layer > encoder.layers:
+            msg = f"layer {layer} asked for, but model {encoder.model!r} has layers 0 to {encoder.layers}"
+            raise RecipeError(msg)
+        return layer
+
+
+def _with_digest(origin: str, table: IdfTable | Baseline | None) -> str:
+    return origin if table is None else f"{origin}[{short_digest(table.digest)}]"

@@ -1,0 +1,76 @@
+"""Make a baseline: BERTScore of random pairs from a corpus, at every layer, in one encoding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from nlgauge._version import __version__
+from nlgauge.encoders import load_encoder
+from nlgauge.errors import InputError
+from nlgauge.metrics.baseline import Baseline
+from nlgauge.metrics.bertscore import BERTScore
+from nlgauge.metrics.corpus import make_corpus
+from nlgauge.metrics.runner import RunOptions, run_metrics
+
+__all__ = ["build_baseline"]
+
+#: Sentences are paired within blocks of this size, so that a window encodes each of them once.
+_BLOCK = 500
+
+
+def build_baseline(
+    sentences: Sequence[str],
+    *,
+    model: str = "minilm",
+    language: str = "en",
+    pairs: int = 10_000,
+    seed: int = 12345,
+    corpus: str = "",
+    options: RunOptions | None = None,
+) -> Baseline:
+    """Mean P, R and F of `pairs` random pairs of distinct sentences, for every layer of the model.
+
+    Each sentence of a seeded sample is once the hypothesis and once the reference, of another sentence.
+    """
+    options = options or RunOptions()
+    distinct = sorted({text.strip() for text in sentences} - {""})
+    if len(distinct) < 2:
+        msg = f"a baseline needs at least 2 different sentences, got {len(distinct)}"
+        raise InputError(msg)
+    hypotheses, references = random_pairs(distinct, pairs, seed)
+    encoder = load_encoder(
+        model, engine=options.engine, threads=options.threads, device=options.device, progress=options.progress
+    )
+    recipes = [BERTScore(model=model, layer=layer) for layer in range(encoder.layers + 1)]
+    scores = run_metrics(recipes, make_corpus({"": hypotheses}, references), options)
+    header = {
+        "model": encoder.model,
+        "weights": encoder.weights_digest,
+        "language": language,
+        "corpus": corpus or "not stated",
+        "pairs": f"{len(hypotheses)} random pairs of {len(distinct)} distinct sentences, seed {seed}",
+        "made with": f"nlgauge {__version__}, {encoder.engine}",
+    }
+    rows = {
+        layer: (score.means["precision"], score.means["recall"], score.means["f1"])
+        for layer, score in enumerate(scores)
+    }
+    return Baseline.parse(Baseline(header, rows).text(), source="baseline")
+
+
+def random_pairs(sentences: Sequence[str], pairs: int, seed: int) -> tuple[list[str], list[str]]:
+    """Pairs of different sentences: seeded permutations, each sentence against its successor in a block."""
+    rng = np.random.default_rng(seed)
+    hypotheses: list[str] = []
+    references: list[str] = []
+    while len(hypotheses) < pairs:
+        order = rng.permutation(len(sentences))
+        for start in range(0, len(order), _BLOCK):
+            block = order[start : start + _BLOCK]
+            if len(block) < 2:
+                continue
+            hypotheses += [sentences[at] for at in block]
+            references += [sentences[at] for at in np.roll(block, 1)]
+    return hypotheses[:pairs], references[:pairs]

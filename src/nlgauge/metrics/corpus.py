@@ -1,0 +1,154 @@
+"""The texts to be scored, checked before anything is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from nlgauge.encoders import Encoder
+from nlgauge.errors import InputError
+from nlgauge.text import Tokens
+from nlgauge.text.tokenizer import check_encodable
+
+__all__ = ["Corpus", "References", "TokenizedCorpus", "make_corpus"]
+
+#: References of a corpus, segment by segment: one text, or several.
+References: TypeAlias = Iterable[str | Iterable[str]]
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Outputs of one or more systems for the same segments, with the references of each segment."""
+
+    systems: Mapping[str, Sequence[str]]
+    references: Sequence[tuple[str, ...]]
+
+    def __len__(self) -> int:
+        return len(self.references)
+
+    @property
+    def reference_count(self) -> str:
+        """References per segment, or `var` where the number varies."""
+        counts = {len(group) for group in self.references}
+        return str(counts.pop()) if len(counts) == 1 else "var"
+
+
+@dataclass(frozen=True, eq=False)
+class TokenizedCorpus:
+    """A corpus with the tokens of each of its texts under one model."""
+
+    corpus: Corpus
+    encoder: Encoder
+    tokens: Mapping[str, Tokens]
+
+    def reference_tokens(self) -> Iterable[Tokens]:
+        """Every reference as a document, in order, repeated texts included."""
+        return (self.tokens[text] for group in self.corpus.references for text in group)
+
+
+def make_corpus(
+    systems: Mapping[str, Iterable[str]],
+    refs: References | None,
+    *,
+    ref_streams: Iterable[Iterable[str]] | None = None,
+) -> Corpus:
+    """Check and gather. Every complaint names the item's index, what was expected, and what came."""
+    if (refs is None) == (ref_streams is None):
+        msg = "give the references either per segment (refs=) or as streams (ref_streams=), one of the two"
+        raise InputError(msg)
+    if not systems:
+        msg = "there is no system to score"
+        raise InputError(msg)
+    checked = {name: _texts(texts, _hypotheses_name(name)) for name, texts in systems.items()}
+    first = next(iter(checked))
+    count = len(checked[first])
+    for name, texts in checked.items():
+        if len(texts) != count:
+            msg = f"{_hypotheses_name(name)}: {len(texts)} segments, but {_hypotheses_name(first)} has {count}"
+            raise InputError(msg)
+    if count == 0:
+        msg = f"{_hypotheses_name(first)}: the list is empty, so there is nothing to score"
+        raise InputError(msg)
+    references = _per_segment(refs, count) if refs is not None else _from_streams(ref_streams or (), count)
+    return Corpus(checked, references)
+
+
+def _hypotheses_name(system: str) -> str:
+    return f"system {system!r}" if system else "hyps"
+
+
+def _texts(texts: Iterable[str], what: str) -> list[str]:
+    if isinstance(texts, str | bytes):
+        msg = f"{what}: expected a list of strings, got a bare string {texts[:40]!r}; wrap it: [text]"
+        raise InputError(msg)
+    try:
+        items = list(texts)
+    except TypeError as error:
+        msg = f"{what}: expected a list of strings, got {texts!r}"
+        raise InputError(msg) from error
+    for index, item in enumerate(items):
+        _check_text(item, f"{what}[{index}]")
+    return items
+
+
+def _check_text(item: object, what: str) -> None:
+    if not isinstance(item, str):
+        msg = f"{what}: expected a string, got {item!r} ({type(item).__name__}); use '' for an empty text"
+        raise InputError(msg)
+    check_encodable(item, what)
+
+
+def _per_segment(refs: References, count: int) -> list[tuple[str, ...]]:
+    if isinstance(refs, str | bytes):
+        msg = f"refs: expected a list with an entry per segment, got a bare string {refs[:40]!r}; wrap it: [text]"
+        raise InputError(msg)
+    try:
+        groups = list(refs)
+    except TypeError as error:
+        msg = f"refs: expected a list with an entry per segment, got {refs!r}"
+        raise InputError(msg) from error
+    if len(groups) != count:
+        msg = f"refs: {len(groups)} entries for {count} hypotheses"
+        if groups and all(_is_list_of(group, count) for group in groups):
+            msg += (
+                f"; each entry holds {count} texts, so these look like reference streams: "
+                "pass them as ref_streams="
+            )
+        raise InputError(msg)
+    result = []
+    for index, group in enumerate(groups):
+        texts = [group] if isinstance(group, str) else _texts(group, f"refs[{index}]")
+        _check_text(texts[0] if texts else "", f"refs[{index}]")
+        if not texts:
+            msg = f"refs[{index}]: the list is empty; a segment needs at least one reference"
+            raise InputError(msg)
+        result.append(tuple(texts))
+    return result
+
+
+def _from_streams(streams: Iterable[Iterable[str]], count: int) -> list[tuple[str, ...]]:
+    if isinstance(streams, str | bytes):
+        msg = f"ref_streams: expected a list of lists of strings, got a bare string {streams[:40]!r}"
+        raise InputError(msg)
+    listed = list(streams)
+    if not listed:
+        msg = "ref_streams: the list is empty; give at least one stream"
+        raise InputError(msg)
+    if all(isinstance(stream, str) for stream in listed):
+        msg = "ref_streams: expected a list of streams, got a list of strings"
+        if len(listed) == count:
+            msg += f"; there is one for each of the {count} hypotheses: pass them as refs="
+        raise InputError(msg)
+    texts = [_texts(stream, f"ref_streams[{number}]") for number, stream in enumerate(listed)]
+    for number, stream in enumerate(texts):
+        if len(stream) != count:
+            msg = f"ref_streams[{number}]: {len(stream)} segments for {count} hypotheses"
+            if len(texts) == count:
+                msg += f"; there are {count} lists, so these look like references per segment: pass them as refs="
+            raise InputError(msg)
+    return list(zip(*texts, strict=True))
+
+
+def _is_list_of(group: object, count: int) -> bool:
+    return not isinstance(group, str | bytes) and isinstance(group, Sequence) and len(group) == count

@@ -1,0 +1,167 @@
+"""What a metric returns: named per-segment arrays, their means, and the signature that says how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.errors import MissingExtraError
+from nlgauge.signature import Signature
+from nlgauge.stats import Interval, bootstrap_mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Alignment", "Score", "SegmentNotes"]
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Which token matched which, and how closely, for one hypothesis and one reference.
+
+    `hypothesis_match[i]` is the position of the reference token that hypothesis token `i` took, at
+    `hypothesis_similarity[i]`; the `reference_*` arrays hold the other direction. A weight of 0 marks a
+    token that can be matched but does not count (special tokens).
+    """
+
+    reference_index: int
+    hypothesis_tokens: tuple[str, ...]
+    reference_tokens: tuple[str, ...]
+    hypothesis_match: NDArray[np.int64]
+    reference_match: NDArray[np.int64]
+    hypothesis_similarity: NDArray[np.float64]
+    reference_similarity: NDArray[np.float64]
+    hypothesis_weight: NDArray[np.float64]
+    reference_weight: NDArray[np.float64]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and numbers, ready for JSON."""
+        return {
+            name: value.tolist() if isinstance(value, np.ndarray) else _plain(value)
+            for name, value in self.__dict__.items()
+        }
+
+
+@dataclass(frozen=True)
+class SegmentNotes:
+    """Indices (from 0) of the segments where something had to be decided."""
+
+    truncated: tuple[int, ...] = ()
+    empty: tuple[int, ...] = ()
+    zero_weight: tuple[int, ...] = ()
+
+    def counts(self) -> dict[str, int]:
+        """How many segments each note names."""
+        return {name: len(indices) for name, indices in self.__dict__.items()}
+
+
+@dataclass(frozen=True, repr=False)
+class Score:
+    """Scores of one system under one metric.
+
+    `segments` maps a component's name to one value per segment; each is an attribute too
+    (`score.f1`). `main` names the component that stands for the metric.
+    """
+
+    metric: str
+    system: str | None
+    segments: Mapping[str, NDArray[np.float64]]
+    main: str
+    higher_is_better: bool
+    signature: Signature
+    notes: SegmentNotes
+    best_reference: NDArray[np.int64] | None = None
+    alignments: tuple[Alignment | None, ...] | None = None
+
+    def __getattr__(self, name: str) -> NDArray[np.float64]:
+        # Only called for names that are not fields: a component, or an honest error.
+        segments = self.__dict__.get("segments", {})
+        if name in segments:
+            values: NDArray[np.float64] = segments[name]
+            return values
+        msg = f"{self.__dict__.get('metric', 'Score')} has no component {name!r}; it has {list(segments)}"
+        raise AttributeError(msg)
+
+    def __len__(self) -> int:
+        return len(self.segments[self.main])
+
+    @property
+    def mean(self) -> float:
+        """Mean of the main component over segments: the system's score."""
+        return self.means[self.main]
+
+    @property
+    def means(self) -> dict[str, float]:
+        """Mean of every component over segments."""
+        return {name: float(values.mean()) for name, values in self.segments.items()}
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of segments that were truncated, empty, or left without weight."""
+        return self.notes.counts()
+
+    def interval(
+        self, component: str | None = None, *, level: float = 0.95, resamples: int = 1000, seed: int = 12345
+    ) -> Interval:
+        """Seeded bootstrap interval of a component's mean."""
+        return bootstrap_mean(
+            self.segments[component or self.main], level=level, resamples=resamples, seed=seed
+        )
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One plain record per segment."""
+        for index in range(len(self)):
+            row: dict[str, Any] = {"segment": index}
+            row |= {name: float(values[index]) for name, values in self.segments.items()}
+            if self.best_reference is not None:
+                row["best_reference"] = int(self.best_reference[index])
+            if self.alignments is not None:
+                alignment = self.alignments[index]
+                row["alignment"] = None if alignment is None else alignment.to_dict()
+            yield row
+
+    def to_dict(self, *, segments: bool = True) -> dict[str, Any]:
+        """Everything as plain Python values; the same input gives the same JSON bytes."""
+        record: dict[str, Any] = {
+            "system": self.system,
+            "metric": self.metric,
+            "score": self.mean,
+            "main": self.main,
+            "higher_is_better": self.higher_is_better,
+            "means": self.means,
+            "signature": str(self.signature),
+            "counts": self.counts,
+            "noted_segments": {name: list(at) for name, at in self.notes.__dict__.items() if at},
+        }
+        if segments:
+            record["segments"] = list(self.rows())
+        return record
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per segment as a pandas frame (extra `nlgauge[frame]`)."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            msg = "to_frame() needs pandas: pip install 'nlgauge[frame]'"
+            raise MissingExtraError(msg) from error
+        frame = pd.DataFrame([row | {"alignment": None} if "alignment" in row else row for row in self.rows()])
+        if self.alignments is not None:
+            frame["alignment"] = list(self.alignments)
+        frame.insert(0, "metric", self.metric)
+        if self.system is not None:
+            frame.insert(0, "system", self.system)
+        return frame
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{name}={value:.4f}" for name, value in self.means.items())
+        system = f" {self.system}" if self.system is not None else ""
+        count = len(self)
+        return f"<{self.metric}{system}: {means} over {count} segment{'s' * (count != 1)} | {self.signature}>"
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,154 @@
+"""The signature: every choice that moves a score, in one line that can be read back.
+
+    bertscore|layer:4|idf:none|...|nlgauge:0.1.0||truncated:0|empty:0
+    \\_____________ recipe part ______________/  \\____ run part ____/
+
+The recipe part says how a score was made and parses back into a recipe; two scores are comparable when
+their recipe parts are equal. The run part counts what happened to the texts at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+from urllib.parse import quote, unquote
+
+from nlgauge.errors import SignatureError
+
+__all__ = ["FieldDifference", "Signature", "short_digest"]
+
+#: Length of a digest inside a signature: 48 bits, enough to tell models and tables apart.
+DIGEST_LENGTH = 12
+
+#: Short names, in the spirit of sacreBLEU's. A key without an entry keeps its name.
+ABBREVIATIONS = {
+    "profile": "p",
+    "model": "m",
+    "weights": "w",
+    "tokenizer": "t",
+    "maxlen": "n",
+    "layer": "l",
+    "idf": "i",
+    "refs": "#",
+    "multiref": "mr",
+    "rescale": "rs",
+    "engine": "e",
+    "nlgauge": "v",
+    "truncated": "tr",
+    "empty": "em",
+    "zero_weight": "zw",
+}
+
+#: What `nlgauge signature show` says about a key.
+MEANINGS = {
+    "metric": "metric",
+    "profile": "set of choices where paper and released code disagree",
+    "model": "encoder by name",
+    "weights": "sha256 of the encoder's weights (first digits)",
+    "tokenizer": "sha256 of the tokenizer (first digits)",
+    "maxlen": "longest text in tokens; longer ones are truncated and counted",
+    "layer": "layer whose vectors are compared (0 is the embedding layer)",
+    "idf": "inverse document frequency: none, or where from [digest of the table]",
+    "refs": "references per segment (var: the number varies)",
+    "multiref": "rule that joins the scores against several references",
+    "rescale": "baseline subtracted and rescaled [digest of the baseline]",
+    "engine": "what computed the vectors, with its version",
+    "nlgauge": "version of this library",
+    "truncated": "segments in which a text was cut at maxlen",
+    "empty": "segments in which a side had no token",
+    "zero_weight": "segments in which idf left a text without weight",
+}
+
+
+class FieldDifference(NamedTuple):
+    """One key on which two signatures disagree; None where a side lacks it."""
+
+    part: Literal["recipe", "run"]
+    key: str
+    left: str | None
+    right: str | None
+
+
+def short_digest(digest: str) -> str:
+    """The leading digits of a digest, as signatures show it."""
+    return digest[:DIGEST_LENGTH]
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Ordered `key:value` fields of the recipe and of the run."""
+
+    metric: str
+    recipe: Mapping[str, str]
+    run: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.recipe_part}||{_join(self.run)}" if self.run else self.recipe_part
+
+    @property
+    def recipe_part(self) -> str:
+        """The part that two comparable scores share."""
+        return "|".join([_escape(self.metric), *([_join(self.recipe)] if self.recipe else [])])
+
+    def short(self) -> str:
+        """The same with abbreviated keys, for a table's caption; it does not parse back."""
+        parts = [_join({ABBREVIATIONS.get(key, key): value for key, value in part.items()}) for part in
+                 (self.recipe, self.run) if part]  # fmt: skip
+        return "|".join([_escape(self.metric), "||".join(parts)])
+
+    @classmethod
+    def parse(cls, text: str) -> Signature:
+        """Read a signature back.
+
+        >>> Signature.parse("bertscore|layer:4||empty:0").recipe["layer"]
+        '4'
+        """
+        recipe_text, _, run_text = text.strip().partition("||")
+        metric, _, fields = recipe_text.partition("|")
+        if not metric or ":" in metric:
+            msg = f"a signature starts with the metric's name and '|', got {text!r}"
+            raise SignatureError(msg)
+        return cls(_unescape(metric), _split(fields, text), _split(run_text, text))
+
+    def difference(self, other: Signature) -> list[FieldDifference]:
+        """Fields on which the two disagree, recipe first, in this signature's order."""
+        found: list[FieldDifference] = []
+        if self.metric != other.metric:
+            found.append(FieldDifference("recipe", "metric", self.metric, other.metric))
+        sides: list[tuple[Literal["recipe", "run"], Mapping[str, str], Mapping[str, str]]] = [
+            ("recipe", self.recipe, other.recipe),
+            ("run", self.run, other.run),
+        ]
+        for part, left, right in sides:
+            for key in [*left, *(key for key in right if key not in left)]:
+                if left.get(key) != right.get(key):
+                    found.append(FieldDifference(part, key, left.get(key), right.get(key)))
+        return found
+
+
+def _escape(value: str) -> str:
+    # Only what would break the grammar is escaped, so that ordinary values stay readable.
+    return "".join(quote(char, safe="") if char in "|%\n\r\t" else char for char in value)
+
+
+def _unescape(value: str) -> str:
+    return unquote(value)
+
+
+def _join(fields: Mapping[str, str]) -> str:
+    return "|".join(f"{key}:{_escape(value)}" for key, value in fields.items())
+
+
+def _split(text: str, whole: str) -> dict[str, str]:
+    fields: dict[str, str] = {}
+    for part in text.split("|") if text else []:
+        key, colon, value = part.partition(":")
+        if not colon or not key:
+            msg = f"expected 'key:value' between bars, got {part!r} in signature {whole!r}"
+            raise SignatureError(msg)
+        if key in fields:
+            msg = f"key {key!r} stands twice in signature {whole!r}"
+            raise SignatureError(msg)
+        fields[key] = _unescape(value)
+    return fields

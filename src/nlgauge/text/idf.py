@@ -1,0 +1,123 @@
+"""Inverse document frequency over token ids, frozen and named by a digest.
+
+    idf(t) = ln((N + 1) / (df(t) + 1)),   ln(N + 1) for a token no document holds
+
+with one text as one document (BERTScore, section 3, and its released code; MoverScore's code has the same
+formula). Special tokens stand in every document, so their idf is 0.
+
+A table computed from the texts at hand makes each score depend on its neighbours. That is how the metrics
+are defined, so it is allowed, but the table's digest is part of the signature, and a table saved to a file
+makes the dependence explicit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.text.tokenizer import Tokens
+
+__all__ = ["IdfTable"]
+
+_FORMAT = "nlgauge-idf/1"
+
+
+@dataclass(frozen=True, eq=False)
+class IdfTable:
+    """Document frequencies of token ids in a corpus."""
+
+    documents: int
+    frequency: NDArray[np.int64]
+    """Number of documents that hold each token id."""
+    tokenizer: str
+    """Digest of the tokenizer whose ids these are."""
+    source: str = ""
+    """A word on the corpus, for people; not part of the digest."""
+
+    @classmethod
+    def build(
+        cls, documents: Iterable[Tokens], *, vocabulary_size: int, tokenizer: str, source: str = ""
+    ) -> IdfTable:
+        """Count each token once per document."""
+        frequency = np.zeros(vocabulary_size, dtype=np.int64)
+        count = 0
+        for tokens in documents:
+            frequency[np.unique(tokens.ids)] += 1
+            count += 1
+        if count == 0:
+            msg = "idf needs at least one document, got none"
+            raise InputError(msg)
+        return cls(count, frequency, tokenizer, source)
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """idf of every token id."""
+        values: NDArray[np.float64] = np.log((self.documents + 1) / (self.frequency + 1))
+        return values
+
+    @cached_property
+    def digest(self) -> str:
+        """sha256 of the counts; equal tables have equal digests, however they were stored."""
+        state = hashlib.sha256(f"{_FORMAT}\n{self.tokenizer}\n{self.documents}\n".encode())
+        for token in np.flatnonzero(self.frequency):
+            state.update(f"{token} {self.frequency[token]}\n".encode())
+        return state.hexdigest()
+
+    def save(self, path: Path) -> None:
+        """Write the table as JSON (temporary file, then rename)."""
+        present = np.flatnonzero(self.frequency)
+        record = {
+            "format": _FORMAT,
+            "source": self.source,
+            "tokenizer": self.tokenizer,
+            "documents": self.documents,
+            "vocabulary": len(self.frequency),
+            "frequency": {str(token): int(self.frequency[token]) for token in present},
+        }
+        partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+        try:
+            partial.write_text(json.dumps(record), encoding="utf-8")
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: Path) -> IdfTable:
+        """Read a table that `save` wrote."""
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            msg = f"idf file {str(path)!r} does not exist; build one with 'nlgauge idf build CORPUS -o {path}'"
+            raise RecipeError(msg) from error
+        except (OSError, ValueError) as error:
+            msg = f"idf file {str(path)!r} cannot be read: {error}"
+            raise FileFormatError(msg) from error
+        if not isinstance(record, dict) or record.get("format") != _FORMAT:
+            msg = f"{str(path)!r} is no idf file: expected a JSON object with format {_FORMAT!r}"
+            raise FileFormatError(msg)
+        try:
+            frequency = np.zeros(int(record["vocabulary"]), dtype=np.int64)
+            for token, count in record["frequency"].items():
+                frequency[int(token)] = int(count)
+            return cls(int(record["documents"]), frequency, str(record["tokenizer"]), str(record["source"]))
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            msg = f"idf file {str(path)!r} is damaged: {error!r}"
+            raise FileFormatError(msg) from error
+
+    def check_tokenizer(self, digest: str, *, path: str) -> None:
+        """Refuse a table whose ids belong to another tokenizer."""
+        if digest != self.tokenizer:
+            msg = (
+                f"idf file {path!r} was built with tokenizer {self.tokenizer[:12]}, but the model's is "
+                f"{digest[:12]}; build it again with the --model you score with"
+            )
+            raise RecipeError(msg)

@@ -1,0 +1,123 @@
+"""Tokenisation with the model's own tokenizer, with its stored limits switched off.
+
+The `tokenizer.json` of a sentence-transformers model carries truncation and padding to 128 tokens. Used as
+they are they would cut texts in silence, so both are switched off here: the limit is what the model reads
+(`model_max_length`, capped by its position table), and every cut is marked on the tokens.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import tokenizers
+from numpy.typing import NDArray
+
+from nlgauge.errors import InputError, ModelError
+
+__all__ = ["TextTokenizer", "Tokens"]
+
+#: `model_max_length` of tokenizers that state no limit is a huge sentinel (1e30); it is no limit.
+_NO_LIMIT = 1_000_000
+
+#: Texts handed to the tokenizer at once; its per-text objects are large, the ids we keep are not.
+_CHUNK = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """One text as the model reads it."""
+
+    ids: NDArray[np.int32]
+    is_special: NDArray[np.bool_]
+    cut: int = 0
+    """Tokens lost at the limit; 0 for a text that was read whole."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing but special tokens is left."""
+        return bool(self.is_special.all())
+
+
+class TextTokenizer:
+    """A `tokenizers.Tokenizer` that never pads, and truncates only at a stated limit."""
+
+    def __init__(self, backend: tokenizers.Tokenizer, *, limit: int, digest: str) -> None:
+        self._backend = backend
+        self._backend.no_padding()
+        self._backend.enable_truncation(max_length=limit)
+        self.limit = limit
+        self.digest = digest
+
+    @classmethod
+    def from_folder(cls, folder: Path, *, positions: int | None, digest: str) -> TextTokenizer:
+        """Read `tokenizer.json` (and the limit in `tokenizer_config.json`) from a model's folder.
+
+        `positions` is how many positions the model's table holds for tokens.
+        """
+        path = folder / "tokenizer.json"
+        if not path.is_file():
+            msg = f"model folder {folder.name!r} has no tokenizer.json; the torch engine can convert others"
+            raise ModelError(msg)
+        try:
+            backend = tokenizers.Tokenizer.from_file(str(path))
+        except Exception as error:  # the library raises bare Exception for any broken file
+            msg = f"tokenizer.json of model {folder.name!r} cannot be read: {error}"
+            raise ModelError(msg) from error
+        return cls(backend, limit=token_limit(folder, positions=positions), digest=digest)
+
+    @cached_property
+    def vocabulary_size(self) -> int:
+        """Number of token ids, added tokens included."""
+        return self._backend.get_vocab_size(with_added_tokens=True)
+
+    def encode(self, texts: Sequence[str]) -> list[Tokens]:
+        """Tokens of each text, in order. White space around a text is not part of it."""
+        result: list[Tokens] = []
+        for start in range(0, len(texts), _CHUNK):
+            chunk = [text.strip() for text in texts[start : start + _CHUNK]]
+            for offset, text in enumerate(chunk):
+                check_encodable(text, f"text {start + offset}")
+            result.extend(_tokens(encoding) for encoding in self._backend.encode_batch_fast(chunk))
+        return result
+
+    def token_strings(self, tokens: Tokens) -> tuple[str, ...]:
+        """The vocabulary's spelling of each token, special tokens included."""
+        return tuple(self._backend.id_to_token(int(i)) or "" for i in tokens.ids)
+
+
+def check_encodable(text: str, what: str) -> None:
+    """Refuse a text that is no valid Unicode (a lone surrogate), saying which one it is."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        msg = f"{what} holds {text[error.start]!r} at character {error.start}: half a surrogate pair is no text"
+        raise InputError(msg) from error
+
+
+def token_limit(folder: Path, *, positions: int | None) -> int:
+    """Longest input in tokens: the tokenizer's `model_max_length`, capped by the position table."""
+    stated: float = _NO_LIMIT
+    config = folder / "tokenizer_config.json"
+    if config.is_file():
+        stated = json.loads(config.read_text(encoding="utf-8")).get("model_max_length") or _NO_LIMIT
+    limits = [int(value) for value in (stated, positions) if value is not None and value < _NO_LIMIT]
+    if not limits:
+        msg = f"model {folder.name!r} states no maximum length, in tokenizer_config.json or in config.json"
+        raise ModelError(msg)
+    return min(limits)
+
+
+def _tokens(encoding: tokenizers.Encoding) -> Tokens:
+    # A piece of overflow carries special tokens of its own; only real ones were lost.
+    cut = sum(len(piece) - sum(piece.special_tokens_mask) for piece in encoding.overflowing)
+    return Tokens(
+        np.array(encoding.ids, dtype=np.int32), np.array(encoding.special_tokens_mask, dtype=np.bool_), cut
+    )
