@@ -108,9 +108,7 @@ class Score:
         self, component: str | None = None, *, level: float = 0.95, resamples: int = 1000, seed: int = 12345
     ) -> Interval:
         """Seeded bootstrap interval of a component's mean."""
-        return bootstrap_mean(
-            self.segments[component or self.main], level=level, resamples=resamples, seed=seed
-        )
+        return bootstrap_mean(self.segments[component or self.main], level=level, resamples=resamples, seed=seed)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One plain record per segment."""
@@ -148,9 +146,7 @@ class Score:
         except ImportError as error:
             msg = "to_frame() needs pandas: pip install 'nlgauge[frame]'"
             raise MissingExtraError(msg) from error
-        frame = pd.DataFrame([row | {"alignment": None} if "alignment" in row else row for row in self.rows()])
-        if self.alignments is not None:
-            frame["alignment"] = list(self.alignments)
+        frame = pd.DataFrame(list(self.rows()))
         frame.insert(0, "metric", self.metric)
         if self.system is not None:
             frame.insert(0, "system", self.system)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeGuard
 
 from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError
 from nlgauge.metrics import (
@@ -72,17 +72,20 @@ def score_systems(
     """
     if isinstance(metrics, str | Metric):
         metrics = [metrics]
+    if not metrics:
+        msg = f"no metric was given; there are: {', '.join(METRICS)}"
+        raise RecipeError(msg)
     run_names = {f.name for f in fields(RunOptions)}
     run = {name: value for name, value in options.items() if name in run_names}
-    recipe = {name: value for name, value in options.items() if name not in run_names}
-    if recipe.get("lang") and "model" not in recipe:
-        recipe["model"] = model_for_language(recipe["lang"])
-    expected = [Signature.parse(m) if isinstance(m, str) and "|" in m else None for m in metrics]
-    _check_known(recipe, metrics)
-    recipes = [_recipe(m, recipe) for m in metrics]
-    for signature in expected:
-        if signature is not None and "engine" not in run:
-            run["engine"] = "torch" if signature.recipe.get("engine", "").startswith("torch") else "onnx"
+    shared = {name: value for name, value in options.items() if name not in run_names}
+    if shared.get("lang") and "model" not in shared:
+        shared["model"] = model_for_language(shared["lang"])
+    recipes = [_recipe(metric, shared) for metric in metrics]
+    _check_known(shared, recipes, run_names)
+    expected = [Signature.parse(m) if _is_signature(m) else None for m in metrics]
+    engines = {_engine(signature) for signature in expected if signature is not None}
+    if len(engines) == 1 and "engine" not in run:
+        run["engine"] = engines.pop()
     corpus = make_corpus(systems, refs, ref_streams=ref_streams)
     scores = run_metrics(recipes, corpus, RunOptions.of(run))
     count = len(corpus.systems)
@@ -92,32 +95,39 @@ def score_systems(
     return scores
 
 
-def _recipe(metric: str | Metric[Any, Any], options: Mapping[str, Any]) -> Metric[Any, Any]:
+def _recipe(metric: str | Metric[Any, Any], shared: Mapping[str, Any]) -> Metric[Any, Any]:
     if isinstance(metric, Metric):
-        if options:
-            msg = f"options {list(options)} were given beside a finished recipe; set them in {type(metric).__name__}(...)"
+        if shared:
+            name = type(metric).__name__
+            msg = f"options {list(shared)} were given beside a finished recipe; set them in {name}(...)"
             raise RecipeError(msg)
         return metric
     if not isinstance(metric, str):
         msg = f"metric must be a name, a recipe or a signature, got {metric!r}; names are: {', '.join(METRICS)}"
         raise RecipeError(msg)
-    if "|" in metric:
-        return recipe_from_signature(metric, **options)
-    parsed = parse_metric(metric)
-    known = {name: value for name, value in options.items() if name in parsed.options()}
-    # What the text sets by name wins over what applies to every metric of the call.
-    named = {part.partition("=")[0] for part in metric.partition(":")[2].split(",")}
-    merged = {name: getattr(parsed, name) for name in parsed.options()}
-    return type(parsed)(**merged | {name: value for name, value in known.items() if name not in named})
+    if _is_signature(metric):
+        return recipe_from_signature(metric, **shared)
+    return parse_metric(metric, **shared)
 
 
-def _check_known(options: Mapping[str, Any], metrics: Sequence[str | Metric[Any, Any]]) -> None:
-    names = [metric.partition(":")[0].partition("|")[0] for metric in metrics if isinstance(metric, str)]
-    known = {name for metric in names if metric in METRICS for name in METRICS[metric].options()}
-    for name in options:
-        if names and all(metric in METRICS for metric in names) and name not in known:
-            run = ", ".join(f.name for f in fields(RunOptions))
-            msg = f"unknown option {name!r}; {', '.join(names)} knows {', '.join(sorted(known))}; a run knows {run}"
+def _is_signature(metric: str | Metric[Any, Any]) -> TypeGuard[str]:
+    return isinstance(metric, str) and "|" in metric
+
+
+def _engine(signature: Signature) -> str:
+    return "torch" if signature.recipe.get("engine", "").startswith("torch") else "onnx"
+
+
+def _check_known(shared: Mapping[str, Any], recipes: Sequence[Metric[Any, Any]], run_names: set[str]) -> None:
+    """An option that no metric of the call knows is a mistake, not something to ignore."""
+    known = {name: None for recipe in recipes for name in recipe.options()}
+    for name in shared:
+        if name not in known:
+            names = ", ".join(dict.fromkeys(recipe.name for recipe in recipes))
+            msg = (
+                f"option {name!r} is not known to any metric of this call ({names}: {', '.join(known)}); "
+                f"options of a run are {', '.join(sorted(run_names))}"
+            )
             raise RecipeError(msg)
 
 

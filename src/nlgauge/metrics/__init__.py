@@ -5,7 +5,7 @@ from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.build_baseline import build_baseline
 from nlgauge.metrics.corpus import Corpus, References, make_corpus
 from nlgauge.metrics.defaults import model_for_language
-from nlgauge.metrics.registry import METRICS, parse_metric, parse_metrics, recipe_from_signature
+from nlgauge.metrics.registry import METRICS, metric_class, metric_name, parse_metric, recipe_from_signature
 from nlgauge.metrics.runner import RunOptions, run_metrics
 
 __all__ = [
@@ -17,9 +17,10 @@ __all__ = [
     "RunOptions",
     "build_baseline",
     "make_corpus",
+    "metric_class",
+    "metric_name",
     "model_for_language",
     "parse_metric",
-    "parse_metrics",
     "recipe_from_signature",
     "run_metrics",
 ]

@@ -97,8 +97,8 @@ class Metric(ABC, Generic[State, Form]):
 
     @classmethod
     @abstractmethod
-    def from_description(cls, described: Mapping[str, str]) -> Self:
-        """The recipe behind the fields of a signature."""
+    def options_from_signature(cls, recipe: Mapping[str, str]) -> dict[str, str]:
+        """The options behind the recipe part of a signature: `describe` backwards."""
 
     @classmethod
     def options(cls) -> dict[str, Any]:
@@ -106,18 +106,18 @@ class Metric(ABC, Generic[State, Form]):
         return {f.name: f for f in fields(cls)}
 
     @classmethod
-    def from_options(cls, given: Mapping[str, str]) -> Self:
-        """A recipe from text, as the command line has it."""
+    def from_options(cls, given: Mapping[str, Any]) -> Self:
+        """A recipe from option values; text is parsed, as the command line needs it."""
         known = cls.options()
         values = {}
-        for name, text in given.items():
+        for name, value in given.items():
             if name not in known:
                 msg = f"metric {cls.name!r} has no option {name!r}; it has: {', '.join(known)}"
                 raise RecipeError(msg)
             try:
-                values[name] = known[name].metadata["parse"](text)
+                values[name] = known[name].metadata["parse"](value) if isinstance(value, str) else value
             except ValueError as error:
-                msg = f"option {name!r} of {cls.name!r} does not take {text!r}: {known[name].metadata['help']}"
+                msg = f"option {name!r} of {cls.name!r} does not take {value!r}: {known[name].metadata['help']}"
                 raise RecipeError(msg) from error
         return cls(**values)
 

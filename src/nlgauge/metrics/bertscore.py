@@ -20,13 +20,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from nlgauge.clouds import Cloud, idf_weights, unit_rows
 from nlgauge.encoders import EncodedText, Encoder
-from nlgauge.errors import RecipeError, SignatureError
+from nlgauge.errors import RecipeError
 from nlgauge.metrics.base import Comparison, Finished, Metric, option
 from nlgauge.metrics.baseline import Baseline
 from nlgauge.metrics.corpus import TokenizedCorpus
@@ -35,9 +35,6 @@ from nlgauge.scores import Alignment
 from nlgauge.signature import short_digest
 from nlgauge.text import IdfTable
 from nlgauge.transport import greedy_match
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 __all__ = ["BERTScore"]
 
@@ -101,7 +98,9 @@ class BERTScore(Metric[BERTScoreState, Cloud]):
             raise RecipeError(msg)
         for name in ("idf", "rescale"):
             if not isinstance(getattr(self, name), str) or not getattr(self, name):
-                msg = f"option {name!r} does not take {getattr(self, name)!r}: {self.options()[name].metadata['help']}"
+                msg = (
+                    f"option {name!r} does not take {getattr(self, name)!r}: {self.options()[name].metadata['help']}"
+                )
                 raise RecipeError(msg)
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
@@ -141,16 +140,12 @@ class BERTScore(Metric[BERTScoreState, Cloud]):
         for row, reference in enumerate(references):
             if hypothesis.tokens.empty or reference.tokens.empty:
                 continue  # one side empty: 0, as published
-            match = greedy_match(
-                hypothesis.points @ reference.points.T, hypothesis.weights, reference.weights
-            )
+            match = greedy_match(hypothesis.points @ reference.points.T, hypothesis.weights, reference.weights)
             values[row] = match.precision, match.recall, match.f1
             zero = zero or hypothesis.zero_weight or reference.zero_weight
         return Comparison(values, zero_weight=zero)
 
-    def align(
-        self, hypothesis: Cloud, references: Sequence[Cloud], encoder: Encoder
-    ) -> tuple[Alignment, ...]:
+    def align(self, hypothesis: Cloud, references: Sequence[Cloud], encoder: Encoder) -> tuple[Alignment, ...]:
         strings = encoder.tokenizer.token_strings
         found = []
         for index, reference in enumerate(references):
@@ -199,22 +194,15 @@ class BERTScore(Metric[BERTScoreState, Cloud]):
         }
 
     @classmethod
-    def from_description(cls, described: Mapping[str, str]) -> Self:
-        try:
-            origins = {key: described[key].partition("[")[0] for key in ("idf", "rescale")}
-            rescale = origins["rescale"]
-            recipe = {
-                "model": described["model"],
-                "layer": described["layer"],
-                "idf": origins["idf"],
-                "multiref": described["multiref"],
-                "rescale": rescale if rescale in {"no", "file"} else "yes",
-                "lang": "" if rescale in {"no", "file"} else rescale,
-            }
-        except KeyError as error:
-            msg = f"a bertscore signature needs the field {error}; it has: {', '.join(described)}"
-            raise SignatureError(msg) from error
-        return cls.from_options(recipe)
+    def options_from_signature(cls, recipe: Mapping[str, str]) -> dict[str, str]:
+        idf, rescale = (recipe.get(key, "no").partition("[")[0] for key in ("idf", "rescale"))
+        shipped = rescale not in {"no", "file"}
+        options = {key: recipe[key] for key in ("model", "layer", "multiref") if key in recipe}
+        return options | {
+            "idf": idf,
+            "rescale": "yes" if shipped else rescale,
+            "lang": rescale if shipped else "",
+        }
 
     def _resolved_layer(self, encoder: Encoder) -> int:
         layer = default_layer(encoder) if self.layer is None else self.layer

@@ -112,8 +112,7 @@ def _per_segment(refs: References, count: int) -> list[tuple[str, ...]]:
         msg = f"refs: {len(groups)} entries for {count} hypotheses"
         if groups and all(_is_list_of(group, count) for group in groups):
             msg += (
-                f"; each entry holds {count} texts, so these look like reference streams: "
-                "pass them as ref_streams="
+                f"; each entry holds {count} texts, so these look like reference streams: pass them as ref_streams="
             )
         raise InputError(msg)
     result = []

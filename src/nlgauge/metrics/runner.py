@@ -95,15 +95,11 @@ def _run_group(
 ) -> list[dict[str, Score]]:
     """All metrics that share a model."""
     texts = list(dict.fromkeys(text for at in range(len(corpus)) for text in _texts_at(corpus, at)))
-    tokenized = TokenizedCorpus(
-        corpus, encoder, dict(zip(texts, encoder.tokenizer.encode(texts), strict=True))
-    )
+    tokenized = TokenizedCorpus(corpus, encoder, dict(zip(texts, encoder.tokenizer.encode(texts), strict=True)))
     notes = _notes(tokenized, options)
     states = [metric.prepare(tokenized) for metric in metrics]
     layers = tuple(sorted({layer for metric in metrics for layer in metric.layers(encoder)}))
-    comparisons: list[dict[str, list[Comparison]]] = [
-        {system: [] for system in corpus.systems} for _ in metrics
-    ]
+    comparisons: list[dict[str, list[Comparison]]] = [{system: [] for system in corpus.systems} for _ in metrics]
     budget = _WINDOW_BYTES // (4 * encoder.hidden_size * max(1, len(layers)))
     with _Progress(sum(len(t) for t in tokenized.tokens.values()), options.progress) as progress:
         for window in _windows(tokenized, budget):
@@ -181,9 +177,7 @@ def _score(
     )
 
 
-def _signature(
-    metric: Metric[Any, Any], state: Any, tokenized: TokenizedCorpus, notes: SegmentNotes
-) -> Signature:
+def _signature(metric: Metric[Any, Any], state: Any, tokenized: TokenizedCorpus, notes: SegmentNotes) -> Signature:
     encoder = tokenized.encoder
     recipe = {
         **metric.describe(state),

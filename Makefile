@@ -1,0 +1,66 @@
+# make demo and make test need nothing but Python 3.10 or newer and make.
+PYTHON ?= python3
+VENV := .venv
+TORCH_VENV := .venv-torch
+BIN := $(VENV)/bin
+TORCH_BIN := $(TORCH_VENV)/bin
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+# Human judgements for tests and studies; code and tests know only this variable.
+ifneq ($(wildcard ../shared/data),)
+export NLGAUGE_DATA ?= $(abspath ../shared/data)
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-torch lint bench bench-memory clean
+
+help:
+	@echo "make demo          install, fetch the embedded model, score examples/"
+	@echo "make test          core test suite (no torch)"
+	@echo "make test-torch    engine parity, and parity with the bert-score package"
+	@echo "make lint          ruff and mypy"
+	@echo "make bench         speed beside the bert-score package"
+	@echo "make bench-memory  peak memory of 100,000 pairs"
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python $(PIP_INSTALL) -e .
+	touch $@
+
+$(VENV)/.test-tools: $(VENV)/.installed
+	$(BIN)/python $(PIP_INSTALL) -e '.[test,lint]'
+	touch $@
+
+$(TORCH_VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(TORCH_VENV)
+	$(TORCH_BIN)/python $(PIP_INSTALL) torch==2.13.0
+	$(TORCH_BIN)/python $(PIP_INSTALL) -e '.[torch,test,parity]'
+	touch $@
+
+demo: $(VENV)/.installed
+	$(BIN)/nlgauge models pull minilm
+	$(BIN)/nlgauge score examples/system-a.txt examples/system-b.txt --refs examples/reference.txt --confidence
+
+test: $(VENV)/.test-tools
+	$(BIN)/nlgauge models pull minilm mpnet
+	$(BIN)/python -m pytest -m "not torch"
+
+test-torch: $(TORCH_VENV)/.installed
+	$(TORCH_BIN)/nlgauge models pull minilm mpnet
+	$(TORCH_BIN)/python -m pytest -m torch
+
+lint: $(VENV)/.test-tools
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(TORCH_VENV)/.installed
+	$(TORCH_BIN)/nlgauge models pull minilm
+	$(TORCH_BIN)/python -m benchmarks.speed
+
+bench-memory: $(VENV)/.installed
+	$(BIN)/nlgauge models pull minilm
+	$(BIN)/python -m benchmarks.memory
+
+clean:
+	rm -rf $(VENV) $(TORCH_VENV) .pytest_cache .mypy_cache .ruff_cache

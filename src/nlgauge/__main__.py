@@ -1,0 +1,7 @@
+"""`python -m nlgauge`."""
+
+import sys
+
+from nlgauge.cli import main
+
+sys.exit(main())

@@ -1,0 +1,61 @@
+"""Options that several commands share, and small helpers for them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from nlgauge.encoders import ENGINES
+from nlgauge.errors import InputError
+from nlgauge.metrics import RunOptions
+
+__all__ = ["add_run_options", "file_label", "run_options", "write_file"]
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """How to compute; none of these moves a score."""
+    defaults = RunOptions()
+    group = parser.add_argument_group("run")
+    group.add_argument("--engine", choices=ENGINES, default=None, help=f"default: {defaults.engine}")
+    group.add_argument("--device", default=defaults.device, help="auto, cpu or cuda; engine torch only (%(default)s)")
+    group.add_argument("--threads", type=int, metavar="N", help="default: the processors at hand")
+    group.add_argument(
+        "--batch-tokens", type=int, default=defaults.batch_tokens, metavar="N", help="tokens per batch (%(default)s)"
+    )
+    group.add_argument("-q", "--quiet", action="store_true", help="no progress bar and no warnings on stderr")
+
+
+def run_options(args: argparse.Namespace) -> dict[str, Any]:
+    """The values of `add_run_options` as keywords of a run."""
+    values = {
+        "device": args.device,
+        "threads": args.threads,
+        "batch_tokens": args.batch_tokens,
+        "progress": not args.quiet,
+    }
+    return values | ({"engine": args.engine} if args.engine else {})
+
+
+def file_label(spec: str) -> str:
+    """How a file shows in a table: without its folder."""
+    return "stdin" if spec == "-" else os.path.basename(spec) or spec
+
+
+def write_file(path: str, text: str) -> None:
+    """Write a result in one step, or to stdout for `-`."""
+    if path == "-":
+        sys.stdout.write(text)
+        return
+    target = Path(path)
+    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(target)
+    except OSError as error:
+        msg = f"cannot write {path!r}: {error.strerror}"
+        raise InputError(msg) from error
+    finally:
+        partial.unlink(missing_ok=True)

@@ -1,0 +1,61 @@
+"""`nlgauge models list|pull|path`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from nlgauge.report.table import Table
+from nlgauge.store import CARDS, ModelCard, resolve
+from nlgauge.store.fetch import cached_card
+
+__all__ = ["add_commands"]
+
+
+def add_commands(commands: Any) -> None:
+    """Add the commands to the parser."""
+    parser = commands.add_parser("models", help="list, fetch or find models")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="models known by name, and whether they are here")
+    listing.set_defaults(run=_list)
+    pull = actions.add_parser("pull", help="fetch models into the cache and check their digests")
+    pull.add_argument("models", nargs="+", metavar="MODEL", help="minilm, mpnet, or a Hugging Face id")
+    pull.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
+    pull.set_defaults(run=_pull)
+    path = actions.add_parser("path", help="print the folder of a model that is here")
+    path.add_argument("model", metavar="MODEL")
+    path.set_defaults(run=_path)
+
+
+def _list(args: argparse.Namespace) -> int:
+    rows = [_row(card) for card in CARDS.values()]
+    columns = ["name", "model", "layers", "size", "languages", "licence", "here"]
+    sys.stdout.write(Table(columns, rows).to_text(width=0))
+    return 0
+
+
+def _row(card: ModelCard) -> list[str]:
+    here = "yes" if cached_card(card) is not None else f"no (nlgauge models pull {card.name})"
+    return [
+        card.name,
+        card.hub_id,
+        str(card.layers),
+        f"{card.size_mb} MB",
+        ", ".join(card.languages),
+        card.licence,
+        here,
+    ]
+
+
+def _pull(args: argparse.Namespace) -> int:
+    for model in args.models:
+        files = resolve(model, progress=not args.quiet)
+        if not args.quiet:
+            print(f"{files.name}: {files.path}, weights {files.weights_digest[:12]}", file=sys.stderr)
+    return 0
+
+
+def _path(args: argparse.Namespace) -> int:
+    print(resolve(args.model, download=False).path)
+    return 0

@@ -1,0 +1,177 @@
+"""`nlgauge score`: files in, a signed table out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from nlgauge.cli.common import add_run_options, file_label, run_options
+from nlgauge.data import Inputs, parse_source
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.metrics import METRICS, metric_class, metric_name
+from nlgauge.report import Confidence, render
+from nlgauge.scoring import score_systems
+
+__all__ = ["add_commands"]
+
+_EXAMPLES = """\
+examples:
+  nlgauge score system.txt --refs reference.txt
+  nlgauge score a.txt b.txt --refs r1.txt r2.txt --metric bertscore:layer=4,idf=refs
+  nlgauge score out.tsv:translation --refs out.tsv:reference --format json --segments
+  cut -f2 out.tsv | nlgauge score - --refs reference.txt --quiet --format tsv
+"""
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "score",
+        help="score one or more systems against references",
+        description="Score one or more systems against references. Texts are encoded once for all of them.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "hyps",
+        nargs="*",
+        metavar="HYP",
+        help="a system's output: a text file with a segment per line, FILE.tsv:COLUMN, FILE.jsonl:KEY, or - (stdin); "
+        "each also with .gz",
+    )
+    parser.add_argument(
+        "-r", "--refs", nargs="+", metavar="REF", help="references, likewise; several files are several references"
+    )
+    parser.add_argument(
+        "--input-format", choices=("text", "tsv", "jsonl"), help="format of all inputs, instead of by their suffix"
+    )
+    _add_metric_options(parser)
+    add_run_options(parser)
+    texts = parser.add_argument_group("texts")
+    texts.add_argument(
+        "--long", choices=("truncate", "error"), default="truncate", help="over-long text: %(default)s (counted)"
+    )
+    texts.add_argument(
+        "--empty", choices=("error", "zero"), default="error", help="both sides of a pair empty: %(default)s"
+    )
+    output = parser.add_argument_group("output")
+    output.add_argument("-f", "--format", choices=("text", "json", "tsv", "latex"), default="text")
+    output.add_argument("--segments", action="store_true", help="scores of each segment too")
+    output.add_argument("--alignments", action="store_true", help="which token matched which (json, with --segments)")
+    output.add_argument("--confidence", action="store_true", help="bootstrap interval beside the mean")
+    output.add_argument("--confidence-level", type=float, default=0.95, metavar="P", help="(%(default)s)")
+    output.add_argument("--resamples", type=int, default=1000, metavar="N", help="(%(default)s)")
+    output.add_argument("--seed", type=int, default=12345, metavar="N", help="of the bootstrap (%(default)s)")
+    output.add_argument("-w", "--width", type=int, default=4, metavar="N", help="decimals (%(default)s)")
+    output.add_argument("--short", action="store_true", help="short signature")
+    output.add_argument("--citation", action="store_true", help="BibTeX of the metrics; alone, prints only that")
+    parser.set_defaults(run=_run)
+
+
+def _add_metric_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group(
+        "metrics", "A flag applies to every metric of the call that knows it; NAME:option=value sets it for one."
+    )
+    group.add_argument(
+        "-m",
+        "--metric",
+        nargs="+",
+        default=["bertscore"],
+        metavar="METRIC",
+        help=f"NAME, NAME:option=value,... or a signature in quotes; {', '.join(METRICS)} (default: bertscore)",
+    )
+    seen: set[str] = set()
+    for metric in METRICS.values():
+        for name, field in metric.options().items():
+            if name not in seen:
+                seen.add(name)
+                default = field.default if field.default not in (None, "") else "by table"
+                text = f"{field.metadata['help']} (default: {default})"
+                group.add_argument(f"--{name}", dest=f"option_{name}", metavar=name.upper(), help=text)
+
+
+def _run(args: argparse.Namespace) -> int:
+    citations = {name: metric_class(name).citation for name in map(metric_name, args.metric)}
+    if args.citation and not args.hyps:
+        print("\n\n".join(citations.values()))
+        return 0
+    _check(args)
+    confidence = None
+    if args.confidence:
+        confidence = Confidence(level=args.confidence_level, resamples=args.resamples, seed=args.seed)
+    inputs = Inputs()
+    hypotheses = _read_systems(args.hyps, inputs, args.input_format)
+    references = _read_references(args.refs, inputs, args.input_format)
+    _check_lengths(hypotheses, references)
+    options = {key.removeprefix("option_"): value for key, value in vars(args).items() if key.startswith("option_")}
+    scores = score_systems(
+        hypotheses,
+        [tuple(text for group in groups for text in group) for groups in zip(*references.values(), strict=True)],
+        metrics=args.metric,
+        long=args.long,
+        empty=args.empty,
+        alignments=args.alignments,
+        **{name: value for name, value in options.items() if value is not None},
+        **run_options(args),
+    )
+    sys.stdout.write(
+        render(
+            scores,
+            format=args.format,
+            segments=args.segments,
+            confidence=confidence,
+            width=args.width,
+            short=args.short,
+            citations=citations if args.citation else None,
+        )
+    )
+    if args.citation and args.format in {"tsv", "latex"}:
+        print("\n\n".join(citations.values()), file=sys.stderr)
+    return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    if not args.hyps or not args.refs:
+        missing = "a system's output (HYP)" if not args.hyps else "the references (--refs REF)"
+        msg = f"nlgauge score needs {missing}; see 'nlgauge score --help'"
+        raise RecipeError(msg)
+    if args.alignments and not (args.segments and args.format == "json"):
+        msg = "--alignments is part of the JSON of segments: add --segments --format json"
+        raise RecipeError(msg)
+    if args.width < 0:
+        msg = f"--width is a number of decimals, got {args.width}"
+        raise RecipeError(msg)
+
+
+def _read_systems(specs: Sequence[str], inputs: Inputs, input_format: str | None) -> dict[str, list[str]]:
+    labels = [file_label(spec) for spec in specs]
+    if len(set(labels)) < len(labels):
+        labels = list(specs)  # files of one name in several folders keep their folders
+    systems: dict[str, list[str]] = {}
+    for label, spec in zip(labels, specs, strict=True):
+        if label in systems:
+            msg = f"system {spec!r} is given twice"
+            raise RecipeError(msg)
+        systems[label] = inputs.texts(parse_source(spec, input_format=input_format))
+    return systems
+
+
+def _read_references(
+    specs: Sequence[str], inputs: Inputs, input_format: str | None
+) -> dict[str, list[tuple[str, ...]]]:
+    return {
+        f"{number}:{spec}": inputs.references(parse_source(spec, input_format=input_format))
+        for number, spec in enumerate(specs)
+    }
+
+
+def _check_lengths(systems: dict[str, list[str]], references: dict[str, list[tuple[str, ...]]]) -> None:
+    first, texts = next(iter(systems.items()))
+    others: dict[str, int] = {name: len(t) for name, t in systems.items()}
+    others |= {name.partition(":")[2]: len(groups) for name, groups in references.items()}
+    for name, count in others.items():
+        if count != len(texts):
+            msg = f"{name!r} has {count} segments, but {first!r} has {len(texts)}; they must be parallel"
+            raise InputError(msg)

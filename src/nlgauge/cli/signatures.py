@@ -1,0 +1,54 @@
+"""`nlgauge signature show|diff`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from nlgauge.foreign_signatures import BertScoreHash, is_bert_score_hash
+from nlgauge.report.table import Table
+from nlgauge.signature import MEANINGS, Signature
+
+__all__ = ["add_commands"]
+
+
+def add_commands(commands: Any) -> None:
+    """Add the commands to the parser."""
+    parser = commands.add_parser("signature", help="explain a signature, or compare two")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    show = actions.add_parser("show", help="what each field says; reads hash strings of bert-score too")
+    show.add_argument("signature")
+    show.set_defaults(run=_show)
+    diff = actions.add_parser("diff", help="fields on which two differ; exit status 1 if their recipes do")
+    diff.add_argument("left")
+    diff.add_argument("right")
+    diff.set_defaults(run=_diff)
+
+
+def _show(args: argparse.Namespace) -> int:
+    if is_bert_score_hash(args.signature):
+        foreign = BertScoreHash.parse(args.signature)
+        sys.stdout.write(Table(["field", "value", "meaning"], foreign.explain()).to_text())
+        print(f"\nas a recipe: {foreign.recipe()}")
+        print("not in the hash: " + ", ".join(foreign.missing()))
+        return 0
+    signature = Signature.parse(args.signature)
+    rows = [["recipe", "metric", signature.metric, MEANINGS["metric"]]]
+    for part, fields in (("recipe", signature.recipe), ("run", signature.run)):
+        rows += [[part, key, value, MEANINGS.get(key, "")] for key, value in fields.items()]
+    sys.stdout.write(Table(["part", "field", "value", "meaning"], rows).to_text())
+    print(f"\nshort: {signature.short()}")
+    return 0
+
+
+def _diff(args: argparse.Namespace) -> int:
+    left, right = Signature.parse(args.left), Signature.parse(args.right)
+    differences = left.difference(right)
+    rows = [[d.part, d.key, d.left or "(absent)", d.right or "(absent)"] for d in differences]
+    if rows:
+        sys.stdout.write(Table(["part", "field", "left", "right"], rows).to_text())
+    recipe_differs = any(d.part == "recipe" for d in differences)
+    print("the recipes differ: the scores are not comparable" if recipe_differs else "the recipes are the same",
+          file=sys.stderr)  # fmt: skip
+    return 1 if recipe_differs else 0

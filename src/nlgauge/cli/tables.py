@@ -1,0 +1,88 @@
+"""`nlgauge idf build` and `nlgauge baseline build`: frozen tables that scores can name by digest."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from nlgauge.cli.common import add_run_options, file_label, run_options, write_file
+from nlgauge.data import Inputs, parse_source
+from nlgauge.encoders import load_encoder
+from nlgauge.errors import InputError
+from nlgauge.metrics import RunOptions, build_baseline
+from nlgauge.signature import short_digest
+from nlgauge.text import IdfTable
+
+__all__ = ["add_commands"]
+
+
+def add_commands(commands: Any) -> None:
+    """Add the commands to the parser."""
+    idf = commands.add_parser("idf", help="freeze inverse document frequencies to a file")
+    build = idf.add_subparsers(dest="action", metavar="ACTION", required=True).add_parser(
+        "build", help="count documents (one per line) under a model's tokenizer"
+    )
+    build.add_argument("corpus", nargs="+", metavar="CORPUS", help="text file, FILE.tsv:COLUMN, FILE.jsonl:KEY, or -")
+    build.add_argument("-o", "--output", required=True, metavar="FILE")
+    build.add_argument("--model", default="minilm", help="model whose tokenizer counts (%(default)s)")
+    add_run_options(build)
+    build.set_defaults(run=_build_idf)
+
+    baseline = commands.add_parser("baseline", help="make a baseline for rescaling")
+    make = baseline.add_subparsers(dest="action", metavar="ACTION", required=True).add_parser(
+        "build", help="score random pairs of sentences at every layer"
+    )
+    make.add_argument("--corpus", nargs="+", required=True, metavar="FILE", help="sentences, one per line")
+    make.add_argument("-o", "--output", required=True, metavar="FILE", help="- for stdout")
+    make.add_argument("--model", default="minilm", help="(%(default)s)")
+    make.add_argument("--lang", default="en", help="language of the corpus (%(default)s)")
+    make.add_argument("--pairs", type=int, default=10_000, metavar="N", help="random pairs (%(default)s)")
+    make.add_argument("--seed", type=int, default=12345, metavar="N", help="(%(default)s)")
+    make.add_argument("--note", default="", help="what the corpus is, for the file's header")
+    add_run_options(make)
+    make.set_defaults(run=_build_baseline)
+
+
+def _build_idf(args: argparse.Namespace) -> int:
+    inputs = Inputs()
+    documents = [text for spec in args.corpus for text in inputs.texts(parse_source(spec))]
+    options = RunOptions.of(run_options(args))
+    encoder = load_encoder(args.model, engine=options.engine, progress=options.progress)
+    tokenizer = encoder.tokenizer
+    table = IdfTable.build(
+        tokenizer.encode(documents),
+        vocabulary_size=tokenizer.vocabulary_size,
+        tokenizer=tokenizer.digest,
+        source=", ".join(file_label(spec) for spec in args.corpus),
+    )
+    try:
+        table.save(Path(args.output))
+    except OSError as error:
+        msg = f"cannot write {args.output!r}: {error.strerror}"
+        raise InputError(msg) from error
+    if not args.quiet:
+        print(f"{args.output}: idf of {table.documents} documents, {short_digest(table.digest)}", file=sys.stderr)
+    return 0
+
+
+def _build_baseline(args: argparse.Namespace) -> int:
+    inputs = Inputs()
+    sentences = [text for spec in args.corpus for text in inputs.texts(parse_source(spec))]
+    baseline = build_baseline(
+        sentences,
+        model=args.model,
+        language=args.lang,
+        pairs=args.pairs,
+        seed=args.seed,
+        corpus=args.note or ", ".join(file_label(spec) for spec in args.corpus),
+        options=RunOptions.of(run_options(args)),
+    )
+    write_file(args.output, baseline.text())
+    if not args.quiet:
+        print(
+            f"{args.output}: baseline of {len(baseline.rows)} layers, {short_digest(baseline.digest)}",
+            file=sys.stderr,
+        )
+    return 0
