@@ -1,0 +1,258 @@
+r"""Columns of text: plain files, TSV and JSONL, gzipped or not, or standard input.
+
+What a user writes to name one column of texts:
+
+    SPEC   ::=  "-"                   standard input
+             |  PATH                  plain text, one segment per line
+             |  TABULAR ":" COLUMN    a column of a .tsv file, a key of a .jsonl file (both also .gz)
+             |  "-:" COLUMN           the same from standard input; needs `input_format="tsv"` or "jsonl"
+
+`input_format` (text, tsv, jsonl) overrides what the suffix says. A colon in a plain path belongs to the
+path, and so does one in the name of a file that exists.
+
+A score depends on every character, so nothing is stripped, normalised or guessed: a line ends at "\n" or
+"\r\n" and nowhere else (not at U+2028, U+0085, form feed or a lone "\r"), an empty line is an empty text,
+the newline at the end of a file opens no further line, and a quote in a TSV file is a quote.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Literal, NoReturn
+
+from nlgauge.data.lines import read_bytes, split_lines
+from nlgauge.errors import FileFormatError, InputError, RecipeError
+
+__all__ = ["Inputs", "TextSource", "parse_source", "read_references", "read_texts"]
+
+Format = Literal["text", "tsv", "jsonl"]
+_FORMATS: dict[str, Format] = {"text": "text", "tsv": "tsv", "jsonl": "jsonl"}
+
+# JSON can write half of a surrogate pair ("\ud83d"), which no tokenizer and no UTF-8 file can take.
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class TextSource:
+    """One column of texts: where it is (`path` None is standard input), its format, and which column."""
+
+    path: str | None
+    format: Format = "text"
+    column: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What error messages call the file."""
+        return "standard input" if self.path is None else self.path
+
+    def at(self, line: int) -> str:
+        """A place in the file, for error messages; lines count from 1."""
+        column = "" if self.column is None else f", column {self.column!r}"
+        return f"{self.name}, line {line}{column}"
+
+
+def parse_source(spec: str, *, input_format: str | None = None) -> TextSource:
+    """Read a spec (see the module's grammar) without opening the file.
+
+    >>> parse_source("out.jsonl.gz:hyp")
+    TextSource(path='out.jsonl.gz', format='jsonl', column='hyp')
+    >>> parse_source("10:30.txt")
+    TextSource(path='10:30.txt', format='text', column=None)
+    """
+    forced = _checked_format(input_format)
+    if not spec:
+        msg = "the name of an input is empty; give a path, PATH:COLUMN, or '-' for standard input"
+        raise InputError(msg)
+    if spec == "-":
+        return TextSource(None, forced or "text")
+    if ":" in spec and not os.path.exists(spec):
+        if spec.startswith("-:"):
+            if forced is None or forced == "text":
+                msg = f"{spec!r} is a column of standard input: say if it is 'tsv' or 'jsonl' (input format)"
+                raise InputError(msg)
+            return TextSource(None, forced, spec[2:] or None)
+        if forced != "text" and (cut := _column_colon(spec, forced)) is not None:
+            path = spec[:cut]
+            return TextSource(path, forced or _suffix_format(path), spec[cut + 1 :] or None)
+    return TextSource(spec, forced or _suffix_format(spec))
+
+
+def read_texts(source: TextSource, *, stdin: BinaryIO | None = None) -> list[str]:
+    """The column's texts, one per segment. To read two columns of one pipe, use `Inputs`."""
+    return Inputs(stdin).texts(source)
+
+
+def read_references(source: TextSource, *, stdin: BinaryIO | None = None) -> list[tuple[str, ...]]:
+    """The column's references, one tuple per segment; a JSONL value may be a list of any length from 1."""
+    return Inputs(stdin).references(source)
+
+
+class Inputs:
+    """All inputs of one run.
+
+    Standard input can be read only once; what came is kept here, so that `-:hyp` and `-:ref` are two
+    columns of one piped table.
+    """
+
+    def __init__(self, stdin: BinaryIO | None = None) -> None:
+        self._stdin = stdin
+        self._piped: bytes | None = None
+        self._piped_as_text = False
+
+    def texts(self, source: TextSource) -> list[str]:
+        """The column's texts, one per segment."""
+        return [
+            value if isinstance(value, str) else _refuse(value, source, line, "one string")
+            for line, value in _values(self._read(source), source)
+        ]
+
+    def references(self, source: TextSource) -> list[tuple[str, ...]]:
+        """The column's references, one tuple per segment."""
+        expected = "a string or a non-empty list of strings"
+        found: list[tuple[str, ...]] = []
+        for line, value in _values(self._read(source), source):
+            several = value if isinstance(value, list) else [value]
+            if not several or not all(isinstance(text, str) for text in several):
+                _refuse(value, source, line, expected)
+            found.append(tuple(several))
+        return found
+
+    def _read(self, source: TextSource) -> bytes:
+        if source.path is not None:
+            return read_bytes(source.path)
+        plain = source.format == "text"
+        if self._piped_as_text or (plain and self._piped is not None):
+            msg = (
+                "standard input ('-') can be read as plain text only once; put one of the inputs in a file, "
+                "or pipe a table and name its columns ('-:hyp' and '-:ref', input format 'tsv' or 'jsonl')"
+            )
+            raise InputError(msg)
+        if self._piped is None:
+            self._piped = (sys.stdin.buffer if self._stdin is None else self._stdin).read()
+        self._piped_as_text = plain
+        return self._piped
+
+
+def _checked_format(value: str | None) -> Format | None:
+    if value is None:
+        return None
+    if value in _FORMATS:
+        return _FORMATS[value]
+    msg = f"input format must be one of {', '.join(_FORMATS)}, got {value!r}"
+    raise RecipeError(msg)
+
+
+def _suffix_format(path: str) -> Format:
+    stem = path.lower().removesuffix(".gz")
+    if stem.endswith(".tsv"):
+        return "tsv"
+    return "jsonl" if stem.endswith(".jsonl") else "text"
+
+
+def _column_colon(spec: str, forced: Format | None) -> int | None:
+    """Position of the colon between path and column: paths and columns may hold colons of their own."""
+    cuts = [at for at, char in enumerate(spec) if char == ":" and at > 0]
+    if forced is None:
+        cuts = [at for at in cuts if _suffix_format(spec[:at]) != "text"]
+    existing = [at for at in cuts if os.path.exists(spec[:at])]
+    # The suffix marks the end of the path; without one, the last colon is the best guess.
+    return next(iter(existing or (cuts if forced is None else cuts[::-1])), None)
+
+
+def _values(data: bytes, source: TextSource) -> Iterator[tuple[int, Any]]:
+    """Line number (from 1) and value of each segment."""
+    lines = split_lines(data, source.name)
+    if source.format == "text":
+        return enumerate(lines, start=1)
+    return _tsv_values(lines, source) if source.format == "tsv" else _jsonl_values(lines, source)
+
+
+def _tsv_values(lines: list[str], source: TextSource) -> Iterator[tuple[int, str]]:
+    header = lines[0].split("\t")
+    if source.column is None:
+        _ask_for_column(source, "columns", header)
+    if (times := header.count(source.column)) != 1:
+        problem = f"there are {times} of that name" if times else "there is none of that name"
+        msg = f"{source.at(1)}: {problem}; the header has {header!r}"
+        raise FileFormatError(msg)
+    if len(lines) == 1:
+        msg = f"{source.name}: a header and no rows; the first line holds the names of the columns"
+        raise FileFormatError(msg)
+    column = header.index(source.column)
+    for number, line in enumerate(lines[1:], start=2):
+        fields = line.split("\t")
+        if len(fields) != len(header):
+            msg = (
+                f"{source.name}, line {number}: expected {len(header)} tab-separated fields as in the "
+                f"header, got {len(fields)} in {_shortened(line)}"
+            )
+            raise FileFormatError(msg)
+        yield number, fields[column]
+
+
+def _jsonl_values(lines: list[str], source: TextSource) -> Iterator[tuple[int, Any]]:
+    for number, line in enumerate(lines, start=1):
+        record = _json_object(line, f"{source.name}, line {number}")
+        if source.column is None:
+            _ask_for_column(source, "keys", list(record))
+        if source.column not in record:
+            msg = f"{source.at(number)}: there is no such key; the object has {list(record)!r}"
+            raise FileFormatError(msg)
+        if source.column in record.repeated:
+            msg = f"{source.at(number)}: the key stands more than once in the object; keep one"
+            raise FileFormatError(msg)
+        value = record[source.column]
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str) and _SURROGATE.search(text):
+                msg = f"{source.at(number)}: half of a surrogate pair, no character, in {_shortened(text)}"
+                raise FileFormatError(msg)
+        yield number, value
+
+
+class _Record(dict[str, Any]):
+    """A JSON object that knows which keys it held more than once; a dict keeps the last in silence."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.repeated = {key for key, times in Counter(key for key, _ in pairs).items() if times > 1}
+
+
+def _json_object(line: str, place: str) -> _Record:
+    try:
+        record = json.loads(line, object_pairs_hook=_Record)
+    except json.JSONDecodeError as error:
+        msg = f"{place}: broken JSON ({error.msg} at character {error.colno}) in {_shortened(line)}"
+        raise FileFormatError(msg) from error
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets without end
+        msg = f"{place}: JSON that cannot be read ({error}) in {_shortened(line)}"
+        raise FileFormatError(msg) from error
+    if not isinstance(record, _Record):
+        msg = f"{place}: expected one JSON object per line, got {_shortened(line)}"
+        raise FileFormatError(msg)
+    return record
+
+
+def _ask_for_column(source: TextSource, what: str, names: list[str]) -> NoReturn:
+    example = f"{'-' if source.path is None else source.path}:{names[0] if names else 'NAME'}"
+    msg = f"{source.name}: say which column to read, as in {example!r}; its {what} are {names!r}"
+    raise FileFormatError(msg)
+
+
+def _refuse(value: object, source: TextSource, line: int, expected: str) -> NoReturn:
+    # As JSON, which keeps the number 3 and the string "3" apart.
+    msg = f"{source.at(line)}: expected {expected}, got {_cut(json.dumps(value, ensure_ascii=False))}"
+    raise FileFormatError(msg)
+
+
+def _shortened(text: str) -> str:
+    return repr(_cut(text))
+
+
+def _cut(text: str, limit: int = 60) -> str:
+    return text if len(text) <= limit else text[: limit - 3] + "..."

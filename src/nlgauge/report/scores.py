@@ -1,0 +1,276 @@
+r"""Scores of several systems under several metrics, as text, JSON, TSV or LaTeX.
+
+    text    one block per metric, a blank line between blocks:
+              NAME [(distance: lower is better)]
+              [system] COMPONENT... [MAIN 95% low] [MAIN 95% high]     header, rule, one row per score
+              signature: SIGNATURE                 once, when all rows share it; else
+              signature: RECIPE PART               and per row   run of SYSTEM: RUN PART
+              signature of SYSTEM: SIGNATURE       per row, when the recipes differ
+              bootstrap: 95 % of 1000 resamples, seed 12345
+            with `segments`, a table "NAME, by segment" before each; BibTeX entries at the end
+    JSON    {"nlgauge": VERSION, "scores": [...], ["citations": {NAME: BIBTEX}]}; a score is `Score.to_dict()`
+            with "interval" {component, mean, low, high, level, resamples, seed}; numbers in full
+    TSV     [system] metric COMPONENT... [interval low high] signature           one row per score; or
+            [system] metric segment COMPONENT... [best_reference] signature      one row per segment
+    LaTeX   a booktabs tabular, systems as rows, the metrics' components as columns; signatures as % comments
+
+COMPONENT... is the union over all scores, with empty cells where a metric has no such component. The system
+column is left out when no score has a system. No row is marked as best: a higher mean alone is no finding.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from nlgauge._version import __version__
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.report.table import Cell, Span, Table
+from nlgauge.scores import Score
+
+__all__ = ["Confidence", "Format", "render"]
+
+Format = Literal["text", "json", "tsv", "latex"]
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """How to bootstrap the interval around each score's main component."""
+
+    level: float = 0.95
+    resamples: int = 1000
+    seed: int = 12345
+
+    def __post_init__(self) -> None:
+        for name, value, fits, expected in (
+            ("level", self.level, 0 < self.level < 1, "between 0 and 1"),
+            ("resamples", self.resamples, self.resamples >= 1, "at least 1"),
+            ("seed", self.seed, self.seed >= 0, "at least 0"),
+        ):
+            if not fits:
+                msg = f"confidence {name} must be {expected}, got {value!r}"
+                raise RecipeError(msg)
+
+    @property
+    def percent(self) -> str:
+        """The level in per cent, without the noise of binary fractions."""
+        return f"{100 * self.level:.10g}"
+
+    def __str__(self) -> str:
+        return f"{self.percent} % of {self.resamples} resamples, seed {self.seed}"
+
+
+def render(
+    scores: Sequence[Score],
+    *,
+    format: Format = "text",  # noqa: A002  # the word users know it by
+    segments: bool = False,
+    confidence: Confidence | None = None,
+    width: int = 4,
+    short: bool = False,
+    citations: Mapping[str, str] | None = None,
+) -> str:
+    """The scores as one string that ends with a newline; the module's docstring has the grammar.
+
+    `width` (decimals) and `short` (abbreviated signatures) do not apply to JSON, which keeps full numbers
+    and signatures that parse back. `citations` (BibTeX by metric) are part of text and JSON only: TSV and
+    LaTeX are read by other programs.
+    """
+    _check(scores, format, segments, confidence)
+    if format == "json":
+        return _json(scores, segments, confidence, citations)
+    if format == "tsv":
+        table = _segment_table(scores, short=short) if segments else _score_table(scores, confidence, short)
+        return table.to_tsv(width=width)
+    if format == "latex":
+        return _latex_table(scores, confidence, short).to_latex(width=width)
+    blocks: list[str] = []
+    for group in _by_metric(scores):
+        name = group[0].metric
+        if segments:
+            blocks.append(_segment_table(group, caption=f"{name}, by segment").to_text(width=width))
+        blocks.append(_metric_table(group, confidence, short).to_text(width=width))
+    blocks += [f"% {name}\n{entry.strip()}\n" for name, entry in (citations or {}).items()]
+    return "\n".join(blocks)
+
+
+def _check(scores: Sequence[Score], format_: str, segments: bool, confidence: Confidence | None) -> None:
+    if format_ not in get_args(Format):
+        msg = f"format must be one of {', '.join(get_args(Format))}, got {format_!r}"
+        raise RecipeError(msg)
+    if segments and format_ == "latex":
+        msg = "LaTeX tables have no rows for segments; ask for text, json or tsv, or leave out segments"
+        raise RecipeError(msg)
+    if segments and confidence is not None and format_ == "tsv":
+        msg = "an interval belongs to a system, not to a segment's row in TSV; leave out confidence or segments"
+        raise RecipeError(msg)
+    if not scores:
+        msg = "nothing to report: expected at least one score, got none"
+        raise InputError(msg)
+    for score in scores:
+        of = f"{score.metric} of {score.system!r}" if score.system is not None else score.metric
+        if not len(score):
+            msg = f"{of} has no segments, so it has no mean; score at least one segment"
+            raise InputError(msg)
+        for component, values in score.segments.items():
+            if not np.isfinite(values).all():
+                index = int(np.flatnonzero(~np.isfinite(values))[0])
+                msg = f"{of} has {component} = {float(values[index])!r} at segment {index}; expected a number"
+                raise InputError(msg)
+
+
+def _json(
+    scores: Sequence[Score],
+    segments: bool,
+    confidence: Confidence | None,
+    citations: Mapping[str, str] | None,
+) -> str:
+    records = []
+    for score in scores:
+        record = score.to_dict(segments=segments)
+        rows = record.pop("segments", None)
+        if confidence is not None:
+            interval = score.interval(**asdict(confidence))
+            record["interval"] = {"component": score.main, **interval._asdict()}
+        if rows is not None:
+            record["segments"] = rows  # last, because it is long
+        records.append(record)
+    output: dict[str, Any] = {"nlgauge": __version__, "scores": records}
+    if citations is not None:
+        output["citations"] = dict(citations)
+    try:
+        text = json.dumps(output, indent=2, ensure_ascii=False, allow_nan=False)
+    except ValueError as error:
+        msg = f"the scores hold a value that JSON has no word for: {error}"
+        raise InputError(msg) from error
+    # A system named by a file whose name is not UTF-8 holds half surrogates; only JSON's escape prints them.
+    return re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
+
+
+def _score_table(scores: Sequence[Score], confidence: Confidence | None, short: bool) -> Table:
+    bounds = [] if confidence is None else ["interval", "low", "high"]
+    columns = [*_system_column(scores), "metric", *_components(scores), *bounds, "signature"]
+    records: list[dict[str, Cell]] = []
+    for score in scores:
+        record: dict[str, Cell] = {"system": score.system, "metric": score.metric, **score.means}
+        if confidence is not None:
+            interval = score.interval(**asdict(confidence))
+            record |= {"interval": f"{score.main} {confidence}", "low": interval.low, "high": interval.high}
+        records.append(record | {"signature": _signature(score, short)})
+    return Table(columns, _rows(columns, records))
+
+
+def _segment_table(scores: Sequence[Score], *, caption: str | None = None, short: bool | None = None) -> Table:
+    """One row per segment; the signature is in a column unless `short` is None (text has it below)."""
+    extra = ["best_reference"] * any(score.best_reference is not None for score in scores)
+    extra += ["signature"] * (short is not None)
+    columns = [*_system_column(scores), "metric", "segment", *_components(scores), *extra]
+    rows: list[list[Cell]] = []
+    for score in scores:
+        fixed: dict[str, Cell] = {"system": score.system, "metric": score.metric}
+        if short is not None:
+            fixed["signature"] = _signature(score, short)
+        rows += _rows(columns, [fixed | row for row in score.rows()])
+    return Table(columns, rows, caption)
+
+
+def _metric_table(scores: Sequence[Score], confidence: Confidence | None, short: bool) -> Table:
+    columns = [*_system_column(scores), *_mean_columns(scores, confidence)]
+    records = [{"system": score.system, **_means(score, confidence)} for score in scores]
+    caption = scores[0].metric + ("" if scores[0].higher_is_better else " (distance: lower is better)")
+    notes = _signature_notes(scores, short) + ([] if confidence is None else [f"bootstrap: {confidence}"])
+    return Table(columns, _rows(columns, records), caption, notes)
+
+
+def _latex_table(scores: Sequence[Score], confidence: Confidence | None, short: bool) -> Table:
+    systems = list(dict.fromkeys(score.system for score in scores))
+    columns = _system_column(scores)
+    spans = [Span("")] * len(columns)
+    rows: list[list[Cell]] = [[system] * len(columns) for system in systems]
+    notes: list[str] = []
+    for group in _by_metric(scores):
+        # One system may come twice under one metric (two recipes); it has one row, so the columns repeat.
+        for turn, part in enumerate(_turns(group)):
+            names = _mean_columns(part, confidence)
+            columns = [*columns, *names]
+            better: Literal["higher", "lower"] = "higher" if part[0].higher_is_better else "lower"
+            title = part[0].metric + (f" ({turn + 1})" if turn else "")
+            spans = [*spans, Span(title, len(names), better)]
+            found = {score.system: _means(score, confidence) for score in part}
+            for row, system in zip(rows, systems, strict=True):
+                row += _rows(names, [found.get(system, {})])[0]
+            notes += _signature_notes(part, short)
+    if confidence is not None:
+        notes.append(f"bootstrap: {confidence}")
+    return Table(columns, rows, notes=notes, spans=spans)
+
+
+def _by_metric(scores: Sequence[Score]) -> list[list[Score]]:
+    groups: dict[tuple[str, bool], list[Score]] = {}
+    for score in scores:
+        groups.setdefault((score.metric, score.higher_is_better), []).append(score)
+    return list(groups.values())
+
+
+def _turns(scores: Sequence[Score]) -> list[list[Score]]:
+    """The scores split so that no system comes twice in one part."""
+    parts: list[list[Score]] = []
+    for score in scores:
+        for part in parts:
+            if all(other.system != score.system for other in part):
+                part.append(score)
+                break
+        else:
+            parts.append([score])
+    return parts
+
+
+def _system_column(scores: Sequence[Score]) -> list[str]:
+    return ["system"] * any(score.system is not None for score in scores)
+
+
+def _components(scores: Sequence[Score]) -> list[str]:
+    return list(dict.fromkeys(name for score in scores for name in score.segments))
+
+
+def _mean_columns(scores: Sequence[Score], confidence: Confidence | None) -> list[str]:
+    mains = [] if confidence is None else dict.fromkeys(score.main for score in scores)
+    return [*_components(scores), *(name for main in mains for name in _bound_names(main, confidence))]
+
+
+def _means(score: Score, confidence: Confidence | None) -> dict[str, Cell]:
+    means: dict[str, Cell] = dict(score.means)
+    if confidence is not None:
+        interval = score.interval(**asdict(confidence))
+        means |= zip(_bound_names(score.main, confidence), (interval.low, interval.high), strict=True)
+    return means
+
+
+def _bound_names(main: str, confidence: Confidence | None) -> list[str]:
+    return [] if confidence is None else [f"{main} {confidence.percent}% {end}" for end in ("low", "high")]
+
+
+def _rows(columns: Sequence[str], records: Iterable[Mapping[str, Cell]]) -> list[list[Cell]]:
+    return [[record.get(name) for name in columns] for record in records]
+
+
+def _signature(score: Score, short: bool) -> str:
+    return score.signature.short() if short else str(score.signature)
+
+
+def _signature_notes(scores: Sequence[Score], short: bool) -> list[str]:
+    """As little text as says everything: what all scores share stands once."""
+    signatures = [_signature(score, short) for score in scores]
+    if len(set(signatures)) == 1:
+        return [f"signature: {signatures[0]}"]
+    names = [score.system or f"score {number}" for number, score in enumerate(scores, start=1)]
+    parts = [signature.partition("||") for signature in signatures]
+    if len({recipe for recipe, _, _ in parts}) == 1:
+        runs = [f"run of {name}: {run}" for name, (_, _, run) in zip(names, parts, strict=True)]
+        return [f"signature: {parts[0][0]}", *runs]
+    return [f"signature of {name}: {text}" for name, text in zip(names, signatures, strict=True)]

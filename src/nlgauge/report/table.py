@@ -1,0 +1,214 @@
+r"""A small table that writes itself as aligned text, as TSV and as a LaTeX tabular.
+
+    text    caption, header, a rule of dashes, rows, notes; columns two spaces apart, numbers to the right
+    TSV     the header and the rows only: exactly one line each, cells between tabs, no quoting
+    LaTeX   a booktabs `tabular` (needs \usepackage{booktabs}); caption above and notes below as % comments
+
+Floats have `width` decimals, integers none, None is an empty cell. A tab, a line end or another control
+character in a cell is written as an escape (`\t`, `\n`, `\x1b`), so that no cell breaks the grid or reaches
+the terminal; all other text is written as it is. Every form ends with a newline.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from nlgauge.errors import InputError, RecipeError
+
+__all__ = ["Cell", "Span", "Table", "display_width", "escape_latex", "visible"]
+
+Cell = str | int | float | None
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",  # these three print as other signs in LaTeX's default font encoding
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        **{char: "\\" + char for char in "&%$#_{}"},
+    }
+)
+_ARROWS = {"higher": r" $\uparrow$", "lower": r" $\downarrow$", None: ""}
+
+
+class Span(NamedTuple):
+    """A heading over neighbouring columns, with the direction in which their numbers are better.
+
+    LaTeX sets it above the columns; text and TSV put it in front of each column's name.
+    """
+
+    title: str
+    columns: int = 1
+    better: Literal["higher", "lower"] | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named columns and rows of cells; `spans`, when given, cover all columns from left to right."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    caption: str | None = None
+    notes: Sequence[str] = ()
+    spans: Sequence[Span] = ()
+
+    def __post_init__(self) -> None:
+        for index, row in enumerate(self.rows):
+            if len(row) != len(self.columns):
+                msg = f"row {index} of the table needs {len(self.columns)} cells, got {len(row)}: {row!r}"
+                raise InputError(msg)
+            for name, cell in zip(self.columns, row, strict=True):
+                if isinstance(cell, float) and not math.isfinite(cell):
+                    msg = f"row {index}, column {name!r} of the table needs a finite number, got {cell!r}"
+                    raise InputError(msg)
+        covered = sum(span.columns for span in self.spans)
+        if self.spans and covered != len(self.columns):
+            msg = f"the table's spans must cover all {len(self.columns)} columns, got {covered}"
+            raise InputError(msg)
+
+    def to_text(self, *, width: int = 4) -> str:
+        """Aligned for a terminal, also where letters are two cells wide or combine.
+
+        >>> print(Table(["system", "f1"], [["a", 0.5], ["漢字", -1.0]]).to_text(width=2), end="")
+        system     f1
+        ------  -----
+        a        0.50
+        漢字    -1.00
+        """
+        grid = [self._labels(), *self._formatted(width)]
+        cells = [[visible(cell) for cell in row] for row in grid]
+        widths = [max(map(display_width, column)) for column in zip(*cells, strict=True)]
+        cells.insert(1, ["-" * size for size in widths])
+        lines = [
+            "  ".join(
+                _padded(cell, size, right=right)
+                for cell, size, right in zip(row, widths, self._numeric(), strict=True)
+            ).rstrip(" ")
+            for row in cells
+        ]
+        caption = [] if self.caption is None else [visible(self.caption)]
+        return _joined([*caption, *lines, *map(visible, self.notes)])
+
+    def to_tsv(self, *, width: int = 4) -> str:
+        """One header line, then one line per row."""
+        grid = [self._labels(), *self._formatted(width)]
+        return _joined(["\t".join(map(visible, row)) for row in grid])
+
+    def to_latex(self, *, width: int = 4) -> str:
+        """A booktabs tabular with the text of all cells escaped."""
+        lines = [] if self.caption is None else [f"% {visible(self.caption)}"]
+        layout = "".join("r" if right else "l" for right in self._numeric())
+        lines += [rf"\begin{{tabular}}{{{layout}}}", r"\toprule"]
+        if self.spans:
+            lines += self._latex_spans()
+        lines += [_latex_row(map(escape_latex, self.columns)), r"\midrule"]
+        for row, texts in zip(self.rows, self._formatted(width), strict=True):
+            # A hyphen is no minus sign.
+            lines.append(
+                _latex_row(
+                    escape_latex(text) if isinstance(cell, str) else text.replace("-", "$-$")
+                    for cell, text in zip(row, texts, strict=True)
+                )
+            )
+        lines += [r"\bottomrule", r"\end{tabular}"]
+        return _joined([*lines, *(f"% {visible(note)}" for note in self.notes)])
+
+    def _latex_spans(self) -> list[str]:
+        heads: list[str] = []
+        rules: list[str] = []
+        first = 1
+        for span in self.spans:
+            title = escape_latex(span.title) + _ARROWS[span.better]
+            last = first + span.columns - 1
+            if title:
+                heads.append(rf"\multicolumn{{{span.columns}}}{{c}}{{{title}}}")
+                rules.append(rf"\cmidrule(lr){{{first}-{last}}}")
+            else:
+                heads += [""] * span.columns
+            first = last + 1
+        return [_latex_row(heads), *([" ".join(rules)] if rules else [])]
+
+    def _labels(self) -> list[str]:
+        titles = [span.title for span in self.spans for _ in range(span.columns)] or [""] * len(self.columns)
+        return [f"{title} {name}" if title else name for title, name in zip(titles, self.columns, strict=True)]
+
+    def _numeric(self) -> list[bool]:
+        columns = list(zip(*self.rows, strict=True)) or [()] * len(self.columns)
+        return [
+            any(cell is not None for cell in column) and not any(isinstance(cell, str) for cell in column)
+            for column in columns
+        ]
+
+    def _formatted(self, width: int) -> list[list[str]]:
+        if width < 0:
+            msg = f"width is the number of decimals and cannot be negative, got {width!r}"
+            raise RecipeError(msg)
+        return [[_formatted(cell, width) for cell in row] for row in self.rows]
+
+
+def visible(text: str) -> str:
+    r"""The text with control characters, line ends and half surrogates as escapes.
+
+    >>> visible("a\tb\u2028c")
+    'a\\tb\\u2028c'
+    """
+    return "".join(
+        char.encode("unicode_escape").decode("ascii")
+        if unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp")
+        else char
+        for char in text
+    )
+
+
+def display_width(text: str) -> int:
+    """Cells of a terminal that the text takes: 2 for wide East Asian letters, 0 for combining marks.
+
+    >>> display_width("漢字"), display_width("e\u0301"), display_width("ab")
+    (4, 1, 2)
+    """
+    total = 0
+    # NFC, because names of files on macOS are decomposed: a Hangul syllable would count as three letters.
+    for char in unicodedata.normalize("NFC", text):
+        if unicodedata.category(char) not in ("Mn", "Me", "Cf"):
+            total += 2 if unicodedata.east_asian_width(char) in "WF" else 1
+    return total
+
+
+def escape_latex(text: str) -> str:
+    r"""The text so that LaTeX prints it as it is.
+
+    >>> escape_latex("50%_a--b")
+    '50\\%\\_a-{}-b'
+    """
+    escaped = re.sub("-(?=-)", "-{}", visible(text).translate(_LATEX))  # "--" would print as a dash
+    # After \\ and \midrule, also across a line end, LaTeX takes "[" or "*" for an argument.
+    return re.sub(r"^\s*[\[*]", lambda match: f"{{{match[0]}}}", escaped)
+
+
+def _latex_row(cells: Iterable[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _formatted(cell: Cell, width: int) -> str:
+    if cell is None:
+        return ""
+    if not isinstance(cell, float):
+        return str(cell)
+    text = f"{cell:.{width}f}"
+    return text if float(text) else text.removeprefix("-")  # never "-0.0000"
+
+
+def _padded(text: str, size: int, *, right: bool) -> str:
+    space = " " * (size - display_width(text))
+    return space + text if right else text + space
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)

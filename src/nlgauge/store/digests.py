@@ -1,0 +1,110 @@
+"""SHA-256 of files, remembered on disk so that large weights are not read again at each start.
+
+What is remembered is only as good as its key: the resolved path, the size and the modification time.
+A change that keeps all three goes unnoticed until the model is fetched again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from nlgauge.errors import DigestError
+from nlgauge.store.paths import cache_dir
+
+__all__ = ["check_digests", "file_digest", "text_digest"]
+
+# File systems stamp times in steps of up to 2 s (FAT). A file younger than that can change once more under
+# the same time and size, so its digest is not remembered yet.
+_SETTLED_NS = 2_000_000_000
+
+
+def text_digest(text: str) -> str:
+    """SHA-256 of a string, as 64 hexadecimal digits.
+
+    >>> text_digest("nlgauge")[:12]
+    'c46bcba720b9'
+    """
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes, as 64 hexadecimal digits; read from disk only if the file changed.
+
+    Where the cache folder cannot be written, the file is hashed each time.
+    """
+    path = path.resolve()
+    before = path.stat()
+    memo = cache_dir() / "digests" / f"{text_digest(str(path))}.json"
+    known = _recall(memo, before)
+    if known is not None:
+        return known
+    digest = _hash(path)
+    after = path.stat()
+    unchanged = (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
+    if unchanged and time.time_ns() - after.st_mtime_ns > _SETTLED_NS:
+        _remember(memo, after, digest)
+    return digest
+
+
+def check_digests(folder: Path, expected: Mapping[str, str], *, where: str, fix: str, memo: bool = True) -> None:
+    """Raise DigestError unless every named file of the folder has its known digest.
+
+    `where` tells the reader which copy is meant, `fix` what to do about it. `memo=False` reads every
+    byte: for files that were just written.
+    """
+    for name, want in expected.items():
+        path = folder / name
+        if not path.is_file():
+            msg = f"{name!r} is missing in {where}: expected a file with sha256 {want}, got none. {fix}"
+            raise DigestError(msg)
+        got = file_digest(path) if memo else _hash(path)
+        if got != want:
+            msg = f"{name!r} in {where} is not the known file: expected sha256 {want}, got {got}. {fix}"
+            raise DigestError(msg)
+
+
+def _hash(path: Path) -> str:
+    # hashlib.file_digest does the same, from Python 3.11 on.
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _recall(memo: Path, stat: os.stat_result) -> str | None:
+    try:
+        entry = json.loads(memo.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(entry, dict):
+        return None
+    if (entry.get("size"), entry.get("mtime_ns")) != (stat.st_size, stat.st_mtime_ns):
+        return None
+    digest = entry.get("sha256")
+    return digest if isinstance(digest, str) and re.fullmatch(r"[0-9a-f]{64}", digest) else None
+
+
+def _remember(memo: Path, stat: os.stat_result, digest: str) -> None:
+    entry = {"size": stat.st_size, "mtime_ns": stat.st_mtime_ns, "sha256": digest}
+    temporary: str | None = None
+    try:
+        memo.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=memo.parent, prefix=".new-")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(entry, file)
+        os.replace(temporary, memo)
+        temporary = None
+    except OSError:
+        # The memo only saves time: without it the file is hashed again.
+        pass
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)

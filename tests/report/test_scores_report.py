@@ -1,0 +1,373 @@
+"""What a user reads or pipes: the exact output for several systems and metrics, in every format."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlgauge._version import __version__
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.report import Confidence, render
+from nlgauge.scores import Alignment, Score, SegmentNotes
+from nlgauge.signature import Signature
+
+BIBTEX = "@inproceedings{zhang2020,\n  title = {BERTScore}\n}\n"
+
+
+def make(
+    system: str | None,
+    segments: Mapping[str, list[float]],
+    *,
+    metric: str = "bertscore",
+    main: str = "f1",
+    layer: str = "4",
+    empty: str = "0",
+    higher_is_better: bool = True,
+    best_reference: list[int] | None = None,
+    alignments: tuple[Alignment | None, ...] | None = None,
+) -> Score:
+    return Score(
+        metric=metric,
+        system=system,
+        segments={name: np.array(values) for name, values in segments.items()},
+        main=main,
+        higher_is_better=higher_is_better,
+        signature=Signature(metric, {"layer": layer}, {"truncated": "0", "empty": empty}),
+        notes=SegmentNotes(),
+        best_reference=None if best_reference is None else np.array(best_reference),
+        alignments=alignments,
+    )
+
+
+def bert(system: str | None, base: float = 0.5, **options: str) -> Score:
+    return make(system, {"precision": [base, base], "f1": [base, base + 0.25]}, **options)  # type: ignore[arg-type]
+
+
+def bary(system: str | None) -> Score:
+    return make(system, {"w": [2.0, 3.0]}, metric="baryscore", main="w", higher_is_better=False)
+
+
+# --- text ----------------------------------------------------------------------------------------------
+
+
+def test_text_of_several_systems_and_metrics() -> None:
+    scores = [bert("a"), bary("a"), bert("long-name", 0.25), bary("long-name")]
+    assert render(scores, format="text") == (
+        "bertscore\n"
+        "system     precision      f1\n"
+        "---------  ---------  ------\n"
+        "a             0.5000  0.6250\n"
+        "long-name     0.2500  0.3750\n"
+        "signature: bertscore|layer:4||truncated:0|empty:0\n"
+        "\n"
+        "baryscore (distance: lower is better)\n"
+        "system          w\n"
+        "---------  ------\n"
+        "a          2.5000\n"
+        "long-name  2.5000\n"
+        "signature: baryscore|layer:4||truncated:0|empty:0\n"
+    )
+
+
+def test_text_without_system() -> None:
+    assert render([bert(None)], width=2) == (
+        "bertscore\n"
+        "precision    f1\n"
+        "---------  ----\n"
+        "     0.50  0.62\n"
+        "signature: bertscore|layer:4||truncated:0|empty:0\n"
+    )
+
+
+def test_text_with_confidence_and_citations() -> None:
+    output = render(
+        [bert("a")], confidence=Confidence(level=0.9, resamples=20, seed=1), citations={"bertscore": BIBTEX}
+    )
+    assert output == (
+        "bertscore\n"
+        "system  precision      f1  f1 90% low  f1 90% high\n"
+        "------  ---------  ------  ----------  -----------\n"
+        "a          0.5000  0.6250      0.5000       0.7500\n"
+        "signature: bertscore|layer:4||truncated:0|empty:0\n"
+        "bootstrap: 90 % of 20 resamples, seed 1\n"
+        "\n"
+        "% bertscore\n"
+        "@inproceedings{zhang2020,\n"
+        "  title = {BERTScore}\n"
+        "}\n"
+    )
+
+
+def test_default_confidence_is_named() -> None:
+    assert "bootstrap: 95 % of 1000 resamples, seed 12345\n" in render([bert("a")], confidence=Confidence())
+    assert Confidence(level=0.999).percent == "99.9"
+    assert Confidence(level=0.55).percent == "55"
+
+
+def signature_lines(scores: list[Score], *, short: bool = False) -> list[str]:
+    return render(scores, short=short).splitlines()[3 + len(scores) :]
+
+
+def test_signature_stands_once_where_it_is_shared() -> None:
+    assert signature_lines([bert("a"), bert("b", empty="1")]) == [
+        "signature: bertscore|layer:4",
+        "run of a: truncated:0|empty:0",
+        "run of b: truncated:0|empty:1",
+    ]
+    assert signature_lines([bert("a"), bert("b", layer="5")]) == [
+        "signature of a: bertscore|layer:4||truncated:0|empty:0",
+        "signature of b: bertscore|layer:5||truncated:0|empty:0",
+    ]
+    assert signature_lines([bert(None), bert(None, empty="1")]) == [
+        "signature: bertscore|layer:4",
+        "run of score 1: truncated:0|empty:0",
+        "run of score 2: truncated:0|empty:1",
+    ]
+
+
+def test_short_signature() -> None:
+    assert signature_lines([bert("a"), bert("b")], short=True) == ["signature: bertscore|l:4||tr:0|em:0"]
+    assert signature_lines([bert("a"), bert("b", empty="1")], short=True) == [
+        "signature: bertscore|l:4",
+        "run of a: tr:0|em:0",
+        "run of b: tr:0|em:1",
+    ]
+
+
+def test_text_of_segments() -> None:
+    score = make("a", {"f1": [0.5, 0.25]}, best_reference=[1, 0])
+    assert render([score], segments=True) == (
+        "bertscore, by segment\n"
+        "system  metric     segment      f1  best_reference\n"
+        "------  ---------  -------  ------  --------------\n"
+        "a       bertscore        0  0.5000               1\n"
+        "a       bertscore        1  0.2500               0\n"
+        "\n"
+        "bertscore\n"
+        "system      f1\n"
+        "------  ------\n"
+        "a       0.3750\n"
+        "signature: bertscore|layer:4||truncated:0|empty:0\n"
+    )
+
+
+def test_components_that_differ_leave_empty_cells() -> None:
+    other = make("b", {"f1": [1.0], "f3": [0.5]}, main="f3")
+    lines = render([bert("a"), other], width=1, confidence=Confidence(resamples=10)).splitlines()
+    assert lines[1:5] == [
+        "system  precision   f1   f3  f1 95% low  f1 95% high  f3 95% low  f3 95% high",
+        "------  ---------  ---  ---  ----------  -----------  ----------  -----------",
+        "a             0.5  0.6              0.5          0.8",
+        "b                  1.0  0.5                                  0.5          0.5",
+    ]
+
+
+# --- TSV -----------------------------------------------------------------------------------------------
+
+
+def test_tsv() -> None:
+    assert render([bert("a"), bary("a\tb")], format="tsv", width=3, citations={"bertscore": BIBTEX}) == (
+        "system\tmetric\tprecision\tf1\tw\tsignature\n"
+        "a\tbertscore\t0.500\t0.625\t\tbertscore|layer:4||truncated:0|empty:0\n"
+        "a\\tb\tbaryscore\t\t\t2.500\tbaryscore|layer:4||truncated:0|empty:0\n"
+    )
+
+
+def test_tsv_with_confidence_and_short_signature_and_no_system() -> None:
+    output = render([bert(None)], format="tsv", confidence=Confidence(resamples=20), short=True)
+    assert output == (
+        "metric\tprecision\tf1\tinterval\tlow\thigh\tsignature\n"
+        "bertscore\t0.5000\t0.6250\tf1 95 % of 20 resamples, seed 12345\t0.5000\t0.7500\t"
+        "bertscore|l:4||tr:0|em:0\n"
+    )
+
+
+def test_tsv_of_segments() -> None:
+    scores = [make("a", {"f1": [0.5, 0.25]}, best_reference=[1, 0]), bary(None)]
+    assert render(scores, format="tsv", segments=True) == (
+        "system\tmetric\tsegment\tf1\tw\tbest_reference\tsignature\n"
+        "a\tbertscore\t0\t0.5000\t\t1\tbertscore|layer:4||truncated:0|empty:0\n"
+        "a\tbertscore\t1\t0.2500\t\t0\tbertscore|layer:4||truncated:0|empty:0\n"
+        "\tbaryscore\t0\t\t2.0000\t\tbaryscore|layer:4||truncated:0|empty:0\n"
+        "\tbaryscore\t1\t\t3.0000\t\tbaryscore|layer:4||truncated:0|empty:0\n"
+    )
+
+
+def test_pandas_reads_the_tsv() -> None:
+    frame = pd.read_csv(io.StringIO(render([bert("a"), bary("b")], format="tsv")), sep="\t")
+    assert frame["system"].tolist() == ["a", "b"]
+    assert frame["f1"].tolist()[0] == 0.625
+    assert Signature.parse(frame["signature"][0]) == bert("a").signature
+
+
+@given(systems=st.lists(st.text(), min_size=1, max_size=3), segments=st.booleans())
+def test_no_name_of_a_system_breaks_an_output(systems: list[str], segments: bool) -> None:
+    scores = [bert(system) for system in systems]
+    lines = render(scores, format="tsv", segments=segments).removesuffix("\n").split("\n")
+    assert len(lines) == 1 + len(systems) * (2 if segments else 1)
+    assert len({line.count("\t") for line in lines}) == 1
+    read = json.loads(render(scores, format="json", segments=segments))
+    assert [score["system"] for score in read["scores"]] == systems
+
+
+# --- LaTeX ---------------------------------------------------------------------------------------------
+
+
+def test_latex() -> None:
+    scores = [bert("my_sys"), bert("[b]", 0.25, empty="1"), bary("my_sys")]
+    assert render(scores, format="latex", width=2, citations={"bertscore": BIBTEX}) == (
+        "\\begin{tabular}{lrrr}\n"
+        "\\toprule\n"
+        " & \\multicolumn{2}{c}{bertscore $\\uparrow$} & \\multicolumn{1}{c}{baryscore $\\downarrow$} \\\\\n"
+        "\\cmidrule(lr){2-3} \\cmidrule(lr){4-4}\n"
+        "system & precision & f1 & w \\\\\n"
+        "\\midrule\n"
+        "my\\_sys & 0.50 & 0.62 & 2.50 \\\\\n"
+        "{[}b] & 0.25 & 0.38 &  \\\\\n"
+        "\\bottomrule\n"
+        "\\end{tabular}\n"
+        "% signature: bertscore|layer:4\n"
+        "% run of my_sys: truncated:0|empty:0\n"
+        "% run of [b]: truncated:0|empty:1\n"
+        "% signature: baryscore|layer:4||truncated:0|empty:0\n"
+    )
+
+
+def test_latex_with_confidence_and_no_system() -> None:
+    output = render([bary(None)], format="latex", confidence=Confidence(resamples=20), short=True)
+    assert output == (
+        "\\begin{tabular}{rrr}\n"
+        "\\toprule\n"
+        "\\multicolumn{3}{c}{baryscore $\\downarrow$} \\\\\n"
+        "\\cmidrule(lr){1-3}\n"
+        "w & w 95\\% low & w 95\\% high \\\\\n"
+        "\\midrule\n"
+        "2.5000 & 2.0000 & 3.0000 \\\\\n"
+        "\\bottomrule\n"
+        "\\end{tabular}\n"
+        "% signature: baryscore|l:4||tr:0|em:0\n"
+        "% bootstrap: 95 % of 20 resamples, seed 12345\n"
+    )
+
+
+def test_latex_of_one_system_under_two_recipes() -> None:
+    lines = render(
+        [bary("a"), bert("a"), bert("a", 0.25, layer="5"), bert("b")], format="latex", width=1
+    ).splitlines()
+    assert lines[2].count("\\multicolumn") == 3
+    assert "{bertscore (2) $\\uparrow$}" in lines[2]
+    assert lines[6:8] == ["a & 2.5 & 0.5 & 0.6 & 0.2 & 0.4 \\\\", "b &  & 0.5 & 0.6 &  &  \\\\"]
+    assert lines[10:] == [
+        "% signature: baryscore|layer:4||truncated:0|empty:0",
+        "% signature: bertscore|layer:4||truncated:0|empty:0",
+        "% signature: bertscore|layer:5||truncated:0|empty:0",
+    ]
+
+
+# --- JSON ----------------------------------------------------------------------------------------------
+
+
+def test_json_bytes() -> None:
+    third = make("日本 <é>", {"f1": [1 / 3]})
+    assert render([third], format="json", width=1, short=True) == (
+        "{\n"
+        f'  "nlgauge": "{__version__}",\n'
+        '  "scores": [\n'
+        "    {\n"
+        '      "system": "日本 <é>",\n'
+        '      "metric": "bertscore",\n'
+        '      "score": 0.3333333333333333,\n'
+        '      "main": "f1",\n'
+        '      "higher_is_better": true,\n'
+        '      "means": {\n'
+        '        "f1": 0.3333333333333333\n'
+        "      },\n"
+        '      "signature": "bertscore|layer:4||truncated:0|empty:0",\n'
+        '      "counts": {\n'
+        '        "truncated": 0,\n'
+        '        "empty": 0,\n'
+        '        "zero_weight": 0\n'
+        "      },\n"
+        '      "noted_segments": {}\n'
+        "    }\n"
+        "  ]\n"
+        "}\n"
+    )
+
+
+def test_json_with_everything() -> None:
+    score = make("a", {"f1": [0.5, 0.25]}, best_reference=[1, 0])
+    confidence = Confidence(level=0.9, resamples=20, seed=1)
+    output = render([score, bary(None)], format="json", segments=True, confidence=confidence, citations={"x": BIBTEX})
+    again = render([score, bary(None)], format="json", segments=True, confidence=confidence, citations={"x": BIBTEX})
+    assert output == again
+    read = json.loads(output)
+    assert list(read) == ["nlgauge", "scores", "citations"]
+    assert read["citations"] == {"x": BIBTEX}
+    first, second = read["scores"]
+    assert list(first)[-2:] == ["interval", "segments"]
+    assert first["segments"] == [
+        {"segment": 0, "f1": 0.5, "best_reference": 1},
+        {"segment": 1, "f1": 0.25, "best_reference": 0},
+    ]
+    interval = score.interval(level=0.9, resamples=20, seed=1)
+    assert first["interval"] == {"component": "f1", **interval._asdict()}
+    assert second["system"] is None
+    assert second["interval"]["component"] == "w"
+
+
+def test_json_prints_names_that_are_not_utf8() -> None:
+    output = render([bert("a\udcff")], format="json")
+    assert '"system": "a\\udcff"' in output
+    output.encode()
+
+
+# --- errors --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("output_format", ["text", "json", "tsv", "latex"])
+def test_a_value_that_is_no_number_is_never_printed(output_format: str) -> None:
+    score = make("a", {"f1": [0.5, float("nan")]})
+    with pytest.raises(InputError, match="bertscore of 'a' has f1 = nan at segment 1; expected a number"):
+        render([score], format=output_format)  # type: ignore[arg-type]
+
+
+def test_json_refuses_nan_inside_an_alignment() -> None:
+    one = np.array([0])
+    nan = np.array([np.nan])
+    alignment = Alignment(0, ("a",), ("a",), one, one, nan, nan, nan, nan)
+    score = make("a", {"f1": [0.5]}, alignments=(alignment,))
+    with pytest.raises(InputError, match="a value that JSON has no word for"):
+        render([score], format="json", segments=True)
+    assert "alignment" not in render([score], format="tsv", segments=True)
+
+
+def test_requests_that_make_no_sense() -> None:
+    with pytest.raises(InputError, match="expected at least one score, got none"):
+        render([])
+    with pytest.raises(InputError, match="bertscore has no segments, so it has no mean"):
+        render([make(None, {"f1": []})])
+    with pytest.raises(RecipeError, match="format must be one of text, json, tsv, latex, got 'html'"):
+        render([bert("a")], format="html")  # type: ignore[arg-type]
+    with pytest.raises(RecipeError, match="LaTeX tables have no rows for segments"):
+        render([bert("a")], format="latex", segments=True)
+    with pytest.raises(RecipeError, match="an interval belongs to a system"):
+        render([bert("a")], format="tsv", segments=True, confidence=Confidence())
+    with pytest.raises(RecipeError, match="width is the number of decimals"):
+        render([bert("a")], width=-1)
+
+
+def test_confidence_is_checked() -> None:
+    with pytest.raises(RecipeError, match="confidence level must be between 0 and 1, got 95"):
+        Confidence(level=95)
+    with pytest.raises(RecipeError, match="confidence resamples must be at least 1, got 0"):
+        Confidence(resamples=0)
+    with pytest.raises(RecipeError, match="confidence seed must be at least 0, got -1"):
+        Confidence(seed=-1)

@@ -1,0 +1,146 @@
+"""Tables: the grid holds whatever the cells are, in every form."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.report.table import Span, Table, display_width, escape_latex, visible
+
+ANY_TEXT = st.text(st.one_of(st.sampled_from("\t\n\r\x0b\x0c\x1c\x85\u2028\u2029\\\"'&%$[*"), st.characters()))
+CELL = st.one_of(ANY_TEXT, st.integers(-9, 9), st.floats(-10, 10, allow_nan=False, allow_infinity=False), st.none())
+TABLES = st.integers(1, 4).flatmap(
+    lambda size: st.builds(
+        Table,
+        st.lists(ANY_TEXT, min_size=size, max_size=size),
+        st.lists(st.lists(CELL, min_size=size, max_size=size), max_size=4),
+        st.one_of(st.none(), ANY_TEXT),
+        st.lists(ANY_TEXT, max_size=2),
+    )
+)
+
+
+@given(table=TABLES)
+def test_no_cell_breaks_the_tsv_grid(table: Table) -> None:
+    text = table.to_tsv()
+    lines = text.removesuffix("\n").split("\n")
+    assert text.endswith("\n")
+    assert len(lines) == 1 + len(table.rows)
+    assert all(line.count("\t") == len(table.columns) - 1 for line in lines)
+    assert "\r" not in text
+    if text.strip("\n"):
+        assert text.splitlines() == lines  # nor do readers that break lines at other characters
+    text.encode()
+
+
+@given(table=TABLES)
+def test_no_cell_breaks_the_other_forms(table: Table) -> None:
+    extra = len(table.notes) + (table.caption is not None)
+    text = table.to_text()
+    assert text.count("\n") == 2 + len(table.rows) + extra
+    latex = table.to_latex()
+    assert latex.count("\n") == 6 + len(table.rows) + extra
+    rows = [line for line in latex.split("\n") if line.endswith(r" \\") and not line.startswith("%")]
+    assert len(rows) == 1 + len(table.rows)
+    assert all(len(row.replace(r"\&", "").split("&")) == len(table.columns) for row in rows)
+    (text + latex).encode()
+
+
+@given(table=TABLES)
+def test_text_columns_are_aligned(table: Table) -> None:
+    bare = Table([*table.columns, "end"], [[*row, "|"] for row in table.rows])
+    header, rule, *rows = bare.to_text().split("\n")[:-1]
+    assert {display_width(row) for row in rows} <= {display_width(rule) - len("end") + 1}
+    assert display_width(header) == display_width(rule)
+
+
+def test_text() -> None:
+    table = Table(
+        ["system", "f1", "segment", "note"],
+        [["a", 0.5, 3, "x"], ["漢字", -12.25, 10, None], ["e\u0301t\u200de\u0301", -0.000001, None, "y"]],
+        caption="bertscore",
+        notes=["one", "two"],
+    )
+    assert table.to_text() == (
+        "bertscore\n"
+        "system        f1  segment  note\n"
+        "------  --------  -------  ----\n"
+        "a         0.5000        3  x\n"
+        "漢字    -12.2500       10\n"
+        "e\u0301t\u200de\u0301       0.0000           y\n"
+        "one\n"
+        "two\n"
+    )
+    assert table.to_text(width=0).split("\n")[4] == "漢字    -12       10"
+
+
+def test_tsv() -> None:
+    table = Table(["sys\ttem", "f1"], [["a\tb\nc\r", 0.5], [None, -0.00001]], caption="c", notes=["n"])
+    assert table.to_tsv(width=2) == "sys\\ttem\tf1\na\\tb\\nc\\r\t0.50\n\t0.00\n"
+
+
+def test_latex() -> None:
+    table = Table(
+        ["system", "precision", "f1 95% low", "w"],
+        [["my_sys & co", 0.5, -0.25, None], ["[base] {50%}", 1.0, 0.0, 2]],
+        caption="a\nb",
+        notes=["signature: x|y"],
+        spans=[Span(""), Span("bert_score", 2, "higher"), Span("bary", 1, "lower")],
+    )
+    assert table.to_latex(width=2) == (
+        "% a\\nb\n"
+        "\\begin{tabular}{lrrr}\n"
+        "\\toprule\n"
+        " & \\multicolumn{2}{c}{bert\\_score $\\uparrow$} & \\multicolumn{1}{c}{bary $\\downarrow$} \\\\\n"
+        "\\cmidrule(lr){2-3} \\cmidrule(lr){4-4}\n"
+        "system & precision & f1 95\\% low & w \\\\\n"
+        "\\midrule\n"
+        "my\\_sys \\& co & 0.50 & $-$0.25 &  \\\\\n"
+        "{[}base] \\{50\\%\\} & 1.00 & 0.00 & 2 \\\\\n"
+        "\\bottomrule\n"
+        "\\end{tabular}\n"
+        "% signature: x|y\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("\\", r"\textbackslash{}"),
+        ("~^<>|", r"\textasciitilde{}\textasciicircum{}\textless{}\textgreater{}\textbar{}"),
+        ("&%$#_{}", r"\&\%\$\#\_\{\}"),
+        ("a---b", "a-{}-{}-b"),
+        ("*", "{*}"),
+        ("a[1]*", "a[1]*"),
+        ("a\nb", r"a\textbackslash{}nb"),
+        ("Straße 漢", "Straße 漢"),
+    ],
+)
+def test_latex_escapes(text: str, escaped: str) -> None:
+    assert escape_latex(text) == escaped
+
+
+def test_spans_name_the_columns_in_text_and_tsv() -> None:
+    table = Table(["system", "f1"], [["a", 1.0]], spans=[Span(""), Span("bertscore", 1, "higher")])
+    assert table.to_tsv(width=1) == "system\tbertscore f1\na\t1.0\n"
+    assert table.to_text(width=1).startswith("system  bertscore f1\n")
+
+
+def test_widths_and_escapes() -> None:
+    assert display_width("\u1112\u1161\u11ab") == 2  # a decomposed Hangul syllable
+    assert display_width("ｆ１") == 4
+    assert display_width("") == 0
+    assert visible("\x1b[31m\udcff") == "\\x1b[31m\\udcff"
+
+
+def test_bad_tables() -> None:
+    with pytest.raises(InputError, match=r"row 1 of the table needs 2 cells, got 1: \['b'\]"):
+        Table(["a", "b"], [["a", 1], ["b"]])
+    with pytest.raises(InputError, match="row 0, column 'b' of the table needs a finite number, got nan"):
+        Table(["a", "b"], [["a", float("nan")]])
+    with pytest.raises(InputError, match="spans must cover all 2 columns, got 1"):
+        Table(["a", "b"], [], spans=[Span("x")])
+    with pytest.raises(RecipeError, match="width is the number of decimals and cannot be negative, got -1"):
+        Table(["a"], [[1.0]]).to_text(width=-1)

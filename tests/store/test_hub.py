@@ -1,0 +1,96 @@
+"""A hub id leads to a whole model, from the hub's cache or its server, or to an answer within seconds."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from tests.store.fakes import TOKENIZER, Hub, files_below, model_folder, sha256
+
+from nlgauge.errors import ModelNotFoundError
+from nlgauge.store import hub, resolve
+
+
+def test_hub_id_is_downloaded_once_and_only_what_is_needed(cache: Path, fake_hub: Hub) -> None:
+    fake_hub.server["org/name"] = {
+        **TOKENIZER,
+        "1_Pooling/config.json": b"{}",
+        "vocab.txt": b"v",
+        "model.safetensors": b"s",
+        "pytorch_model.bin": b"p",
+        "model.fp16.safetensors": b"half",
+        "onnx/model.onnx": b"o",
+        "other/config.json": b"{}",
+        "modeling.py": b"code",
+    }
+    files = resolve("org/name")
+    assert (files.name, files.card) == ("org/name", None)
+    kept = {"config.json", "tokenizer.json", "vocab.txt", "model.safetensors", "1_Pooling/config.json"}
+    assert files_below(files.path) == kept
+    fake_hub.online = False
+    assert resolve("org/name") == resolve("org/name", download=False) == files
+
+
+def test_hub_model_without_safetensors(cache: Path, fake_hub: Hub) -> None:
+    fake_hub.server["org/old"] = {**TOKENIZER, "pytorch_model.bin": b"p", "tf_model.h5": b"t"}
+    assert files_below(resolve("org/old").path) == {*TOKENIZER, "pytorch_model.bin"}
+
+
+def test_half_a_hub_model_is_not_used(cache: Path, fake_hub: Hub) -> None:
+    model_folder(fake_hub.folder / "org--name", TOKENIZER)
+    with pytest.raises(ModelNotFoundError, match="nothing is downloaded because download=False"):
+        resolve("org/name", download=False)
+    fake_hub.server["org/name"] = {**TOKENIZER, "model.safetensors": b"s"}
+    assert resolve("org/name").weights_digest == sha256(b"s")
+
+
+@pytest.mark.parametrize(
+    ("files", "lacking"),
+    [
+        ({**TOKENIZER, "tf_model.h5": b"t"}, "no weights"),
+        ({"config.json": b"{}", "model.safetensors": b"s"}, "no tokenizer"),
+        ({"tokenizer.json": b"{}", "model.safetensors": b"s"}, "no config.json"),
+    ],
+)
+def test_hub_model_that_cannot_be_used(files: dict[str, bytes], lacking: str, cache: Path, fake_hub: Hub) -> None:
+    fake_hub.server["org/name"] = files
+    with pytest.raises(ModelNotFoundError, match=lacking):
+        resolve("org/name")
+
+
+def test_hub_without_network_or_model(cache: Path, fake_hub: Hub) -> None:
+    with pytest.raises(ModelNotFoundError, match="the hub has no model of that name"):
+        resolve("org/typo")
+    fake_hub.online = False
+    with pytest.raises(ModelNotFoundError) as caught:
+        resolve("org/typo")
+    message = str(caught.value)
+    for part in ("'org/typo'", "Name or service not known", "`nlgauge models pull org/typo`", "`--model PATH`"):
+        assert part in message
+
+
+def test_hub_that_does_not_answer_is_given_up(cache: Path, fake_hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    released = threading.Event()
+    monkeypatch.setattr(hub, "_DEADLINE_SECONDS", 0.2)
+    monkeypatch.setattr(fake_hub, "model_info", lambda hub_id, *, timeout: released.wait(30))
+    start = time.monotonic()
+    try:
+        with pytest.raises(ModelNotFoundError, match="did not answer"):
+            resolve("org/name")
+        assert time.monotonic() - start < 10
+    finally:
+        released.set()
+
+
+@pytest.mark.parametrize("text", ["", "two words", "a/b/c", "org/", "naïve/name"])
+def test_text_that_can_be_nothing_is_refused_without_asking(text: str, cache: Path, fake_hub: Hub) -> None:
+    with pytest.raises(ModelNotFoundError, match="not a hub id"):
+        resolve(text)
+    assert fake_hub.questions == 0
+
+
+def test_misspelt_name_is_suggested(cache: Path, fake_hub: Hub) -> None:
+    with pytest.raises(ModelNotFoundError, match="did you mean 'minilm'"):
+        resolve("minlm")
