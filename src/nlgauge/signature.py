@@ -92,10 +92,8 @@ class Signature:
         return "|".join([_escape(self.metric), *([_join(self.recipe)] if self.recipe else [])])
 
     def short(self) -> str:
-        """The same with abbreviated keys, for a table's caption; it does not parse back."""
-        parts = [_join({ABBREVIATIONS.get(key, key): value for key, value in part.items()}) for part in
-                 (self.recipe, self.run) if part]  # fmt: skip
-        return "|".join([_escape(self.metric), "||".join(parts)])
+        """The same with abbreviated keys, for a table's caption; it does not parse back into a recipe."""
+        return str(Signature(self.metric, _abbreviated(self.recipe), _abbreviated(self.run)))
 
     @classmethod
     def parse(cls, text: str) -> Signature:
@@ -127,9 +125,13 @@ class Signature:
         return found
 
 
+def _abbreviated(fields: Mapping[str, str]) -> dict[str, str]:
+    return {ABBREVIATIONS.get(key, key): value for key, value in fields.items()}
+
+
 def _escape(value: str) -> str:
     # Only what would break the grammar is escaped, so that ordinary values stay readable.
-    return "".join(quote(char, safe="") if char in "|%\n\r\t" else char for char in value)
+    return "".join(quote(char, safe="") if char in "|%" or char.isspace() else char for char in value)
 
 
 def _unescape(value: str) -> str:

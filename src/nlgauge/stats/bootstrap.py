@@ -24,9 +24,7 @@ class Interval(NamedTuple):
     seed: int
 
 
-def bootstrap_mean(
-    values: ArrayLike, *, level: float = 0.95, resamples: int = 1000, seed: int = 12345
-) -> Interval:
+def bootstrap_mean(values: ArrayLike, *, level: float = 0.95, resamples: int = 1000, seed: int = 12345) -> Interval:
     """Percentile bootstrap of the mean, resampling segments with replacement.
 
     The draw depends on the seed and the number of values only, so systems scored on the same segments
@@ -48,6 +46,9 @@ def bootstrap_mean(
         raise InputError(msg)
     if resamples < 1:
         msg = f"resamples must be at least 1, got {resamples!r}"
+        raise InputError(msg)
+    if seed < 0:
+        msg = f"seed must be 0 or more, got {seed!r}"
         raise InputError(msg)
     rng = np.random.default_rng(seed)
     means = np.empty(resamples)

@@ -1,0 +1,148 @@
+"""BERTScore beyond the golden numbers: references, rescaling, alignment, encoding once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nlgauge
+from nlgauge.encoders import load_encoder
+from nlgauge.encoders.onnx_engine import OnnxEncoder
+from nlgauge.metrics.baseline import Baseline
+from nlgauge.metrics.build_baseline import random_pairs
+
+HYP = ["The ferry was called off because of the storm."]
+REFS = ["A storm stopped the ferry.", "The ferry was cancelled because of the storm.", "Ferry, storm."]
+
+
+def test_multiple_references_follow_the_named_rule() -> None:
+    single = [nlgauge.score(HYP, [ref]) for ref in REFS]
+    values = {name: [s.segments[name][0] for s in single] for name in ("precision", "recall", "f1")}
+    best = int(np.argmax(values["f1"]))
+    assert best == 1
+    by_rule = {rule: nlgauge.score(HYP, [REFS], multiref=rule) for rule in ("best-f", "best-each", "mean")}
+    for name, per_reference in values.items():
+        assert by_rule["best-f"].segments[name][0] == per_reference[best]
+        assert by_rule["best-each"].segments[name][0] == max(per_reference)
+        assert by_rule["mean"].segments[name][0] == pytest.approx(np.mean(per_reference), abs=1e-12)
+    for rule, score in by_rule.items():
+        assert score.best_reference is not None
+        assert score.best_reference[0] == best
+        assert score.signature.recipe["multiref"] == rule
+        assert score.signature.recipe["refs"] == "3"
+
+
+def test_references_may_vary_in_number_and_come_as_streams() -> None:
+    hyps = HYP * 2
+    varied = nlgauge.score(hyps, [REFS, "A storm stopped the ferry."])
+    assert varied.signature.recipe["refs"] == "var"
+    streams = nlgauge.score(hyps, ref_streams=[[REFS[0]] * 2, [REFS[1]] * 2])
+    assert np.array_equal(streams.f1, nlgauge.score(hyps, [REFS[:2]] * 2).f1)
+
+
+@pytest.mark.parametrize("model", ["minilm", "mpnet"])
+def test_rescaling_subtracts_the_shipped_baseline(model: str) -> None:
+    encoder = load_encoder(model)
+    baseline = Baseline.shipped(encoder, "en")
+    assert sorted(baseline.rows) == list(range(encoder.layers + 1)), "all layers are in the file"
+    raw = nlgauge.score(HYP, [REFS[0]], model=model)
+    rescaled = nlgauge.score(HYP, [REFS[0]], model=model, rescale=True)
+    layer = int(raw.signature.recipe["layer"])
+    for name, base in zip(("precision", "recall", "f1"), baseline.row(layer), strict=True):
+        assert rescaled.segments[name][0] == pytest.approx((raw.segments[name][0] - base) / (1 - base), abs=1e-12)
+    assert rescaled.signature.recipe["rescale"] == f"en[{baseline.digest[:12]}]"
+
+
+@pytest.mark.parametrize("model", ["minilm", "mpnet"])
+def test_the_shipped_baseline_is_what_random_pairs_score(model: str) -> None:
+    """Unrelated sentences land near 0 after rescaling, related ones well above."""
+    unrelated = [
+        "The ferry was cancelled because of the storm.",
+        "Prices rose faster than wages last year.",
+        "Nobody expected the smaller team to win.",
+        "The bakery on the corner sells rye bread.",
+    ]
+    score = nlgauge.score(unrelated, [*unrelated[1:], unrelated[0]], model=model, rescale=True)
+    assert abs(score.mean) < 0.25
+    assert nlgauge.score(HYP, [REFS[1]], model=model, rescale=True).mean > 0.5
+
+
+def test_an_empty_side_is_zero_before_rescaling() -> None:
+    with pytest.warns(nlgauge.EmptyTextWarning, match="segment"):
+        score = nlgauge.score([""], ["A storm."], rescale=True)
+    base = Baseline.shipped(load_encoder("minilm"), "en").row(4)
+    assert score.f1[0] == pytest.approx(-base[2] / (1 - base[2]))
+    assert score.counts["empty"] == 1
+
+
+def test_no_baseline_is_an_error_not_a_label() -> None:
+    with pytest.raises(nlgauge.BaselineError, match="baseline build"):
+        nlgauge.score(HYP, REFS[:1], rescale=True, metric="bertscore:lang=de,model=minilm")
+
+
+def test_random_pairs_are_seeded_and_never_pair_a_sentence_with_itself() -> None:
+    sentences = [f"sentence {number}" for number in range(701)]
+    first, second = random_pairs(sentences, 1500, seed=1), random_pairs(sentences, 1500, seed=1)
+    assert first == second != random_pairs(sentences, 1500, seed=2)
+    assert len(first[0]) == len(first[1]) == 1500
+    assert all(hyp != ref for hyp, ref in zip(*first, strict=True))
+
+
+def test_the_alignment_explains_the_score() -> None:
+    score = nlgauge.score(HYP, [REFS], alignments=True)
+    assert score.alignments is not None
+    alignment = score.alignments[0]
+    assert alignment is not None
+    assert alignment.reference_index == 1
+    assert alignment.hypothesis_tokens[:3] == ("[CLS]", "the", "ferry")
+    weights, similarity = alignment.hypothesis_weight, alignment.hypothesis_similarity
+    assert weights[0] == weights[-1] == 0, "special tokens can be matched but do not count"
+    assert (weights * similarity).sum() / weights.sum() == pytest.approx(score.precision[0], abs=1e-6)
+    weights, similarity = alignment.reference_weight, alignment.reference_similarity
+    assert (weights * similarity).sum() / weights.sum() == pytest.approx(score.recall[0], abs=1e-6)
+    ferry = alignment.hypothesis_tokens.index("ferry")
+    assert alignment.reference_tokens[alignment.hypothesis_match[ferry]] == "ferry"
+
+
+def test_every_text_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Systems, references and metrics of a call share one encoding of each distinct text."""
+    seen: list[tuple[int, ...]] = []
+    encode = OnnxEncoder.encode
+
+    def counting(self: OnnxEncoder, ids: np.ndarray, layers: tuple[int, ...]) -> list[np.ndarray]:
+        seen.extend(tuple(row) for row in ids.tolist())
+        return encode(self, ids, layers)
+
+    monkeypatch.setattr(OnnxEncoder, "encode", counting)
+    refs = ["The ferry was cancelled.", "Nobody came.", "Yes."]
+    systems = {
+        "a": ["A ferry was cancelled.", "Nobody came.", "Yes."],
+        "b": ["A ferry was cancelled.", "No.", "Yes."],
+    }
+    nlgauge.score_systems(systems, refs, metrics=["bertscore:layer=4", "bertscore:layer=6,idf=refs"])
+    distinct = {text for texts in [*systems.values(), refs] for text in texts}
+    assert len(seen) == len(set(seen)) == len(distinct)
+
+
+def test_over_long_text_is_cut_at_the_models_limit_and_counted() -> None:
+    """512, not the 128 of the stored tokenizer.json: a change after token 128 must move the score."""
+    long = " ".join(["bread"] * 400)
+    changed = " ".join(["bread"] * 300 + ["storm"] * 100)
+    score = nlgauge.score([long, changed], [long, long])
+    assert score.counts["truncated"] == 0
+    assert score.f1[1] < score.f1[0] - 0.01
+    with pytest.warns(nlgauge.TruncationWarning, match=r"1 segment \(1\).*512"):
+        score = nlgauge.score(["bread", "bread " * 600], ["bread", "bread"])
+    assert score.notes.truncated == (1,)
+    assert score.signature.run["truncated"] == "1"
+    with pytest.raises(nlgauge.TooLongError, match=r"segment 1: the hypothesis has 602 tokens.*512"):
+        nlgauge.score(["bread", "bread " * 600], ["bread", "bread"], long="error")
+
+
+def test_negative_cosines_are_not_lifted_to_zero() -> None:
+    from nlgauge.transport import greedy_match
+
+    similarity = np.array([[-0.5, -0.2], [0.4, -0.9]], dtype=np.float32)
+    match = greedy_match(similarity, np.array([1.0, 1.0]), np.array([1.0, 3.0]))
+    assert match.precision == pytest.approx((-0.2 + 0.4) / 2, abs=1e-7)
+    assert match.recall == pytest.approx((0.4 + 3 * -0.2) / 4, abs=1e-7)

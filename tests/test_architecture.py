@@ -1,0 +1,92 @@
+"""The shape of the house: rooms import only from the rooms above them, and the public surface is `__all__`."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import nlgauge
+
+SOURCE = Path(nlgauge.__file__).parent
+
+#: Rooms and top-level modules from the top of the house to the bottom (docs/architecture.md).
+ORDER = [
+    "_version",
+    "errors",
+    "stats",
+    "transport",
+    "store",
+    "text",
+    "encoders",
+    "clouds",
+    "signature",
+    "foreign_signatures",
+    "scores",
+    "metrics",
+    "scoring",
+    "data",
+    "report",
+    "cli",
+]
+#: The package's own front door may look everywhere.
+FRONT = {"__init__", "__main__"}
+
+
+def room_of(path: Path) -> str:
+    parts = path.relative_to(SOURCE).parts
+    return parts[0].removesuffix(".py")
+
+
+def imported_rooms(path: Path) -> set[str]:
+    rooms = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            assert node.level == 0, f"{path.name}: relative import"
+            names = [node.module]
+            if node.module == "nlgauge":
+                names = [f"nlgauge.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        rooms |= {name.split(".")[1] for name in names if name.startswith("nlgauge.")}
+    return rooms
+
+
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(SOURCE)) for path in FILES])
+def test_a_room_imports_only_from_rooms_above(path: Path) -> None:
+    room = room_of(path)
+    if room in FRONT:
+        return
+    assert room in ORDER, f"{room} has no place in the order of rooms"
+    allowed = set(ORDER[: ORDER.index(room) + 1])
+    assert imported_rooms(path) <= allowed
+
+
+def test_the_public_surface_is_all() -> None:
+    public = {name for name in vars(nlgauge) if not name.startswith("_")}
+    modules = {name for name in public if type(getattr(nlgauge, name)).__name__ == "module"}
+    assert public - modules | {"__version__"} == set(nlgauge.__all__)
+    assert list(nlgauge.__all__) == sorted(nlgauge.__all__)
+
+
+def test_errors_are_all_public_and_drawn_in_the_tree() -> None:
+    from nlgauge import errors
+
+    for name in errors.__all__:
+        assert name in nlgauge.__all__
+        assert name in (errors.__doc__ or "")
+        assert issubclass(getattr(errors, name), errors.NlgaugeError | errors.NlgaugeWarning)
+
+
+def test_importing_costs_no_heavy_library() -> None:
+    heavy = ("torch", "onnxruntime", "onnx", "pandas", "transformers")
+    code = f"import nlgauge, nlgauge.cli, sys; print([m for m in {heavy} if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"

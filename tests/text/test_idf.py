@@ -1,0 +1,62 @@
+"""Inverse document frequencies: the formula, the digest, the file."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.text import IdfTable, Tokens
+
+
+def document(*ids: int) -> Tokens:
+    return Tokens(np.array([1, *ids, 2], dtype=np.int32), np.array([True, *[False] * len(ids), True]))
+
+
+@pytest.fixture
+def table() -> IdfTable:
+    return IdfTable.build([document(5, 5, 6), document(6, 7), document()], vocabulary_size=10, tokenizer="t")
+
+
+def test_the_formula_by_hand(table: IdfTable) -> None:
+    """N = 3; token 5 in one document (twice there counts once), 6 in two, 9 in none; specials in all."""
+    assert table.weights[5] == pytest.approx(math.log(4 / 2))
+    assert table.weights[6] == pytest.approx(math.log(4 / 3))
+    assert table.weights[9] == pytest.approx(math.log(4))
+    assert table.weights[1] == table.weights[2] == 0
+
+
+def test_a_saved_table_is_the_same_table(table: IdfTable, tmp_path: Path) -> None:
+    path = tmp_path / "idf.json"
+    table.save(path)
+    loaded = IdfTable.load(path)
+    assert np.array_equal(loaded.weights, table.weights)
+    assert loaded.digest == table.digest
+    assert [entry.name for entry in tmp_path.iterdir()] == ["idf.json"], "no partial file is left"
+
+
+def test_the_digest_is_of_the_counts(table: IdfTable) -> None:
+    same = IdfTable.build([document(6, 7), document(5, 6), document()], vocabulary_size=10, tokenizer="t", source="x")
+    other = IdfTable.build([document(6, 7), document(5, 6)], vocabulary_size=10, tokenizer="t")
+    assert same.digest == table.digest
+    assert len({table.digest, other.digest, IdfTable(3, table.frequency, "another").digest}) == 3
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"format": "other"}', '{"format": "nlgauge-idf/1"}', "\xff"])
+def test_a_file_that_is_no_table_is_refused(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "idf.json"
+    path.write_text(content, encoding="latin-1")
+    with pytest.raises(FileFormatError, match="idf"):
+        IdfTable.load(path)
+
+
+def test_missing_file_and_foreign_tokenizer(table: IdfTable, tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="idf build"):
+        IdfTable.load(tmp_path / "none.json")
+    with pytest.raises(RecipeError, match="build it again"):
+        table.check_tokenizer("other", path="idf.json")
+    with pytest.raises(InputError, match="at least one document"):
+        IdfTable.build([], vocabulary_size=3, tokenizer="t")

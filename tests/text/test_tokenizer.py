@@ -1,0 +1,58 @@
+"""The tokenizer: limits switched off, cuts marked, white space around a text ignored."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nlgauge.encoders import load_encoder
+from nlgauge.errors import InputError, ModelError
+from nlgauge.text import TextTokenizer
+from nlgauge.text.tokenizer import token_limit
+
+
+@pytest.mark.parametrize("model", ["minilm", "mpnet"])
+def test_the_stored_truncation_and_padding_to_128_are_off(model: str) -> None:
+    tokenizer = load_encoder(model).tokenizer
+    short, long, over = tokenizer.encode(["bread", "bread " * 300, "bread " * 700])
+    assert tokenizer.limit == 512
+    assert (len(short), short.cut) == (3, 0)
+    assert (len(long), long.cut) == (302, 0)
+    assert (len(over), over.cut) == (512, 190)
+    assert over.is_special.tolist() == [True, *[False] * 510, True]
+
+
+def test_tokens_of_a_text() -> None:
+    tokenizer = load_encoder("minilm").tokenizer
+    first, padded, empty = tokenizer.encode(["The cat's bread", "  The cat's bread\n", " \t"])
+    assert tokenizer.token_strings(first) == ("[CLS]", "the", "cat", "'", "s", "bread", "[SEP]")
+    assert np.array_equal(first.ids, padded.ids)
+    assert empty.empty
+    assert not first.empty
+
+
+def test_half_a_surrogate_pair_is_named() -> None:
+    with pytest.raises(InputError, match=r"text 1 holds .*surrogate"):
+        load_encoder("minilm").tokenizer.encode(["fine", "bad \ud83d"])
+
+
+def test_the_limit_is_the_smallest_stated(tmp_path: Path) -> None:
+    config = tmp_path / "tokenizer_config.json"
+    config.write_text(json.dumps({"model_max_length": 1000000000000000019884624838656}))
+    assert token_limit(tmp_path, positions=512) == 512
+    config.write_text(json.dumps({"model_max_length": 128}))
+    assert token_limit(tmp_path, positions=512) == 128
+    config.unlink()
+    with pytest.raises(ModelError, match="maximum length"):
+        token_limit(tmp_path, positions=None)
+
+
+def test_a_folder_without_tokenizer_json_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"no tokenizer\.json"):
+        TextTokenizer.from_folder(tmp_path, positions=512, digest="")
+    (tmp_path / "tokenizer.json").write_text("{}")
+    with pytest.raises(ModelError, match="cannot be read"):
+        TextTokenizer.from_folder(tmp_path, positions=512, digest="")
