@@ -14,7 +14,6 @@ from nlgauge.metrics import (
     References,
     RunOptions,
     make_corpus,
-    model_for_language,
     parse_metric,
     recipe_from_signature,
     run_metrics,
@@ -78,8 +77,6 @@ def score_systems(
     run_names = {f.name for f in fields(RunOptions)}
     run = {name: value for name, value in options.items() if name in run_names}
     shared = {name: value for name, value in options.items() if name not in run_names}
-    if shared.get("lang") and "model" not in shared:
-        shared["model"] = model_for_language(shared["lang"])
     recipes = [_recipe(metric, shared) for metric in metrics]
     _check_known(shared, recipes, run_names)
     expected = [Signature.parse(m) if _is_signature(m) else None for m in metrics]

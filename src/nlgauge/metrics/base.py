@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.corpus import References, TokenizedCorpus
+from nlgauge.metrics.defaults import model_for_language
 from nlgauge.scores import Alignment, Score
 
 if TYPE_CHECKING:
@@ -65,7 +66,14 @@ class Metric(ABC, Generic[State, Form]):
     higher_is_better: ClassVar[bool]
     citation: ClassVar[str]
 
-    model: str = option("minilm", parse=str, help="encoder: minilm, mpnet, a folder, or a Hugging Face id")
+    model: str = option(
+        "", parse=str, help="minilm, mpnet, a folder, or a Hugging Face id; default: by language, minilm for English"
+    )
+    lang: str = option("", parse=str, help="language of the texts: chooses model and baseline if they are not named")
+
+    def __post_init__(self) -> None:
+        if not self.model:
+            object.__setattr__(self, "model", model_for_language(self.lang or "en"))
 
     @abstractmethod
     def layers(self, encoder: Encoder) -> tuple[int, ...]:

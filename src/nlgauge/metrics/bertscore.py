@@ -61,7 +61,7 @@ class BERTScore(Metric[BERTScoreState, Cloud]):
     """Greedy cosine matching of token vectors: precision, recall, F.
 
     >>> BERTScore(layer=4, idf="refs")
-    BERTScore(model='minilm', layer=4, idf='refs', multiref='best-f', rescale='no', lang='')
+    BERTScore(model='minilm', lang='', layer=4, idf='refs', multiref='best-f', rescale='no')
     """
 
     name: ClassVar[str] = "bertscore"
@@ -85,9 +85,9 @@ class BERTScore(Metric[BERTScoreState, Cloud]):
     rescale: str = option(
         "no", parse=str, help="no, yes (the shipped baseline), or a baseline file made by 'nlgauge baseline build'"
     )
-    lang: str = option("", parse=str, help="language of the baseline; needed only if the model has several")
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if isinstance(self.rescale, bool):  # rescale=True reads well in Python
             object.__setattr__(self, "rescale", "yes" if self.rescale else "no")
         if self.multiref not in MULTIREF_RULES:

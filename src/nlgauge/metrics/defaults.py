@@ -50,8 +50,4 @@ def default_layer(encoder: Encoder) -> int:
 
 def model_for_language(language: str) -> str:
     """The model that scores a language by default."""
-    code = language.lower()
-    if not code:
-        msg = "lang is empty; give a code such as 'en' or 'de'"
-        raise RecipeError(msg)
-    return LANGUAGE_MODELS.get(code, OTHER_LANGUAGES)
+    return LANGUAGE_MODELS.get(language.lower(), OTHER_LANGUAGES)

@@ -34,7 +34,7 @@ def parse_metric(text: str, **shared: Any) -> Metric[Any, Any]:
     not set itself.
 
     >>> parse_metric("bertscore:layer=4", layer=6, idf="refs")
-    BERTScore(model='minilm', layer=4, idf='refs', multiref='best-f', rescale='no', lang='')
+    BERTScore(model='minilm', lang='', layer=4, idf='refs', multiref='best-f', rescale='no')
     """
     name, _, tail = text.partition(":")
     metric = metric_class(name)
