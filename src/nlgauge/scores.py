@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.errors import MissingExtraError
+from nlgauge.errors import InputError, MissingExtraError
 from nlgauge.signature import Signature
 from nlgauge.stats import Interval, bootstrap_mean
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Alignment", "Score", "SegmentNotes"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Alignment:
     """Which token matched which, and how closely, for one hypothesis and one reference.
 
@@ -59,7 +59,7 @@ class SegmentNotes:
         return {name: len(indices) for name, indices in self.__dict__.items()}
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Score:
     """Scores of one system under one metric.
 
@@ -108,6 +108,9 @@ class Score:
         self, component: str | None = None, *, level: float = 0.95, resamples: int = 1000, seed: int = 12345
     ) -> Interval:
         """Seeded bootstrap interval of a component's mean."""
+        if component is not None and component not in self.segments:
+            msg = f"{self.metric} has no component {component!r}; it has {list(self.segments)}"
+            raise InputError(msg)
         return bootstrap_mean(self.segments[component or self.main], level=level, resamples=resamples, seed=seed)
 
     def rows(self) -> Iterator[dict[str, Any]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.errors import FileFormatError, InputError
 from nlgauge.text import IdfTable, Tokens
 
 
@@ -54,9 +54,9 @@ def test_a_file_that_is_no_table_is_refused(tmp_path: Path, content: str) -> Non
 
 
 def test_missing_file_and_foreign_tokenizer(table: IdfTable, tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match="idf build"):
+    with pytest.raises(InputError, match="idf build"):
         IdfTable.load(tmp_path / "none.json")
-    with pytest.raises(RecipeError, match="build it again"):
-        table.check_tokenizer("other", path="idf.json")
+    with pytest.raises(InputError, match="build it again"):
+        table.check_tokenizer("other", vocabulary_size=10, path="idf.json")
     with pytest.raises(InputError, match="at least one document"):
         IdfTable.build([], vocabulary_size=3, tokenizer="t")

@@ -7,6 +7,7 @@ recipe), 130 interrupted.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 import warnings
@@ -15,6 +16,7 @@ from typing import Any
 
 from nlgauge._version import __version__
 from nlgauge.cli import models, score, signatures, tables
+from nlgauge.cli.common import protect_stdin_columns
 from nlgauge.errors import NlgaugeError, NlgaugeWarning, RecipeError
 
 __all__ = ["build_parser", "main"]
@@ -35,7 +37,10 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
-    args = build_parser().parse_args(argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8")  # the same bytes under any locale
+    args = build_parser().parse_args(protect_stdin_columns(sys.argv[1:] if argv is None else argv))
     quiet = getattr(args, "quiet", False)
     try:
         with warnings.catch_warnings():
@@ -53,6 +58,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader (head, less) went away; nothing is left to say, and Python must not try at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        print(f"nlgauge: error: cannot write the output: {error.strerror or error}", file=sys.stderr)
+        return 1
     return status
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from nlgauge.encoders import ENGINES
 from nlgauge.errors import InputError
 from nlgauge.metrics import RunOptions
 
-__all__ = ["add_run_options", "file_label", "run_options", "write_file"]
+__all__ = ["add_run_options", "file_label", "protect_stdin_columns", "run_options", "text_source", "write_file"]
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +40,16 @@ def run_options(args: argparse.Namespace) -> dict[str, Any]:
     return values | ({"engine": args.engine} if args.engine else {})
 
 
+def protect_stdin_columns(argv: Sequence[str]) -> list[str]:
+    """Let `-:COLUMN` through argparse, which would take it for an option; `text_source` undoes it."""
+    return [f"\0{text}" if text.startswith("-:") else text for text in argv]
+
+
+def text_source(text: str) -> str:
+    """An argument that names a column of texts."""
+    return text.removeprefix("\0")
+
+
 def file_label(spec: str) -> str:
     """How a file shows in a table: without its folder."""
     return "stdin" if spec == "-" else os.path.basename(spec) or spec
@@ -50,6 +61,9 @@ def write_file(path: str, text: str) -> None:
         sys.stdout.write(text)
         return
     target = Path(path)
+    if not target.name or target.is_dir():
+        msg = f"cannot write {path!r}: that is a folder; give a file's name"
+        raise InputError(msg)
     partial = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         partial.write_text(text, encoding="utf-8")

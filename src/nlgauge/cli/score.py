@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from nlgauge.cli.common import add_run_options, file_label, run_options
+from nlgauge.cli.common import add_run_options, file_label, run_options, text_source
 from nlgauge.data import Inputs, parse_source
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.metrics import METRICS, metric_class, metric_name
@@ -37,12 +37,18 @@ def add_commands(commands: Any) -> None:
     parser.add_argument(
         "hyps",
         nargs="*",
+        type=text_source,
         metavar="HYP",
         help="a system's output: a text file with a segment per line, FILE.tsv:COLUMN, FILE.jsonl:KEY, or - (stdin); "
         "each also with .gz",
     )
     parser.add_argument(
-        "-r", "--refs", nargs="+", metavar="REF", help="references, likewise; several files are several references"
+        "-r",
+        "--refs",
+        nargs="+",
+        type=text_source,
+        metavar="REF",
+        help="references, likewise; several files are several references",
     )
     parser.add_argument(
         "--input-format", choices=("text", "tsv", "jsonl"), help="format of all inputs, instead of by their suffix"
@@ -139,6 +145,10 @@ def _check(args: argparse.Namespace) -> None:
         raise RecipeError(msg)
     if args.alignments and not (args.segments and args.format == "json"):
         msg = "--alignments is part of the JSON of segments: add --segments --format json"
+        raise RecipeError(msg)
+    if args.segments and (args.format == "latex" or (args.format == "tsv" and args.confidence)):
+        with_what = "LaTeX" if args.format == "latex" else "--confidence in a TSV"
+        msg = f"segments do not go with {with_what}; use --format json"
         raise RecipeError(msg)
     if args.width < 0:
         msg = f"--width is a number of decimals, got {args.width}"

@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import Any
 
+from nlgauge.errors import SignatureError
 from nlgauge.foreign_signatures import BertScoreHash, is_bert_score_hash
 from nlgauge.report.table import Table
 from nlgauge.signature import MEANINGS, Signature
@@ -34,6 +35,9 @@ def _show(args: argparse.Namespace) -> int:
         print("not in the hash: " + ", ".join(foreign.missing()))
         return 0
     signature = Signature.parse(args.signature)
+    if not signature.recipe and not signature.run:
+        msg = f"{args.signature!r} is no signature: expected METRIC|key:value|..."
+        raise SignatureError(msg)
     rows = [["recipe", "metric", signature.metric, MEANINGS["metric"]]]
     for part, fields in (("recipe", signature.recipe), ("run", signature.run)):
         rows += [[part, key, value, MEANINGS.get(key, "")] for key, value in fields.items()]

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
-from nlgauge.cli.common import add_run_options, file_label, run_options, write_file
+from nlgauge.cli.common import add_run_options, file_label, run_options, text_source, write_file
 from nlgauge.data import Inputs, parse_source
 from nlgauge.encoders import load_encoder
-from nlgauge.errors import InputError
 from nlgauge.metrics import RunOptions, build_baseline
 from nlgauge.signature import short_digest
 from nlgauge.text import IdfTable
@@ -24,8 +22,14 @@ def add_commands(commands: Any) -> None:
     build = idf.add_subparsers(dest="action", metavar="ACTION", required=True).add_parser(
         "build", help="count documents (one per line) under a model's tokenizer"
     )
-    build.add_argument("corpus", nargs="+", metavar="CORPUS", help="text file, FILE.tsv:COLUMN, FILE.jsonl:KEY, or -")
-    build.add_argument("-o", "--output", required=True, metavar="FILE")
+    build.add_argument(
+        "corpus",
+        nargs="+",
+        type=text_source,
+        metavar="CORPUS",
+        help="text file, FILE.tsv:COLUMN, FILE.jsonl:KEY, or -",
+    )
+    build.add_argument("-o", "--output", required=True, metavar="FILE", help="- for stdout")
     build.add_argument("--model", default="minilm", help="model whose tokenizer counts (%(default)s)")
     add_run_options(build)
     build.set_defaults(run=_build_idf)
@@ -34,7 +38,9 @@ def add_commands(commands: Any) -> None:
     make = baseline.add_subparsers(dest="action", metavar="ACTION", required=True).add_parser(
         "build", help="score random pairs of sentences at every layer"
     )
-    make.add_argument("--corpus", nargs="+", required=True, metavar="FILE", help="sentences, one per line")
+    make.add_argument(
+        "--corpus", nargs="+", type=text_source, required=True, metavar="FILE", help="sentences, one per line"
+    )
     make.add_argument("-o", "--output", required=True, metavar="FILE", help="- for stdout")
     make.add_argument("--model", default="minilm", help="(%(default)s)")
     make.add_argument("--lang", default="en", help="language of the corpus (%(default)s)")
@@ -57,11 +63,7 @@ def _build_idf(args: argparse.Namespace) -> int:
         tokenizer=tokenizer.digest,
         source=", ".join(file_label(spec) for spec in args.corpus),
     )
-    try:
-        table.save(Path(args.output))
-    except OSError as error:
-        msg = f"cannot write {args.output!r}: {error.strerror}"
-        raise InputError(msg) from error
+    write_file(args.output, table.text())
     if not args.quiet:
         print(f"{args.output}: idf of {table.documents} documents, {short_digest(table.digest)}", file=sys.stderr)
     return 0

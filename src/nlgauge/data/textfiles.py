@@ -134,6 +134,9 @@ class Inputs:
             )
             raise InputError(msg)
         if self._piped is None:
+            if self._stdin is None and sys.stdin is None:
+                msg = "standard input ('-') is closed; pipe the texts in, or name a file"
+                raise InputError(msg)
             self._piped = (sys.stdin.buffer if self._stdin is None else self._stdin).read()
         self._piped_as_text = plain
         return self._piped

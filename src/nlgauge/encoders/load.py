@@ -16,7 +16,10 @@ ENGINES = ("onnx", "torch")
 
 #: Loaded encoders kept for the next call; a program that scores in a loop must not load each time.
 _KEEP = 2
-_loaded: OrderedDict[tuple[str, str, int, str], Encoder] = OrderedDict()
+_loaded: OrderedDict[tuple[str, str, str, int, str], Encoder] = OrderedDict()
+
+#: More threads than any machine has processors are a slip of the keyboard, and would stall it.
+_MOST_THREADS = 1024
 _lock = threading.Lock()
 
 
@@ -38,11 +41,16 @@ def load_encoder(
     if engine not in ENGINES:
         msg = f"unknown engine {engine!r}; there are: {', '.join(ENGINES)}"
         raise RecipeError(msg)
-    if threads is not None and threads < 1:
-        msg = f"threads must be at least 1, got {threads!r}"
+    if threads is not None and not (isinstance(threads, int) and 1 <= threads <= _MOST_THREADS):
+        msg = f"threads must be a whole number, at least 1 and at most {_MOST_THREADS}, got {threads!r}"
+        raise RecipeError(msg)
+    if engine == "onnx" and device not in {"auto", "cpu"}:
+        msg = f"engine 'onnx' computes on the CPU; for device {device!r} use engine 'torch'"
         raise RecipeError(msg)
     files = resolve(model, progress=progress)
-    key = (str(files.path.resolve()) + files.weights_digest, engine, threads or default_threads(), device)
+    # The name is part of the key: the same folder asked for by path and by name signs differently.
+    where = str(files.path.resolve())
+    key = (files.name, where + files.weights_digest, engine, threads or default_threads(), device)
     with _lock:
         if key in _loaded:
             _loaded.move_to_end(key)
@@ -51,11 +59,11 @@ def load_encoder(
         if engine == "onnx":
             from nlgauge.encoders.onnx_engine import OnnxEncoder
 
-            encoder = OnnxEncoder(files, threads=key[2])
+            encoder = OnnxEncoder(files, threads=key[3])
         else:
             from nlgauge.encoders.torch_engine import TorchEncoder
 
-            encoder = TorchEncoder(files, threads=key[2], device=device)
+            encoder = TorchEncoder(files, threads=key[3], device=device)
         _loaded[key] = encoder
         while len(_loaded) > _KEEP:
             _loaded.popitem(last=False)

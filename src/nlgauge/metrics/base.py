@@ -10,6 +10,7 @@ The runner calls them; a metric never loops over a corpus itself.
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -72,6 +73,12 @@ class Metric(ABC, Generic[State, Form]):
     lang: str = option("", parse=str, help="language of the texts: chooses model and baseline if they are not named")
 
     def __post_init__(self) -> None:
+        if isinstance(self.model, os.PathLike):
+            object.__setattr__(self, "model", os.fspath(self.model))
+        for name in ("model", "lang"):
+            if not isinstance(getattr(self, name), str):
+                msg = f"{name} must be a string, got {getattr(self, name)!r}: {self.options()[name].metadata['help']}"
+                raise RecipeError(msg)
         if not self.model:
             object.__setattr__(self, "model", model_for_language(self.lang or "en"))
 

@@ -78,6 +78,9 @@ class Baseline:
             except ValueError as error:
                 msg = f"{source!r}, row {number}: expected a layer and three numbers, got {line!r}"
                 raise FileFormatError(msg) from error
+            if not all(-1 <= value < 1 for value in (precision, recall, f1)):  # NaN fails too
+                msg = f"{source!r}, row {number}: a baseline is a mean cosine below 1, got {line!r}"
+                raise FileFormatError(msg)
             rows[layer] = (precision, recall, f1)
         if not table or table[0] != _COLUMNS or not rows:
             msg = f"{source!r}: expected the columns {_COLUMNS.split()} and a row per layer"

@@ -93,9 +93,12 @@ class BERTScore(Metric[BERTScoreState, Cloud]):
         if self.multiref not in MULTIREF_RULES:
             msg = f"multiref must be one of {', '.join(MULTIREF_RULES)}, got {self.multiref!r}"
             raise RecipeError(msg)
-        if self.layer is not None and (isinstance(self.layer, bool) or self.layer < 0):
-            msg = f"layer counts from 0 (the embeddings) upwards, got {self.layer!r}"
-            raise RecipeError(msg)
+        if self.layer is not None:
+            whole = isinstance(self.layer, int | np.integer) and not isinstance(self.layer, bool)
+            if not whole or self.layer < 0:
+                msg = f"layer is a whole number from 0 (the embeddings) upwards, got {self.layer!r}"
+                raise RecipeError(msg)
+            object.__setattr__(self, "layer", int(self.layer))
         for name in ("idf", "rescale"):
             if not isinstance(getattr(self, name), str) or not getattr(self, name):
                 msg = (
@@ -118,7 +121,7 @@ class BERTScore(Metric[BERTScoreState, Cloud]):
             origin = "refs"
         elif self.idf != "none":
             idf, origin = IdfTable.load(Path(self.idf)), "file"
-            idf.check_tokenizer(tokenizer.digest, path=self.idf)
+            idf.check_tokenizer(tokenizer.digest, vocabulary_size=tokenizer.vocabulary_size, path=self.idf)
         baseline, baseline_origin = None, "no"
         if self.rescale == "yes":
             baseline = Baseline.shipped(encoder, self.lang)
@@ -195,14 +198,12 @@ class BERTScore(Metric[BERTScoreState, Cloud]):
 
     @classmethod
     def options_from_signature(cls, recipe: Mapping[str, str]) -> dict[str, str]:
-        idf, rescale = (recipe.get(key, "no").partition("[")[0] for key in ("idf", "rescale"))
-        shipped = rescale not in {"no", "file"}
-        options = {key: recipe[key] for key in ("model", "layer", "multiref") if key in recipe}
-        return options | {
-            "idf": idf,
-            "rescale": "yes" if shipped else rescale,
-            "lang": rescale if shipped else "",
-        }
+        options = {key: recipe[key] for key in ("model", "layer", "idf", "multiref", "rescale") if key in recipe}
+        for key in {"idf", "rescale"} & options.keys():
+            options[key] = options[key].partition("[")[0]
+        if options.get("rescale", "no") not in {"no", "file"}:  # the shipped baseline of a language
+            options |= {"lang": options["rescale"], "rescale": "yes"}
+        return options
 
     def _resolved_layer(self, encoder: Encoder) -> int:
         layer = default_layer(encoder) if self.layer is None else self.layer

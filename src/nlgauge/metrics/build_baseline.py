@@ -8,7 +8,7 @@ import numpy as np
 
 from nlgauge._version import __version__
 from nlgauge.encoders import load_encoder
-from nlgauge.errors import InputError
+from nlgauge.errors import InputError, RecipeError
 from nlgauge.metrics.baseline import Baseline
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.corpus import make_corpus
@@ -34,22 +34,27 @@ def build_baseline(
 
     Each sentence of a seeded sample is once the hypothesis and once the reference, of another sentence.
     """
+    if pairs < 1 or seed < 0:
+        msg = f"a baseline needs pairs >= 1 and seed >= 0, got pairs={pairs!r}, seed={seed!r}"
+        raise RecipeError(msg)
     options = options or RunOptions()
-    distinct = sorted({text.strip() for text in sentences} - {""})
+    encoder = load_encoder(
+        model, engine=options.engine, threads=options.threads, device=options.device, progress=options.progress
+    )
+    distinct = sorted({text.strip() for text in sentences})
+    tokens = encoder.tokenizer.encode(distinct)
+    distinct = [text for text, its in zip(distinct, tokens, strict=True) if not its.empty]
     if len(distinct) < 2:
         msg = f"a baseline needs at least 2 different sentences, got {len(distinct)}"
         raise InputError(msg)
     hypotheses, references = random_pairs(distinct, pairs, seed)
-    encoder = load_encoder(
-        model, engine=options.engine, threads=options.threads, device=options.device, progress=options.progress
-    )
     recipes = [BERTScore(model=model, layer=layer) for layer in range(encoder.layers + 1)]
     scores = run_metrics(recipes, make_corpus({"": hypotheses}, references), options)
     header = {
         "model": encoder.model,
         "weights": encoder.weights_digest,
         "language": language,
-        "corpus": corpus or "not stated",
+        "corpus": " ".join(corpus.split()) or "not stated",
         "pairs": f"{len(hypotheses)} random pairs of {len(distinct)} distinct sentences, seed {seed}",
         "made with": f"nlgauge {__version__}, {encoder.engine}",
     }

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from nlgauge.encoders import Encoder
 from nlgauge.errors import InputError
@@ -57,8 +57,8 @@ def make_corpus(
     if (refs is None) == (ref_streams is None):
         msg = "give the references either per segment (refs=) or as streams (ref_streams=), one of the two"
         raise InputError(msg)
-    if not systems:
-        msg = "there is no system to score"
+    if not isinstance(systems, Mapping) or not systems:
+        msg = f"there is no system to score: expected a dict from each system's name to its texts, got {systems!r}"
         raise InputError(msg)
     checked = {name: _texts(texts, _hypotheses_name(name)) for name, texts in systems.items()}
     first = next(iter(checked))
@@ -79,14 +79,7 @@ def _hypotheses_name(system: str) -> str:
 
 
 def _texts(texts: Iterable[str], what: str) -> list[str]:
-    if isinstance(texts, str | bytes):
-        msg = f"{what}: expected a list of strings, got a bare string {texts[:40]!r}; wrap it: [text]"
-        raise InputError(msg)
-    try:
-        items = list(texts)
-    except TypeError as error:
-        msg = f"{what}: expected a list of strings, got {texts!r}"
-        raise InputError(msg) from error
+    items = _listed(texts, what, "a list of strings")
     for index, item in enumerate(items):
         _check_text(item, f"{what}[{index}]")
     return items
@@ -100,16 +93,9 @@ def _check_text(item: object, what: str) -> None:
 
 
 def _per_segment(refs: References, count: int) -> list[tuple[str, ...]]:
-    if isinstance(refs, str | bytes):
-        msg = f"refs: expected a list with an entry per segment, got a bare string {refs[:40]!r}; wrap it: [text]"
-        raise InputError(msg)
-    try:
-        groups = list(refs)
-    except TypeError as error:
-        msg = f"refs: expected a list with an entry per segment, got {refs!r}"
-        raise InputError(msg) from error
+    groups = _listed(refs, "refs", "a list with an entry per segment")
     if len(groups) != count:
-        msg = f"refs: {len(groups)} entries for {count} hypotheses"
+        msg = f"refs: {len(groups)} entries for {count} hypotheses; there must be one per hypothesis"
         if groups and all(_is_list_of(group, count) for group in groups):
             msg += (
                 f"; each entry holds {count} texts, so these look like reference streams: pass them as ref_streams="
@@ -117,8 +103,14 @@ def _per_segment(refs: References, count: int) -> list[tuple[str, ...]]:
         raise InputError(msg)
     result = []
     for index, group in enumerate(groups):
-        texts = [group] if isinstance(group, str) else _texts(group, f"refs[{index}]")
-        _check_text(texts[0] if texts else "", f"refs[{index}]")
+        if isinstance(group, str):
+            _check_text(group, f"refs[{index}]")
+            texts = [group]
+        elif group is None or isinstance(group, float):  # None, or the NaN of a missing value
+            msg = f"refs[{index}]: expected a string or a list of strings, got {group!r}; use '' for an empty text"
+            raise InputError(msg)
+        else:
+            texts = _texts(group, f"refs[{index}]")
         if not texts:
             msg = f"refs[{index}]: the list is empty; a segment needs at least one reference"
             raise InputError(msg)
@@ -127,10 +119,7 @@ def _per_segment(refs: References, count: int) -> list[tuple[str, ...]]:
 
 
 def _from_streams(streams: Iterable[Iterable[str]], count: int) -> list[tuple[str, ...]]:
-    if isinstance(streams, str | bytes):
-        msg = f"ref_streams: expected a list of lists of strings, got a bare string {streams[:40]!r}"
-        raise InputError(msg)
-    listed = list(streams)
+    listed = _listed(streams, "ref_streams", "a list of lists of strings")
     if not listed:
         msg = "ref_streams: the list is empty; give at least one stream"
         raise InputError(msg)
@@ -149,5 +138,21 @@ def _from_streams(streams: Iterable[Iterable[str]], count: int) -> list[tuple[st
     return list(zip(*texts, strict=True))
 
 
+def _listed(items: Iterable[Any], what: str, expected: str) -> list[Any]:
+    """A list of what can be listed. Of a dict or a frame that would be the keys, which nobody means."""
+    if isinstance(items, str | bytes):
+        msg = f"{what}: expected {expected}, got a bare string {items[:40]!r}; wrap it: [text]"
+        raise InputError(msg)
+    if isinstance(items, Mapping) or hasattr(items, "columns"):
+        kind = type(items).__name__
+        msg = f"{what}: expected {expected}, got a {kind} with keys {list(items)[:5]}; pass one of its columns"
+        raise InputError(msg)
+    try:
+        return list(items)
+    except TypeError as error:
+        msg = f"{what}: expected {expected}, got {items!r}"
+        raise InputError(msg) from error
+
+
 def _is_list_of(group: object, count: int) -> bool:
-    return not isinstance(group, str | bytes) and isinstance(group, Sequence) and len(group) == count
+    return isinstance(group, Sized) and not isinstance(group, str | bytes) and len(group) == count

@@ -7,6 +7,7 @@ references or metrics share is encoded once.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -51,8 +52,8 @@ class RunOptions:
     progress: bool = False
 
     def __post_init__(self) -> None:
-        if self.batch_tokens < 1:
-            msg = f"batch_tokens must be at least 1, got {self.batch_tokens!r}"
+        if not isinstance(self.batch_tokens, int) or self.batch_tokens < 1:
+            msg = f"batch_tokens must be a whole number, at least 1, got {self.batch_tokens!r}"
             raise RecipeError(msg)
         for name, allowed in (("long", ("truncate", "error")), ("empty", ("error", "zero"))):
             if getattr(self, name) not in allowed:
@@ -235,7 +236,16 @@ def _notes(tokenized: TokenizedCorpus, options: RunOptions) -> dict[str, Segment
 def _warn(category: type[Warning], segments: Sequence[int], what: str) -> None:
     named = ", ".join(map(str, segments[:_NAMED])) + (", ..." if len(segments) > _NAMED else "")
     many = "s" if len(segments) > 1 else ""
-    warnings.warn(f"{len(segments)} segment{many} ({named}): {what}", category, stacklevel=2)
+    warnings.warn(f"{len(segments)} segment{many} ({named}): {what}", category, stacklevel=_callers_level())
+
+
+def _callers_level() -> int:
+    """How far up the stack the user's own line is, so that the warning points there."""
+    package = __name__.partition(".")[0]
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _texts_at(corpus: Corpus, at: int) -> Iterator[str]:

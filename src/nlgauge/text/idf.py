@@ -19,16 +19,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.errors import FileFormatError, InputError
 from nlgauge.text.tokenizer import Tokens
 
 __all__ = ["IdfTable"]
 
 _FORMAT = "nlgauge-idf/1"
+
+#: A file that claims more token ids than any tokenizer has is damaged.
+_LARGEST_VOCABULARY = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +76,8 @@ class IdfTable:
             state.update(f"{token} {self.frequency[token]}\n".encode())
         return state.hexdigest()
 
-    def save(self, path: Path) -> None:
-        """Write the table as JSON (temporary file, then rename)."""
+    def text(self) -> str:
+        """The file's content: one JSON object."""
         present = np.flatnonzero(self.frequency)
         record = {
             "format": _FORMAT,
@@ -83,9 +87,13 @@ class IdfTable:
             "vocabulary": len(self.frequency),
             "frequency": {str(token): int(self.frequency[token]) for token in present},
         }
+        return json.dumps(record) + "\n"
+
+    def save(self, path: Path) -> None:
+        """Write the table (temporary file, then rename)."""
         partial = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
-            partial.write_text(json.dumps(record), encoding="utf-8")
+            partial.write_text(self.text(), encoding="utf-8")
             partial.replace(path)
         finally:
             partial.unlink(missing_ok=True)
@@ -97,7 +105,7 @@ class IdfTable:
             record = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError as error:
             msg = f"idf file {str(path)!r} does not exist; build one with 'nlgauge idf build CORPUS -o {path}'"
-            raise RecipeError(msg) from error
+            raise InputError(msg) from error
         except (OSError, ValueError) as error:
             msg = f"idf file {str(path)!r} cannot be read: {error}"
             raise FileFormatError(msg) from error
@@ -105,19 +113,30 @@ class IdfTable:
             msg = f"{str(path)!r} is no idf file: expected a JSON object with format {_FORMAT!r}"
             raise FileFormatError(msg)
         try:
-            frequency = np.zeros(int(record["vocabulary"]), dtype=np.int64)
-            for token, count in record["frequency"].items():
-                frequency[int(token)] = int(count)
-            return cls(int(record["documents"]), frequency, str(record["tokenizer"]), str(record["source"]))
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            return cls._from_record(record)
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             msg = f"idf file {str(path)!r} is damaged: {error!r}"
             raise FileFormatError(msg) from error
 
-    def check_tokenizer(self, digest: str, *, path: str) -> None:
+    @classmethod
+    def _from_record(cls, record: dict[str, Any]) -> IdfTable:
+        documents, vocabulary = int(record["documents"]), int(record["vocabulary"])
+        if documents < 1 or not 0 < vocabulary <= _LARGEST_VOCABULARY:
+            msg = f"documents={documents}, vocabulary={vocabulary}"
+            raise ValueError(msg)
+        frequency = np.zeros(vocabulary, dtype=np.int64)
+        for token, count in record["frequency"].items():
+            if not (0 <= int(token) < vocabulary and 0 < int(count) <= documents):
+                msg = f"token {token} in {count} of {documents} documents"
+                raise ValueError(msg)
+            frequency[int(token)] = int(count)
+        return cls(documents, frequency, str(record["tokenizer"]), str(record.get("source", "")))
+
+    def check_tokenizer(self, digest: str, *, vocabulary_size: int, path: str) -> None:
         """Refuse a table whose ids belong to another tokenizer."""
-        if digest != self.tokenizer:
+        if digest != self.tokenizer or vocabulary_size != len(self.frequency):
             msg = (
                 f"idf file {path!r} was built with tokenizer {self.tokenizer[:12]}, but the model's is "
                 f"{digest[:12]}; build it again with the --model you score with"
             )
-            raise RecipeError(msg)
+            raise InputError(msg)

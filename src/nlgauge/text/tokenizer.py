@@ -118,6 +118,4 @@ def token_limit(folder: Path, *, positions: int | None) -> int:
 def _tokens(encoding: tokenizers.Encoding) -> Tokens:
     # A piece of overflow carries special tokens of its own; only real ones were lost.
     cut = sum(len(piece) - sum(piece.special_tokens_mask) for piece in encoding.overflowing)
-    return Tokens(
-        np.array(encoding.ids, dtype=np.int32), np.array(encoding.special_tokens_mask, dtype=np.bool_), cut
-    )
+    return Tokens(np.array(encoding.ids, dtype=np.int32), np.array(encoding.special_tokens_mask, dtype=np.bool_), cut)

