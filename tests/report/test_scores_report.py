@@ -125,10 +125,13 @@ def test_signature_stands_once_where_it_is_shared() -> None:
         "signature of a: bertscore|layer:4||truncated:0|empty:0",
         "signature of b: bertscore|layer:5||truncated:0|empty:0",
     ]
-    assert signature_lines([bert(None), bert(None, empty="1")]) == [
-        "signature: bertscore|layer:4",
-        "run of score 1: truncated:0|empty:0",
-        "run of score 2: truncated:0|empty:1",
+
+
+def test_two_recipes_of_one_metric_have_a_table_each() -> None:
+    text = render([bert("a"), bert("b"), bert("a", layer="5"), bert("b", layer="5")])
+    assert [line for line in text.splitlines() if line.startswith("bertscore")] == [
+        "bertscore (layer:4)",
+        "bertscore (layer:5)",
     ]
 
 
@@ -262,7 +265,7 @@ def test_latex_of_one_system_under_two_recipes() -> None:
         [bary("a"), bert("a"), bert("a", 0.25, layer="5"), bert("b")], format="latex", width=1
     ).splitlines()
     assert lines[2].count("\\multicolumn") == 3
-    assert "{bertscore (2) $\\uparrow$}" in lines[2]
+    assert "{bertscore (layer:5) $\\uparrow$}" in lines[2]
     assert lines[6:8] == ["a & 2.5 & 0.5 & 0.6 & 0.2 & 0.4 \\\\", "b &  & 0.5 & 0.6 &  &  \\\\"]
     assert lines[10:] == [
         "% signature: baryscore|layer:4||truncated:0|empty:0",

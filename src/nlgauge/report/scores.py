@@ -90,11 +90,10 @@ def render(
     if format == "latex":
         return _latex_table(scores, confidence, short).to_latex(width=width)
     blocks: list[str] = []
-    for group in _by_metric(scores):
-        name = group[0].metric
+    for title, part in _by_recipe(scores):
         if segments:
-            blocks.append(_segment_table(group, caption=f"{name}, by segment").to_text(width=width))
-        blocks.append(_metric_table(group, confidence, short).to_text(width=width))
+            blocks.append(_segment_table(part, caption=f"{title}, by segment").to_text(width=width))
+        blocks.append(_metric_table(title, part, confidence, short).to_text(width=width))
     blocks += [f"% {name}\n{entry.strip()}\n" for name, entry in (citations or {}).items()]
     return "\n".join(blocks)
 
@@ -179,10 +178,10 @@ def _segment_table(scores: Sequence[Score], *, caption: str | None = None, short
     return Table(columns, rows, caption)
 
 
-def _metric_table(scores: Sequence[Score], confidence: Confidence | None, short: bool) -> Table:
+def _metric_table(title: str, scores: Sequence[Score], confidence: Confidence | None, short: bool) -> Table:
     columns = [*_system_column(scores), *_mean_columns(scores, confidence)]
     records = [{"system": score.system, **_means(score, confidence)} for score in scores]
-    caption = scores[0].metric + ("" if scores[0].higher_is_better else " (distance: lower is better)")
+    caption = title + ("" if scores[0].higher_is_better else " (distance: lower is better)")
     notes = _signature_notes(scores, short) + ([] if confidence is None else [f"bootstrap: {confidence}"])
     return Table(columns, _rows(columns, records), caption, notes)
 
@@ -193,28 +192,38 @@ def _latex_table(scores: Sequence[Score], confidence: Confidence | None, short: 
     spans = [Span("")] * len(columns)
     rows: list[list[Cell]] = [[system] * len(columns) for system in systems]
     notes: list[str] = []
-    for group in _by_metric(scores):
-        # One system may come twice under one metric (two recipes); it has one row, so the columns repeat.
-        for turn, part in enumerate(_turns(group)):
-            names = _mean_columns(part, confidence)
-            columns = [*columns, *names]
-            better: Literal["higher", "lower"] = "higher" if part[0].higher_is_better else "lower"
-            title = part[0].metric + (f" ({turn + 1})" if turn else "")
-            spans = [*spans, Span(title, len(names), better)]
-            found = {score.system: _means(score, confidence) for score in part}
-            for row, system in zip(rows, systems, strict=True):
-                row += _rows(names, [found.get(system, {})])[0]
-            notes += _signature_notes(part, short)
+    for title, part in _by_recipe(scores):
+        names = _mean_columns(part, confidence)
+        columns = [*columns, *names]
+        better: Literal["higher", "lower"] = "higher" if part[0].higher_is_better else "lower"
+        spans = [*spans, Span(title, len(names), better)]
+        found = {score.system: _means(score, confidence) for score in part}
+        for row, system in zip(rows, systems, strict=True):
+            row += _rows(names, [found.get(system, {})])[0]
+        notes += _signature_notes(part, short)
     if confidence is not None:
         notes.append(f"bootstrap: {confidence}")
     return Table(columns, rows, notes=notes, spans=spans)
 
 
-def _by_metric(scores: Sequence[Score]) -> list[list[Score]]:
+def _by_recipe(scores: Sequence[Score]) -> list[tuple[str, list[Score]]]:
+    """Scores that belong in one table, with its title.
+
+    A system may come twice under one metric, by two recipes; then each recipe has its table, and the fields
+    on which they differ are in the titles.
+    """
     groups: dict[tuple[str, bool], list[Score]] = {}
     for score in scores:
         groups.setdefault((score.metric, score.higher_is_better), []).append(score)
-    return list(groups.values())
+    titled: list[tuple[str, list[Score]]] = []
+    for (metric, _), group in groups.items():
+        parts = _turns(group)
+        recipes = [part[0].signature.recipe for part in parts]
+        keys = [key for key in recipes[0] if len({recipe.get(key) for recipe in recipes}) > 1]
+        for number, (part, recipe) in enumerate(zip(parts, recipes, strict=True), start=1):
+            differing = ", ".join(f"{key}:{recipe[key]}" for key in keys if key in recipe) or str(number)
+            titled.append((metric if len(parts) == 1 else f"{metric} ({differing})", part))
+    return titled
 
 
 def _turns(scores: Sequence[Score]) -> list[list[Score]]:
