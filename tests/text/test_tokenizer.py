@@ -34,6 +34,12 @@ def test_tokens_of_a_text() -> None:
     assert not first.empty
 
 
+def test_a_special_token_spelt_out_in_a_text_is_special() -> None:
+    """bert-score weighs by id, so [SEP] in a text weighs 0 there as well; [UNK] does not frame a text."""
+    tokens = load_encoder("minilm").tokenizer.encode(["bread [SEP] wages [UNK]"])[0]
+    assert tokens.is_special.tolist() == [True, False, True, False, False, True]
+
+
 def test_half_a_surrogate_pair_is_named() -> None:
     with pytest.raises(InputError, match=r"text 1 holds .*surrogate"):
         load_encoder("minilm").tokenizer.encode(["fine", "bad \ud83d"])

@@ -107,6 +107,7 @@ def encoder_shape(config: Mapping[str, Any]) -> EncoderShape:
         vocabulary=int(config["vocab_size"]),
         positions=int(config["max_position_embeddings"]) - _first_position(config),
         epsilon=float(config.get("layer_norm_eps", 1e-12)),
+        padding=_first_position(config) - 1 if _first_position(config) else None,
         relative_buckets=int(config.get("relative_attention_num_buckets", 32)) if relative else None,
     )
 
@@ -122,8 +123,9 @@ def encoder_parameters(
         at = name.format(number)
         return read(f"{at}.weight").T, read(f"{at}.bias")
 
-    first = _first_position(config)
-    positions = read("embeddings.position_embeddings.weight")[first:]
+    shape = encoder_shape(config)
+    # Families that number positions from after the padding index keep the row of padding itself.
+    positions = read("embeddings.position_embeddings.weight")[shape.padding or 0 :]
     if family.token_types:
         # A single text has token type 0 throughout, so its vector can be added to every position.
         positions = positions + read("embeddings.token_type_embeddings.weight")[0]
@@ -134,7 +136,7 @@ def encoder_parameters(
         "embeddings.norm.shift": read("embeddings.LayerNorm.bias"),
     }
     if family.relative_bias is not None and top > 0:
-        values["relative_bias"] = _bias_by_distance(read(family.relative_bias), len(positions))
+        values["relative_bias"] = _bias_by_distance(read(family.relative_bias), shape.positions)
     for number in range(top):
         parts = [linear(name, number) for name in (family.query, family.key, family.value)]
         mix, up, down = (linear(name, number) for name in (family.mix, family.up, family.down))
@@ -199,7 +201,7 @@ def _reader(tensors: Mapping[str, NDArray[np.float32]], family: Architecture, mo
         old = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
         for spelling in (name, old):
             if f"{prefix or ''}{spelling}" in tensors:
-                return tensors[f"{prefix or ''}{spelling}"]
+                return np.asarray(tensors[f"{prefix or ''}{spelling}"], dtype=np.float32)
         msg = f"model {model!r} lacks the weight {name!r} in model.safetensors"
         raise ModelError(msg)
 

@@ -42,6 +42,8 @@ class EncoderShape:
     positions: int
     """Rows of the position table that tokens use."""
     epsilon: float
+    padding: int | None = None
+    """Id of the padding token in families that number positions from after it; None in the others."""
     relative_buckets: int | None = None
     """Width of the table of relative position biases that attention adds; None without one."""
 
@@ -91,7 +93,7 @@ def encoder_graph(shape: EncoderShape, layers: tuple[int, ...]) -> bytes:
     """
     build = GraphBuilder()
     x = _embeddings(build, shape)
-    bias = _relative_bias(build, shape)
+    bias = _relative_bias(build, shape) if max(layers) > 0 else None
     for number in range(1, max(layers) + 1):
         x = _block(build, shape, x, bias, number)
     inputs = [helper.make_tensor_value_info("ids", TensorProto.INT64, ["batch", "length"])]
@@ -104,11 +106,21 @@ def encoder_graph(shape: EncoderShape, layers: tuple[int, ...]) -> bytes:
 
 def _embeddings(build: GraphBuilder, shape: EncoderShape) -> str:
     words = build.parameter("embeddings.word", shape.vocabulary, shape.hidden)
-    positions = build.parameter("embeddings.position", shape.positions, shape.hidden)
-    zero = build.constant("zero", np.array([0], dtype=np.int64))
     length = build.node("Shape", ["ids"], "length", start=1, end=2)
     word = build.node("Gather", [words, "ids"], "embeddings.gathered")
-    position = build.node("Slice", [positions, zero, length, zero], "embeddings.sliced")
+    if shape.padding is None:
+        positions = build.parameter("embeddings.position", shape.positions, shape.hidden)
+        zero = build.constant("zero", np.array([0], dtype=np.int64))
+        position = build.node("Slice", [positions, zero, length, zero], "embeddings.sliced")
+    else:
+        # The published code counts tokens that are no padding; padding, which a text may spell out, has row 0.
+        positions = build.parameter("embeddings.position", shape.positions + 1, shape.hidden)
+        padding = build.constant("padding", np.array(shape.padding, dtype=np.int64))
+        axis = build.constant("axis", np.array(1, dtype=np.int64))
+        is_padding = build.node("Equal", ["ids", padding], "is_padding")
+        counts = build.node("Cast", [build.node("Not", [is_padding], "is_token")], "one", to=TensorProto.INT64)
+        place = build.node("Mul", [build.node("CumSum", [counts, axis], "count"), counts], "place")
+        position = build.node("Gather", [positions, place], "embeddings.placed")
     total = build.node("Add", [word, position], "embeddings.sum")
     scale = build.parameter("embeddings.norm.scale", shape.hidden)
     shift = build.parameter("embeddings.norm.shift", shape.hidden)
@@ -149,9 +161,7 @@ def _block(build: GraphBuilder, shape: EncoderShape, x: str, bias: str | None, n
     attended = build.node("Attention", qkv, f"{name}.attended", fused=True, num_heads=shape.heads)
     mixed = build.node("MatMul", [attended, parameter("mix.weight", hidden, hidden)], f"{name}.mixed")
     norm1 = [parameter("norm1.scale", hidden), parameter("norm1.shift", hidden), parameter("mix.bias", hidden)]
-    a = build.node(
-        "SkipLayerNormalization", [mixed, x, *norm1], f"{name}.a", fused=True, epsilon=shape.epsilon
-    )
+    a = build.node("SkipLayerNormalization", [mixed, x, *norm1], f"{name}.a", fused=True, epsilon=shape.epsilon)
     up = build.node("MatMul", [a, parameter("up.weight", hidden, inner)], f"{name}.up")
     active = build.node("BiasGelu", [up, parameter("up.bias", inner)], f"{name}.active", fused=True)
     down = build.node("MatMul", [active, parameter("down.weight", inner, hidden)], f"{name}.down")

@@ -68,10 +68,16 @@ class OnnxEncoder:
         options.intra_op_num_threads = self._threads
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
+        # Idle threads that spin would fight with other processes for the same cores.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         values = [ort.OrtValue.ortvalue_from_numpy(value) for value in parameters.values()]
         options.add_external_initializers(list(parameters), values)
         graph = cached_graph(self._config, layers, key=self.weights_digest)
-        return ort.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        try:
+            return ort.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # onnxruntime has an exception of its own for each status
+            msg = f"the weights of model {self.model!r} do not fit its config.json: {error}"
+            raise ModelError(msg) from error
 
     @cached_property
     def _tensors(self) -> dict[str, NDArray[np.float32]]:
@@ -98,12 +104,16 @@ def cached_graph(config: dict[str, Any], layers: tuple[int, ...], *, key: str) -
 
     shape = encoder_shape(config)
     name = hashlib.sha256(f"{key} {shape} {layers} {GRAPH_VERSION}".encode()).hexdigest()
-    path = cache_dir() / "graphs" / f"{key[:12]}-{'_'.join(map(str, layers))}-{name[:12]}.onnx"
+    path = cache_dir() / "graphs" / f"{key[:12]}-{'_'.join(map(str, layers))}-{name[:12]}.graph"
     try:
-        return path.read_bytes()
+        stored = path.read_bytes()
     except OSError:
+        stored = b""
+    # The file is the graph's sha256 and the graph: what a full disk or a crash left behind is built again.
+    digest, graph = stored[:32], stored[32:]
+    if hashlib.sha256(graph).digest() != digest:
         graph = encoder_graph(shape, layers)
-    _try_to_write(path, graph)
+        _try_to_write(path, hashlib.sha256(graph).digest() + graph)
     return graph
 
 

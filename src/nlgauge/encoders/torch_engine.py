@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.encoders.architectures import position_capacity
-from nlgauge.errors import MissingExtraError, ModelError, RecipeError
+from nlgauge.errors import MissingExtraError, ModelError, RecipeError, UnsupportedModelError
 from nlgauge.store import ModelFiles
 from nlgauge.text import TextTokenizer
+from nlgauge.text.tokenizer import token_limit
 
 __all__ = ["TorchEncoder"]
 
@@ -43,13 +46,15 @@ class TorchEncoder:
         self._transformers = transformers
         self._threads = threads
         self._device = _device(torch, device)
+        # A call cuts the network short and sets torch's thread count, so calls take turns.
+        self._lock = threading.Lock()
         self.model = files.name
         self.weights_digest = files.weights_digest
         self._files = files
         self._network = self._load()
-        config = self._network.config
-        self.layers = int(config.num_hidden_layers)
-        self.hidden_size = int(config.hidden_size)
+        self.layers = self._size("num_hidden_layers")
+        self.hidden_size = self._size("hidden_size")
+        self._check_layers()
         self.tokenizer = self._load_tokenizer()
 
     @cached_property
@@ -59,75 +64,169 @@ class TorchEncoder:
 
     def encode(self, ids: NDArray[np.int64], layers: tuple[int, ...]) -> list[NDArray[np.float32]]:
         """Vectors of each layer asked for, for texts of one length."""
-        torch = self._torch
-        torch.set_num_threads(self._threads)
-        batch = torch.from_numpy(ids).to(self._device)
-        with torch.inference_mode(), _only_first_blocks(self._network, max(layers)):
-            states = self._network(
-                input_ids=batch, attention_mask=torch.ones_like(batch), output_hidden_states=True
-            ).hidden_states
+        with self._lock, _only_first_blocks(self._network, max(layers)):
+            states = self._run(ids)
         return [states[layer].float().cpu().numpy() for layer in layers]
 
+    def _run(self, ids: NDArray[np.int64]) -> Any:
+        """Vectors of layer 0 and of each block that the network has at the moment."""
+        torch = self._torch
+        batch = torch.from_numpy(ids).to(self._device)
+        with (
+            _threads(torch, self._threads),
+            torch.inference_mode(),
+            # The caller's autocast would make this half precision, under a signature that says fp32.
+            torch.autocast(self._device.type, enabled=False),
+        ):
+            return self._network(
+                input_ids=batch, attention_mask=torch.ones_like(batch), output_hidden_states=True
+            ).hidden_states
+
+    def _check_layers(self) -> None:
+        """Run the whole network once.
+
+        transformers 5 collects vectors with hooks that it installs in the first call, on the blocks it then
+        finds; so the first call must not be one that runs only some of them.
+        """
+        found = len(self._run(np.zeros((1, 1), dtype=np.int64))) - 1
+        if found != self.layers:
+            msg = f"model {self.model!r} states {self.layers} layers in config.json, but gives vectors of {found}"
+            raise UnsupportedModelError(msg)
+
     def _load(self) -> Any:
+        transformers = self._transformers
+        # Renamed in transformers 4.56; the other spelling is an error before and a warning after.
+        dtype = "dtype" if _version(transformers.__version__) >= (4, 56) else "torch_dtype"
         try:
-            network = self._transformers.AutoModel.from_pretrained(
-                self._files.path, dtype=self._torch.float32, local_files_only=True
-            )
-        except (OSError, ValueError, KeyError) as error:
+            with _quiet(transformers):
+                whole, found = transformers.AutoModel.from_pretrained(
+                    self._files.path,
+                    local_files_only=True,
+                    output_loading_info=True,
+                    ignore_mismatched_sizes=True,  # reported by name below
+                    **{dtype: self._torch.float32},
+                )
+        except Exception as error:  # whatever the reader of a file raises
             msg = f"transformers cannot load model {self.model!r}: {error}"
             raise ModelError(msg) from error
-        if getattr(network.config, "is_encoder_decoder", False):
-            network = network.get_encoder()
+        # By structure: config.json of an encoder cut out of such a model does not say what it was.
+        network = whole.encoder if hasattr(whole, "encoder") and hasattr(whole, "decoder") else whole
+        self._require_weights(whole, network, found)
         return network.eval().to(self._device)
 
-    def _load_tokenizer(self) -> TextTokenizer:
-        files = self._files
-        positions = position_capacity(self._network.config.to_dict())
-        if (files.path / "tokenizer.json").is_file():
-            return TextTokenizer.from_folder(files.path, positions=positions, digest=files.tokenizer_digest)
-        converted = self._transformers.AutoTokenizer.from_pretrained(files.path, local_files_only=True)
-        backend = getattr(converted, "backend_tokenizer", None)
-        if backend is None:
-            msg = f"model {self.model!r} has no tokenizer that the tokenizers library can run"
+    def _require_weights(self, whole: Any, network: Any, found: dict[str, Any]) -> None:
+        """Refuse weights that transformers would replace by random numbers; only a pooler is never used."""
+        used = {id(parameter) for parameter in network.parameters()}
+        parameters = {name: id(parameter) for name, parameter in whole.named_parameters()}
+        lost = [*found["missing_keys"], *(entry[0] for entry in found["mismatched_keys"])]
+        lost = sorted(name for name in lost if parameters.get(name) in used and "pooler" not in name.split("."))
+        if lost:
+            more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
+            msg = (
+                f"the weights of model {self.model!r} do not fit its config.json ({network.config.model_type!r}): "
+                f"missing or of another shape: {', '.join(lost[:3])}{more}"
+            )
             raise ModelError(msg)
+
+    def _size(self, name: str) -> int:
+        size = getattr(self._network.config, name, None)
+        if not isinstance(size, int):
+            msg = f"model {self.model!r} states no {name} in config.json, so it is no encoder that nlgauge can use"
+            raise UnsupportedModelError(msg)
+        return size
+
+    def _load_tokenizer(self) -> TextTokenizer:
+        folder = self._files.path
+        positions = _position_capacity(self._network)
+        if (folder / "tokenizer.json").is_file():
+            digest = self._files.tokenizer_digest
+            return TextTokenizer.from_folder(folder, positions=positions, digest=digest)
+        try:
+            with _quiet(self._transformers):
+                converted = self._transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            backend = type(converted.backend_tokenizer).from_str(converted.backend_tokenizer.to_str())
+        except Exception as error:  # whatever the converter of this family raises
+            msg = f"model {self.model!r} has no tokenizer.json, and transformers cannot make one: {error}"
+            raise ModelError(msg) from error
+        # What ran is named, not the vocabulary: what transformers makes of it also depends on other files.
         digest = hashlib.sha256(backend.to_str().encode()).hexdigest()
-        stated = converted.model_max_length
-        limit = min(int(value) for value in (stated, positions) if value is not None and value < 1_000_000)
-        return TextTokenizer(type(backend).from_str(backend.to_str()), limit=limit, digest=digest)
+        return TextTokenizer(backend, limit=token_limit(folder, positions=positions), digest=digest)
 
 
-class _only_first_blocks:  # noqa: N801 - used like a function
+@contextmanager
+def _only_first_blocks(network: Any, top: int) -> Iterator[None]:
     """Run only the blocks up to the highest layer asked for, where that leaves the lower ones unchanged."""
+    path, _, name = _BLOCKS.get(network.config.model_type, "").rpartition(".")
+    if not name:
+        yield
+        return
+    holder = network.get_submodule(path)
+    blocks = getattr(holder, name)
+    setattr(holder, name, blocks[:top])
+    try:
+        yield
+    finally:
+        setattr(holder, name, blocks)
 
-    def __init__(self, network: Any, top: int) -> None:
-        self._network = network
-        self._top = top
-        self._path = _BLOCKS.get(network.config.model_type)
 
-    def __enter__(self) -> None:
-        if self._path is None:
-            return
-        holder, name = self._holder()
-        self._all = getattr(holder, name)
-        setattr(holder, name, self._all[: self._top])
+@contextmanager
+def _threads(torch: Any, count: int) -> Iterator[None]:
+    """Torch has one thread count per process, and it is the caller's."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
-    def __exit__(self, *_: object) -> None:
-        if self._path is not None:
-            holder, name = self._holder()
-            setattr(holder, name, self._all)
 
-    def _holder(self) -> tuple[Any, str]:
-        path, _, name = str(self._path).rpartition(".")
-        return self._network.get_submodule(path), name
+@contextmanager
+def _quiet(transformers: Any) -> Iterator[None]:
+    """No bar for reading a file, and no report of weights that are not needed (pooler, output head)."""
+    logging = transformers.utils.logging
+    verbosity, bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bar:
+            logging.enable_progress_bar()
+
+
+def _position_capacity(network: Any) -> int | None:
+    """How many tokens the model's position table holds; None for a model without one.
+
+    Families that number positions from after the padding index (RoBERTa and its many relatives) mark that
+    index on the table.
+    """
+    rows = getattr(network.config, "max_position_embeddings", None)
+    if rows is None or rows < 1:
+        return None
+    for name, module in network.named_modules():
+        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
+            return int(module.num_embeddings) - int(module.padding_idx) - 1
+    return int(rows)
+
+
+def _version(text: str) -> tuple[int, int]:
+    major, minor = text.split(".")[:2]
+    return int(major), int(minor)
 
 
 def _device(torch: Any, name: str) -> Any:
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
-    if name.partition(":")[0] not in {"cpu", "cuda"}:
-        msg = f"device must be auto, cpu or cuda, got {name!r}"
+    kind, colon, number = name.partition(":")
+    if kind not in {"cpu", "cuda"} or (colon and not number.isdecimal()):
+        msg = f"device must be auto, cpu, cuda or cuda:NUMBER, got {name!r}"
         raise RecipeError(msg)
-    if name.startswith("cuda") and not torch.cuda.is_available():
-        msg = f"device {name!r} was asked for, but torch sees no CUDA device; use --device cpu"
+    if kind == "cuda" and not torch.cuda.is_available():
+        msg = f"device {name!r} was asked for, but torch sees no CUDA device; use device 'cpu' (--device cpu)"
+        raise RecipeError(msg)
+    if kind == "cuda" and number and int(number) >= torch.cuda.device_count():
+        count = torch.cuda.device_count()
+        msg = f"device {name!r} was asked for, but torch sees {count} CUDA device(s), numbered from 0"
         raise RecipeError(msg)
     return torch.device(name)

@@ -85,8 +85,24 @@ class TextTokenizer:
             chunk = [text.strip() for text in texts[start : start + _CHUNK]]
             for offset, text in enumerate(chunk):
                 check_encodable(text, f"text {start + offset}")
-            result.extend(_tokens(encoding) for encoding in self._backend.encode_batch_fast(chunk))
+            result.extend(self._tokens(encoding) for encoding in self._backend.encode_batch_fast(chunk))
         return result
+
+    @cached_property
+    def _frame(self) -> NDArray[np.bool_]:
+        """For each token id, whether it is one of those that frame every text (such as [CLS] and [SEP]).
+
+        Known by id, as the published BERTScore has it: one that is spelt out in a text is special too.
+        """
+        frame = np.zeros(self.vocabulary_size, dtype=np.bool_)
+        frame[self._backend.encode("").ids] = True
+        return frame
+
+    def _tokens(self, encoding: tokenizers.Encoding) -> Tokens:
+        # A piece of overflow carries special tokens of its own; only real ones were lost.
+        cut = sum(len(piece) - sum(piece.special_tokens_mask) for piece in encoding.overflowing)
+        ids = np.array(encoding.ids, dtype=np.int32)
+        return Tokens(ids, self._frame[ids], cut)
 
     def token_strings(self, tokens: Tokens) -> tuple[str, ...]:
         """The vocabulary's spelling of each token, special tokens included."""
@@ -113,9 +129,3 @@ def token_limit(folder: Path, *, positions: int | None) -> int:
         msg = f"model {folder.name!r} states no maximum length, in tokenizer_config.json or in config.json"
         raise ModelError(msg)
     return min(limits)
-
-
-def _tokens(encoding: tokenizers.Encoding) -> Tokens:
-    # A piece of overflow carries special tokens of its own; only real ones were lost.
-    cut = sum(len(piece) - sum(piece.special_tokens_mask) for piece in encoding.overflowing)
-    return Tokens(np.array(encoding.ids, dtype=np.int32), np.array(encoding.special_tokens_mask, dtype=np.bool_), cut)

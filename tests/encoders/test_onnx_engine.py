@@ -1,0 +1,231 @@
+"""The ONNX engine: the same bits whatever the batch and the threads, graphs that stop, and a cache that helps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from numpy.typing import NDArray
+from safetensors.numpy import save_file
+from tests.encoders.tiny_models import TINY, tiny_tensors, write_model
+
+import nlgauge.encoders.graph
+from nlgauge import ModelError, TruncationWarning, UnsupportedModelError, score
+from nlgauge.encoders import EncodedText, encode_texts
+from nlgauge.encoders.architectures import encoder_shape
+from nlgauge.encoders.graph import encoder_graph
+from nlgauge.encoders.onnx_engine import OnnxEncoder
+from nlgauge.store import ModelFiles, resolve
+from nlgauge.text import Tokens
+
+FAMILIES = sorted(TINY)
+
+
+def files_of(folder: Path) -> ModelFiles:
+    return resolve(str(folder))
+
+
+def tiny(folder: Path, kind: str = "bert", *, threads: int = 1) -> OnnxEncoder:
+    return OnnxEncoder(files_of(write_model(folder, TINY[kind])), threads=threads)
+
+
+def some_ids(length: int, *, count: int = 1, vocabulary: int = 64) -> NDArray[np.int64]:
+    return np.random.default_rng(length).integers(5, vocabulary, (count, length))
+
+
+# Contract 1, bit for bit
+
+
+def corpus_of_lengths(lengths: dict[int, int]) -> list[Tokens]:
+    """Texts of random words, `lengths[n]` of them with n tokens, mixed."""
+    random = np.random.default_rng(7)
+    texts = []
+    for length, count in lengths.items():
+        for _ in range(count):
+            ids = random.integers(2000, 20000, length).astype(np.int32)
+            special = np.zeros(length, dtype=bool)
+            special[[0, -1]] = True
+            texts.append(Tokens(ids, special))
+    return [texts[at] for at in random.permutation(len(texts))]
+
+
+def same_bits(left: list[EncodedText], right: list[EncodedText]) -> bool:
+    return all(
+        np.array_equal(vectors, other.layers[layer])
+        for text, other in zip(left, right, strict=True)
+        for layer, vectors in text.layers.items()
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "layers", "lengths"),
+    [
+        ("minilm", (0, 1, 4, 6), {3: 9, 4: 9, 7: 9, 16: 9, 17: 5, 33: 5, 128: 3, 200: 2, 512: 2}),
+        ("mpnet", (1, 9, 12), {3: 4, 8: 3, 17: 3, 64: 2, 200: 2}),
+    ],
+)
+def test_vectors_are_the_same_bits_whatever_the_batch_and_the_threads(
+    model: str, layers: tuple[int, ...], lengths: dict[int, int]
+) -> None:
+    files = resolve(model)
+    one_thread = OnnxEncoder(files, threads=1)
+    tokens = corpus_of_lengths(lengths)
+    expected = encode_texts(one_thread, tokens, layers, batch_tokens=1)  # one text per batch
+    assert same_bits(encode_texts(one_thread, tokens, layers, batch_tokens=100_000), expected)
+    for threads in (2, 3):
+        encoder = OnnxEncoder(files, threads=threads)
+        for budget in (1, 100_000):
+            assert same_bits(encode_texts(encoder, tokens, layers, batch_tokens=budget), expected)
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_a_single_token_is_the_same_bits_in_any_batch(tmp_path: Path, own_cache: Path, kind: str) -> None:
+    # A matrix of one row takes another path through a matrix product than one of many rows.
+    encoder = tiny(tmp_path / kind, kind)
+    ids = some_ids(1, count=9)
+    (together,) = encoder.encode(ids, (3,))
+    for at, row in enumerate(ids):
+        assert np.array_equal(encoder.encode(row[None], (3,))[0][0], together[at])
+
+
+# Graphs
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_a_graph_ends_at_the_highest_layer_asked_for(kind: str) -> None:
+    data = encoder_graph(encoder_shape(TINY[kind]), (2,))
+    graph = onnx.load_model_from_string(data).graph
+    names = [*(node.name for node in graph.node), *(tensor.name for tensor in graph.initializer)]
+    assert any(name.startswith("block2.") for name in names)
+    assert not any(name.startswith(("block3", "layer3")) for name in names)
+    assert b"block3" not in data
+
+
+@pytest.mark.parametrize("layers", [(0,), (2,), (0, 3), (3, 1)])
+def test_a_graph_returns_exactly_the_layers_asked_for(layers: tuple[int, ...]) -> None:
+    graph = onnx.load_model_from_string(encoder_graph(encoder_shape(TINY["bert"]), layers)).graph
+    assert [output.name for output in graph.output] == [f"layer{number}" for number in layers]
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_a_layer_is_the_same_alone_and_beside_others(tmp_path: Path, own_cache: Path, kind: str) -> None:
+    encoder = tiny(tmp_path / kind, kind)
+    ids = some_ids(11, count=3)
+    layers = tuple(range(encoder.layers + 1))
+    for layer, together in zip(layers, encoder.encode(ids, layers), strict=True):
+        (alone,) = encoder.encode(ids, (layer,))
+        assert alone.shape == (3, 11, encoder.hidden_size)
+        assert np.array_equal(alone, together)
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_the_longest_text_uses_the_whole_position_table(tmp_path: Path, own_cache: Path, kind: str) -> None:
+    encoder = tiny(tmp_path / kind, kind)
+    assert encoder.tokenizer.limit == {"bert": 48, "mpnet": 400}[kind]
+    (vectors,) = encoder.encode(some_ids(encoder.tokenizer.limit), (1,))
+    assert np.isfinite(vectors).all()
+
+
+@pytest.mark.parametrize(
+    ("stated", "limit"), [(20, 20), (512, 48), (1e30, 48), (int(1e30), 48), (None, 48)], ids=repr
+)
+def test_the_limit_is_the_smaller_of_tokenizer_and_position_table(
+    tmp_path: Path, own_cache: Path, stated: float | None, limit: int
+) -> None:
+    folder = write_model(tmp_path / "tiny", TINY["bert"], max_length=stated)
+    with pytest.warns(TruncationWarning, match=f"limit of {limit} tokens"):
+        result = score(["the cat sat"], ["the dog ran " * 40], model=str(folder), layer=2)
+    assert result.signature.recipe["maxlen"] == str(limit)
+    assert result.signature.run["truncated"] == "1"
+
+
+# The cache of graphs
+
+
+def forbid_building(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> bytes:
+        pytest.fail("a graph was built although it is in the cache")
+
+    monkeypatch.setattr(nlgauge.encoders.graph, "encoder_graph", refuse)
+
+
+def test_a_graph_is_built_once(tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = some_ids(6)
+    first = tiny(tmp_path / "tiny").encode(ids, (2,))
+    forbid_building(monkeypatch)
+    again = tiny(tmp_path / "tiny").encode(ids, (2,))
+    assert np.array_equal(first, again)
+    assert len(list((own_cache / "graphs").iterdir())) == 1
+
+
+def test_other_layers_or_weights_are_other_graphs(tmp_path: Path, own_cache: Path) -> None:
+    ids = some_ids(6)
+    encoder = tiny(tmp_path / "tiny")
+    encoder.encode(ids, (2,))
+    encoder.encode(ids, (1, 2))
+    other = write_model(tmp_path / "other", TINY["bert"], tiny_tensors(TINY["bert"], seed=1))
+    OnnxEncoder(files_of(other), threads=1).encode(ids, (2,))
+    assert len(list((own_cache / "graphs").iterdir())) == 3
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[: len(data) // 2], lambda data: b"", lambda data: data + b"x"])
+def test_a_damaged_graph_is_built_again(tmp_path: Path, own_cache: Path, damage: Any) -> None:
+    ids = some_ids(6)
+    expected = tiny(tmp_path / "tiny").encode(ids, (2,))
+    (path,) = (own_cache / "graphs").iterdir()
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
+    assert np.array_equal(tiny(tmp_path / "tiny").encode(ids, (2,)), expected)
+    assert path.read_bytes() == whole
+
+
+def test_a_cache_that_cannot_be_written_is_only_slower(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("NLGAUGE_CACHE", str(tmp_path / "file"))
+    (vectors,) = tiny(tmp_path / "tiny").encode(some_ids(6), (2,))
+    assert vectors.shape == (1, 6, 24)
+
+
+# Files that it cannot use
+
+
+@pytest.mark.parametrize("instead", ["pytorch_model.bin", "shards"])
+def test_weights_in_another_format_send_to_torch(tmp_path: Path, own_cache: Path, instead: str) -> None:
+    folder = write_model(tmp_path / "tiny", TINY["bert"])
+    names = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]
+    for name in names if instead == "shards" else [instead]:
+        (folder / name).write_bytes(b"not read by this engine")
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(UnsupportedModelError, match=r"'tiny' has no model.safetensors.*nlgauge\[torch\]"):
+        OnnxEncoder(files_of(folder), threads=1).encode(some_ids(4), (1,))
+
+
+def test_damaged_weights_are_an_error_of_the_model(tmp_path: Path, own_cache: Path) -> None:
+    folder = write_model(tmp_path / "tiny", TINY["bert"])
+    whole = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ModelError, match=r"model.safetensors of 'tiny' cannot be read"):
+        OnnxEncoder(files_of(folder), threads=1).encode(some_ids(4), (1,))
+
+
+def test_weights_of_another_size_are_an_error_of_the_model(tmp_path: Path, own_cache: Path) -> None:
+    folder = write_model(tmp_path / "tiny", TINY["bert"])
+    save_file(tiny_tensors(TINY["bert"] | {"hidden_size": 12}), folder / "model.safetensors")
+    with pytest.raises(ModelError, match=r"'tiny'"):
+        OnnxEncoder(files_of(folder), threads=1).encode(some_ids(4), (1,))
+
+
+def test_a_folder_without_tokenizer_json_sends_to_torch(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "tiny", TINY["bert"])
+    (folder / "tokenizer.json").rename(folder / "vocab.txt")
+    with pytest.raises(ModelError, match=r"'tiny' has no tokenizer.json; the torch engine"):
+        OnnxEncoder(files_of(folder), threads=1)
+
+
+def test_the_engine_names_itself_and_its_precision(tmp_path: Path) -> None:
+    import onnxruntime
+
+    assert tiny(tmp_path / "tiny").engine == f"onnxruntime-{onnxruntime.__version__}-fp32"
