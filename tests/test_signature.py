@@ -89,3 +89,28 @@ def test_short_has_the_same_values_under_short_keys() -> None:
     assert signature.short().startswith("bertscore|l:4|i:none|mr:best-f|rs:no|#:1|m:minilm|w:")
     assert len(signature.short()) < len(str(signature))
     assert Signature("m", {}, {"empty": "0"}).short() == "m||em:0"
+
+
+@pytest.mark.parametrize("field", ["l:6", "Layer:6", "profile:v1"])
+def test_a_field_that_no_recipe_has_is_refused(field: str) -> None:
+    """The short form and a misspelt key would otherwise score something else in silence."""
+    with pytest.raises(nlgauge.SignatureError, match=f"no field '{field.partition(':')[0]}'"):
+        nlgauge.score(HYPS, REFS, metric=f"bertscore|{field}")
+    with pytest.raises(nlgauge.SignatureError, match="short form"):
+        nlgauge.score(HYPS, REFS, metric=nlgauge.score(HYPS, REFS).signature.short())
+
+
+def test_a_mismatch_is_found_before_anything_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    from nlgauge.encoders.onnx_engine import OnnxEncoder
+
+    signature = nlgauge.score(HYPS, REFS, idf="refs").signature
+    monkeypatch.setattr(OnnxEncoder, "encode", lambda *_: pytest.fail("a text was encoded"))
+    with pytest.raises(nlgauge.SignatureError, match="idf: asked refs"):
+        nlgauge.score(HYPS, ["The bread.", "A ferry."], metric=signature)
+
+
+def test_signatures_of_two_engines_do_not_go_together() -> None:
+    onnx = str(nlgauge.score(HYPS, REFS).signature)
+    torch = onnx.replace("engine:onnxruntime", "engine:torch")
+    with pytest.raises(nlgauge.SignatureError, match="several engines"):
+        nlgauge.score_systems({"a": HYPS}, REFS, metrics=[onnx, torch])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, TypeGuard
+from typing import Any
 
 from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError
 from nlgauge.metrics import (
@@ -14,24 +14,26 @@ from nlgauge.metrics import (
     References,
     RunOptions,
     make_corpus,
+    metric_name,
     parse_metric,
     recipe_from_signature,
     run_metrics,
 )
+from nlgauge.metrics.runner import callers_level
 from nlgauge.scores import Score
 from nlgauge.signature import Signature
 
 __all__ = ["score", "score_systems"]
 
-#: Fields of a signature that must come out again, or the score is another one.
-_MUST_MATCH = ("weights", "tokenizer", "maxlen", "layer", "idf", "multiref", "rescale")
+#: Fields of a signature that may come out differently, with a warning. Any other makes another score.
+_MAY_DIFFER = ("refs", "model", "engine", "nlgauge")
 
 
 def score(
     hyps: Iterable[str],
     refs: References | None = None,
     *,
-    metric: str | Metric[Any, Any] = "bertscore",
+    metric: str | Metric[Any, Any] | Signature = "bertscore",
     ref_streams: Iterable[Iterable[str]] | None = None,
     **options: Any,
 ) -> Score:
@@ -60,7 +62,7 @@ def score_systems(
     systems: Mapping[str, Iterable[str]],
     refs: References | None = None,
     *,
-    metrics: Sequence[str | Metric[Any, Any]] = ("bertscore",),
+    metrics: Sequence[str | Metric[Any, Any] | Signature] = ("bertscore",),
     ref_streams: Iterable[Iterable[str]] | None = None,
     **options: Any,
 ) -> list[Score]:
@@ -69,27 +71,27 @@ def score_systems(
     Texts are encoded once for all systems and metrics. The result has a `Score` per metric and system, metric
     by metric; options are those of `score`.
     """
-    if isinstance(metrics, str | Metric):
+    if isinstance(metrics, str | Metric | Signature):
         metrics = [metrics]
-    if not metrics:
+    named = [str(metric) if isinstance(metric, Signature) else metric for metric in metrics]
+    if not named:
         msg = f"no metric was given; there are: {', '.join(METRICS)}"
         raise RecipeError(msg)
     run_names = {f.name for f in fields(RunOptions)}
     run = {name: value for name, value in options.items() if name in run_names}
     shared = {name: value for name, value in options.items() if name not in run_names}
-    recipes = [_recipe(metric, shared) for metric in metrics]
+    recipes = [_recipe(metric, shared) for metric in named]
     _check_known(shared, recipes, run_names)
-    expected = [Signature.parse(m) if _is_signature(m) else None for m in metrics]
-    engines = {_engine(signature) for signature in expected if signature is not None}
-    if len(engines) == 1 and "engine" not in run:
-        run["engine"] = engines.pop()
+    expected = [Signature.parse(m) if isinstance(m, str) and _is_signature(m) else None for m in named]
+    run.setdefault("engine", _one_engine(expected))
     corpus = make_corpus(systems, refs, ref_streams=ref_streams)
-    scores = run_metrics(recipes, corpus, RunOptions.of(run))
-    count = len(corpus.systems)
-    for number, signature in enumerate(expected):
-        if signature is not None:
-            _require(signature, scores[number * count].signature)
-    return scores
+
+    def approve(number: int, got: Signature) -> None:
+        asked = expected[number]
+        if asked is not None:
+            _require(asked, got)
+
+    return run_metrics(recipes, corpus, RunOptions.of(run), approve=approve)
 
 
 def _recipe(metric: str | Metric[Any, Any], shared: Mapping[str, Any]) -> Metric[Any, Any]:
@@ -107,12 +109,18 @@ def _recipe(metric: str | Metric[Any, Any], shared: Mapping[str, Any]) -> Metric
     return parse_metric(metric, **shared)
 
 
-def _is_signature(metric: str | Metric[Any, Any]) -> TypeGuard[str]:
-    return isinstance(metric, str) and "|" in metric
+def _is_signature(metric: str) -> bool:
+    """Whether a text is a signature (`name|...`) and not `name:option=value`."""
+    return "|" in metric and metric_name(metric) == metric.partition("|")[0]
 
 
-def _engine(signature: Signature) -> str:
-    return "torch" if signature.recipe.get("engine", "").startswith("torch") else "onnx"
+def _one_engine(signatures: Sequence[Signature | None]) -> str:
+    """The engine that the signatures of a call name, or the default."""
+    named = {s.recipe["engine"].partition("-")[0] for s in signatures if s is not None and "engine" in s.recipe}
+    if len(named) > 1:
+        msg = f"the signatures of one call name several engines ({', '.join(sorted(named))}); score them one by one"
+        raise SignatureError(msg)
+    return "torch" if named == {"torch"} else RunOptions().engine
 
 
 def _check_known(shared: Mapping[str, Any], recipes: Sequence[Metric[Any, Any]], run_names: set[str]) -> None:
@@ -129,13 +137,13 @@ def _check_known(shared: Mapping[str, Any], recipes: Sequence[Metric[Any, Any]],
 
 
 def _require(asked: Signature, got: Signature) -> None:
-    """A score asked for by signature is that score, or an error."""
+    """A score asked for by signature is that score, or an error. Fields it lacks are free."""
     differences = [d for d in asked.difference(got) if d.part == "recipe" and d.left is not None]
-    broken = [d for d in differences if d.key in _MUST_MATCH]
+    broken = [d for d in differences if d.key not in _MAY_DIFFER]
     if broken:
         found = "; ".join(f"{d.key}: asked {d.left}, got {d.right}" for d in broken)
         msg = f"the signature cannot be reproduced here: {found}"
         raise SignatureError(msg)
     if differences:
         found = "; ".join(f"{d.key}: asked {d.left}, got {d.right}" for d in differences)
-        warnings.warn(f"not everything is as in the signature: {found}", NlgaugeWarning, stacklevel=3)
+        warnings.warn(f"not everything is as in the signature: {found}", NlgaugeWarning, stacklevel=callers_level())

@@ -52,7 +52,7 @@ MEANINGS = {
     "idf": "inverse document frequency: none, or where from [digest of the table]",
     "refs": "references per segment (var: the number varies)",
     "multiref": "rule that joins the scores against several references",
-    "rescale": "baseline subtracted and rescaled [digest of the baseline]",
+    "rescale": "no, or the baseline that scores are rescaled with: shipped-LANGUAGE or file [digest]",
     "engine": "what computed the vectors, with its version",
     "nlgauge": "version of this library",
     "truncated": "segments in which a text was cut at maxlen",

@@ -614,7 +614,7 @@ def test_numbers_go_to_stdout_and_talk_to_stderr(process: Process, folder: Path)
     header, row = (line.split("\t") for line in result.stdout.splitlines())
     assert dict(zip(header, row, strict=True))["system"] == "stdin"
     assert result.stderr.splitlines() == [
-        "nlgauge: warning: 1 segment (5): a text is empty; the pair scores 0 before any rescaling"
+        "nlgauge: warning: 1 segment (5): a text is empty and scores 0 against any other, before rescaling"
     ]
 
 
@@ -743,3 +743,15 @@ def test_a_terminal_that_lacks_a_letter_is_no_failure(process: Process, folder: 
     assert "Traceback" not in result.stderr
     assert result.returncode == 0
     assert f"{nlgauge.score(SYSTEM_A, REFERENCE).mean:.4f}" in result.stdout
+
+
+@pytest.mark.parametrize("option", [["--seed", "7"], ["--resamples", "5"], ["--confidence-level", "0.5"]])
+def test_an_option_of_confidence_without_it_is_refused(refused: Refusal, option: list[str]) -> None:
+    message = refused(2, "score", "hyp.txt", "--refs", "ref.txt", *option)
+    assert f"{option[0]} belongs to --confidence" in message
+
+
+def test_options_are_not_abbreviated(run: Run) -> None:
+    result = run("score", "hyp.txt", "--refs", "ref.txt", "--lay", "6")
+    assert result.status == 2
+    assert "--lay" in result.err

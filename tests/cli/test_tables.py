@@ -318,3 +318,16 @@ def test_a_baseline_into_a_missing_folder(refused: Refusal) -> None:
     command = ("baseline", "build", "--corpus", "ref.txt", "--pairs", "6", "-o")
     assert "'no/base.tsv'" in refused(1, *command, "no/base.tsv")
     assert "'.'" in refused(1, *command, ".")
+
+
+def test_a_baseline_is_named_by_language_and_model(run: Run, folder: Path) -> None:
+    result = run("baseline", "build", "--corpus", "ref.txt", "--pairs", "2")
+    assert result.status == 0
+    assert (folder / "en.minilm.tsv").is_file()
+    assert "en.minilm.tsv" in result.err
+
+
+def test_idf_counts_what_it_cuts(run: Run, folder: Path) -> None:
+    (folder / "long.txt").write_text("short\n" + "bread " * 700 + "\n")
+    result = run("idf", "build", "long.txt", "-o", "long.idf")
+    assert "1 documents (the first is line 2) were truncated to 512 tokens" in result.err

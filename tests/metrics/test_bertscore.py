@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -50,7 +52,7 @@ def test_rescaling_subtracts_the_shipped_baseline(model: str) -> None:
     layer = int(raw.signature.recipe["layer"])
     for name, base in zip(("precision", "recall", "f1"), baseline.row(layer), strict=True):
         assert rescaled.segments[name][0] == pytest.approx((raw.segments[name][0] - base) / (1 - base), abs=1e-12)
-    assert rescaled.signature.recipe["rescale"] == f"en[{baseline.digest[:12]}]"
+    assert rescaled.signature.recipe["rescale"] == f"shipped-en[{baseline.digest[:12]}]"
 
 
 @pytest.mark.parametrize("model", ["minilm", "mpnet"])
@@ -146,3 +148,18 @@ def test_negative_cosines_are_not_lifted_to_zero() -> None:
     match = greedy_match(similarity, np.array([1.0, 1.0]), np.array([1.0, 3.0]))
     assert match.precision == pytest.approx((-0.2 + 0.4) / 2, abs=1e-7)
     assert match.recall == pytest.approx((0.4 + 3 * -0.2) / 4, abs=1e-7)
+
+
+def test_a_language_is_a_language_however_it_is_written() -> None:
+    plain = nlgauge.score(HYP, REFS[:1], lang="en", rescale=True)
+    for code in ("EN", "en-US"):
+        assert nlgauge.score(HYP, REFS[:1], lang=code, rescale=True).signature == plain.signature
+
+
+def test_a_baseline_of_another_language_is_refused(tmp_path: Path) -> None:
+    shipped = Baseline.shipped(load_encoder("minilm"), "en")
+    path = tmp_path / "de.tsv"
+    path.write_text(Baseline({**shipped.header, "language": "de"}, shipped.rows).text(), encoding="utf-8")
+    assert nlgauge.score(HYP, REFS[:1], rescale=path).mean < 1
+    with pytest.raises(nlgauge.BaselineError, match="language 'de'"):
+        nlgauge.score(HYP, REFS[:1], metric="bertscore:model=minilm", rescale=path, lang="en")

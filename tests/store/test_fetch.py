@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import sys
 import time
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
@@ -284,13 +285,19 @@ def test_work_of_killed_processes_is_swept_after_a_week(card: ModelCard, registr
     assert list((cache / "partial").iterdir()) == [young]
 
 
-@pytest.mark.parametrize("progress", [True, False])
-def test_progress_goes_to_stderr_if_wanted(
-    progress: bool, card: ModelCard, registry: Registry, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("progress", "terminal"), [(True, True), (True, False), (False, True)])
+def test_progress_goes_to_stderr_if_wanted_and_seen(
+    progress: bool,
+    terminal: bool,
+    card: ModelCard,
+    registry: Registry,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     registry.offer(FIRST, FILES)
     fetch_card(card, progress=progress)
     out, err = capsys.readouterr()
     assert out == ""
-    assert ("fetching tiny: 100%" in err) is progress
-    assert (err != "") is progress
+    assert ("fetching tiny: 100%" in err) is (progress and terminal)
+    assert (err != "") is (progress and terminal)

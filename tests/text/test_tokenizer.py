@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tokenizers
 
 from nlgauge.encoders import load_encoder
 from nlgauge.errors import InputError, ModelError
+from nlgauge.store import resolve
 from nlgauge.text import TextTokenizer
 from nlgauge.text.tokenizer import token_limit
 
@@ -62,3 +64,16 @@ def test_a_folder_without_tokenizer_json_is_named(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_text("{}")
     with pytest.raises(ModelError, match="cannot be read"):
         TextTokenizer.from_folder(tmp_path, positions=512, digest="")
+
+
+@pytest.mark.parametrize("content", ["{broken", "[]", '{"model_max_length": "many"}'])
+def test_a_damaged_tokenizer_config_is_named(tmp_path: Path, content: str) -> None:
+    (tmp_path / "tokenizer_config.json").write_text(content)
+    with pytest.raises(ModelError, match=r"tokenizer_config\.json"):
+        token_limit(tmp_path, positions=512)
+
+
+def test_a_limit_without_room_for_text_is_refused() -> None:
+    backend = tokenizers.Tokenizer.from_file(str(resolve("minilm").path / "tokenizer.json"))
+    with pytest.raises(ModelError, match="leaves no room"):
+        TextTokenizer(backend, limit=2, digest="")

@@ -26,6 +26,7 @@ def build_parser() -> argparse.ArgumentParser:
     """All commands and their options."""
     parser = argparse.ArgumentParser(
         prog="nlgauge",
+        allow_abbrev=False,
         description="Measure generated text so that anyone can get the same number again.",
     )
     parser.add_argument("--version", action="version", version=f"nlgauge {__version__}")
@@ -55,13 +56,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("nlgauge: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # The reader (head, less) went away; nothing is left to say, and Python must not try at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_stdout()  # the reader (head, less) went away; nothing is left to say
         return 0
-    except OSError as error:
-        print(f"nlgauge: error: cannot write the output: {error.strerror or error}", file=sys.stderr)
+    except OSError as error:  # such as a full disk under stdout
+        print(f"nlgauge: error: {error}", file=sys.stderr)
+        _drop_stdout()
         return 1
     return status
+
+
+def _drop_stdout() -> None:
+    """Nothing more can be written there, and Python must not try again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any) -> None:

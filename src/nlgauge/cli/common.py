@@ -12,12 +12,13 @@ from typing import Any
 from nlgauge.encoders import ENGINES
 from nlgauge.errors import InputError
 from nlgauge.metrics import RunOptions
+from nlgauge.store import write_whole
 
 __all__ = ["add_run_options", "file_label", "protect_stdin_columns", "run_options", "text_source", "write_file"]
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
-    """How to compute; none of these moves a score."""
+    """How to compute; only the engine and its device move a score, within 1e-5."""
     defaults = RunOptions()
     group = parser.add_argument_group("run")
     group.add_argument("--engine", choices=ENGINES, default=None, help=f"default: {defaults.engine}")
@@ -64,12 +65,8 @@ def write_file(path: str, text: str) -> None:
     if not target.name or target.is_dir():
         msg = f"cannot write {path!r}: that is a folder; give a file's name"
         raise InputError(msg)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(target)
+        write_whole(target, text.encode())
     except OSError as error:
         msg = f"cannot write {path!r}: {error.strerror}"
         raise InputError(msg) from error
-    finally:
-        partial.unlink(missing_ok=True)

@@ -6,9 +6,10 @@ import argparse
 import sys
 from typing import Any
 
+from nlgauge.errors import DigestError
 from nlgauge.report.table import Table
 from nlgauge.store import CARDS, ModelCard, resolve
-from nlgauge.store.fetch import cached_card
+from nlgauge.store.fetch import cached_card, card_folder
 
 __all__ = ["add_commands"]
 
@@ -36,7 +37,10 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _row(card: ModelCard) -> list[str]:
-    here = "yes" if cached_card(card) is not None else f"no (nlgauge models pull {card.name})"
+    try:
+        here = "yes" if cached_card(card) is not None else f"no (nlgauge models pull {card.name})"
+    except DigestError:
+        here = f"damaged (remove {card_folder(card).name} from the cache folder, then pull again)"
     return [
         card.name,
         card.hub_id,

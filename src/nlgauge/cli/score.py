@@ -16,6 +16,9 @@ from nlgauge.scoring import score_systems
 
 __all__ = ["add_commands"]
 
+#: Options of --confidence and their defaults.
+_CONFIDENCE = {"confidence_level": 0.95, "resamples": 1000, "seed": 12345}
+
 _EXAMPLES = """\
 examples:
   nlgauge score system.txt --refs reference.txt
@@ -29,6 +32,7 @@ def add_commands(commands: Any) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         "score",
+        allow_abbrev=False,
         help="score one or more systems against references",
         description="Score one or more systems against references. Texts are encoded once for all of them.",
         epilog=_EXAMPLES,
@@ -67,9 +71,10 @@ def add_commands(commands: Any) -> None:
     output.add_argument("--segments", action="store_true", help="scores of each segment too")
     output.add_argument("--alignments", action="store_true", help="which token matched which (json, with --segments)")
     output.add_argument("--confidence", action="store_true", help="bootstrap interval beside the mean")
-    output.add_argument("--confidence-level", type=float, default=0.95, metavar="P", help="(%(default)s)")
-    output.add_argument("--resamples", type=int, default=1000, metavar="N", help="(%(default)s)")
-    output.add_argument("--seed", type=int, default=12345, metavar="N", help="of the bootstrap (%(default)s)")
+    output.add_argument("--confidence-level", type=float, metavar="P", help="(%(default)s)")
+    output.add_argument("--resamples", type=int, metavar="N", help="(%(default)s)")
+    output.add_argument("--seed", type=int, metavar="N", help="of the bootstrap (%(default)s)")
+    parser.set_defaults(**_CONFIDENCE)
     output.add_argument("-w", "--width", type=int, default=4, metavar="N", help="decimals (%(default)s)")
     output.add_argument("--short", action="store_true", help="short signature")
     output.add_argument("--citation", action="store_true", help="BibTeX of the metrics; alone, prints only that")
@@ -150,9 +155,14 @@ def _check(args: argparse.Namespace) -> None:
         with_what = "LaTeX" if args.format == "latex" else "--confidence in a TSV"
         msg = f"segments do not go with {with_what}; use --format json"
         raise RecipeError(msg)
-    if args.width < 0:
-        msg = f"--width is a number of decimals, got {args.width}"
+    if not 0 <= args.width <= 17:
+        msg = f"--width is a number of decimals from 0 to 17, got {args.width}"
         raise RecipeError(msg)
+    if not args.confidence:
+        for name, default in _CONFIDENCE.items():
+            if getattr(args, name) != default:
+                msg = f"--{name.replace('_', '-')} belongs to --confidence, which was not given"
+                raise RecipeError(msg)
 
 
 def _read_systems(specs: Sequence[str], inputs: Inputs, input_format: str | None) -> dict[str, list[str]]:

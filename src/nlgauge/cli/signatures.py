@@ -47,6 +47,10 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _diff(args: argparse.Namespace) -> int:
+    for text in (args.left, args.right):
+        if is_bert_score_hash(text):
+            msg = f"{text!r} is a hash string of bert-score; 'nlgauge signature show' says what it leaves open"
+            raise SignatureError(msg)
     left, right = Signature.parse(args.left), Signature.parse(args.right)
     differences = left.difference(right)
     rows = [[d.part, d.key, d.left or "(absent)", d.right or "(absent)"] for d in differences]

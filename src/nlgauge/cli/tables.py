@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from typing import Any
 
 from nlgauge.cli.common import add_run_options, file_label, run_options, text_source, write_file
 from nlgauge.data import Inputs, parse_source
 from nlgauge.encoders import load_encoder
-from nlgauge.metrics import RunOptions, build_baseline
+from nlgauge.errors import TruncationWarning
+from nlgauge.metrics import RunOptions, build_baseline, model_for_language
 from nlgauge.signature import short_digest
 from nlgauge.text import IdfTable
 
@@ -41,8 +43,8 @@ def add_commands(commands: Any) -> None:
     make.add_argument(
         "--corpus", nargs="+", type=text_source, required=True, metavar="FILE", help="sentences, one per line"
     )
-    make.add_argument("-o", "--output", required=True, metavar="FILE", help="- for stdout")
-    make.add_argument("--model", default="minilm", help="(%(default)s)")
+    make.add_argument("-o", "--output", metavar="FILE", help="default: LANG.MODEL.tsv; - for stdout")
+    make.add_argument("--model", help="default: by language")
     make.add_argument("--lang", default="en", help="language of the corpus (%(default)s)")
     make.add_argument("--pairs", type=int, default=10_000, metavar="N", help="random pairs (%(default)s)")
     make.add_argument("--seed", type=int, default=12345, metavar="N", help="(%(default)s)")
@@ -57,8 +59,13 @@ def _build_idf(args: argparse.Namespace) -> int:
     options = RunOptions.of(run_options(args))
     encoder = load_encoder(args.model, engine=options.engine, progress=options.progress)
     tokenizer = encoder.tokenizer
+    counted = tokenizer.encode(documents)
+    cut = [at for at, tokens in enumerate(counted) if tokens.cut]
+    if cut:
+        what = f"{len(cut)} documents (the first is line {cut[0] + 1}) were truncated to {tokenizer.limit} tokens"
+        warnings.warn(what, TruncationWarning, stacklevel=2)
     table = IdfTable.build(
-        tokenizer.encode(documents),
+        counted,
         vocabulary_size=tokenizer.vocabulary_size,
         tokenizer=tokenizer.digest,
         source=", ".join(file_label(spec) for spec in args.corpus),
@@ -72,19 +79,21 @@ def _build_idf(args: argparse.Namespace) -> int:
 def _build_baseline(args: argparse.Namespace) -> int:
     inputs = Inputs()
     sentences = [text for spec in args.corpus for text in inputs.texts(parse_source(spec))]
+    model = args.model or model_for_language(args.lang)
     baseline = build_baseline(
         sentences,
-        model=args.model,
+        model=model,
         language=args.lang,
         pairs=args.pairs,
         seed=args.seed,
         corpus=args.note or ", ".join(file_label(spec) for spec in args.corpus),
         options=RunOptions.of(run_options(args)),
     )
-    write_file(args.output, baseline.text())
+    output = args.output or f"{args.lang}.{file_label(baseline.header['model'])}.tsv"
+    write_file(output, baseline.text())
     if not args.quiet:
         print(
-            f"{args.output}: baseline of {len(baseline.rows)} layers, {short_digest(baseline.digest)}",
+            f"{output}: baseline of {len(baseline.rows)} layers, {short_digest(baseline.digest)}",
             file=sys.stderr,
         )
     return 0

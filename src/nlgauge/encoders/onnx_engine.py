@@ -7,10 +7,9 @@ the same bits whatever the batch and the number of threads, because batches hold
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import os
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from nlgauge.encoders.architectures import (
     position_capacity,
 )
 from nlgauge.errors import ModelError, UnsupportedModelError
-from nlgauge.store import ModelFiles, cache_dir
+from nlgauge.store import ModelFiles, cache_dir, write_whole
 from nlgauge.text import TextTokenizer
 
 __all__ = ["OnnxEncoder"]
@@ -40,6 +39,11 @@ class OnnxEncoder:
         self.weights_digest = files.weights_digest
         self._config = files.config
         architecture_of(self._config, model=self.model)
+        sizes = ("num_hidden_layers", "hidden_size", "intermediate_size", "num_attention_heads", "vocab_size")
+        for name in (*sizes, "max_position_embeddings"):
+            if not isinstance(self._config.get(name), int):
+                msg = f"config.json of model {self.model!r} states no whole number as {name!r}"
+                raise ModelError(msg)
         self.layers = int(self._config["num_hidden_layers"])
         self.hidden_size = int(self._config["hidden_size"])
         self.tokenizer = TextTokenizer.from_folder(
@@ -113,16 +117,7 @@ def cached_graph(config: dict[str, Any], layers: tuple[int, ...], *, key: str) -
     digest, graph = stored[:32], stored[32:]
     if hashlib.sha256(graph).digest() != digest:
         graph = encoder_graph(shape, layers)
-        _try_to_write(path, hashlib.sha256(graph).digest() + graph)
+        with contextlib.suppress(OSError):  # a cache that cannot be written is only slower
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, hashlib.sha256(graph).digest() + graph)
     return graph
-
-
-def _try_to_write(path: Path, data: bytes) -> None:
-    """Put a file in the cache in one step; a cache that cannot be written is only slower."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_bytes(data)
-        partial.replace(path)
-    except OSError:
-        pass

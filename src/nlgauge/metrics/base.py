@@ -40,7 +40,8 @@ class Comparison:
 
     values: NDArray[np.float64]
     """A row per reference, a column per component."""
-    alignments: tuple[Alignment, ...] | None = None
+    alignments: tuple[Alignment | None, ...] | None = None
+    """One per reference where they were asked for; None where a side is empty."""
     zero_weight: bool = False
 
 
@@ -66,6 +67,8 @@ class Metric(ABC, Generic[State, Form]):
     main: ClassVar[str]
     higher_is_better: ClassVar[bool]
     citation: ClassVar[str]
+    signature_fields: ClassVar[tuple[str, ...]]
+    """Keys of `describe`, in order."""
 
     model: str = option(
         "", parse=str, help="minilm, mpnet, a folder, or a Hugging Face id; default: by language, minilm for English"
@@ -79,6 +82,7 @@ class Metric(ABC, Generic[State, Form]):
             if not isinstance(getattr(self, name), str):
                 msg = f"{name} must be a string, got {getattr(self, name)!r}: {self.options()[name].metadata['help']}"
                 raise RecipeError(msg)
+        object.__setattr__(self, "lang", self.lang.lower())
         if not self.model:
             object.__setattr__(self, "model", model_for_language(self.lang or "en"))
 
@@ -95,12 +99,8 @@ class Metric(ABC, Generic[State, Form]):
         """A text in the form that `compare` takes."""
 
     @abstractmethod
-    def compare(self, hypothesis: Form, references: Sequence[Form], state: State) -> Comparison:
-        """Components against each reference."""
-
-    @abstractmethod
-    def align(self, hypothesis: Form, references: Sequence[Form], encoder: Encoder) -> tuple[Alignment, ...]:
-        """The alignment with each reference."""
+    def compare(self, hypothesis: Form, references: Sequence[Form], state: State, *, align: bool) -> Comparison:
+        """Components against each reference, and the alignments where they are asked for."""
 
     @abstractmethod
     def finish(self, comparisons: Sequence[Comparison], state: State) -> Finished:

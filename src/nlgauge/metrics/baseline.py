@@ -46,8 +46,11 @@ class Baseline:
             raise BaselineError(msg)
         return self.rows[layer]
 
-    def check_model(self, encoder: Encoder, *, path: str) -> None:
-        """Refuse a baseline made with other weights."""
+    def check_fits(self, encoder: Encoder, language: str, *, path: str) -> None:
+        """Refuse a baseline made with other weights, or of another language than the one named."""
+        if language and _primary(language) != _primary(self.language):
+            msg = f"baseline {path!r} is for language {self.language!r}, but lang={language!r} was asked for"
+            raise BaselineError(msg)
         if self.header.get("weights") != encoder.weights_digest:
             msg = (
                 f"baseline {path!r} was made with model {self.header.get('model')!r} "
@@ -81,6 +84,9 @@ class Baseline:
             if not all(-1 <= value < 1 for value in (precision, recall, f1)):  # NaN fails too
                 msg = f"{source!r}, row {number}: a baseline is a mean cosine below 1, got {line!r}"
                 raise FileFormatError(msg)
+            if layer in rows:
+                msg = f"{source!r}, row {number}: layer {layer} has a row already"
+                raise FileFormatError(msg)
             rows[layer] = (precision, recall, f1)
         if not table or table[0] != _COLUMNS or not rows:
             msg = f"{source!r}: expected the columns {_COLUMNS.split()} and a row per layer"
@@ -110,7 +116,7 @@ class Baseline:
         Never a score labelled rescaled that is not: bert-score warns and goes on with raw scores.
         """
         known = [baseline for baseline in _shipped() if baseline.header.get("weights") == encoder.weights_digest]
-        fitting = [baseline for baseline in known if not language or baseline.language == language]
+        fitting = [baseline for baseline in known if not language or baseline.language == _primary(language)]
         if len(fitting) == 1:
             return fitting[0]
         languages = ", ".join(baseline.language for baseline in known) or "none"
@@ -120,6 +126,11 @@ class Baseline:
             "build one with 'nlgauge baseline build --corpus SENTENCES -o FILE' and pass rescale=FILE"
         )
         raise BaselineError(msg)
+
+
+def _primary(language: str) -> str:
+    """The language of a code such as en-US."""
+    return language.lower().partition("-")[0]
 
 
 def _shipped() -> Sequence[Baseline]:

@@ -10,14 +10,16 @@ and with a baseline b, the score of random pairs:  (s - b) / (1 - b)  for each o
 As in the released implementation (bert-score 0.3.13): special tokens can be matched but weigh 0; idf comes
 from the references, each a document; the F of several references is the highest. Where it and this file
 differ: a token whose cosines are all negative keeps its negative maximum here, while there padding of a
-longer neighbour lets it score 0; a text that idf leaves without weight gets uniform weights here, NaN there;
+longer neighbour lets it score 0; a text that idf leaves without weight gets uniform weights here, and NaN
+(F: 0) there;
 P and R come from the reference with the best F unless `multiref="best-each"` asks for the published rule;
 a missing baseline is an error here, and a raw score labelled rescaled there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -33,12 +35,15 @@ from nlgauge.metrics.corpus import TokenizedCorpus
 from nlgauge.metrics.defaults import default_layer
 from nlgauge.scores import Alignment
 from nlgauge.signature import short_digest
-from nlgauge.text import IdfTable
-from nlgauge.transport import greedy_match
+from nlgauge.text import IdfTable, Tokens
+from nlgauge.transport import GreedyMatch, greedy_match
 
 __all__ = ["BERTScore"]
 
 MULTIREF_RULES = ("best-f", "best-each", "mean")
+
+#: Before the language of a baseline that comes with the library, in a signature.
+_SHIPPED = "shipped-"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +55,7 @@ class BERTScoreState:
     idf_origin: str
     baseline: Baseline | None
     baseline_origin: str
+    token_strings: Callable[[Tokens], tuple[str, ...]]
 
 
 def _parse_layer(text: str) -> int | None:
@@ -68,6 +74,7 @@ class BERTScore(Metric[BERTScoreState, Cloud]):
     components: ClassVar[tuple[str, ...]] = ("precision", "recall", "f1")
     main: ClassVar[str] = "f1"
     higher_is_better: ClassVar[bool] = True
+    signature_fields: ClassVar[tuple[str, ...]] = ("layer", "idf", "multiref", "rescale")
     citation: ClassVar[str] = """\
 @inproceedings{zhang2020bertscore,
   title     = {{BERTScore}: Evaluating Text Generation with {BERT}},
@@ -100,6 +107,8 @@ class BERTScore(Metric[BERTScoreState, Cloud]):
                 raise RecipeError(msg)
             object.__setattr__(self, "layer", int(self.layer))
         for name in ("idf", "rescale"):
+            if isinstance(getattr(self, name), os.PathLike):
+                object.__setattr__(self, name, os.fspath(getattr(self, name)))
             if not isinstance(getattr(self, name), str) or not getattr(self, name):
                 msg = (
                     f"option {name!r} does not take {getattr(self, name)!r}: {self.options()[name].metadata['help']}"
@@ -125,52 +134,34 @@ class BERTScore(Metric[BERTScoreState, Cloud]):
         baseline, baseline_origin = None, "no"
         if self.rescale == "yes":
             baseline = Baseline.shipped(encoder, self.lang)
-            baseline_origin = baseline.language
+            baseline_origin = _SHIPPED + baseline.language
         elif self.rescale != "no":
             baseline, baseline_origin = Baseline.load(Path(self.rescale)), "file"
-            baseline.check_model(encoder, path=self.rescale)
+            baseline.check_fits(encoder, self.lang, path=self.rescale)
         if baseline is not None:
             baseline.row(layer)  # a missing layer is an error before hours of work, not after
-        return BERTScoreState(layer, idf, origin, baseline, baseline_origin)
+        return BERTScoreState(layer, idf, origin, baseline, baseline_origin, tokenizer.token_strings)
 
     def represent(self, text: EncodedText, state: BERTScoreState) -> Cloud:
         weights, zero = idf_weights(text.tokens, state.idf)
         return Cloud(unit_rows(text.layers[state.layer]), weights, text.tokens, zero and not text.tokens.empty)
 
-    def compare(self, hypothesis: Cloud, references: Sequence[Cloud], state: BERTScoreState) -> Comparison:
+    def compare(
+        self, hypothesis: Cloud, references: Sequence[Cloud], state: BERTScoreState, *, align: bool
+    ) -> Comparison:
         values = np.zeros((len(references), 3))
+        alignments: list[Alignment | None] = []
         zero = False
         for row, reference in enumerate(references):
             if hypothesis.tokens.empty or reference.tokens.empty:
+                alignments.append(None)
                 continue  # one side empty: 0, as published
             match = greedy_match(hypothesis.points @ reference.points.T, hypothesis.weights, reference.weights)
             values[row] = match.precision, match.recall, match.f1
             zero = zero or hypothesis.zero_weight or reference.zero_weight
-        return Comparison(values, zero_weight=zero)
-
-    def align(self, hypothesis: Cloud, references: Sequence[Cloud], encoder: Encoder) -> tuple[Alignment, ...]:
-        strings = encoder.tokenizer.token_strings
-        found = []
-        for index, reference in enumerate(references):
-            similarity = hypothesis.points @ reference.points.T
-            none_here = 0 in similarity.shape  # a side without tokens matches nothing
-            none = np.empty(0, dtype=np.int64)
-            rows = none if none_here else similarity.argmax(axis=1)
-            columns = none if none_here else similarity.argmax(axis=0)
-            found.append(
-                Alignment(
-                    reference_index=index,
-                    hypothesis_tokens=() if none_here else strings(hypothesis.tokens),
-                    reference_tokens=() if none_here else strings(reference.tokens),
-                    hypothesis_match=rows,
-                    reference_match=columns,
-                    hypothesis_similarity=similarity[np.arange(len(rows)), rows].astype(np.float64),
-                    reference_similarity=similarity[columns, np.arange(len(columns))].astype(np.float64),
-                    hypothesis_weight=hypothesis.weights if not none_here else np.empty(0),
-                    reference_weight=reference.weights if not none_here else np.empty(0),
-                )
-            )
-        return tuple(found)
+            if align:
+                alignments.append(_alignment(row, hypothesis, reference, match, state.token_strings))
+        return Comparison(values, tuple(alignments) if align else None, zero)
 
     def finish(self, comparisons: Sequence[Comparison], state: BERTScoreState) -> Finished:
         f1 = self.components.index("f1")
@@ -198,11 +189,11 @@ class BERTScore(Metric[BERTScoreState, Cloud]):
 
     @classmethod
     def options_from_signature(cls, recipe: Mapping[str, str]) -> dict[str, str]:
-        options = {key: recipe[key] for key in ("model", "layer", "idf", "multiref", "rescale") if key in recipe}
+        options = {key: recipe[key] for key in ("model", *cls.signature_fields) if key in recipe}
         for key in {"idf", "rescale"} & options.keys():
             options[key] = options[key].partition("[")[0]
-        if options.get("rescale", "no") not in {"no", "file"}:  # the shipped baseline of a language
-            options |= {"lang": options["rescale"], "rescale": "yes"}
+        if options.get("rescale", "").startswith(_SHIPPED):
+            options |= {"lang": options["rescale"].removeprefix(_SHIPPED), "rescale": "yes"}
         return options
 
     def _resolved_layer(self, encoder: Encoder) -> int:
@@ -211,6 +202,22 @@ class BERTScore(Metric[BERTScoreState, Cloud]):
             msg = f"layer {layer} asked for, but model {encoder.model!r} has layers 0 to {encoder.layers}"
             raise RecipeError(msg)
         return layer
+
+
+def _alignment(
+    index: int, hypothesis: Cloud, reference: Cloud, match: GreedyMatch, strings: Callable[[Tokens], tuple[str, ...]]
+) -> Alignment:
+    return Alignment(
+        reference_index=index,
+        hypothesis_tokens=strings(hypothesis.tokens),
+        reference_tokens=strings(reference.tokens),
+        hypothesis_match=match.row_partner,
+        reference_match=match.column_partner,
+        hypothesis_similarity=match.row_best.astype(np.float64),
+        reference_similarity=match.column_best.astype(np.float64),
+        hypothesis_weight=hypothesis.weights,
+        reference_weight=reference.weights,
+    )
 
 
 def _with_digest(origin: str, table: IdfTable | Baseline | None) -> str:

@@ -60,6 +60,10 @@ def make_corpus(
     if not isinstance(systems, Mapping) or not systems:
         msg = f"there is no system to score: expected a dict from each system's name to its texts, got {systems!r}"
         raise InputError(msg)
+    for name in systems:
+        if not isinstance(name, str) or (len(systems) > 1 and not name):
+            msg = f"a system's name is a string that is not empty, got {name!r}"
+            raise InputError(msg)
     checked = {name: _texts(texts, _hypotheses_name(name)) for name, texts in systems.items()}
     first = next(iter(checked))
     count = len(checked[first])
@@ -146,6 +150,9 @@ def _listed(items: Iterable[Any], what: str, expected: str) -> list[Any]:
     if isinstance(items, Mapping) or hasattr(items, "columns"):
         kind = type(items).__name__
         msg = f"{what}: expected {expected}, got a {kind} with keys {list(items)[:5]}; pass one of its columns"
+        raise InputError(msg)
+    if isinstance(items, set | frozenset):
+        msg = f"{what}: expected {expected}, got a set, which has no order"
         raise InputError(msg)
     try:
         return list(items)

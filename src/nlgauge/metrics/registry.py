@@ -7,7 +7,8 @@ from typing import Any
 from nlgauge.errors import RecipeError, SignatureError
 from nlgauge.metrics.base import Metric
 from nlgauge.metrics.bertscore import BERTScore
-from nlgauge.signature import Signature
+from nlgauge.metrics.runner import RUNNER_FIELDS
+from nlgauge.signature import ABBREVIATIONS, Signature
 
 __all__ = ["METRICS", "metric_class", "metric_name", "parse_metric", "recipe_from_signature"]
 
@@ -64,6 +65,12 @@ def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric[
     """
     parsed = Signature.parse(signature) if isinstance(signature, str) else signature
     metric = metric_class(parsed.metric)
+    known = (*metric.signature_fields, *RUNNER_FIELDS)
+    for key in parsed.recipe:
+        if key not in known:
+            hint = "; this is the short form, which does not parse back" if key in ABBREVIATIONS.values() else ""
+            msg = f"a {metric.name} signature has no field {key!r}{hint}; it has: {', '.join(known)}"
+            raise SignatureError(msg)
     options = metric.options_from_signature(parsed.recipe) | replace
     for key, value in options.items():
         if value == "file":

@@ -2,7 +2,7 @@
 
 A window is a range of segments with all systems and references of that range. Its vectors are dropped
 before the next one starts, so memory does not grow with the corpus, and a text that several systems,
-references or metrics share is encoded once.
+references or metrics of a window share is encoded once.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from nlgauge._version import __version__
 from nlgauge.encoders import Encoder, encode_texts, load_encoder
@@ -29,10 +29,13 @@ from nlgauge.metrics.corpus import Corpus, TokenizedCorpus
 from nlgauge.scores import Alignment, Score, SegmentNotes
 from nlgauge.signature import Signature, short_digest
 
-__all__ = ["RunOptions", "run_metrics"]
+__all__ = ["RUNNER_FIELDS", "RunOptions", "callers_level", "run_metrics"]
 
 #: Bytes of layer vectors that a window may hold.
 _WINDOW_BYTES = 128 * 2**20
+
+#: Fields of a signature that every metric has, after its own.
+RUNNER_FIELDS = ("refs", "model", "weights", "tokenizer", "maxlen", "engine", "nlgauge")
 
 #: Segments named one by one in a warning before "..." stands for the rest.
 _NAMED = 10
@@ -40,7 +43,7 @@ _NAMED = 10
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How to compute; none of these moves a score, except that they may refuse one."""
+    """How to compute, and what to refuse. Only the engine and its device move a score, within 1e-5."""
 
     engine: str = "onnx"
     threads: int | None = None
@@ -71,8 +74,17 @@ class RunOptions:
         return cls(**given)
 
 
-def run_metrics(metrics: Sequence[Metric[Any, Any]], corpus: Corpus, options: RunOptions) -> list[Score]:
-    """Scores of every metric for every system, metric by metric in the order given."""
+def run_metrics(
+    metrics: Sequence[Metric[Any, Any]],
+    corpus: Corpus,
+    options: RunOptions,
+    *,
+    approve: Callable[[int, Signature], None] | None = None,
+) -> list[Score]:
+    """Scores of every metric for every system, metric by metric in the order given.
+
+    `approve` is shown each metric's number and resolved recipe before anything is encoded; it may raise.
+    """
     by_model: dict[str, list[Metric[Any, Any]]] = {}
     for metric in metrics:
         by_model.setdefault(metric.model, []).append(metric)
@@ -85,26 +97,46 @@ def run_metrics(metrics: Sequence[Metric[Any, Any]], corpus: Corpus, options: Ru
             device=options.device,
             progress=options.progress,
         )
-        for metric, by_system in zip(group, _run_group(group, corpus, encoder, options), strict=True):
+        numbers = [number for number, metric in enumerate(metrics) if metric.model == model]
+        prepared = _prepare(group, corpus, encoder, options)
+        if approve is not None:
+            for number, metric, state in zip(numbers, group, prepared.states, strict=True):
+                approve(number, Signature(metric.name, _recipe_fields(metric, state, prepared.tokenized)))
+        for number, by_system in zip(numbers, _run_group(group, prepared, options), strict=True):
             for system, score in by_system.items():
-                scores[id(metric), system] = score
-    return [scores[id(metric), system] for metric in metrics for system in corpus.systems]
+                scores[number, system] = score
+    return [scores[number, system] for number in range(len(metrics)) for system in corpus.systems]
 
 
-def _run_group(
-    metrics: list[Metric[Any, Any]], corpus: Corpus, encoder: Encoder, options: RunOptions
-) -> list[dict[str, Score]]:
-    """All metrics that share a model."""
+class _Prepared(NamedTuple):
+    """What is known before the first text is encoded."""
+
+    tokenized: TokenizedCorpus
+    notes: dict[str, SegmentNotes]
+    states: list[Any]
+
+
+def _prepare(metrics: list[Metric[Any, Any]], corpus: Corpus, encoder: Encoder, options: RunOptions) -> _Prepared:
     texts = list(dict.fromkeys(text for at in range(len(corpus)) for text in _texts_at(corpus, at)))
     tokenized = TokenizedCorpus(corpus, encoder, dict(zip(texts, encoder.tokenizer.encode(texts), strict=True)))
     notes = _notes(tokenized, options)
-    states = [metric.prepare(tokenized) for metric in metrics]
+    return _Prepared(tokenized, notes, [metric.prepare(tokenized) for metric in metrics])
+
+
+def _run_group(metrics: list[Metric[Any, Any]], prepared: _Prepared, options: RunOptions) -> list[dict[str, Score]]:
+    """All metrics that share a model."""
+    tokenized, notes, states = prepared
+    corpus, encoder = tokenized.corpus, tokenized.encoder
     layers = tuple(sorted({layer for metric in metrics for layer in metric.layers(encoder)}))
     comparisons: list[dict[str, list[Comparison]]] = [{system: [] for system in corpus.systems} for _ in metrics]
     budget = _WINDOW_BYTES // (4 * encoder.hidden_size * max(1, len(layers)))
-    with _Progress(sum(len(t) for t in tokenized.tokens.values()), options.progress) as progress:
-        for window in _windows(tokenized, budget):
-            wanted = list(dict.fromkeys(text for at in window for text in _texts_at(corpus, at)))
+    windows = [
+        (window, list(dict.fromkeys(text for at in window for text in _texts_at(corpus, at))))
+        for window in _windows(tokenized, budget)
+    ]
+    total = sum(len(tokenized.tokens[text]) for _, wanted in windows for text in wanted)
+    with _Progress(total, options.progress) as progress:
+        for window, wanted in windows:
             encoded = encode_texts(
                 encoder,
                 [tokenized.tokens[text] for text in wanted],
@@ -116,7 +148,8 @@ def _run_group(
             with _one_blas_thread():
                 for metric, state, found in zip(metrics, states, comparisons, strict=True):
                     forms = {text: metric.represent(by_text[text], state) for text in wanted}
-                    _compare_window(metric, state, forms, corpus, window, found, encoder, options.alignments)
+                    _compare_window(metric, state, forms, corpus, window, found, options.alignments)
+    _warn_of_zero_weights(comparisons)
     return [
         {
             system: _score(metric, state, found[system], tokenized, system, notes[system], options)
@@ -133,18 +166,13 @@ def _compare_window(
     corpus: Corpus,
     window: range,
     found: Mapping[str, list[Comparison]],
-    encoder: Encoder,
-    alignments: bool,
+    align: bool,
 ) -> None:
     for system, hypotheses in corpus.systems.items():
         for at in window:
             hypothesis = forms[hypotheses[at]]
             references = [forms[text] for text in corpus.references[at]]
-            comparison = metric.compare(hypothesis, references, state)
-            if alignments:
-                aligned = metric.align(hypothesis, references, encoder)
-                comparison = Comparison(comparison.values, aligned, comparison.zero_weight)
-            found[system].append(comparison)
+            found[system].append(metric.compare(hypothesis, references, state, align=align))
 
 
 def _score(
@@ -158,8 +186,6 @@ def _score(
 ) -> Score:
     finished = metric.finish(comparisons, state)
     weightless = tuple(at for at, comparison in enumerate(comparisons) if comparison.zero_weight)
-    if weightless:
-        _warn(ZeroWeightWarning, weightless, "idf left a text without weight; uniform weights were used")
     notes = SegmentNotes(notes.truncated, notes.empty, weightless)
     alignments: list[Alignment | None] | None = None
     if options.alignments and finished.best_reference is not None:
@@ -178,18 +204,35 @@ def _score(
     )
 
 
-def _signature(metric: Metric[Any, Any], state: Any, tokenized: TokenizedCorpus, notes: SegmentNotes) -> Signature:
-    encoder = tokenized.encoder
-    recipe = {
-        **metric.describe(state),
-        "refs": tokenized.corpus.reference_count,
-        "model": encoder.model,
-        "weights": short_digest(encoder.weights_digest),
-        "tokenizer": short_digest(encoder.tokenizer.digest),
-        "maxlen": str(encoder.tokenizer.limit),
-        "engine": encoder.engine,
-        "nlgauge": __version__,
+def _warn_of_zero_weights(comparisons: Sequence[Mapping[str, Sequence[Comparison]]]) -> None:
+    weightless = {
+        at
+        for by_system in comparisons
+        for found in by_system.values()
+        for at, comparison in enumerate(found)
+        if comparison.zero_weight
     }
+    if weightless:
+        what = "idf left a text without weight; uniform weights were used"
+        _warn(ZeroWeightWarning, sorted(weightless), what)
+
+
+def _recipe_fields(metric: Metric[Any, Any], state: Any, tokenized: TokenizedCorpus) -> dict[str, str]:
+    encoder = tokenized.encoder
+    values = (
+        tokenized.corpus.reference_count,
+        encoder.model,
+        short_digest(encoder.weights_digest),
+        short_digest(encoder.tokenizer.digest),
+        str(encoder.tokenizer.limit),
+        encoder.engine,
+        __version__,
+    )
+    return metric.describe(state) | dict(zip(RUNNER_FIELDS, values, strict=True))
+
+
+def _signature(metric: Metric[Any, Any], state: Any, tokenized: TokenizedCorpus, notes: SegmentNotes) -> Signature:
+    recipe = _recipe_fields(metric, state, tokenized)
     run = {name: str(count) for name, count in notes.counts().items() if count or name != "zero_weight"}
     return Signature(metric.name, recipe, run)
 
@@ -229,17 +272,17 @@ def _notes(tokenized: TokenizedCorpus, options: RunOptions) -> dict[str, Segment
         _warn(TruncationWarning, cut, f"texts were truncated to the model's limit of {limit} tokens")
     blank = sorted({at for note in notes.values() for at in note.empty})
     if blank:
-        _warn(EmptyTextWarning, blank, "a text is empty; the pair scores 0 before any rescaling")
+        _warn(EmptyTextWarning, blank, "a text is empty and scores 0 against any other, before rescaling")
     return notes
 
 
 def _warn(category: type[Warning], segments: Sequence[int], what: str) -> None:
     named = ", ".join(map(str, segments[:_NAMED])) + (", ..." if len(segments) > _NAMED else "")
     many = "s" if len(segments) > 1 else ""
-    warnings.warn(f"{len(segments)} segment{many} ({named}): {what}", category, stacklevel=_callers_level())
+    warnings.warn(f"{len(segments)} segment{many} ({named}): {what}", category, stacklevel=callers_level())
 
 
-def _callers_level() -> int:
+def callers_level() -> int:
     """How far up the stack the user's own line is, so that the warning points there."""
     package = __name__.partition(".")[0]
     frame, level = sys._getframe(1), 1

@@ -3,6 +3,7 @@
 from nlgauge.store.catalog import CARDS, ModelCard, find_card
 from nlgauge.store.digests import file_digest
 from nlgauge.store.fetch import fetch_card
+from nlgauge.store.files import write_whole
 from nlgauge.store.paths import cache_dir
 from nlgauge.store.resolve import ModelFiles, resolve
 
@@ -15,4 +16,5 @@ __all__ = [
     "file_digest",
     "find_card",
     "resolve",
+    "write_whole",
 ]

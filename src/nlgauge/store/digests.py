@@ -6,16 +6,17 @@ A change that keeps all three goes unnoticed until the model is fetched again.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import re
-import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from nlgauge.errors import DigestError
+from nlgauge.errors import DigestError, ModelError
+from nlgauge.store.files import write_whole
 from nlgauge.store.paths import cache_dir
 
 __all__ = ["check_digests", "file_digest", "text_digest"]
@@ -39,7 +40,14 @@ def file_digest(path: Path) -> str:
 
     Where the cache folder cannot be written, the file is hashed each time.
     """
-    path = path.resolve()
+    try:
+        return _digest(path.resolve())
+    except OSError as error:
+        msg = f"{path.name!r} of the model in {path.parent.name!r} cannot be read: {error.strerror or error}"
+        raise ModelError(msg) from error
+
+
+def _digest(path: Path) -> str:
     before = path.stat()
     memo = cache_dir() / "digests" / f"{text_digest(str(path))}.json"
     known = _recall(memo, before)
@@ -94,17 +102,7 @@ def _recall(memo: Path, stat: os.stat_result) -> str | None:
 
 def _remember(memo: Path, stat: os.stat_result, digest: str) -> None:
     entry = {"size": stat.st_size, "mtime_ns": stat.st_mtime_ns, "sha256": digest}
-    temporary: str | None = None
-    try:
+    # The memo only saves time: without it the file is hashed again.
+    with contextlib.suppress(OSError):
         memo.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=memo.parent, prefix=".new-")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(entry, file)
-        os.replace(temporary, memo)
-        temporary = None
-    except OSError:
-        # The memo only saves time: without it the file is hashed again.
-        pass
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
+        write_whole(memo, json.dumps(entry).encode())

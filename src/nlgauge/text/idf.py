@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.errors import FileFormatError, InputError
+from nlgauge.store import write_whole
 from nlgauge.text.tokenizer import Tokens
 
 __all__ = ["IdfTable"]
@@ -90,13 +90,8 @@ class IdfTable:
         return json.dumps(record) + "\n"
 
     def save(self, path: Path) -> None:
-        """Write the table (temporary file, then rename)."""
-        partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-        try:
-            partial.write_text(self.text(), encoding="utf-8")
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+        """Write the table, whole or not at all."""
+        write_whole(path, self.text().encode())
 
     @classmethod
     def load(cls, path: Path) -> IdfTable:

@@ -52,6 +52,11 @@ class TextTokenizer:
     def __init__(self, backend: tokenizers.Tokenizer, *, limit: int, digest: str) -> None:
         self._backend = backend
         self._backend.no_padding()
+        self._backend.no_truncation()
+        frame = len(self._backend.encode("").ids)
+        if limit <= frame:
+            msg = f"a limit of {limit} tokens leaves no room for a text beside {frame} special tokens"
+            raise ModelError(msg)
         self._backend.enable_truncation(max_length=limit)
         self.limit = limit
         self.digest = digest
@@ -123,7 +128,12 @@ def token_limit(folder: Path, *, positions: int | None) -> int:
     stated: float = _NO_LIMIT
     config = folder / "tokenizer_config.json"
     if config.is_file():
-        stated = json.loads(config.read_text(encoding="utf-8")).get("model_max_length") or _NO_LIMIT
+        try:
+            stated = json.loads(config.read_text(encoding="utf-8")).get("model_max_length") or _NO_LIMIT
+            stated = float(stated)
+        except (ValueError, TypeError, AttributeError, OSError) as error:
+            msg = f"tokenizer_config.json of model {folder.name!r} cannot be read: {error}"
+            raise ModelError(msg) from error
     limits = [int(value) for value in (stated, positions) if value is not None and value < _NO_LIMIT]
     if not limits:
         msg = f"model {folder.name!r} states no maximum length, in tokenizer_config.json or in config.json"

@@ -16,15 +16,19 @@ __all__ = ["GreedyMatch", "greedy_match"]
 
 
 class GreedyMatch(NamedTuple):
-    """Scores of a greedy match; the partners follow from the similarity when asked for."""
+    """Scores of a greedy match, and who matched whom."""
 
     precision: float
     recall: float
     f1: float
+    row_partner: NDArray[np.int64]
+    """For each row, the most similar column."""
     row_best: NDArray[np.float32]
-    """For each row, its highest similarity."""
+    """For each row, that similarity."""
+    column_partner: NDArray[np.int64]
+    """For each column, the most similar row."""
     column_best: NDArray[np.float32]
-    """For each column, its highest similarity."""
+    """For each column, that similarity."""
 
 
 def greedy_match(
@@ -40,11 +44,13 @@ def greedy_match(
     >>> match.precision, match.recall
     (1.0, 0.5)
     """
-    row_best = similarity.max(axis=1)
-    column_best = similarity.max(axis=0)
+    row_partner, column_partner = similarity.argmax(axis=1), similarity.argmax(axis=0)
+    row_best = similarity[np.arange(similarity.shape[0]), row_partner]
+    column_best = similarity[column_partner, np.arange(similarity.shape[1])]
     precision = float(row_best @ row_weight / row_weight.sum())
     recall = float(column_best @ column_weight / column_weight.sum())
-    return GreedyMatch(precision, recall, harmonic_mean(precision, recall), row_best, column_best)
+    f1 = harmonic_mean(precision, recall)
+    return GreedyMatch(precision, recall, f1, row_partner, row_best, column_partner, column_best)
 
 
 def harmonic_mean(precision: float, recall: float) -> float:
