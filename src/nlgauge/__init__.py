@@ -26,7 +26,7 @@ from nlgauge.errors import (
     UnsupportedModelError,
     ZeroWeightWarning,
 )
-from nlgauge.metrics import BERTScore, Metric, recipe_from_signature
+from nlgauge.metrics import BERTScore, Metric, MoverScore, recipe_from_signature
 from nlgauge.scores import Alignment, Score
 from nlgauge.scoring import score, score_systems
 from nlgauge.signature import Signature
@@ -44,6 +44,7 @@ __all__ = [
     "MissingExtraError",
     "ModelError",
     "ModelNotFoundError",
+    "MoverScore",
     "NlgaugeError",
     "NlgaugeWarning",
     "RecipeError",

@@ -63,7 +63,9 @@ def tokens_of(length: int, first: int) -> Tokens:
     """A text of `length` tokens between two special ones, with ids from `first` on."""
     special = np.zeros(length + 2, dtype=bool)
     special[[0, -1]] = True
-    return Tokens(np.arange(first, first + length + 2, dtype=np.int32), special)
+    return Tokens(
+        np.arange(first, first + length + 2, dtype=np.int32), special, np.arange(length + 2, dtype=np.int32)
+    )
 
 
 @given(st.lists(st.integers(0, 9), max_size=25), st.integers(1, 40))

@@ -48,7 +48,7 @@ def corpus_of_lengths(lengths: dict[int, int]) -> list[Tokens]:
             ids = random.integers(2000, 20000, length).astype(np.int32)
             special = np.zeros(length, dtype=bool)
             special[[0, -1]] = True
-            texts.append(Tokens(ids, special))
+            texts.append(Tokens(ids, special, np.arange(len(ids), dtype=np.int32)))
     return [texts[at] for at in random.permutation(len(texts))]
 
 

@@ -13,7 +13,9 @@ from nlgauge.text import IdfTable, Tokens
 
 
 def document(*ids: int) -> Tokens:
-    return Tokens(np.array([1, *ids, 2], dtype=np.int32), np.array([True, *[False] * len(ids), True]))
+    special = np.array([True, *[False] * len(ids), True])
+    words = np.array([-1, *range(len(ids)), -1], dtype=np.int32)
+    return Tokens(np.array([1, *ids, 2], dtype=np.int32), special, words)
 
 
 @pytest.fixture

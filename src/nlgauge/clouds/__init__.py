@@ -1,5 +1,18 @@
 """From layer vectors to a cloud: points, weights and labels."""
 
+from nlgauge.clouds.aggregate import power_mean, power_means, routing
 from nlgauge.clouds.cloud import Cloud, idf_weights, unit_rows
+from nlgauge.clouds.filters import TokenFilter, average_pieces
+from nlgauge.clouds.ngrams import ngrams
 
-__all__ = ["Cloud", "idf_weights", "unit_rows"]
+__all__ = [
+    "Cloud",
+    "TokenFilter",
+    "average_pieces",
+    "idf_weights",
+    "ngrams",
+    "power_mean",
+    "power_means",
+    "routing",
+    "unit_rows",
+]

@@ -24,9 +24,12 @@ class Cloud:
     """Whether idf left no weight, so that uniform weights stand in."""
 
 
-def unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Rows scaled to length 1, so that a product of two is their cosine."""
-    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+def unit_rows(vectors: NDArray[np.float32], *, floor: float = 0.0) -> NDArray[np.float32]:
+    """Rows scaled to length 1, so that a product of two is their cosine.
+
+    `floor` is added to each length where a row may be all zeros, which then stays at the origin.
+    """
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors)) + np.float32(floor)
     unit: NDArray[np.float32] = vectors / lengths[:, None]
     return unit
 

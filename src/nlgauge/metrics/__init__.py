@@ -5,6 +5,7 @@ from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.build_baseline import build_baseline
 from nlgauge.metrics.corpus import Corpus, References, make_corpus
 from nlgauge.metrics.defaults import model_for_language
+from nlgauge.metrics.moverscore import MoverScore
 from nlgauge.metrics.registry import METRICS, metric_class, metric_name, parse_metric, recipe_from_signature
 from nlgauge.metrics.runner import RunOptions, run_metrics
 
@@ -13,6 +14,7 @@ __all__ = [
     "BERTScore",
     "Corpus",
     "Metric",
+    "MoverScore",
     "References",
     "RunOptions",
     "build_baseline",

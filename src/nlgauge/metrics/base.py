@@ -94,8 +94,15 @@ class Metric(ABC, Generic[State, Form]):
     def prepare(self, corpus: TokenizedCorpus) -> State:
         """What needs the whole corpus, frozen."""
 
+    def side(self, system: str | None) -> str:
+        """Names the tables that a system's texts (None: references) are represented with.
+
+        Texts of one side share one form. Most metrics know only one side.
+        """
+        return ""
+
     @abstractmethod
-    def represent(self, text: EncodedText, state: State) -> Form:
+    def represent(self, text: EncodedText, state: State, side: str) -> Form:
         """A text in the form that `compare` takes."""
 
     @abstractmethod

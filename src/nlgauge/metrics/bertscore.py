@@ -142,7 +142,7 @@ class BERTScore(Metric[BERTScoreState, Cloud]):
             baseline.row(layer)  # a missing layer is an error before hours of work, not after
         return BERTScoreState(layer, idf, origin, baseline, baseline_origin, tokenizer.token_strings)
 
-    def represent(self, text: EncodedText, state: BERTScoreState) -> Cloud:
+    def represent(self, text: EncodedText, state: BERTScoreState, side: str) -> Cloud:
         weights, zero = idf_weights(text.tokens, state.idf)
         return Cloud(unit_rows(text.layers[state.layer]), weights, text.tokens, zero and not text.tokens.empty)
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from nlgauge._version import __version__
-from nlgauge.encoders import Encoder, encode_texts, load_encoder
+from nlgauge.encoders import EncodedText, Encoder, encode_texts, load_encoder
 from nlgauge.errors import (
     EmptyPairError,
     EmptyTextWarning,
@@ -147,7 +147,7 @@ def _run_group(metrics: list[Metric[Any, Any]], prepared: _Prepared, options: Ru
             by_text = dict(zip(wanted, encoded, strict=True))
             with _one_blas_thread():
                 for metric, state, found in zip(metrics, states, comparisons, strict=True):
-                    forms = {text: metric.represent(by_text[text], state) for text in wanted}
+                    forms = _Forms(metric, state, by_text)
                     _compare_window(metric, state, forms, corpus, window, found, options.alignments)
     _warn_of_zero_weights(comparisons)
     return [
@@ -159,10 +159,26 @@ def _run_group(metrics: list[Metric[Any, Any]], prepared: _Prepared, options: Ru
     ]
 
 
+class _Forms:
+    """What a metric makes of the texts of a window, each once per side."""
+
+    def __init__(self, metric: Metric[Any, Any], state: Any, encoded: Mapping[str, EncodedText]) -> None:
+        self._metric = metric
+        self._state = state
+        self._encoded = encoded
+        self._made: dict[tuple[str, str], Any] = {}
+
+    def of(self, text: str, system: str | None) -> Any:
+        side = self._metric.side(system)
+        if (text, side) not in self._made:
+            self._made[text, side] = self._metric.represent(self._encoded[text], self._state, side)
+        return self._made[text, side]
+
+
 def _compare_window(
     metric: Metric[Any, Any],
     state: Any,
-    forms: Mapping[str, Any],
+    forms: _Forms,
     corpus: Corpus,
     window: range,
     found: Mapping[str, list[Comparison]],
@@ -170,8 +186,8 @@ def _compare_window(
 ) -> None:
     for system, hypotheses in corpus.systems.items():
         for at in window:
-            hypothesis = forms[hypotheses[at]]
-            references = [forms[text] for text in corpus.references[at]]
+            hypothesis = forms.of(hypotheses[at], system)
+            references = [forms.of(text, None) for text in corpus.references[at]]
             found[system].append(metric.compare(hypothesis, references, state, align=align))
 
 

@@ -34,11 +34,20 @@ class Tokens:
 
     ids: NDArray[np.int32]
     is_special: NDArray[np.bool_]
+    words: NDArray[np.int32]
+    """Number of the word that each token belongs to; -1 for special tokens."""
     cut: int = 0
     """Tokens lost at the limit; 0 for a text that was read whole."""
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def starts_word(self) -> NDArray[np.bool_]:
+        """Whether a token is the first of its word; special tokens are words of their own."""
+        starts = np.ones(len(self.words), dtype=np.bool_)
+        starts[1:] = (self.words[1:] != self.words[:-1]) | (self.words[1:] < 0)
+        return starts
 
     @property
     def empty(self) -> bool:
@@ -90,7 +99,7 @@ class TextTokenizer:
             chunk = [text.strip() for text in texts[start : start + _CHUNK]]
             for offset, text in enumerate(chunk):
                 check_encodable(text, f"text {start + offset}")
-            result.extend(self._tokens(encoding) for encoding in self._backend.encode_batch_fast(chunk))
+            result.extend(self._tokens(encoding) for encoding in self._backend.encode_batch(chunk))
         return result
 
     @cached_property
@@ -107,7 +116,10 @@ class TextTokenizer:
         # A piece of overflow carries special tokens of its own; only real ones were lost.
         cut = sum(len(piece) - sum(piece.special_tokens_mask) for piece in encoding.overflowing)
         ids = np.array(encoding.ids, dtype=np.int32)
-        return Tokens(ids, self._frame[ids], cut)
+        # What the tokenizer split off before it looked for pieces is a word: the same for WordPiece,
+        # SentencePiece and byte-level BPE, without looking at how they spell a piece.
+        words = np.array([-1 if word is None else word for word in encoding.word_ids], dtype=np.int32)
+        return Tokens(ids, self._frame[ids], words, cut)
 
     def token_strings(self, tokens: Tokens) -> tuple[str, ...]:
         """The vocabulary's spelling of each token, special tokens included."""

@@ -1,0 +1,60 @@
+"""Which tokens of a text become points: sub-words, punctuation, stop words, special tokens."""
+
+from __future__ import annotations
+
+import string
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.errors import RecipeError
+from nlgauge.text import Tokens
+
+__all__ = ["PUNCTUATION", "SUBWORDS", "TokenFilter"]
+
+SUBWORDS = ("first", "all", "average")
+PUNCTUATION = ("keep", "drop-ascii", "drop-unicode")
+
+
+@dataclass(frozen=True)
+class TokenFilter:
+    """What is kept. Stop words are compared with the vocabulary's spelling of a token, as published."""
+
+    subwords: str = "first"
+    punctuation: str = "drop-ascii"
+    stopwords: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("subwords", SUBWORDS), ("punctuation", PUNCTUATION)):
+            if getattr(self, name) not in allowed:
+                msg = f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
+                raise RecipeError(msg)
+
+    def kept(self, tokens: Tokens, strings: Sequence[str]) -> NDArray[np.bool_]:
+        """Which tokens stay; special tokens always do (their idf, if any, weighs them)."""
+        keep = np.array([not self._dropped(text) for text in strings], dtype=np.bool_)
+        if self.subwords == "first":
+            keep &= tokens.starts_word
+        return keep | tokens.is_special
+
+    def _dropped(self, text: str) -> bool:
+        if text in self.stopwords:
+            return True
+        if len(text) != 1 or self.punctuation == "keep":
+            return False
+        if self.punctuation == "drop-ascii":
+            return text in string.punctuation
+        return text in string.punctuation or unicodedata.category(text).startswith("P")
+
+
+def average_pieces(
+    vectors: NDArray[np.float32], weights: NDArray[np.float64], tokens: Tokens
+) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.int64]]:
+    """Vectors and weights averaged over the pieces of each word, and the index of each word's first token."""
+    starts = np.flatnonzero(tokens.starts_word)
+    counts = np.diff(np.append(starts, len(tokens)))
+    mean = np.add.reduceat(vectors, starts, axis=0) / counts[:, None].astype(np.float32)
+    return mean.astype(np.float32), np.add.reduceat(weights, starts) / counts, starts

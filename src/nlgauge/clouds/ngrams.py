@@ -1,0 +1,28 @@
+"""n-grams of points: idf-weighted averages over windows of kept tokens."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["ngrams"]
+
+
+def ngrams(
+    points: NDArray[np.float32], weights: NDArray[np.float64], n: int
+) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    """Windows of n points, stride 1; fewer than n points make one window of all of them.
+
+    The vector of a window is its points' average by weight (MoverScore's equation 1, up to the scale that
+    normalisation takes away), its weight the sum (equation 2). A window without weight has no direction and
+    stands at the origin, where it moves nothing.
+    """
+    if n == 1:
+        return points, weights
+    size = min(n, len(points))
+    starts = np.arange(len(points) - size + 1)
+    window = starts[:, None] + np.arange(size)[None, :]
+    total = weights[window].sum(axis=1)
+    share = weights[window] / np.where(total > 0, total, 1.0)[:, None]
+    vectors = np.einsum("wk,wkd->wd", share, points[window]).astype(np.float32)
+    return vectors, total

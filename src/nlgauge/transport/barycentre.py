@@ -1,0 +1,70 @@
+"""Free-support Wasserstein barycentre of several weighted clouds of the same size.
+
+The points X of the barycentre move, their weights b stay. One step of the fixed-point iteration (Cuturi and
+Doucet 2014, algorithm 2 without line search; POT's `free_support_barycenter`):
+
+    T_l = argmin over plans from (b, X) to (w_l, x_l) of  <T, ||X_i - x_lj||^2>
+    X  <- mean over l of  diag(1/b) T_l x_l
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.transport.exact import exact_transport
+
+__all__ = ["Barycentre", "free_support_barycentre", "squared_distances"]
+
+
+class Barycentre(NamedTuple):
+    """Points of a barycentre and how they were found."""
+
+    points: NDArray[np.float64]
+    steps: int
+    """Iterations until nothing moved; 1 where the start was the answer."""
+    solved: int
+    """Transport problems that needed the solver."""
+
+
+def squared_distances(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Squared Euclidean distances between rows, never below 0."""
+    square = (x * x).sum(axis=1)[:, None] + (y * y).sum(axis=1)[None, :] - 2 * (x @ y.T)
+    clipped: NDArray[np.float64] = np.maximum(square, 0.0)
+    return clipped
+
+
+def free_support_barycentre(
+    clouds: Sequence[NDArray[np.float64]],
+    weights: NDArray[np.float64],
+    start: NDArray[np.float64],
+    *,
+    most_steps: int = 1000,
+    stop: float = 1e-7,
+) -> Barycentre:
+    """Iterate from `start` until the points' total squared movement is at most `stop`.
+
+    All clouds, and the barycentre, carry the same weights. Where every point of the barycentre is closer to
+    its own counterpart than to any other, moving each point to its counterpart is the cheapest plan (no row
+    can do better), and no solver is needed; that is the usual case for the layers of an encoder.
+    """
+    points, solved, steps = start, 0, 0
+    moved = np.inf
+    while moved > stop and steps < most_steps:
+        steps += 1
+        target = np.zeros_like(points)
+        for cloud in clouds:
+            cost = squared_distances(points, cloud)
+            if (cost.diagonal() <= cost.min(axis=1)).all():
+                target += cloud
+            else:
+                plan = exact_transport(weights, weights, cost)
+                target += (plan.flow @ cloud) / weights[:, None]
+                solved += 1
+        target /= len(clouds)
+        moved = float(((target - points) ** 2).sum())
+        points = target
+    return Barycentre(points, steps, solved)

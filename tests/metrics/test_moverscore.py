@@ -1,0 +1,149 @@
+"""MoverScore: the released scores, the profiles, and what each option moves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nlgauge
+
+#: Golden key (origin: `about` in the golden file) and the recipe that reproduces it.
+RELEASED = {
+    "v1.ngram1": "moverscore",
+    "v1.ngram2": "moverscore:n=2",
+    "v1.ngram1.keepsub": "moverscore:subwords=all",
+    "v1.ngram1.idf1": "moverscore:idf=none",
+    "v1.ngram1.stop": "moverscore:stopwords=stop.txt",
+    "v2": "moverscore:profile=v2",
+}
+HYPS = ["A ferry was cancelled in the storm.", "Bread is good.", "Nobody wrote unputdownable letters."]
+REFS = ["The ferry was called off because of the storm.", "The bread is the best.", "She wrote letters."]
+
+
+@pytest.mark.parametrize("key", RELEASED)
+def test_thirty_pairs(
+    key: str, thirty_pairs: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("stop.txt").write_text("the\na\nof\nand\nin\non\nis\nwas\n")
+    hyps, refs = ([pair[side] for pair in thirty_pairs["pairs"]] for side in ("hyp", "ref"))
+    score = nlgauge.score(hyps, refs, metric=RELEASED[key])
+    golden = np.array(thirty_pairs["scores"][f"minilm.moverscore.{key}"])
+    # Of identical texts, v2 takes the root of float32 noise and gives 0.99985; ours is 1.
+    same = np.array([hyp == ref for hyp, ref in zip(hyps, refs, strict=True)]) & (key == "v2")
+    np.testing.assert_allclose(score.score[~same], golden[~same], rtol=0, atol=1e-4)
+    np.testing.assert_allclose(score.score[same], 1.0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("key", "metric"),
+    [(key, RELEASED[key]) for key in ("v1.ngram1", "v1.ngram2", "v1.ngram1.keepsub", "v2")],
+)
+def test_wmt17_czech_english(data_folder: Path, key: str, metric: str) -> None:
+    path = data_folder.parent / "golden" / "minilm_wmt17_cs-en.json"
+    if not path.is_file():
+        pytest.skip("minilm_wmt17_cs-en.json is not beside the data")
+    golden = json.loads(path.read_text(encoding="utf-8"))["cs-en"]["scores"][f"moverscore.{key}"]
+    lines = (data_folder / "wmt17/testset/testset_cs-en.tsv").read_text(encoding="utf-8").split("\n")
+    header, rows = lines[0].split("\t"), [line.split("\t") for line in lines[1:101]]
+    hyps, refs = ([row[header.index(name)] for row in rows] for name in ("translation", "reference"))
+    score = nlgauge.score(hyps, refs, metric=metric)
+    np.testing.assert_allclose(score.score, golden, rtol=0, atol=1e-4)
+
+
+def test_a_field_set_by_hand_marks_the_profile() -> None:
+    def profile(metric: str) -> str:
+        return nlgauge.score(HYPS, REFS, metric=metric).signature.recipe["profile"]
+
+    assert profile("moverscore") == "v1"
+    assert profile("moverscore:subwords=first") == "v1", "what the profile says anyway is no change"
+    assert profile("moverscore:subwords=all") == "v1*"
+    assert profile("moverscore:profile=web,idf=refs") == "web*"
+
+
+@pytest.mark.parametrize(
+    "metric",
+    ["moverscore", "moverscore:profile=v2,idf=none", "moverscore:n=sentence,aggregation=routing,multiref=best"],
+)
+def test_the_signature_reproduces_the_score(metric: str) -> None:
+    first = nlgauge.score(HYPS, REFS, metric=metric)
+    again = nlgauge.score(HYPS, REFS, metric=first.signature)
+    assert np.array_equal(first.score, again.score)
+    assert first.signature == again.signature
+
+
+def test_the_paper_is_a_distance() -> None:
+    score = nlgauge.score([REFS[0], HYPS[0]], [REFS[0], REFS[0]], metric="moverscore:profile=paper,idf=none")
+    assert not score.higher_is_better
+    assert score.score[0] == pytest.approx(0, abs=1e-4)
+    assert score.score[1] > 1
+
+
+def test_sentence_mover_is_the_distance_of_two_points() -> None:
+    """An n longer than the text makes one n-gram of it."""
+    whole = nlgauge.score(HYPS, REFS, metric="moverscore:n=sentence")
+    long = nlgauge.score(HYPS, REFS, metric="moverscore:n=50")
+    np.testing.assert_allclose(whole.score, long.score, atol=1e-12)
+    same = nlgauge.score(REFS, REFS, metric="moverscore:n=sentence,idf=none")
+    np.testing.assert_allclose(same.score, 1.0, atol=1e-5)
+
+
+@pytest.mark.parametrize("base", ["", "idf=none,"])
+def test_each_option_moves_the_score(base: str) -> None:
+    options = ["n=2", "subwords=all", "subwords=average", "aggregation=routing", "aggregation=last", "profile=v2"]
+    # A full stop stands in every text, so its idf is 0, and dropping it shows only without idf.
+    options += ["punctuation=keep"] if base else ["idf=none", "idf=refs"]
+    plain = nlgauge.score(HYPS, REFS, metric=f"moverscore:{base}multiref=mean").score
+    for option in options:
+        moved = nlgauge.score(HYPS, REFS, metric=f"moverscore:{base}{option}").score
+        assert not np.allclose(moved, plain, atol=1e-9), option
+
+
+def test_several_references_are_averaged_as_published() -> None:
+    single = [nlgauge.score(HYPS[:1], [ref], metric="moverscore:idf=none").score[0] for ref in REFS]
+    mean = nlgauge.score(HYPS[:1], [REFS], metric="moverscore:idf=none")
+    best = nlgauge.score(HYPS[:1], [REFS], metric="moverscore:idf=none,multiref=best")
+    assert mean.score[0] == pytest.approx(np.mean(single))
+    assert best.score[0] == max(single)
+    assert best.best_reference is not None
+    assert best.best_reference[0] == int(np.argmax(single))
+
+
+def test_idf_is_each_systems_own() -> None:
+    """v1 weighs a hypothesis by the outputs of its system, so another system does not move it."""
+    systems = {"a": HYPS, "b": ["The storm.", "Bread.", "Letters and letters."]}
+    together = nlgauge.score_systems(systems, REFS, metrics=["moverscore"])
+    assert np.array_equal(together[0].score, nlgauge.score(HYPS, REFS, metric="moverscore").score)
+    assert np.array_equal(together[1].score, nlgauge.score(systems["b"], REFS, metric="moverscore").score)
+
+
+def test_one_document_falls_back_to_uniform_weights() -> None:
+    """MoverScore issue 7: every score was 1.0."""
+    with pytest.warns(nlgauge.ZeroWeightWarning):
+        score = nlgauge.score(HYPS[:1], REFS[:1], metric="moverscore")
+    assert 0 < score.score[0] < 0.95
+    assert score.counts["zero_weight"] == 1
+
+
+def test_empty_and_punctuation_only_texts_have_a_value() -> None:
+    with pytest.warns(nlgauge.EmptyTextWarning):
+        score = nlgauge.score(["", "...", "Bread."], ["Bread.", "Bread.", "..."], metric="moverscore:idf=none")
+    assert score.score[0] == 0
+    assert np.isfinite(score.score).all()
+
+
+@pytest.mark.parametrize(
+    "option", ["profile=v3", "n=0", "n=many", "aggregation=sum", "subwords=last", "punctuation=some", "multiref=max"]
+)
+def test_a_value_that_it_does_not_take_is_refused(option: str) -> None:
+    with pytest.raises(nlgauge.RecipeError, match=option.partition("=")[0]):
+        nlgauge.score(HYPS, REFS, metric=f"moverscore:{option}")
+
+
+def test_a_missing_stop_word_file_is_named() -> None:
+    with pytest.raises(nlgauge.InputError, match=r"none\.txt"):
+        nlgauge.score(HYPS, REFS, metric="moverscore:stopwords=none.txt")
