@@ -1,0 +1,259 @@
+"""How fast nlgauge is beside the bert-score package, in one process on the same texts: `make bench`.
+
+Both compute the same scores (MiniLM, layer 6), which is checked in the same run, and both have their model
+loaded before the clock starts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+import nlgauge
+from benchmarks.corpus import pairs, systems
+from benchmarks.flops import EncoderSize, encoding_flop, gemm_peak
+from benchmarks.harness import Bar, Clock, Contestant, Scores, Timing, machine, paired_ratio, peak_rss, race, say
+from nlgauge.encoders import default_threads, load_encoder
+from nlgauge.store import resolve
+
+__all__ = ["main"]
+
+_MODEL = "minilm"
+_LAYER = 6
+_BATCH = 64
+_COMPONENTS = ("precision", "recall", "f1")
+
+#: Largest difference between two scores of a pair that counts as the same score.
+_SAME = 1e-5
+
+_FASTER = 1.4
+_PEAK_SHARE = 75.0
+_SYSTEMS_FASTER = 2.4
+
+#: Title, number of pairs, least ratio, contestants.
+_Setup: TypeAlias = tuple[str, int, float, list[Contestant]]
+
+
+class Task(NamedTuple):
+    """One kind of work, with the timings of all who did it."""
+
+    name: str
+    title: str
+    pairs: int
+    least: float
+    """Times as fast as the rival that the first should be."""
+    timings: list[Timing]
+    agreement: list[str]
+    """How near the scores of the others are to the first one's."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run, print, and leave by 0 whatever the bars say: a noisy machine is no error."""
+    options = _parser().parse_args(argv)
+    threads = 1 if options.cpu_time else default_threads()
+    clock: Clock = time.process_time if options.cpu_time else time.perf_counter
+    scorer = _bert_scorer(threads)
+    peaks: list[float] = []
+
+    def peak() -> None:
+        peaks.append(gemm_peak(threads, clock=clock))
+
+    tasks = []
+    for name in options.tasks:
+        title, count, least, contestants = _TASKS[name](scorer, threads)
+        say(title)
+        timings = race(contestants, options.repeats, clock=clock, between=peak)
+        tasks.append(Task(name, title, count, least, timings, _agreement(timings)))
+
+    best = max(peaks)
+    bars = [bar for task in tasks for bar in _bars(task, best)]
+    about = machine(["onnxruntime", "torch", "transformers", "bert-score"])
+    about["clock"] = "processor time, 1 thread" if options.cpu_time else f"wall, {threads} threads"
+    for task in tasks:
+        print(_table(task, best), end="\n\n")
+    print(f"GEMM peak {best:.0f} GFLOP/s (float32); peak RSS {peak_rss():.2f} GB, all contestants loaded")
+    print("; ".join(f"{key} {value}" for key, value in about.items()), end="\n\n")
+    for bar in bars:
+        print(bar)
+    if options.json:
+        report = {
+            "machine": about,
+            "gemm_peak_gflops": best,
+            "peak_rss_gb": peak_rss(),
+            "tasks": [_record(task, best) for task in tasks],
+            "bars": [
+                {"name": bar.name, "value": bar.value, "limit": bar.limit, "reached": bar.reached} for bar in bars
+            ],
+        }
+        options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
+    parser.add_argument("--repeats", type=int, default=3, help="rounds, of which the best counts (default: 3)")
+    parser.add_argument("--tasks", nargs="+", choices=list(_TASKS), default=list(_TASKS), help="default: all")
+    parser.add_argument(
+        "--cpu-time", action="store_true", help="one thread and processor time, for a machine that others use too"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file as well")
+    return parser
+
+
+def _pairs_task(scorer: Any, threads: int) -> _Setup:
+    """The 1,120 pairs. A further metric or rival is a further contestant; the first two make the ratio."""
+    hypotheses, references, origin = pairs()
+    flop = _flop([*hypotheses, *references])
+    contestants = [
+        Contestant("nlgauge", _nlgauge({"": hypotheses}, references, threads), flop),
+        _bert_score_contestant(scorer, {"": hypotheses}, references, flop),
+    ]
+    return f"{len(hypotheses)} pairs ({origin})", len(hypotheses), _FASTER, contestants
+
+
+def _systems_task(scorer: Any, threads: int) -> _Setup:
+    """Ten systems: one call of nlgauge, a call per system of bert-score, which forgets what it encoded."""
+    outputs, references, origin = systems(10, 500)
+    once = _flop([text for texts in outputs.values() for text in texts] + references)
+    each = sum(_flop([*texts, *references]) for texts in outputs.values())
+    contestants = [
+        Contestant("nlgauge", _nlgauge(outputs, references, threads), once),
+        _bert_score_contestant(scorer, outputs, references, each),
+    ]
+    title = f"{len(outputs)} systems x {len(references)} segments ({origin})"
+    return title, len(outputs) * len(references), _SYSTEMS_FASTER, contestants
+
+
+_TASKS: dict[str, Callable[[Any, int], _Setup]] = {"pairs": _pairs_task, "systems": _systems_task}
+
+
+def _nlgauge(outputs: dict[str, list[str]], references: list[str], threads: int) -> Callable[[], Scores]:
+    def run() -> Scores:
+        found = nlgauge.score_systems(outputs, references, model=_MODEL, layer=_LAYER, threads=threads)
+        return np.concatenate([np.stack([score.segments[name] for name in _COMPONENTS], axis=1) for score in found])
+
+    return run
+
+
+def _bert_score_contestant(
+    scorer: Any, outputs: dict[str, list[str]], references: list[str], flop: int
+) -> Contestant:
+    hypotheses = [text for texts in outputs.values() for text in texts]
+
+    def run() -> Scores:
+        found = [scorer.score(texts, references, batch_size=_BATCH) for texts in outputs.values()]
+        return np.concatenate([np.stack([part.numpy() for part in parts], axis=1) for parts in found])
+
+    def alone(at: int) -> Scores:
+        parts = scorer.score([hypotheses[at]], [references[at % len(references)]])
+        return np.concatenate([part.numpy() for part in parts])
+
+    return Contestant("bert-score", run, flop, alone)
+
+
+def _bert_scorer(threads: int) -> Any:
+    """The package's scorer object with its model loaded; what it prints on the way goes to stderr."""
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    warnings.filterwarnings("ignore", module="transformers|bert_score|torch")
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            import torch
+            from bert_score import BERTScorer
+            from transformers.utils import logging
+
+            logging.disable_progress_bar()
+            torch.set_num_threads(threads)
+            folder = str(resolve(_MODEL).path)
+            return BERTScorer(model_type=folder, num_layers=_LAYER, batch_size=_BATCH, device="cpu")
+    except ImportError as error:
+        msg = f"this benchmark runs bert-score beside nlgauge: pip install -e '.[torch,parity]' ({error})"
+        raise SystemExit(msg) from error
+
+
+def _flop(texts: Iterable[str]) -> int:
+    config = resolve(_MODEL).config
+    size = EncoderSize(layers=_LAYER, hidden=config["hidden_size"], intermediate=config["intermediate_size"])
+    distinct = list(dict.fromkeys(texts))
+    return encoding_flop((len(tokens) for tokens in load_encoder(_MODEL).tokenizer.encode(distinct)), size)
+
+
+def _agreement(timings: Sequence[Timing]) -> list[str]:
+    """Speed counts only at equal scores: an error where they are not, else a line for each of the others.
+
+    In a batch, bert-score multiplies padding by 0 and lets it be matched, so a token whose cosines are all
+    negative gets 0 if its pair has a longer neighbour. A pair that differs is therefore scored again by
+    itself, without padding, and has to agree then.
+    """
+    first, *others = timings
+    lines = []
+    for other in others:
+        name = other.contestant.name
+        apart = np.abs(first.scores - other.scores).max(axis=1)
+        differing = [int(at) for at in np.flatnonzero(~(apart < _SAME))]
+        padded = float(apart.max())
+        for at in differing:
+            if other.contestant.alone is not None:
+                apart[at] = np.abs(first.scores[at] - other.contestant.alone(at)).max()
+            if not apart[at] < _SAME:
+                msg = f"{first.contestant.name} and {name} differ by {apart[at]:.1e} at pair {at}, expected below {_SAME}"
+                raise AssertionError(msg)
+        line = f"largest difference of a score from {name}'s: {apart.max():.1e}"
+        if differing:
+            many = "pair" if len(differing) == 1 else "pairs"
+            line += f" ({len(differing)} {many} of {len(apart)} scored alone there; {padded:.1e} in a padded batch)"
+        lines.append(line)
+    return lines
+
+
+def _bars(task: Task, peak: float) -> list[Bar]:
+    first, rival = task.timings[:2]
+    bars = [Bar(f"{task.name}: times as fast as {rival.contestant.name}", rival.best / first.best, task.least, "x")]
+    if task.name == "pairs":
+        bars.append(Bar("pairs: share of the GEMM peak", 100 * first.gflops / peak, _PEAK_SHARE, "%"))
+    return bars
+
+
+def _table(task: Task, peak: float) -> str:
+    head = f"{'':<14}{'best s':>9}{'pairs/s':>9}{'times':>8}{'median':>8}{'GFLOP/s':>9}{'of peak':>9}"
+    lines = [task.title, head]
+    for timing in task.timings:
+        slower, median = timing.best / task.timings[0].best, paired_ratio(timing, task.timings[0])
+        lines.append(
+            f"{timing.contestant.name:<14}{timing.best:>9.2f}{task.pairs / timing.best:>9.0f}"
+            f"{slower:>7.2f}x{median:>7.2f}x{timing.gflops:>9.0f}{timing.gflops / peak:>9.0%}"
+        )
+    return "\n".join(lines + task.agreement)
+
+
+def _record(task: Task, peak: float) -> dict[str, Any]:
+    return {
+        "task": task.title,
+        "pairs": task.pairs,
+        "agreement": task.agreement,
+        "contestants": [
+            {
+                "name": timing.contestant.name,
+                "seconds": timing.seconds,
+                "pairs_per_second": task.pairs / timing.best,
+                "gflop": 1e-9 * timing.contestant.flop,
+                "gflops": timing.gflops,
+                "share_of_peak": timing.gflops / peak,
+            }
+            for timing in task.timings
+        ],
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
