@@ -206,7 +206,8 @@ def _agreement(timings: Sequence[Timing]) -> list[str]:
             if other.contestant.alone is not None:
                 apart[at] = np.abs(first.scores[at] - other.contestant.alone(at)).max()
             if not apart[at] < _SAME:
-                msg = f"{first.contestant.name} and {name} differ by {apart[at]:.1e} at pair {at}, expected below {_SAME}"
+                pair = f"{first.contestant.name} and {name} at pair {at}"
+                msg = f"{pair} differ by {apart[at]:.1e}, expected below {_SAME}"
                 raise AssertionError(msg)
         line = f"largest difference of a score from {name}'s: {apart.max():.1e}"
         if differing:
