@@ -114,3 +114,13 @@ def test_signatures_of_two_engines_do_not_go_together() -> None:
     torch = onnx.replace("engine:onnxruntime", "engine:torch")
     with pytest.raises(nlgauge.SignatureError, match="several engines"):
         nlgauge.score_systems({"a": HYPS}, REFS, metrics=[onnx, torch])
+
+
+def test_no_short_key_is_the_name_of_another_field() -> None:
+    from nlgauge.metrics import METRICS
+    from nlgauge.metrics.runner import RUNNER_FIELDS
+    from nlgauge.signature import ABBREVIATIONS
+
+    names = {*RUNNER_FIELDS, *(name for metric in METRICS.values() for name in metric.signature_fields)}
+    assert len(set(ABBREVIATIONS.values())) == len(ABBREVIATIONS)
+    assert not set(ABBREVIATIONS.values()) & names

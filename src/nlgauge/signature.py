@@ -27,7 +27,7 @@ ABBREVIATIONS = {
     "model": "m",
     "weights": "w",
     "tokenizer": "t",
-    "maxlen": "n",
+    "maxlen": "ml",
     "layer": "l",
     "layers": "ls",
     "aggregation": "ag",
