@@ -9,6 +9,7 @@
 from nlgauge._version import __version__
 from nlgauge.errors import (
     BaselineError,
+    ConvergenceWarning,
     DigestError,
     EmptyPairError,
     EmptyTextWarning,
@@ -23,22 +24,27 @@ from nlgauge.errors import (
     SignatureError,
     TooLongError,
     TruncationWarning,
+    UnknownWordWarning,
     UnsupportedModelError,
     ZeroWeightWarning,
 )
-from nlgauge.metrics import BERTScore, Metric, MoverScore, recipe_from_signature
-from nlgauge.scores import Alignment, Score
+from nlgauge.metrics import SMD, BaryScore, BERTScore, Metric, MoverScore, recipe_from_signature
+from nlgauge.scores import Alignment, Flow, Score
 from nlgauge.scoring import score, score_systems
 from nlgauge.signature import Signature
 
 __all__ = [
+    "SMD",
     "Alignment",
     "BERTScore",
+    "BaryScore",
     "BaselineError",
+    "ConvergenceWarning",
     "DigestError",
     "EmptyPairError",
     "EmptyTextWarning",
     "FileFormatError",
+    "Flow",
     "InputError",
     "Metric",
     "MissingExtraError",
@@ -53,6 +59,7 @@ __all__ = [
     "SignatureError",
     "TooLongError",
     "TruncationWarning",
+    "UnknownWordWarning",
     "UnsupportedModelError",
     "ZeroWeightWarning",
     "__version__",

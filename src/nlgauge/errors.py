@@ -16,8 +16,10 @@
 
     NlgaugeWarning (UserWarning)
     ├── TruncationWarning                   texts were cut at the model's limit
-    ├── EmptyTextWarning                    texts without a token were scored 0
-    └── ZeroWeightWarning                   idf gave a text no weight at all; uniform weights were used
+    ├── EmptyTextWarning                    texts without a token were scored 0, or as a distance to the origin
+    ├── ZeroWeightWarning                   idf gave a text no weight at all; uniform weights were used
+    ├── ConvergenceWarning                  an iteration stopped before it came to rest
+    └── UnknownWordWarning                  words without a vector were left out
 
 Catch `nlgauge.NlgaugeError` for all of them, or the builtin in brackets where you would anyway.
 """
@@ -26,6 +28,7 @@ from __future__ import annotations
 
 __all__ = [
     "BaselineError",
+    "ConvergenceWarning",
     "DigestError",
     "EmptyPairError",
     "EmptyTextWarning",
@@ -40,6 +43,7 @@ __all__ = [
     "SignatureError",
     "TooLongError",
     "TruncationWarning",
+    "UnknownWordWarning",
     "UnsupportedModelError",
     "ZeroWeightWarning",
 ]
@@ -106,8 +110,16 @@ class TruncationWarning(NlgaugeWarning):
 
 
 class EmptyTextWarning(NlgaugeWarning):
-    """Texts without a single token were scored 0."""
+    """Texts without a single token were scored 0, or as a distance to the origin."""
 
 
 class ZeroWeightWarning(NlgaugeWarning):
     """Inverse document frequency gave a text no weight; uniform weights were used instead."""
+
+
+class ConvergenceWarning(NlgaugeWarning):
+    """An iterative solver stopped at its limit, or broke down, so a value is not exact."""
+
+
+class UnknownWordWarning(NlgaugeWarning):
+    """Words that a file of word vectors does not hold were left out of their texts."""

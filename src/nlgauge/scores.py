@@ -16,11 +16,22 @@ from nlgauge.stats import Interval, bootstrap_mean
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Alignment", "Score", "SegmentNotes"]
+__all__ = ["Alignment", "Flow", "Score", "SegmentNotes"]
+
+
+class _Record:
+    """A dataclass of arrays and plain values that can become JSON."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and numbers, ready for JSON."""
+        return {
+            name: value.tolist() if isinstance(value, np.ndarray) else _plain(value)
+            for name, value in self.__dict__.items()
+        }
 
 
 @dataclass(frozen=True, eq=False)
-class Alignment:
+class Alignment(_Record):
     """Which token matched which, and how closely, for one hypothesis and one reference.
 
     `hypothesis_match[i]` is the position of the reference token that hypothesis token `i` took, at
@@ -38,12 +49,26 @@ class Alignment:
     hypothesis_weight: NDArray[np.float64]
     reference_weight: NDArray[np.float64]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain lists and numbers, ready for JSON."""
-        return {
-            name: value.tolist() if isinstance(value, np.ndarray) else _plain(value)
-            for name, value in self.__dict__.items()
-        }
+
+@dataclass(frozen=True, eq=False)
+class Flow(_Record):
+    """Which mass moved where, and at what cost, for one hypothesis and one reference.
+
+    Rows are the points of the hypothesis (tokens, words, n-grams), columns those of the reference. `flow` sums
+    to 1, its rows to `hypothesis_weight`, its columns to `reference_weight`; the transport's cost is the sum of
+    `flow * cost`.
+    """
+
+    reference_index: int
+    hypothesis_tokens: tuple[str, ...]
+    reference_tokens: tuple[str, ...]
+    hypothesis_weight: NDArray[np.float64]
+    reference_weight: NDArray[np.float64]
+    flow: NDArray[np.float64]
+    cost: NDArray[np.float64]
+
+
+_RARE = ("unconverged", "unknown")
 
 
 @dataclass(frozen=True)
@@ -53,10 +78,12 @@ class SegmentNotes:
     truncated: tuple[int, ...] = ()
     empty: tuple[int, ...] = ()
     zero_weight: tuple[int, ...] = ()
+    unconverged: tuple[int, ...] = ()
+    unknown: tuple[int, ...] = ()
 
     def counts(self) -> dict[str, int]:
-        """How many segments each note names."""
-        return {name: len(indices) for name, indices in self.__dict__.items()}
+        """How many segments each note names; what can only happen to some metrics is named where it did."""
+        return {name: len(at) for name, at in self.__dict__.items() if at or name not in _RARE}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -75,7 +102,7 @@ class Score:
     signature: Signature
     notes: SegmentNotes
     best_reference: NDArray[np.int64] | None = None
-    alignments: tuple[Alignment | None, ...] | None = None
+    alignments: tuple[Alignment | Flow | None, ...] | None = None
 
     def __getattr__(self, name: str) -> NDArray[np.float64]:
         # Only called for names that are not fields: a component, or an honest error.
@@ -101,7 +128,7 @@ class Score:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of segments that were truncated, empty, or left without weight."""
+        """Number of segments with each kind of note: truncated, empty, left without weight, ..."""
         return self.notes.counts()
 
     def interval(

@@ -117,6 +117,7 @@ def _is_signature(metric: str) -> bool:
 def _one_engine(signatures: Sequence[Signature | None]) -> str:
     """The engine that the signatures of a call name, or the default."""
     named = {s.recipe["engine"].partition("-")[0] for s in signatures if s is not None and "engine" in s.recipe}
+    named.discard("static")  # word vectors need no engine
     if len(named) > 1:
         msg = f"the signatures of one call name several engines ({', '.join(sorted(named))}); score them one by one"
         raise SignatureError(msg)

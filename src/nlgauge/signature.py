@@ -31,9 +31,12 @@ ABBREVIATIONS = {
     "layer": "l",
     "layers": "ls",
     "aggregation": "ag",
+    "exponents": "ex",
     "subwords": "sw",
     "punctuation": "pu",
     "stopwords": "st",
+    "specials": "sp",
+    "values": "va",
     "idf": "i",
     "refs": "#",
     "multiref": "mr",
@@ -43,6 +46,8 @@ ABBREVIATIONS = {
     "truncated": "tr",
     "empty": "em",
     "zero_weight": "zw",
+    "unconverged": "uc",
+    "unknown": "uk",
 }
 
 #: What `nlgauge signature show` says about a key.
@@ -56,9 +61,12 @@ MEANINGS = {
     "layer": "layer whose vectors are compared (0 is the embedding layer)",
     "layers": "layers that are aggregated",
     "aggregation": "how layers become one vector per token",
+    "exponents": "exponents of the power means (-inf the smallest, 1 the mean, inf the largest)",
+    "values": "what is computed: W (exact transport), SD_r (entropic, regularisation r)",
     "n": "tokens per n-gram",
     "subwords": "pieces of a word that are kept",
     "punctuation": "whether punctuation is dropped",
+    "specials": "whether special tokens such as [CLS] stay",
     "stopwords": "words dropped [digest of the list]",
     "idf": "inverse document frequency: none, or where from [digest of the table]",
     "refs": "references per segment (var: the number varies)",
@@ -68,7 +76,9 @@ MEANINGS = {
     "nlgauge": "version of this library",
     "truncated": "segments in which a text was cut at maxlen",
     "empty": "segments in which a side had no token",
-    "zero_weight": "segments in which idf left a text without weight",
+    "zero_weight": "segments in which idf, or the removal of tokens, left a text without weight",
+    "unconverged": "segments in which an iteration stopped before it came to rest",
+    "unknown": "segments in which words without a vector were left out",
 }
 
 

@@ -614,7 +614,8 @@ def test_numbers_go_to_stdout_and_talk_to_stderr(process: Process, folder: Path)
     header, row = (line.split("\t") for line in result.stdout.splitlines())
     assert dict(zip(header, row, strict=True))["system"] == "stdin"
     assert result.stderr.splitlines() == [
-        "nlgauge: warning: 1 segment (5): a text is empty and scores 0 against any other, before rescaling"
+        "nlgauge: warning: 1 segment (5): a text is empty: a similarity to it is 0 (before rescaling), "
+        "a distance that to the origin"
     ]
 
 

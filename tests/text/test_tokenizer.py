@@ -77,3 +77,38 @@ def test_a_limit_without_room_for_text_is_refused() -> None:
     backend = tokenizers.Tokenizer.from_file(str(resolve("minilm").path / "tokenizer.json"))
     with pytest.raises(ModelError, match="leaves no room"):
         TextTokenizer(backend, limit=2, digest="")
+
+
+def byte_level() -> tokenizers.Tokenizer:
+    """GPT-2's kind: bytes, with the space before a word as part of it."""
+    alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
+    vocabulary = {
+        piece: number for number, piece in enumerate([*sorted(alphabet), "un", "\u0120t", "he", "\u0120the"])
+    }
+    merges = [("u", "n"), ("\u0120", "t"), ("h", "e"), ("\u0120t", "he")]
+    backend = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, merges))
+    backend.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=True)
+    backend.decoder = tokenizers.decoders.ByteLevel()
+    return backend
+
+
+def sentence_piece() -> tokenizers.Tokenizer:
+    """XLM-R's kind: a unigram model over text whose spaces became a visible mark."""
+    pieces = [("<unk>", 0.0), ("\u2581the", -1.0), ("\u2581", -5.0), ("un", -2.0), ("\u2581t", -6.0), ("he", -6.0)]
+    pieces += [(letter, -8.0) for letter in "abcdefghijklmnopqrstuvwxyz."]
+    backend = tokenizers.Tokenizer(tokenizers.models.Unigram(pieces, unk_id=0))
+    backend.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
+    backend.decoder = tokenizers.decoders.Metaspace()
+    return backend
+
+
+@pytest.mark.parametrize("backend", [byte_level(), sentence_piece()], ids=["byte-level", "sentencepiece"])
+def test_words_start_where_the_tokenizer_says(backend: tokenizers.Tokenizer) -> None:
+    tokenizer = TextTokenizer(backend, limit=64, digest="")
+    (tokens,) = tokenizer.encode(["the unbt the"])
+    surfaces = tokenizer.surfaces(tokens)
+    starts = [text for text, start in zip(surfaces, tokens.starts_word, strict=True) if start]
+    assert len(starts) == 3
+    assert starts[0] == starts[2] == "the", "stop words and punctuation are compared without the space's mark"
+    assert len(surfaces) > 3, "a word of several pieces is among them"
+    assert "".join(surfaces).replace(" ", "") == "theunbtthe"

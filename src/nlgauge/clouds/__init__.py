@@ -1,14 +1,16 @@
 """From layer vectors to a cloud: points, weights and labels."""
 
-from nlgauge.clouds.aggregate import power_mean, power_means, routing
-from nlgauge.clouds.cloud import Cloud, idf_weights, unit_rows
+from nlgauge.clouds.aggregate import barycentre_of_layers, power_mean, power_means, routing
+from nlgauge.clouds.cloud import Cloud, LabelledCloud, idf_weights, unit_rows
 from nlgauge.clouds.filters import TokenFilter, average_pieces
 from nlgauge.clouds.ngrams import ngrams
 
 __all__ = [
     "Cloud",
+    "LabelledCloud",
     "TokenFilter",
     "average_pieces",
+    "barycentre_of_layers",
     "idf_weights",
     "ngrams",
     "power_mean",

@@ -1,4 +1,4 @@
-"""From several layers to one vector per token: power means and routing.
+"""From several layers to one vector per token: power means, routing, and the barycentre.
 
 Power means (MoverScore, equations 4 and 5), element by element over the layers z_1 ... z_L:
 
@@ -10,6 +10,9 @@ Routing (MoverScore, appendix A.2; the paper leaves alpha, epsilon, the distance
 code exists). The reading here: one vector v per token, squared distance between unit vectors, Epanechnikov
 kernel k(d) = max(0, 1 - d), softmax over layers, start at the mean, alpha = 1, epsilon = 0.05. Inside the
 kernel's support k' is constant, so v is the mean of the layers with d < 1, weighted by gamma.
+
+Barycentre (BaryScore): each layer is a weighted cloud, and the vectors are the points of the cloud that is
+nearest to all of them in transport. It starts at the mean of each token's layers, which it seldom leaves.
 """
 
 from __future__ import annotations
@@ -21,8 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.errors import RecipeError
+from nlgauge.transport import Barycentre, free_support_barycentre, normalised_weights
 
-__all__ = ["power_mean", "power_means", "routing"]
+__all__ = ["barycentre_of_layers", "power_mean", "power_means", "routing"]
 
 _ALPHA = 1.0
 _EPSILON = 0.05
@@ -72,6 +76,12 @@ def routing(layers: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
     for token in range(stack.shape[1]):
         result[token] = _route(stack[:, token])
     return result.astype(np.float32)
+
+
+def barycentre_of_layers(layers: Sequence[NDArray[np.float32]], weights: NDArray[np.float64]) -> Barycentre:
+    """Barycentre of the layers, a point per token, each with the token's weight (all above 0)."""
+    clouds = [layer.astype(np.float64) for layer in layers]
+    return free_support_barycentre(clouds, normalised_weights(weights), np.mean(clouds, axis=0))
 
 
 def _route(layers: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nlgauge.text import IdfTable, Tokens
 
-__all__ = ["Cloud", "idf_weights", "unit_rows"]
+__all__ = ["Cloud", "LabelledCloud", "idf_weights", "unit_rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +22,25 @@ class Cloud:
     """Where the points come from: point i stands for token i."""
     zero_weight: bool = False
     """Whether idf left no weight, so that uniform weights stand in."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledCloud:
+    """A text as weighted points that need not be tokens: words, n-grams, the whole text."""
+
+    points: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    labels: tuple[str, ...]
+    """What each point stands for."""
+    zero_weight: bool = False
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    @classmethod
+    def empty(cls) -> LabelledCloud:
+        """The cloud of a text without a token."""
+        return cls(np.empty((0, 1)), np.empty(0), ())
 
 
 def unit_rows(vectors: NDArray[np.float32], *, floor: float = 0.0) -> NDArray[np.float32]:

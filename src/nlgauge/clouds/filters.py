@@ -13,36 +13,43 @@ from numpy.typing import NDArray
 from nlgauge.errors import RecipeError
 from nlgauge.text import Tokens
 
-__all__ = ["PUNCTUATION", "SUBWORDS", "TokenFilter"]
+__all__ = ["PUNCTUATION", "SPECIALS", "SUBWORDS", "TokenFilter", "average_pieces"]
 
 SUBWORDS = ("first", "all", "average")
 PUNCTUATION = ("keep", "drop-ascii", "drop-unicode")
+SPECIALS = ("keep", "drop")
 
 
 @dataclass(frozen=True)
 class TokenFilter:
-    """What is kept. Stop words are compared with the vocabulary's spelling of a token, as published."""
+    """What is kept. A stop word is a token that starts a word and is spelt like it (as published)."""
 
     subwords: str = "first"
     punctuation: str = "drop-ascii"
     stopwords: frozenset[str] = frozenset()
+    specials: str = "keep"
 
     def __post_init__(self) -> None:
-        for name, allowed in (("subwords", SUBWORDS), ("punctuation", PUNCTUATION)):
+        for name, allowed in (
+            ("subwords", SUBWORDS),
+            ("punctuation", PUNCTUATION),
+            ("specials", SPECIALS),
+        ):
             if getattr(self, name) not in allowed:
                 msg = f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
                 raise RecipeError(msg)
 
-    def kept(self, tokens: Tokens, strings: Sequence[str]) -> NDArray[np.bool_]:
-        """Which tokens stay; special tokens always do (their idf, if any, weighs them)."""
-        keep = np.array([not self._dropped(text) for text in strings], dtype=np.bool_)
+    def kept(self, tokens: Tokens, surfaces: Sequence[str]) -> NDArray[np.bool_]:
+        """Which tokens stay; special tokens do unless they are to be dropped (their idf, if any, weighs them)."""
+        starts = tokens.starts_word
+        keep = np.array([not self._is_punctuation(text) for text in surfaces], dtype=np.bool_)
+        if self.stopwords:
+            keep &= ~(starts & np.array([text in self.stopwords for text in surfaces], dtype=np.bool_))
         if self.subwords == "first":
-            keep &= tokens.starts_word
-        return keep | tokens.is_special
+            keep &= starts
+        return keep | tokens.is_special if self.specials == "keep" else keep & ~tokens.is_special
 
-    def _dropped(self, text: str) -> bool:
-        if text in self.stopwords:
-            return True
+    def _is_punctuation(self, text: str) -> bool:
         if len(text) != 1 or self.punctuation == "keep":
             return False
         if self.punctuation == "drop-ascii":

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
+from pathlib import Path
 
 from nlgauge.encoders.base import Encoder
 from nlgauge.errors import RecipeError
-from nlgauge.store import resolve
+from nlgauge.store import file_digest, resolve
 
 __all__ = ["ENGINES", "default_threads", "load_encoder"]
 
@@ -47,6 +48,8 @@ def load_encoder(
     if engine == "onnx" and device not in {"auto", "cpu"}:
         msg = f"engine 'onnx' computes on the CPU; for device {device!r} use engine 'torch'"
         raise RecipeError(msg)
+    if Path(model).is_file():
+        return _word_vectors(Path(model))
     files = resolve(model, progress=progress)
     # The name is part of the key: the same folder asked for by path and by name signs differently.
     where = str(files.path.resolve())
@@ -64,7 +67,20 @@ def load_encoder(
             from nlgauge.encoders.torch_engine import TorchEncoder
 
             encoder = TorchEncoder(files, threads=key[3], device=device)
-        _loaded[key] = encoder
-        while len(_loaded) > _KEEP:
-            _loaded.popitem(last=False)
-        return encoder
+        return _keep(key, encoder)
+
+
+def _word_vectors(path: Path) -> Encoder:
+    """A file of word vectors needs no engine."""
+    from nlgauge.encoders.static import StaticEncoder
+
+    key = (path.name, str(path.resolve()) + file_digest(path), "static", 0, "")
+    with _lock:
+        return _loaded[key] if key in _loaded else _keep(key, StaticEncoder(path))
+
+
+def _keep(key: tuple[str, str, str, int, str], encoder: Encoder) -> Encoder:
+    _loaded[key] = encoder
+    while len(_loaded) > _KEEP:
+        _loaded.popitem(last=False)
+    return encoder

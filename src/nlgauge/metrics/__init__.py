@@ -1,5 +1,6 @@
 """One file per metric, and what runs them."""
 
+from nlgauge.metrics.baryscore import BaryScore
 from nlgauge.metrics.base import Metric
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.build_baseline import build_baseline
@@ -8,10 +9,13 @@ from nlgauge.metrics.defaults import model_for_language
 from nlgauge.metrics.moverscore import MoverScore
 from nlgauge.metrics.registry import METRICS, metric_class, metric_name, parse_metric, recipe_from_signature
 from nlgauge.metrics.runner import RunOptions, run_metrics
+from nlgauge.metrics.smd import SMD
 
 __all__ = [
     "METRICS",
+    "SMD",
     "BERTScore",
+    "BaryScore",
     "Corpus",
     "Metric",
     "MoverScore",

@@ -23,7 +23,7 @@ from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.corpus import References, TokenizedCorpus
 from nlgauge.metrics.defaults import model_for_language
-from nlgauge.scores import Alignment, Score
+from nlgauge.scores import Alignment, Flow, Score
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -40,9 +40,10 @@ class Comparison:
 
     values: NDArray[np.float64]
     """A row per reference, a column per component."""
-    alignments: tuple[Alignment | None, ...] | None = None
+    alignments: tuple[Alignment | Flow | None, ...] | None = None
     """One per reference where they were asked for; None where a side is empty."""
     zero_weight: bool = False
+    unconverged: bool = False
 
 
 @dataclass(frozen=True, eq=False)

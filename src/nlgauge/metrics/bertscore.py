@@ -33,9 +33,10 @@ from nlgauge.metrics.base import Comparison, Finished, Metric, option
 from nlgauge.metrics.baseline import Baseline
 from nlgauge.metrics.corpus import TokenizedCorpus
 from nlgauge.metrics.defaults import default_layer
+from nlgauge.metrics.weighting import IdfBySide, idf_by_side
 from nlgauge.scores import Alignment
 from nlgauge.signature import short_digest
-from nlgauge.text import IdfTable, Tokens
+from nlgauge.text import Tokens
 from nlgauge.transport import GreedyMatch, greedy_match
 
 __all__ = ["BERTScore"]
@@ -51,8 +52,7 @@ class BERTScoreState:
     """What a run of BERTScore fixed before the first pair."""
 
     layer: int
-    idf: IdfTable | None
-    idf_origin: str
+    idf: IdfBySide
     baseline: Baseline | None
     baseline_origin: str
     token_strings: Callable[[Tokens], tuple[str, ...]]
@@ -122,15 +122,7 @@ class BERTScore(Metric[BERTScoreState, Cloud]):
         encoder = corpus.encoder
         tokenizer = encoder.tokenizer
         layer = self._resolved_layer(encoder)
-        idf, origin = None, "none"
-        if self.idf == "refs":
-            idf = IdfTable.build(
-                corpus.reference_tokens(), vocabulary_size=tokenizer.vocabulary_size, tokenizer=tokenizer.digest
-            )
-            origin = "refs"
-        elif self.idf != "none":
-            idf, origin = IdfTable.load(Path(self.idf)), "file"
-            idf.check_tokenizer(tokenizer.digest, vocabulary_size=tokenizer.vocabulary_size, path=self.idf)
+        idf = idf_by_side(self.idf, corpus)
         baseline, baseline_origin = None, "no"
         if self.rescale == "yes":
             baseline = Baseline.shipped(encoder, self.lang)
@@ -140,10 +132,10 @@ class BERTScore(Metric[BERTScoreState, Cloud]):
             baseline.check_fits(encoder, self.lang, path=self.rescale)
         if baseline is not None:
             baseline.row(layer)  # a missing layer is an error before hours of work, not after
-        return BERTScoreState(layer, idf, origin, baseline, baseline_origin, tokenizer.token_strings)
+        return BERTScoreState(layer, idf, baseline, baseline_origin, tokenizer.token_strings)
 
     def represent(self, text: EncodedText, state: BERTScoreState, side: str) -> Cloud:
-        weights, zero = idf_weights(text.tokens, state.idf)
+        weights, zero = idf_weights(text.tokens, state.idf.of(side))
         return Cloud(unit_rows(text.layers[state.layer]), weights, text.tokens, zero and not text.tokens.empty)
 
     def compare(
@@ -182,7 +174,7 @@ class BERTScore(Metric[BERTScoreState, Cloud]):
     def describe(self, state: BERTScoreState) -> dict[str, str]:
         return {
             "layer": str(state.layer),
-            "idf": _with_digest(state.idf_origin, state.idf),
+            "idf": state.idf.label,
             "multiref": self.multiref,
             "rescale": _with_digest(state.baseline_origin, state.baseline),
         }
@@ -220,5 +212,5 @@ def _alignment(
     )
 
 
-def _with_digest(origin: str, table: IdfTable | Baseline | None) -> str:
+def _with_digest(origin: str, table: Baseline | None) -> str:
     return origin if table is None else f"{origin}[{short_digest(table.digest)}]"

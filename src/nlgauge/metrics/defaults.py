@@ -40,6 +40,8 @@ OTHER_LANGUAGES = "bert-base-multilingual-cased"
 
 def default_layer(encoder: Encoder) -> int:
     """The tuned layer of a model, or an error that says how to choose one."""
+    if encoder.layers == 0:  # word vectors
+        return 0
     name = encoder.model
     for known in (name, name.rpartition("/")[2]):
         if known in LAYERS:

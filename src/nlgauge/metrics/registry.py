@@ -5,15 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from nlgauge.errors import RecipeError, SignatureError
+from nlgauge.metrics.baryscore import BaryScore
 from nlgauge.metrics.base import Metric
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.moverscore import MoverScore
 from nlgauge.metrics.runner import RUNNER_FIELDS
+from nlgauge.metrics.smd import SMD
 from nlgauge.signature import ABBREVIATIONS, Signature
 
 __all__ = ["METRICS", "metric_class", "metric_name", "parse_metric", "recipe_from_signature"]
 
-METRICS: dict[str, type[Metric[Any, Any]]] = {metric.name: metric for metric in (BERTScore, MoverScore)}
+METRICS: dict[str, type[Metric[Any, Any]]] = {
+    metric.name: metric for metric in (BERTScore, MoverScore, SMD, BaryScore)
+}
 
 
 def metric_name(text: str) -> str:

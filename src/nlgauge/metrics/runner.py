@@ -10,23 +10,25 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from nlgauge._version import __version__
 from nlgauge.encoders import EncodedText, Encoder, encode_texts, load_encoder
 from nlgauge.errors import (
+    ConvergenceWarning,
     EmptyPairError,
     EmptyTextWarning,
     RecipeError,
     TooLongError,
     TruncationWarning,
+    UnknownWordWarning,
     ZeroWeightWarning,
 )
 from nlgauge.metrics.base import Comparison, Metric
 from nlgauge.metrics.corpus import Corpus, TokenizedCorpus
-from nlgauge.scores import Alignment, Score, SegmentNotes
+from nlgauge.scores import Alignment, Flow, Score, SegmentNotes
 from nlgauge.signature import Signature, short_digest
 
 __all__ = ["RUNNER_FIELDS", "RunOptions", "callers_level", "run_metrics"]
@@ -36,6 +38,9 @@ _WINDOW_BYTES = 128 * 2**20
 
 #: Fields of a signature that every metric has, after its own.
 RUNNER_FIELDS = ("refs", "model", "weights", "tokenizer", "maxlen", "engine", "nlgauge")
+
+#: Counts that a signature has even where they are 0.
+_ALWAYS = ("truncated", "empty")
 
 #: Segments named one by one in a warning before "..." stands for the rest.
 _NAMED = 10
@@ -149,7 +154,7 @@ def _run_group(metrics: list[Metric[Any, Any]], prepared: _Prepared, options: Ru
                 for metric, state, found in zip(metrics, states, comparisons, strict=True):
                     forms = _Forms(metric, state, by_text)
                     _compare_window(metric, state, forms, corpus, window, found, options.alignments)
-    _warn_of_zero_weights(comparisons)
+    _warn_of_compromises(comparisons)
     return [
         {
             system: _score(metric, state, found[system], tokenized, system, notes[system], options)
@@ -201,9 +206,12 @@ def _score(
     options: RunOptions,
 ) -> Score:
     finished = metric.finish(comparisons, state)
-    weightless = tuple(at for at, comparison in enumerate(comparisons) if comparison.zero_weight)
-    notes = SegmentNotes(notes.truncated, notes.empty, weightless)
-    alignments: list[Alignment | None] | None = None
+    notes = replace(
+        notes,
+        zero_weight=tuple(at for at, comparison in enumerate(comparisons) if comparison.zero_weight),
+        unconverged=tuple(at for at, comparison in enumerate(comparisons) if comparison.unconverged),
+    )
+    alignments: list[Alignment | Flow | None] | None = None
     if options.alignments and finished.best_reference is not None:
         best = finished.best_reference
         alignments = [c.alignments[best[at]] if c.alignments else None for at, c in enumerate(comparisons)]
@@ -220,17 +228,20 @@ def _score(
     )
 
 
-def _warn_of_zero_weights(comparisons: Sequence[Mapping[str, Sequence[Comparison]]]) -> None:
-    weightless = {
-        at
+def _warn_of_compromises(comparisons: Sequence[Mapping[str, Sequence[Comparison]]]) -> None:
+    pairs = [
+        (at, comparison)
         for by_system in comparisons
         for found in by_system.values()
         for at, comparison in enumerate(found)
-        if comparison.zero_weight
-    }
+    ]
+    weightless = sorted({at for at, comparison in pairs if comparison.zero_weight})
     if weightless:
-        what = "idf left a text without weight; uniform weights were used"
-        _warn(ZeroWeightWarning, sorted(weightless), what)
+        what = "idf, or the removal of tokens, left a text without weight; uniform weights were used"
+        _warn(ZeroWeightWarning, weightless, what)
+    restless = sorted({at for at, comparison in pairs if comparison.unconverged})
+    if restless:
+        _warn(ConvergenceWarning, restless, "a Sinkhorn iteration did not come to rest; its value is not exact")
 
 
 def _recipe_fields(metric: Metric[Any, Any], state: Any, tokenized: TokenizedCorpus) -> dict[str, str]:
@@ -249,7 +260,7 @@ def _recipe_fields(metric: Metric[Any, Any], state: Any, tokenized: TokenizedCor
 
 def _signature(metric: Metric[Any, Any], state: Any, tokenized: TokenizedCorpus, notes: SegmentNotes) -> Signature:
     recipe = _recipe_fields(metric, state, tokenized)
-    run = {name: str(count) for name, count in notes.counts().items() if count or name != "zero_weight"}
+    run = {name: str(count) for name, count in notes.counts().items() if count or name in _ALWAYS}
     return Signature(metric.name, recipe, run)
 
 
@@ -260,7 +271,7 @@ def _notes(tokenized: TokenizedCorpus, options: RunOptions) -> dict[str, Segment
     notes = {}
     for system, hypotheses in corpus.systems.items():
         name = f"system {system!r}, " if system else ""
-        truncated, empty = [], []
+        truncated, empty, unknown = [], [], []
         for at, (hypothesis, references) in enumerate(zip(hypotheses, corpus.references, strict=True)):
             sides = [tokens[hypothesis], *(tokens[text] for text in references)]
             if any(side.cut for side in sides):
@@ -274,6 +285,8 @@ def _notes(tokenized: TokenizedCorpus, options: RunOptions) -> dict[str, Segment
                         "shorten it, or allow truncation (long='truncate')"
                     )
                     raise TooLongError(msg)
+            if any(side.unknown for side in sides):
+                unknown.append(at)
             if any(side.empty for side in sides):
                 empty.append(at)
                 if all(side.empty for side in sides) and options.empty == "error":
@@ -282,13 +295,17 @@ def _notes(tokenized: TokenizedCorpus, options: RunOptions) -> dict[str, Segment
                         "remove the segment, or score it 0 (empty='zero')"
                     )
                     raise EmptyPairError(msg)
-        notes[system] = SegmentNotes(tuple(truncated), tuple(empty))
+        notes[system] = SegmentNotes(tuple(truncated), tuple(empty), unknown=tuple(unknown))
     cut = sorted({at for note in notes.values() for at in note.truncated})
     if cut:
         _warn(TruncationWarning, cut, f"texts were truncated to the model's limit of {limit} tokens")
     blank = sorted({at for note in notes.values() for at in note.empty})
     if blank:
-        _warn(EmptyTextWarning, blank, "a text is empty and scores 0 against any other, before rescaling")
+        what = "a text is empty: a similarity to it is 0 (before rescaling), a distance that to the origin"
+        _warn(EmptyTextWarning, blank, what)
+    strange = sorted({at for note in notes.values() for at in note.unknown})
+    if strange:
+        _warn(UnknownWordWarning, strange, "words without a vector were left out")
     return notes
 
 

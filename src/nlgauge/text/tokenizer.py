@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import tokenizers
+import tokenizers.models
 from numpy.typing import NDArray
 
 from nlgauge.errors import InputError, ModelError
@@ -38,6 +39,8 @@ class Tokens:
     """Number of the word that each token belongs to; -1 for special tokens."""
     cut: int = 0
     """Tokens lost at the limit; 0 for a text that was read whole."""
+    unknown: int = 0
+    """Words left out because the vocabulary does not hold them; a sub-word tokenizer leaves out none."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -69,6 +72,7 @@ class TextTokenizer:
         self._backend.enable_truncation(max_length=limit)
         self.limit = limit
         self.digest = digest
+        self._surfaces: dict[int, str] = {}
 
     @classmethod
     def from_folder(cls, folder: Path, *, positions: int | None, digest: str) -> TextTokenizer:
@@ -124,6 +128,20 @@ class TextTokenizer:
     def token_strings(self, tokens: Tokens) -> tuple[str, ...]:
         """The vocabulary's spelling of each token, special tokens included."""
         return tuple(self._backend.id_to_token(int(i)) or "" for i in tokens.ids)
+
+    def surfaces(self, tokens: Tokens) -> tuple[str, ...]:
+        """Each token as a reader writes it: "the" where the vocabulary spells "\u2581the" or "\u0120the".
+
+        WordPiece spells the start of a word as it is, and marks what continues one, which stays marked.
+        """
+        if isinstance(self._backend.model, tokenizers.models.WordPiece):
+            return self.token_strings(tokens)
+        return tuple(self._surface(int(i)) for i in tokens.ids)
+
+    def _surface(self, token: int) -> str:
+        if token not in self._surfaces:
+            self._surfaces[token] = self._backend.decode([token], skip_special_tokens=False).strip()
+        return self._surfaces[token]
 
 
 def check_encodable(text: str, what: str) -> None:

@@ -1,16 +1,27 @@
 """Numbers only: how two weighted clouds are compared, and the alignment that comes with it."""
 
-from nlgauge.transport.barycentre import Barycentre, free_support_barycentre, squared_distances
-from nlgauge.transport.exact import Plan, exact_transport, normalised_weights
+from nlgauge.transport.barycentre import (
+    Barycentre,
+    barycentre_from_origin,
+    free_support_barycentre,
+    squared_distances,
+)
+from nlgauge.transport.exact import Plan, Problem, exact_transport, exact_transports, normalised_weights
 from nlgauge.transport.greedy import GreedyMatch, greedy_match
+from nlgauge.transport.sinkhorn import EntropicPlan, sinkhorn_transport
 
 __all__ = [
     "Barycentre",
+    "EntropicPlan",
     "GreedyMatch",
     "Plan",
+    "Problem",
+    "barycentre_from_origin",
     "exact_transport",
+    "exact_transports",
     "free_support_barycentre",
     "greedy_match",
     "normalised_weights",
+    "sinkhorn_transport",
     "squared_distances",
 ]

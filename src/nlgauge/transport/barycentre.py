@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nlgauge.transport.exact import exact_transport
 
-__all__ = ["Barycentre", "free_support_barycentre", "squared_distances"]
+__all__ = ["Barycentre", "barycentre_from_origin", "free_support_barycentre", "squared_distances"]
 
 
 class Barycentre(NamedTuple):
@@ -68,3 +68,22 @@ def free_support_barycentre(
         moved = float(((target - points) ** 2).sum())
         points = target
     return Barycentre(points, steps, solved)
+
+
+def barycentre_from_origin(layers: Sequence[NDArray[np.float32]]) -> NDArray[np.float64]:
+    """Barycentre of the layers' unit vectors under uniform weights, from X = 0, by POT's own function.
+
+    At X = 0 every cost is 1, so the first plan is whatever vertex the solver meets first, and rounding
+    decides between local optima. The vectors are scaled in float64, where ties are nearest to exact.
+    """
+    import ot
+
+    clouds = []
+    for layer in layers:
+        wide = layer.astype(np.float64)
+        clouds.append(wide / np.linalg.norm(wide, axis=1, keepdims=True))
+    weights = np.full(len(clouds[0]), 1 / len(clouds[0]))
+    points: NDArray[np.float64] = ot.lp.free_support_barycenter(
+        clouds, [weights] * len(clouds), np.zeros_like(clouds[0]), b=weights, numItermax=1000, stopThr=1e-7
+    )
+    return points

@@ -1,0 +1,114 @@
+"""Static word vectors as an encoder: a file in the text format of GloVe or word2vec.
+
+    the 0.418 0.24968 ...          GloVe: a word and its numbers
+    3000000 300                    word2vec: a first line with the number of words and their width
+
+It has one layer, 0, and no context: what a metric of the family does with such vectors is the word mover's
+distance of Kusner et al. (2015), the rows `+ W2V` of MoverScore's tables. Texts are split at white space and
+punctuation, and lower-cased if the file holds no capital letter. Words without a vector are left out, and
+counted.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import tokenizers
+from numpy.typing import NDArray
+
+from nlgauge.errors import FileFormatError
+from nlgauge.store import file_digest, text_digest
+from nlgauge.text import TextTokenizer, Tokens
+
+__all__ = ["StaticEncoder", "WordTokenizer"]
+
+_UNKNOWN = "[UNK]"
+
+#: Word vectors read texts of any length.
+_NO_LIMIT = 1_000_000
+
+
+class WordTokenizer(TextTokenizer):
+    """Words of a fixed vocabulary; others are left out and counted."""
+
+    def __init__(self, words: list[str]) -> None:
+        vocabulary = {word: number for number, word in enumerate(words)}
+        self._outside = vocabulary.setdefault(_UNKNOWN, len(words))
+        backend = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token=_UNKNOWN))
+        backend.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+        if not any(word != word.lower() for word in words):
+            backend.normalizer = tokenizers.normalizers.Lowercase()
+        super().__init__(backend, limit=_NO_LIMIT, digest=text_digest("\n".join(words)))
+
+    def _tokens(self, encoding: tokenizers.Encoding) -> Tokens:
+        whole = super()._tokens(encoding)
+        known = whole.ids != self._outside
+        return Tokens(whole.ids[known], whole.is_special[known], whole.words[known], whole.cut, int((~known).sum()))
+
+
+class StaticEncoder:
+    """A table from words to vectors behind the protocol of an encoder."""
+
+    layers = 0
+    engine = "static"
+
+    def __init__(self, path: Path) -> None:
+        self.model = path.name
+        self.weights_digest = file_digest(path)
+        words, self._vectors = read_vectors(path)
+        self.hidden_size = self._vectors.shape[1]
+        self._words = words
+
+    @cached_property
+    def tokenizer(self) -> TextTokenizer:
+        """Splits texts into words of the table."""
+        return WordTokenizer(self._words)
+
+    def encode(self, ids: NDArray[np.int64], layers: tuple[int, ...]) -> list[NDArray[np.float32]]:
+        """The words' vectors, for texts of one length; there is no layer but 0."""
+        return [self._vectors[ids] for _ in layers]
+
+
+def read_vectors(path: Path) -> tuple[list[str], NDArray[np.float32]]:
+    """Words and their vectors; the first of two equal words counts, as gensim has it."""
+    words: dict[str, None] = {}
+    rows: list[NDArray[np.float32]] = []
+    width = 0
+    for number, line in enumerate(_lines(path), 1):
+        fields = line.rstrip().split(" ")
+        if number == 1 and len(fields) == 2 and all(field.isdigit() for field in fields):
+            width = int(fields[1])
+            continue
+        width = width or len(fields) - 1
+        # A word may hold spaces (". . ." in GloVe's largest file), so the numbers are counted from the end.
+        word, numbers = " ".join(fields[:-width]), fields[-width:]
+        try:
+            row = np.array(numbers, dtype=np.float32)
+        except ValueError as error:
+            msg = f"{path.name}, line {number}: expected a word and {width} numbers: {error}"
+            raise FileFormatError(msg) from error
+        if not word or len(row) != width or not np.isfinite(row).all():
+            msg = f"{path.name}, line {number}: expected a word and {width} finite numbers, got {len(fields)} fields"
+            raise FileFormatError(msg)
+        if word not in words:
+            words[word] = None
+            rows.append(row)
+    if not rows:
+        msg = f"{path.name} holds no word vector; expected lines of a word and its numbers, with spaces between"
+        raise FileFormatError(msg)
+    return list(words), np.stack(rows)
+
+
+def _lines(path: Path) -> Iterator[str]:
+    opened = gzip.open if path.suffix == ".gz" else open
+    try:
+        # Some words of the published files are no valid UTF-8; nobody can write them in a text either.
+        with opened(path, "rt", encoding="utf-8", errors="replace", newline="\n") as file:
+            yield from file
+    except OSError as error:
+        msg = f"word vectors {path.name!r} cannot be read: {error}"
+        raise FileFormatError(msg) from error

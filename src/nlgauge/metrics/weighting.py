@@ -1,0 +1,60 @@
+"""Token weights of a corpus: which idf table weighs which text.
+
+none    no table: every token weighs the same
+refs    one table, each reference a document                       (BERTScore as published)
+both    references by a table of the references, a system's outputs by a table of its own outputs
+        (MoverScore and BaryScore as published)
+FILE    one frozen table for all texts
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nlgauge.metrics.corpus import TokenizedCorpus
+from nlgauge.signature import short_digest
+from nlgauge.text import IdfTable, Tokens
+
+__all__ = ["IdfBySide", "idf_by_side", "idf_side"]
+
+
+@dataclass(frozen=True, eq=False)
+class IdfBySide:
+    """The tables of a run, and how a signature names them."""
+
+    label: str = "none"
+    tables: Mapping[str, IdfTable] = field(default_factory=dict)
+
+    def of(self, side: str) -> IdfTable | None:
+        """The table of a side; None where tokens weigh the same."""
+        return self.tables.get(side)
+
+
+def idf_side(choice: str, system: str | None) -> str:
+    """The side that a system's texts (None: references) are on; all texts share one unless idf is `both`."""
+    if choice != "both":
+        return ""
+    return "refs" if system is None else f"hyps:{system}"
+
+
+def idf_by_side(choice: str, corpus: TokenizedCorpus) -> IdfBySide:
+    """Count or read the tables that a choice asks for."""
+    tokenizer = corpus.encoder.tokenizer
+
+    def table(documents: Iterable[Tokens]) -> IdfTable:
+        return IdfTable.build(documents, vocabulary_size=tokenizer.vocabulary_size, tokenizer=tokenizer.digest)
+
+    if choice == "none":
+        return IdfBySide()
+    if choice not in {"refs", "both"}:
+        loaded = IdfTable.load(Path(choice))
+        loaded.check_tokenizer(tokenizer.digest, vocabulary_size=tokenizer.vocabulary_size, path=choice)
+        return IdfBySide(f"file[{short_digest(loaded.digest)}]", {"": loaded})
+    tables = {idf_side(choice, None): table(corpus.reference_tokens())}
+    label = f"{choice}[{short_digest(next(iter(tables.values())).digest)}]"
+    if choice == "both":
+        for system, texts in corpus.corpus.systems.items():
+            tables[idf_side(choice, system)] = table(corpus.tokens[text] for text in texts)
+    return IdfBySide(label, tables)

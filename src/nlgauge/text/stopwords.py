@@ -1,0 +1,121 @@
+"""Stop words by name or from a file.
+
+    none            no words
+    spacy-LANG      the list of spaCy's language package (326 words for English)
+    iso-LANG        the list of the package stopwordsiso
+    nltk-LANG       the list of NLTK, where its corpus is installed
+    PATH            a file with a word per line
+
+Lists change between versions of their packages, so a signature carries the digest of the words themselves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from nlgauge.errors import InputError, MissingExtraError, RecipeError
+
+__all__ = ["StopWords", "load_stopwords"]
+
+
+@dataclass(frozen=True)
+class StopWords:
+    """A list of words and where it comes from."""
+
+    name: str
+    words: frozenset[str]
+
+    @cached_property
+    def digest(self) -> str:
+        """sha256 of the sorted words, one per line."""
+        return hashlib.sha256("\n".join(sorted(self.words)).encode()).hexdigest()
+
+
+def load_stopwords(name: str) -> StopWords:
+    """The list of that name, or of that file.
+
+    >>> len(load_stopwords("none").words)
+    0
+    """
+    if name == "none":
+        return StopWords("none", frozenset())
+    source, dash, language = name.partition("-")
+    if dash and source in _SOURCES and not Path(name).is_file():
+        return StopWords(name, frozenset(_SOURCES[source](language)))
+    try:
+        return StopWords("file", frozenset(Path(name).read_text(encoding="utf-8").split()))
+    except (OSError, UnicodeDecodeError) as error:
+        lists = ", ".join(f"{source}-LANG" for source in _SOURCES)
+        msg = f"stop-word file {name!r} cannot be read: {error}; lists by name are: {lists}"
+        raise InputError(msg) from error
+
+
+def _spacy(language: str) -> Iterable[str]:
+    _need("spacy", "pip install spacy")
+    try:
+        words: Iterable[str] = importlib.import_module(f"spacy.lang.{language}.stop_words").STOP_WORDS
+    except ImportError as error:
+        msg = _no_list("spacy", language)
+        raise RecipeError(msg) from error
+    return words
+
+
+def _stopwordsiso(language: str) -> Iterable[str]:
+    package = _need("stopwordsiso", "pip install 'nlgauge[stopwords]'")
+    if not package.has_lang(language):
+        msg = _no_list("iso", language)
+        raise RecipeError(msg)
+    words: Iterable[str] = package.stopwords(language)
+    return words
+
+
+def _nltk(language: str) -> Iterable[str]:
+    corpus = _need("nltk.corpus", "pip install nltk")
+    name = _NLTK_LANGUAGES.get(language, language)
+    try:
+        words: Iterable[str] = corpus.stopwords.words(name)
+    except LookupError as error:
+        msg = "NLTK's stop words are not on this machine; run: python -m nltk.downloader stopwords"
+        raise MissingExtraError(msg) from error
+    except OSError as error:
+        msg = _no_list("nltk", language)
+        raise RecipeError(msg) from error
+    return words
+
+
+#: NLTK names a language in English.
+_NLTK_LANGUAGES = {
+    "ar": "arabic",
+    "da": "danish",
+    "de": "german",
+    "en": "english",
+    "es": "spanish",
+    "fi": "finnish",
+    "fr": "french",
+    "it": "italian",
+    "nl": "dutch",
+    "pt": "portuguese",
+    "ru": "russian",
+    "sv": "swedish",
+    "tr": "turkish",
+}
+
+_SOURCES: dict[str, Callable[[str], Iterable[str]]] = {"spacy": _spacy, "iso": _stopwordsiso, "nltk": _nltk}
+
+
+def _need(package: str, command: str) -> Any:
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        msg = f"this list of stop words needs {package.partition('.')[0]}: {command}"
+        raise MissingExtraError(msg) from error
+
+
+def _no_list(source: str, language: str) -> str:
+    return f"{source} has no stop words for language {language!r}; languages are two-letter codes, such as 'en'"
