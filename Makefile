@@ -57,6 +57,7 @@ lint: $(VENV)/.test-tools
 bench: $(TORCH_VENV)/.installed
 	$(TORCH_BIN)/nlgauge models pull minilm
 	$(TORCH_BIN)/python -m benchmarks.speed
+	$(TORCH_BIN)/python -m benchmarks.family
 
 bench-memory: $(VENV)/.installed
 	$(BIN)/nlgauge models pull minilm

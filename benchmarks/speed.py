@@ -26,7 +26,7 @@ from benchmarks.harness import Bar, Clock, Contestant, Scores, Timing, machine, 
 from nlgauge.encoders import default_threads, load_encoder
 from nlgauge.store import resolve
 
-__all__ = ["main"]
+__all__ = ["bert_score_contestant", "bert_scorer", "main"]
 
 _MODEL = "minilm"
 _LAYER = 6
@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     threads = 1 if options.cpu_time else default_threads()
     clock: Clock = time.process_time if options.cpu_time else time.perf_counter
-    scorer = _bert_scorer(threads)
+    scorer = bert_scorer(threads)
     peaks: list[float] = []
 
     def peak() -> None:
@@ -116,7 +116,7 @@ def _pairs_task(scorer: Any, threads: int) -> _Setup:
     flop = _flop([*hypotheses, *references])
     contestants = [
         Contestant("nlgauge", _nlgauge({"": hypotheses}, references, threads), flop),
-        _bert_score_contestant(scorer, {"": hypotheses}, references, flop),
+        bert_score_contestant(scorer, {"": hypotheses}, references, flop),
     ]
     return f"{len(hypotheses)} pairs ({origin})", len(hypotheses), _FASTER, contestants
 
@@ -128,7 +128,7 @@ def _systems_task(scorer: Any, threads: int) -> _Setup:
     each = sum(_flop([*texts, *references]) for texts in outputs.values())
     contestants = [
         Contestant("nlgauge", _nlgauge(outputs, references, threads), once),
-        _bert_score_contestant(scorer, outputs, references, each),
+        bert_score_contestant(scorer, outputs, references, each),
     ]
     title = f"{len(outputs)} systems x {len(references)} segments ({origin})"
     return title, len(outputs) * len(references), _SYSTEMS_FASTER, contestants
@@ -145,9 +145,7 @@ def _nlgauge(outputs: dict[str, list[str]], references: list[str], threads: int)
     return run
 
 
-def _bert_score_contestant(
-    scorer: Any, outputs: dict[str, list[str]], references: list[str], flop: int
-) -> Contestant:
+def bert_score_contestant(scorer: Any, outputs: dict[str, list[str]], references: list[str], flop: int) -> Contestant:
     hypotheses = [text for texts in outputs.values() for text in texts]
 
     def run() -> Scores:
@@ -161,7 +159,7 @@ def _bert_score_contestant(
     return Contestant("bert-score", run, flop, alone)
 
 
-def _bert_scorer(threads: int) -> Any:
+def bert_scorer(threads: int) -> Any:
     """The package's scorer object with its model loaded; what it prints on the way goes to stderr."""
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
