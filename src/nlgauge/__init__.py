@@ -9,6 +9,7 @@
 from nlgauge._version import __version__
 from nlgauge.errors import (
     BaselineError,
+    DataWarning,
     DigestError,
     EmptyPairError,
     EmptyTextWarning,
@@ -35,6 +36,7 @@ __all__ = [
     "Alignment",
     "BERTScore",
     "BaselineError",
+    "DataWarning",
     "DigestError",
     "EmptyPairError",
     "EmptyTextWarning",

@@ -17,7 +17,8 @@
     NlgaugeWarning (UserWarning)
     ├── TruncationWarning                   texts were cut at the model's limit
     ├── EmptyTextWarning                    texts without a token were scored 0
-    └── ZeroWeightWarning                   idf gave a text no weight at all; uniform weights were used
+    ├── ZeroWeightWarning                   idf gave a text no weight at all; uniform weights were used
+    └── DataWarning                         a data set holds something that a user must know of
 
 Catch `nlgauge.NlgaugeError` for all of them, or the builtin in brackets where you would anyway.
 """
@@ -26,6 +27,7 @@ from __future__ import annotations
 
 __all__ = [
     "BaselineError",
+    "DataWarning",
     "DigestError",
     "EmptyPairError",
     "EmptyTextWarning",
@@ -111,3 +113,7 @@ class EmptyTextWarning(NlgaugeWarning):
 
 class ZeroWeightWarning(NlgaugeWarning):
     """Inverse document frequency gave a text no weight; uniform weights were used instead."""
+
+
+class DataWarning(NlgaugeWarning):
+    """A data set holds something that a user must know of: rows left out, a gold column that is no human score."""
