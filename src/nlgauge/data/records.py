@@ -36,7 +36,9 @@ __all__ = [
     "read_lines",
     "row_of",
     "shortened",
+    "spreadsheet_quoted",
     "unequal_lines",
+    "unquoted",
 ]
 
 # JSON can write half of a surrogate pair ("\ud83d"), which no tokenizer and no UTF-8 file can take.
@@ -237,6 +239,25 @@ def unequal_lines(path: object, got: int, other: object, expected: int) -> Input
         f"and {short} ends before line {min(got, expected) + 1}"
     )
     return FileFormatError(msg)
+
+
+def spreadsheet_quoted(text: str) -> bool:
+    """Whether a text carries the quotes of a spreadsheet: around it, because there are doubled ones in it.
+
+    >>> spreadsheet_quoted('"He said ""no""."'), spreadsheet_quoted('"No."')
+    (True, False)
+    """
+    inner = text[1:-1]
+    return len(text) > 1 and text[0] == text[-1] == '"' and '""' in inner and '"' not in inner.replace('""', "")
+
+
+def unquoted(text: str) -> str:
+    """The text without the quotes of a spreadsheet, if it has them.
+
+    >>> unquoted('"He said ""no""."'), unquoted('"No."')
+    ('He said "no".', '"No."')
+    """
+    return text[1:-1].replace('""', '"') if spreadsheet_quoted(text) else text
 
 
 def has_half_pair(text: object) -> bool:

@@ -16,7 +16,7 @@ from pathlib import Path
 from nlgauge.data.builder import TableBuilder
 from nlgauge.data.folders import need_file
 from nlgauge.data.lines import read_bytes
-from nlgauge.data.records import delimited_rows
+from nlgauge.data.records import delimited_rows, spreadsheet_quoted, unquoted
 from nlgauge.data.table import JudgementTable, chosen
 
 __all__ = ["load_paws", "load_sts"]
@@ -34,22 +34,37 @@ _PAWS_METRICS = (
 )
 
 
-def load_sts(path: Path, *, file: str = "sts_en.tsv", langpairs: str | Iterable[str] | None = None) -> JudgementTable:
-    """STS-B: the first sentence is the hypothesis, the second the reference; a segment's id is its line, from 1."""
+def load_sts(
+    path: Path,
+    *,
+    file: str = "sts_en.tsv",
+    unquote: bool = False,
+    langpairs: str | Iterable[str] | None = None,
+) -> JudgementTable:
+    """STS-B: the first sentence is the hypothesis, the second the reference; a segment's id is its line, from 1.
+
+    `unquote=True` takes the quotes of a spreadsheet off the sentences that carry them.
+    """
     chosen(langpairs, ["en"], "STS: language")
     name = str(need_file(path, file))
     build = TableBuilder()
+    quoted = 0
     rows = delimited_rows(read_bytes(name), name, columns=("score", "first", "second"))
     for line, row in enumerate(rows, start=1):
+        sentences = [row.text("first"), row.text("second")]
+        quoted += sum(map(spreadsheet_quoted, sentences))
+        first, second = map(unquoted, sentences) if unquote else sentences
         build.add(
             row,
             segment=str(line),
             langpair="en",
-            hypothesis=row.text("first"),
-            references=(row.text("second"),),
+            hypothesis=first,
+            references=(second,),
             human={"similarity": row.number("score")},
         )
-    return build.table("sts", default_criterion="similarity")
+    done = "taken off" if unquote else "kept; unquote=True takes them off"
+    notes = (f"{quoted} sentences carry the quotes of a spreadsheet ({done})",) if quoted else ()
+    return build.table("sts", default_criterion="similarity", notes=notes)
 
 
 def load_paws(
