@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from nlgauge.data import DATA_CARDS, UNKNOWN_SYSTEM, check, load, recognise
+from nlgauge.data import DATA_CARDS, UNKNOWN_SYSTEM, JudgementTable, check, load, recognise
 from nlgauge.errors import DataWarning
 
 TO_ENGLISH = ("cs-en", "de-en", "fi-en", "lv-en", "ru-en", "tr-en", "zh-en")
@@ -25,6 +25,14 @@ def here(data_folder: Path) -> Path:
     if not (data_folder / "wmt17").is_dir():
         pytest.skip("NLGAUGE_DATA does not hold the public data sets")
     return data_folder
+
+
+@pytest.fixture(scope="module")
+def wmt15(data_folder: Path) -> JudgementTable:
+    """Read once; a second's work."""
+    if not (data_folder / "wmt15").is_dir():
+        pytest.skip("NLGAUGE_DATA does not hold wmt15")
+    return load("wmt15", data_folder)
 
 
 def truncated(value: float) -> float:
@@ -52,25 +60,25 @@ def test_what_is_there_is_complete_and_has_the_known_bytes(here: Path, name: str
     ],
 )
 def test_released_wmt15_scores_give_the_reported_rows(
-    here: Path, column: str, reported: tuple[float, float, float, float]
+    wmt15: JudgementTable, column: str, reported: tuple[float, float, float, float]
 ) -> None:
-    table = load("wmt15", here)
+    table = wmt15
     assert table.langpairs == ("cs-en", "de-en", "fi-en", "ru-en")
     for langpair, figure in zip(table.langpairs, reported, strict=True):
         part = table.where(langpair=langpair)
         assert truncated(pearsonr(part.gold(), part.released[column])[0]) == figure
 
 
-def test_the_mover_plus_scores_of_wmt15_are_those_with_uniform_weights(here: Path) -> None:
-    table = load("wmt15", here)
+def test_the_mover_plus_scores_of_wmt15_are_those_with_uniform_weights(wmt15: JudgementTable) -> None:
+    table = wmt15
     uniform = table.released["bert-base-uncased_mover_score_uniforme"]
     np.testing.assert_array_equal(table.released["mover_score"], uniform)
     assert not np.array_equal(uniform, table.released["bert-base-uncased_idf"])
 
 
-def test_wmt15_figures_of_the_other_coefficients(here: Path) -> None:
+def test_wmt15_figures_of_the_other_coefficients(wmt15: JudgementTable) -> None:
     # Specification, part 2, 4.2: de-en, BERTScore F1.
-    part = load("wmt15", here, langpairs="de-en")
+    part = wmt15.where(langpair="de-en")
     scores = part.released["bert_score_f1"]
     assert pearsonr(part.gold(), scores)[0] == pytest.approx(0.722091, abs=5e-7)
     assert spearmanr(part.gold(), scores)[0] == pytest.approx(0.707049, abs=5e-7)
