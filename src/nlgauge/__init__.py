@@ -10,6 +10,7 @@ from nlgauge._version import __version__
 from nlgauge.errors import (
     BaselineError,
     ConvergenceWarning,
+    DataWarning,
     DigestError,
     EmptyPairError,
     EmptyTextWarning,
@@ -40,6 +41,7 @@ __all__ = [
     "BaryScore",
     "BaselineError",
     "ConvergenceWarning",
+    "DataWarning",
     "DigestError",
     "EmptyPairError",
     "EmptyTextWarning",

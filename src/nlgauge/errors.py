@@ -19,7 +19,8 @@
     ├── EmptyTextWarning                    texts without a token were scored 0, or as a distance to the origin
     ├── ZeroWeightWarning                   idf gave a text no weight at all; uniform weights were used
     ├── ConvergenceWarning                  an iteration stopped before it came to rest
-    └── UnknownWordWarning                  words without a vector were left out
+    ├── UnknownWordWarning                  words without a vector were left out
+    └── DataWarning                         a data set holds something that a user must know of
 
 Catch `nlgauge.NlgaugeError` for all of them, or the builtin in brackets where you would anyway.
 """
@@ -29,6 +30,7 @@ from __future__ import annotations
 __all__ = [
     "BaselineError",
     "ConvergenceWarning",
+    "DataWarning",
     "DigestError",
     "EmptyPairError",
     "EmptyTextWarning",
@@ -123,3 +125,7 @@ class ConvergenceWarning(NlgaugeWarning):
 
 class UnknownWordWarning(NlgaugeWarning):
     """Words that a file of word vectors does not hold were left out of their texts."""
+
+
+class DataWarning(NlgaugeWarning):
+    """A data set holds something that a user must know of: rows left out, a gold column that is no human score."""

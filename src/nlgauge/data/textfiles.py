@@ -19,23 +19,19 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal, NoReturn
 
 from nlgauge.data.lines import read_bytes, split_lines
+from nlgauge.data.records import checked_fields, cut, has_half_pair, json_object, shortened
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 
 __all__ = ["Inputs", "TextSource", "parse_source", "read_references", "read_texts"]
 
 Format = Literal["text", "tsv", "jsonl"]
 _FORMATS: dict[str, Format] = {"text": "text", "tsv": "tsv", "jsonl": "jsonl"}
-
-# JSON can write half of a surrogate pair ("\ud83d"), which no tokenizer and no UTF-8 file can take.
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -189,19 +185,12 @@ def _tsv_values(lines: list[str], source: TextSource) -> Iterator[tuple[int, str
         raise FileFormatError(msg)
     column = header.index(source.column)
     for number, line in enumerate(lines[1:], start=2):
-        fields = line.split("\t")
-        if len(fields) != len(header):
-            msg = (
-                f"{source.name}, line {number}: expected {len(header)} tab-separated fields as in the "
-                f"header, got {len(fields)} in {_shortened(line)}"
-            )
-            raise FileFormatError(msg)
-        yield number, fields[column]
+        yield number, checked_fields(line, header, f"{source.name}, line {number}")[column]
 
 
 def _jsonl_values(lines: list[str], source: TextSource) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(lines, start=1):
-        record = _json_object(line, f"{source.name}, line {number}")
+        record = json_object(line, f"{source.name}, line {number}")
         if source.column is None:
             _ask_for_column(source, "keys", list(record))
         if source.column not in record:
@@ -212,33 +201,10 @@ def _jsonl_values(lines: list[str], source: TextSource) -> Iterator[tuple[int, A
             raise FileFormatError(msg)
         value = record[source.column]
         for text in value if isinstance(value, list) else [value]:
-            if isinstance(text, str) and _SURROGATE.search(text):
-                msg = f"{source.at(number)}: half of a surrogate pair, no character, in {_shortened(text)}"
+            if has_half_pair(text):
+                msg = f"{source.at(number)}: half of a surrogate pair, no character, in {shortened(text)}"
                 raise FileFormatError(msg)
         yield number, value
-
-
-class _Record(dict[str, Any]):
-    """A JSON object that knows which keys it held more than once; a dict keeps the last in silence."""
-
-    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
-        super().__init__(pairs)
-        self.repeated = {key for key, times in Counter(key for key, _ in pairs).items() if times > 1}
-
-
-def _json_object(line: str, place: str) -> _Record:
-    try:
-        record = json.loads(line, object_pairs_hook=_Record)
-    except json.JSONDecodeError as error:
-        msg = f"{place}: broken JSON ({error.msg} at character {error.colno}) in {_shortened(line)}"
-        raise FileFormatError(msg) from error
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets without end
-        msg = f"{place}: JSON that cannot be read ({error}) in {_shortened(line)}"
-        raise FileFormatError(msg) from error
-    if not isinstance(record, _Record):
-        msg = f"{place}: expected one JSON object per line, got {_shortened(line)}"
-        raise FileFormatError(msg)
-    return record
 
 
 def _ask_for_column(source: TextSource, what: str, names: list[str]) -> NoReturn:
@@ -249,13 +215,5 @@ def _ask_for_column(source: TextSource, what: str, names: list[str]) -> NoReturn
 
 def _refuse(value: object, source: TextSource, line: int, expected: str) -> NoReturn:
     # As JSON, which keeps the number 3 and the string "3" apart.
-    msg = f"{source.at(line)}: expected {expected}, got {_cut(json.dumps(value, ensure_ascii=False))}"
+    msg = f"{source.at(line)}: expected {expected}, got {cut(json.dumps(value, ensure_ascii=False))}"
     raise FileFormatError(msg)
-
-
-def _shortened(text: str) -> str:
-    return repr(_cut(text))
-
-
-def _cut(text: str, limit: int = 60) -> str:
-    return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -1,0 +1,341 @@
+"""The data sets nlgauge knows by name: where they are published, what they hold, and which bytes are known."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from nlgauge.data.judged_jsonl import load_judged_jsonl
+from nlgauge.data.known_files import KNOWN_FILES, FileSet
+from nlgauge.data.mlqe import load_mlqe
+from nlgauge.data.mt_metrics_eval import load_mt_metrics_eval
+from nlgauge.data.multi30k import load_multi30k
+from nlgauge.data.own_table import load_own_table
+from nlgauge.data.sentence_pairs import load_paws, load_sts
+from nlgauge.data.table import JudgementTable
+from nlgauge.data.tac import load_tac
+from nlgauge.data.wmt_json import load_wmt_json
+from nlgauge.data.wmt_package import load_wmt_package
+from nlgauge.data.wmt_testset import load_wmt_testset
+from nlgauge.errors import InputError, RecipeError
+
+__all__ = ["DATA_CARDS", "DataCard", "find_data_card", "load", "locate"]
+
+
+@dataclass(frozen=True)
+class DataCard:
+    """A data set known by name.
+
+    `rows` counts its table per language pair; `folders` are where it may lie in a path. A card that is `generic`
+    stands for a layout: the folder or file gives its name.
+    """
+
+    name: str
+    title: str
+    gold: str
+    published: str
+    citation: str
+    loader: Callable[..., JudgementTable]
+    rows: Mapping[str, int] = field(default_factory=dict)
+    folders: tuple[str, ...] = ("",)
+    licence: str = "see the publisher"
+    pitfall: str = ""
+    check_options: Mapping[str, Any] = field(default_factory=dict)
+    generic: bool = False
+
+    @property
+    def files(self) -> tuple[FileSet, ...]:
+        """What its files are called, with their digests."""
+        return KNOWN_FILES.get(self.name, ())
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What `load` takes for this data set, besides `langpairs`."""
+        fixed = self.loader.keywords if isinstance(self.loader, partial) else {}
+        names = list(inspect.signature(self.loader).parameters)[1:]
+        # A fixed value is the data set's own; only switches among them are for users.
+        return tuple(name for name in names if name != "langpairs" and name not in set(fixed) - _SWITCHES)
+
+
+_SWITCHES = {"level", "detokenise"}
+
+
+def _same(number: int, *langpairs: str) -> dict[str, int]:
+    return dict.fromkeys(langpairs, number)
+
+
+_TO_ENGLISH = ("cs-en", "de-en", "fi-en", "lv-en", "ru-en", "tr-en", "zh-en")
+_D2T = ("informativeness", "naturalness", "quality")
+_RATINGS = "Novikova, Dusek, Cercas Curry, Rieser 2017, Why We Need New Evaluation Metrics for NLG (EMNLP)"
+_REPRODUCTION = "github.com/PierreColombo/nlg_eval_via_simi_measures, github.com/cyr19/Reproducibility"
+_FACTORS = "github.com/SteffenEger/global-explainability-metrics"
+
+_ALL = (
+    DataCard(
+        name="wmt15",
+        title="WMT15 to English, direct assessment, with the released scores of 67 metric variants",
+        gold="human",
+        published=_REPRODUCTION,
+        citation="Stanojevic, Kamran, Koehn, Bojar 2015, Results of the WMT15 Metrics Shared Task",
+        loader=partial(load_wmt_json, year=15),
+        rows=_same(500, "cs-en", "de-en", "fi-en", "ru-en"),
+        folders=("", "wmt15"),
+        pitfall="`mover_score` is the uniform-weight score: the published Mover+ row has no idf in it",
+    ),
+    DataCard(
+        name="wmt16",
+        title="WMT16 to English, direct assessment, with released metric scores",
+        gold="human",
+        published=_REPRODUCTION,
+        citation="Bojar, Graham, Kamran, Stanojevic 2016, Results of the WMT16 Metrics Shared Task",
+        loader=partial(load_wmt_json, year=16),
+        rows=_same(560, "cs-en", "de-en", "fi-en", "ru-en"),
+        folders=("", "wmt16"),
+        pitfall="the public copies lack ro-en and tr-en",
+    ),
+    DataCard(
+        name="wmt17",
+        title="WMT17 to English, official protocol: DA-seglevel rows, Moses-detokenised; whole system files",
+        gold="HUMAN",
+        published=f"www.statmt.org/wmt17/metrics-task.html; to English also {_FACTORS}",
+        citation="Bojar, Graham, Kamran 2017, Results of the WMT17 Metrics Shared Task",
+        loader=partial(load_wmt_package, year=2017, level="segment", detokenise=True),
+        rows=_same(560, *_TO_ENGLISH),
+        folders=("wmt17", ""),
+        pitfall="idf is per system file: use table.documents(langpair, system); a system `a+b` is its first",
+        check_options={"detokenise": False},
+    ),
+    DataCard(
+        name="wmt17-testset",
+        title="WMT17 to English, one TSV per pair: lower-cased, Moses-tokenised text as it stands",
+        gold="HUMAN_score",
+        published="github.com/AIPHES/ACL20-Reference-Free-MT-Evaluation (WMT17/testset)",
+        citation="Bojar, Graham, Kamran 2017, Results of the WMT17 Metrics Shared Task",
+        loader=load_wmt_testset,
+        licence="repository Apache-2.0; the texts and scores are those of WMT, see the publisher",
+        rows=_same(560, *_TO_ENGLISH) | {"lv-en": 435},
+        folders=("", "testset", "wmt17/testset"),
+        pitfall="435 rows for lv-en, not 560; 333 sources carry the quotes of a spreadsheet (unquote=True)",
+    ),
+    DataCard(
+        name="wmt18",
+        title="WMT18, 14 directions: every output of 149 systems, system-level direct assessment",
+        gold="DA-syslevel (systems)",
+        published="www.statmt.org/wmt18/metrics-task.html",
+        citation="Ma, Bojar, Graham 2018, Results of the WMT18 Metrics Shared Task",
+        loader=partial(load_wmt_package, year=2018, level="system"),
+        rows={
+            "cs-en": 14_915,
+            "de-en": 47_968,
+            "en-cs": 14_915,
+            "en-de": 47_968,
+            "en-et": 28_000,
+            "en-fi": 36_000,
+            "en-ru": 27_000,
+            "en-tr": 24_000,
+            "en-zh": 55_734,
+            "et-en": 28_000,
+            "fi-en": 27_000,
+            "ru-en": 24_000,
+            "tr-en": 15_000,
+            "zh-en": 55_734,
+        },
+        folders=("wmt18", ""),
+        pitfall="segment level needs RR-seglevel.csv (load_wmt_rankings), whose header lacks a name",
+    ),
+    DataCard(
+        name="wmt19",
+        title="WMT19: every output of the systems, system-level direct assessment",
+        gold="DA-syslevel (systems)",
+        published="www.statmt.org/wmt19/metrics-task.html",
+        citation="Ma, Wei, Bojar, Graham 2019, Results of the WMT19 Metrics Shared Task",
+        loader=partial(load_wmt_package, year=2019, level="system"),
+        folders=("wmt19", ""),
+        pitfall="segment level needs RR-seglevel.csv (load_wmt_rankings)",
+    ),
+    DataCard(
+        name="tac2008",
+        title="TAC 2008 update summarisation: 48 topics, 4 references, 58 systems and the reference writers",
+        gold="pyr_score",
+        published="tac.nist.gov; this JSON: github.com/AIPHES/emnlp19-moverscore",
+        citation="Dang, Owczarzak 2008, Overview of the TAC 2008 Update Summarization Task",
+        loader=partial(load_tac, file="tac.08.mds.gen.resp-pyr"),
+        rows={"en": 2976},
+        folders=("", "tac2008"),
+        pitfall="4 peers per topic are the reference writers; correlations drop without them (humans=False)",
+    ),
+    DataCard(
+        name="tac2009",
+        title="TAC 2009 update summarisation: 44 topics, 4 references, 55 systems and the reference writers",
+        gold="pyr_score",
+        published="tac.nist.gov; this JSON: github.com/AIPHES/emnlp19-moverscore",
+        citation="Dang, Owczarzak 2009, Overview of the TAC 2009 Summarization Track",
+        loader=partial(load_tac, file="tac.09.mds.gen.resp-pyr"),
+        rows={"en": 2596},
+        folders=("", "tac2009"),
+        pitfall="as tac2008",
+    ),
+    DataCard(
+        name="mlqe-pe",
+        title="MLQE-PE test20: translations of Wikipedia and Reddit sentences, no references",
+        gold="z_mean",
+        published="github.com/sheffieldnlp/mlqe-pe",
+        citation="Fomicheva et al. 2022, MLQE-PE: A Multilingual Quality Estimation and Post-Editing Dataset (LREC)",
+        loader=load_mlqe,
+        rows=_same(1000, "en-de", "en-zh", "et-en", "ne-en", "ro-en", "ru-en", "si-en"),
+        folders=("", "mlqe-pe"),
+        pitfall="`model_scores` is a log-likelihood of the translation model, not a human score",
+    ),
+    DataCard(
+        name="bagel",
+        title="BAGEL: 404 utterances for 202 meaning representations",
+        gold="informativeness",
+        published="github.com/jeknov/EMNLP_17_submission",
+        citation=f"Mairesse et al. 2010 (ACL); ratings: {_RATINGS}",
+        loader=partial(load_judged_jsonl, file="bagel.jsonl", criteria=_D2T),
+        rows={"en": 404},
+        folders=("", "d2t"),
+        pitfall="up to 2 references per utterance; how to join them is part of the recipe",
+    ),
+    DataCard(
+        name="sfhotel",
+        title="SFHOTEL: 875 utterances for 398 meaning representations",
+        gold="informativeness",
+        published="github.com/jeknov/EMNLP_17_submission",
+        citation=f"Wen et al. 2015 (EMNLP); ratings: {_RATINGS}",
+        loader=partial(load_judged_jsonl, file="sfhot.jsonl", criteria=_D2T),
+        rows={"en": 875},
+        folders=("", "d2t"),
+        pitfall="1 to over 100 references per utterance; how to join them is part of the recipe",
+    ),
+    DataCard(
+        name="summeval",
+        title="SummEval: 100 CNN/DailyMail documents x 16 systems, 11 references",
+        gold="relevance",
+        published="github.com/Yale-LILY/SummEval",
+        citation="Fabbri et al. 2021, SummEval: Re-evaluating Summarization Evaluation (TACL)",
+        loader=partial(
+            load_judged_jsonl, file="summeval.jsonl", criteria=("relevance", "coherence", "consistency", "fluency")
+        ),
+        rows={"en": 1600},
+        folders=("", "summ"),
+        pitfall="scores are means of the expert raters",
+    ),
+    DataCard(
+        name="newsroom",
+        title="Newsroom: 60 documents x 7 systems, one reference",
+        gold="relevance",
+        published="lil.nlp.cornell.edu/newsroom",
+        citation="Grusky, Naaman, Artzi 2018, Newsroom: A Dataset of 1.3 Million Summaries (NAACL)",
+        loader=partial(
+            load_judged_jsonl,
+            file="newsroom.jsonl",
+            criteria=("relevance", "informativeness", "coherence", "fluency"),
+        ),
+        rows={"en": 420},
+        folders=("", "summ"),
+    ),
+    DataCard(
+        name="multi30k",
+        title="Multi30k 2018: translations of image captions, English to German and French",
+        gold="z_score",
+        published="github.com/Rain9876/Unsupervised-crosslingual-Compound-Method-For-MT (history, data/PASCAL)",
+        citation="Barrault et al. 2018, Findings of the Third Shared Task on Multimodal Machine Translation",
+        loader=load_multi30k,
+        rows={"en-de": 3248, "en-fr": 2265},
+        folders=("", "multi30k"),
+        pitfall="491 translations are names of image files; left out and counted (keep_file_names=True keeps them)",
+    ),
+    DataCard(
+        name="sts",
+        title="STS-B train: 5,749 pairs of English sentences, similarity 0 to 5",
+        gold="similarity",
+        published=f"{_FACTORS}, ixa2.si.ehu.eus/stswiki",
+        citation="Cer et al. 2017, SemEval-2017 Task 1: Semantic Textual Similarity",
+        loader=load_sts,
+        rows={"en": 5749},
+        folders=("", "explain"),
+        pitfall="no hypothesis or reference by nature: the first sentence is taken for the hypothesis",
+    ),
+    DataCard(
+        name="paws",
+        title="PAWS: 300 sentences, each with a paraphrase and a lookalike, with nine released metric scores",
+        gold="paraphrase",
+        published=f"{_FACTORS}, github.com/google-research-datasets/paws",
+        citation="Zhang, Baldridge, He 2019, PAWS (NAACL); selection: Kaster, Zhao, Eger 2021 (EMNLP)",
+        loader=load_paws,
+        rows={"en": 600},
+        folders=("", "explain"),
+        pitfall="300 pairs chosen by overlap gap, not the 100 that the paper speaks of",
+    ),
+    DataCard(
+        name="mt-metrics-eval",
+        title="Any test set in the folder layout of mt-metrics-eval (WMT metrics tasks from 2019 on)",
+        gold="mqm, or the one there is",
+        published="github.com/google-research/mt-metrics-eval",
+        citation="as the test set asks for",
+        loader=load_mt_metrics_eval,
+        generic=True,
+        pitfall="one folder is one test set; several human scores and references need a choice",
+    ),
+    DataCard(
+        name="own",
+        title="Your own TSV (with a header) or JSONL; name the columns as options of load",
+        gold="the first of human=...",
+        published="you",
+        citation="",
+        loader=load_own_table,
+        generic=True,
+        licence="yours",
+    ),
+)
+
+#: The known data sets by name.
+DATA_CARDS: Mapping[str, DataCard] = {card.name: card for card in _ALL}
+
+
+def find_data_card(name: str) -> DataCard:
+    """The card of that name."""
+    if name not in DATA_CARDS:
+        msg = f"no data set is known as {name!r}; known are {', '.join(DATA_CARDS)}"
+        raise RecipeError(msg)
+    return DATA_CARDS[name]
+
+
+def locate(card: DataCard, path: str | os.PathLike[str]) -> Path | None:
+    """Where in a path the data set lies: the path itself, or one of its usual folders in it; None if nowhere."""
+    base = Path(path)
+    telling = [group.pattern for group in card.files if not group.shared]
+    if base.is_file():
+        return base if any(base.match(pattern) for pattern in telling) else None
+    for folder in card.folders:
+        place = base / folder
+        if place.is_dir() and any(next(place.glob(pattern), None) is not None for pattern in telling):
+            return place
+    return None
+
+
+def load(
+    name: str, path: str | os.PathLike[str], *, langpairs: str | Iterable[str] | None = None, **options: Any
+) -> JudgementTable:
+    """The table of a known data set; `path` is its folder (or file), or a folder that holds it under its usual name.
+
+    `options` are those of the data set's loader, such as `level="system"` of WMT packages or `humans=False` of TAC.
+    """
+    card = find_data_card(name)
+    for option in options:
+        if option not in card.options:
+            msg = (
+                f"{name} takes no option {option!r}; it takes: langpairs, {', '.join(card.options) or 'nothing else'}"
+            )
+            raise RecipeError(msg)
+    if not Path(path).exists():
+        msg = f"{os.fspath(path)!r} does not exist; {name} is published at {card.published}"
+        raise InputError(msg)
+    table = card.loader(locate(card, path) or Path(path), langpairs=langpairs, **options)
+    return table if card.generic else replace(table, name=card.name, citation=card.citation)

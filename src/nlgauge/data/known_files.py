@@ -1,0 +1,97 @@
+"""The files of the known data sets: how they are called, how many, and the sha256 of the copies that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = ["KNOWN_FILES", "FileSet"]
+
+
+@dataclass(frozen=True)
+class FileSet:
+    """Files that belong together; `files` None is any number of them.
+
+    `digest` is the sha256 of a single file; of several, that of the lines "SHA256  NAME" in the order of their
+    names (what `sha256sum` prints for them). Empty where no copy is known. `shared` says that other data sets have
+    files of this name too, so that it does not tell them apart.
+    """
+
+    pattern: str
+    files: int | None = 1
+    digest: str = ""
+    shared: bool = False
+
+
+#: By data set. `**/` is any depth of folders, because packages are unpacked in several shapes.
+KNOWN_FILES: Mapping[str, tuple[FileSet, ...]] = {
+    "wmt15": (
+        FileSet("15_cs-en_formated.json", 1, "d4ea8d3d35ee18dc954c3c52073683795684207c5ae4b1d8c5d8987686faaa63"),
+        FileSet("15_de-en_formated.json", 1, "0be1787c3181b315b66ba8e4a8f7c12473f50c6aa5e370f41d9286d59eb24cec"),
+        FileSet("15_fi-en_formated.json", 1, "da111b281057fec86d436f1f76cc8a43fb275a90baf05776229d0375fa815a05"),
+        FileSet("15_ru-en_formated.json", 1, "8cc74fefc72f7c7db67d9d2e5ec0cba8a1608c02fd50807e6c867ef5227b1fb9"),
+    ),
+    "wmt16": (FileSet("16_*_formated.json", None),),
+    "wmt17": (
+        FileSet(
+            "**/DA-seglevel.csv", 1, "7340ee8440a0eb44aa7e6c5fa9509526df37743771096a677db8774f48e95557", shared=True
+        ),
+        FileSet(
+            "**/DA-syslevel.csv", 1, "16d4975a22ccda54be369974499b3dc8d185cdfde241b4a1b8ba2703b7b8629b", shared=True
+        ),
+        FileSet("**/newstest2017-*-ref.en", 7, "df62aec459efe03722c4bba2c0fdb9993ba7596869f04dada7ac8d90adc2e328"),
+        FileSet("**/newstest2017-*en-src.*", 7, "19dea93fdf0b531b1f196daceb038605354024b3f5a42bbd979b68cc9f89bc2f"),
+        FileSet("**/newstest2017.*.*-en", 65, "113ad9ccb369d81d608b6cd04d8cf92ccdfaafcc97559007d0ca6bc7a459a2f8"),
+    ),
+    "wmt17-testset": (
+        FileSet("testset_cs-en.tsv", 1, "53ea41e831e3d47ca3da3b9e6793dbb28758ff8702f9eca003650779b0178389"),
+        FileSet("testset_de-en.tsv", 1, "37d1684e5f5d2ef95f7db5469ced8f802adf249ed76fc8ce153d1ec8f1d3dad2"),
+        FileSet("testset_fi-en.tsv", 1, "931d21ea8a5225f55df2f770888beeef0a394cb8f2be799bd9b39e1808018a83"),
+        FileSet("testset_lv-en.tsv", 1, "e8a8e35004897aa75d85002be48314407f3b6ed1a04a5fd42bce3cd1e892cbac"),
+        FileSet("testset_ru-en.tsv", 1, "9950cd5ea1e43e6afc7c846cdd4b91e3bc502bed2edb88673ab37572e62a6629"),
+        FileSet("testset_tr-en.tsv", 1, "1c7f359932ec142bd9048433642c3ea0e78172a5831ef8e784e7e412bba200fd"),
+        FileSet("testset_zh-en.tsv", 1, "0e81fa149c1607002ea55bb6d091afa3c359ca67ce0bbdef75e23ede6eea979a"),
+    ),
+    "wmt18": (
+        FileSet(
+            "**/DA-syslevel.csv", 1, "5c2c76ab38a8057cb015444b4f68d1428a45d22543b40bf078a14eb26a9e79e7", shared=True
+        ),
+        FileSet("**/newstest2018-*-ref.*", 14, "e8009c700427eccdd97f9d2603001c4f4fcdaf9fe3e1c03e75c4606cc8d7f1f9"),
+        FileSet("**/newstest2018-*-src.*", 14, "3125a62f6c6ea6b461411ce06d982a79aed7519c23f6222b0887033f33e59c79"),
+        FileSet("**/newstest2018.*.??-??", 149, "7973807888ae5f91059abee577026ecae9cfb56d17d60947928147850bb86d74"),
+    ),
+    "wmt19": (
+        FileSet("**/DA-syslevel.csv", shared=True),
+        FileSet("**/newstest2019.*.??-??", None),
+    ),
+    "tac2008": (
+        FileSet("tac.08.mds.gen.resp-pyr", 1, "db42d2e21da1e30bea363aeea0f89b55978c5de0e2f1d0c37361667faed56331"),
+    ),
+    "tac2009": (FileSet("tac.09.mds.gen.resp-pyr"),),
+    "mlqe-pe": (
+        FileSet("en-de-test.tar.gz", 1, "8fb22a42281fe334c247627e8bce76e3f842f55ba5b214efad26a890e6cfeef9"),
+        FileSet("en-zh-test.tar.gz", 1, "7cf1e16d762faf29e40b31d6aef91e249e72c8a0bb6053b9b125d3c699259503"),
+        FileSet("et-en-test.tar.gz", 1, "691d66d2c7b8beeb19fb7169b63420a24bd9b8fe51671d7cdf432fa225294505"),
+        FileSet("ne-en-test.tar.gz", 1, "aacf88de7dbeb7a0ed27f6202e6b897e47525572f195086f30d5f63a289c7a3f"),
+        FileSet("ro-en-test.tar.gz", 1, "da29ec0efb65e5c99b26b0c67c12544842d286b6fd5467d9c3dec25a3c07e6d9"),
+        FileSet("ru-en-test.tar.gz", 1, "be1d47bb44c0f8beaf7efc856ba0794b16c605ae5901b00a2376476f28405037"),
+        FileSet("si-en-test.tar.gz", 1, "c2617eeceef2a22160e8281fc75fd71476122243178fc447f56130c9b182a9f7"),
+    ),
+    "bagel": (FileSet("bagel.jsonl", 1, "98b8f91e2240a5c39f77f145f18bcac39a9c2d62bd607e8967c1ebf76471f887"),),
+    "sfhotel": (FileSet("sfhot.jsonl", 1, "39d062a59967128fae1e54b3953159a98677912839cd953e6f3299a8dff218a4"),),
+    "summeval": (FileSet("summeval.jsonl", 1, "9e773eef88f7edd343c527c7bd826705a05123c4be25ebc1c3d7c8d8ebf9f7e8"),),
+    "newsroom": (FileSet("newsroom.jsonl", 1, "058a01042883696144787a7ff08d20d5cc7b5fba3ede56638a55ed17accfa83d"),),
+    "multi30k": (
+        FileSet("MMTsourcedict.json", 1, "99d3906154181e35f3968b88c85d4e4eb4642e6619a674dde237935080a3ce6d"),
+        FileSet("MMTgolddict_de.json", 1, "9c05cfead4935f5a1cfd7713089cbdfa1d7e8551650171e70c501864b469bee0"),
+        FileSet("MMTgolddict_fr.json", 1, "0cbd89039f95c34341612be389b23cf6130da99cd431100e96b3cdcced4af103"),
+        FileSet("MMTtranslationdict_de.json", 1, "6c93350accf43e18ab705c803c653417d59c5407525c2ec344deb81d047cb8ed"),
+        FileSet("MMTtranslationdict_fr.json", 1, "922d8bc75daccbcdee8c6c4e20fccbb88b066aab8f565d2c9d0775aaa830978e"),
+    ),
+    "sts": (FileSet("sts_en.tsv", 1, "93bd7f264fd46e7335caa10fd55f1568abdf29675dbd111e9e9177574a943a4d"),),
+    "paws": (FileSet("out_paws.tsv", 1, "9630b664cbfd84a12c431bb295858c75259e5fe88330d276c0cf267b4d63924a"),),
+    "mt-metrics-eval": (
+        FileSet("sources/*.txt", None),
+        FileSet("human-scores/*.score", None),
+    ),
+}

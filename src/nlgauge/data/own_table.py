@@ -1,0 +1,78 @@
+"""A user's own judgements: a TSV file with a header, or JSONL, with columns that the user names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from nlgauge.data.builder import TableBuilder
+from nlgauge.data.lines import read_bytes
+from nlgauge.data.records import Row, delimited_rows, json_lines
+from nlgauge.data.table import UNKNOWN_SYSTEM, JudgementTable, chosen
+from nlgauge.data.textfiles import parse_source
+from nlgauge.errors import InputError, RecipeError
+
+__all__ = ["load_own_table"]
+
+
+def load_own_table(
+    path: Path,
+    *,
+    hypothesis: str = "hypothesis",
+    references: str | Sequence[str] = "reference",
+    human: str | Sequence[str] = "score",
+    gold: str | None = None,
+    released: str | Sequence[str] = (),
+    source: str | None = None,
+    segment: str | None = None,
+    system: str | None = None,
+    topic: str | None = None,
+    langpair: str | None = None,
+    langpairs: str | Iterable[str] | None = None,
+    name: str | None = None,
+) -> JudgementTable:
+    """The file's rows; every option names a column (a key in JSONL), or several.
+
+    Without `segment` a row's id is its number, from 1; without `langpair` the language is "und" (not determined).
+    Gold is the first of `human` unless `gold` names another. A score that is missing (an empty cell, null) is NaN;
+    one that is no number stops. `references=()` is for data without references; a JSONL key may hold a list of them.
+    """
+    file = str(path)
+    form = parse_source(file).format
+    if form == "text":
+        msg = f"{file}: expected a .tsv or .jsonl file (also .gz), as its name must say"
+        raise InputError(msg)
+    reference_columns, criteria, metrics = (_several(value) for value in (references, human, released))
+    if not criteria:
+        msg = f"{file}: name at least one column of human scores (human=...)"
+        raise RecipeError(msg)
+    data = read_bytes(file)
+    optional = [column for column in (source, segment, system, topic, langpair) if column is not None]
+    needed = [hypothesis, *reference_columns, *criteria, *metrics, *optional]
+    rows = delimited_rows(data, file, needed=needed) if form == "tsv" else json_lines(data, file)
+    build = TableBuilder()
+    for number, row in enumerate(rows, start=1):
+        build.add(
+            row,
+            segment=str(number) if segment is None else row.label(segment),
+            system=UNKNOWN_SYSTEM if system is None else row.label(system),
+            langpair="und" if langpair is None else row.label(langpair),
+            source=None if source is None else row.text(source),
+            topic=None if topic is None else row.label(topic),
+            hypothesis=row.text(hypothesis),
+            references=tuple(text for column in reference_columns for text in row.texts(column)),
+            human={column: _score(row, column) for column in criteria},
+            released={column: _score(row, column) for column in metrics},
+        )
+    (default,) = chosen(criteria[0] if gold is None else gold, criteria, f"{file}: gold criterion")
+    table = build.table(name or path.name, default_criterion=default)
+    return table if langpairs is None else table.where(langpair=langpairs)
+
+
+def _several(value: str | Sequence[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _score(row: Row, column: str) -> float:
+    return math.nan if row.value(column) in ("", None) else row.number(column)

@@ -1,0 +1,289 @@
+"""One table for every data set with human judgements.
+
+A row is one output of one system for one segment. Columns are stored whole: texts and names as tuples, scores
+as read-only float64 arrays in which NaN means that nobody judged the row.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.errors import DataWarning, InputError, RecipeError
+
+__all__ = ["UNKNOWN_SYSTEM", "Documents", "JudgementTable", "RankedPairs", "SystemFiles", "chosen"]
+
+FloatArray = NDArray[np.float64]
+
+#: The system of a row whose data set does not say which system wrote it.
+UNKNOWN_SYSTEM = ""
+
+
+class Documents(NamedTuple):
+    """All texts of one system's file, in parallel: what idf per system file is counted on."""
+
+    sources: tuple[str, ...] | None
+    hypotheses: tuple[str, ...]
+    references: tuple[tuple[str, ...], ...]
+
+
+class SystemFiles(Protocol):
+    """Where whole system files can be read when the table holds only the judged rows of them."""
+
+    def documents(self, langpair: str, system: str) -> Documents:
+        """All texts of one system's file, prepared as those of the table are."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class JudgementTable:
+    """Outputs with human judgements.
+
+    `human` maps a criterion to a score per row, and `default_criterion` names the one that is gold unless
+    another is asked for (None where only whole systems were judged). `released` holds metric scores that
+    came with the data. `system_scores` maps a language pair to the official score of each system.
+    `human_systems` are peers written by people. Monolingual data has a language ("en") for a pair.
+    `caveats` says of a score column what a user must know before taking it for gold.
+    """
+
+    name: str
+    segment: tuple[str, ...]
+    system: tuple[str, ...]
+    langpair: tuple[str, ...]
+    hypothesis: tuple[str, ...]
+    references: tuple[tuple[str, ...], ...]
+    human: Mapping[str, FloatArray]
+    default_criterion: str | None
+    source: tuple[str, ...] | None = None
+    topic: tuple[str, ...] | None = None
+    released: Mapping[str, FloatArray] = field(default_factory=dict)
+    system_scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    human_systems: frozenset[str] = frozenset()
+    caveats: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    citation: str = ""
+    files: SystemFiles | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        freeze = object.__setattr__
+        for column in ("segment", "system", "langpair", "hypothesis", "references", "source", "topic"):
+            values = getattr(self, column)
+            if values is None and column in ("source", "topic"):
+                continue
+            if isinstance(values, str):
+                msg = f"{self.name}: column {column!r} must hold a value per row, got the text {values!r}"
+                raise InputError(msg)
+            freeze(self, column, tuple(values))
+            self._check_length(column, len(getattr(self, column)))
+        for kind in ("human", "released"):
+            columns = {name: self._frozen(name, values) for name, values in getattr(self, kind).items()}
+            freeze(self, kind, MappingProxyType(columns))
+        for kind in ("system_scores", "caveats"):
+            freeze(self, kind, MappingProxyType(dict(getattr(self, kind))))
+        if both := set(self.human) & set(self.released):
+            msg = f"{self.name}: {min(both)!r} is both a human criterion and a released score; rename one"
+            raise InputError(msg)
+        if self.default_criterion is not None and self.default_criterion not in self.human:
+            gold = self.default_criterion
+            msg = f"{self.name}: the gold criterion {gold!r} is no column; there are {self.criteria!r}"
+            raise InputError(msg)
+        self._refuse_duplicates()
+
+    def _check_length(self, column: str, length: int) -> None:
+        if length != len(self.segment):
+            msg = f"{self.name}: column {column!r} has {length} values, but 'segment' has {len(self.segment)}"
+            raise InputError(msg)
+
+    def _frozen(self, name: str, values: Any) -> FloatArray:
+        array = np.array(values, dtype=np.float64)
+        if array.ndim != 1:
+            msg = f"{self.name}: column {name!r} must hold one number per row, got shape {array.shape}"
+            raise InputError(msg)
+        self._check_length(name, len(array))
+        if np.isinf(array).any():
+            row = int(np.flatnonzero(np.isinf(array))[0])
+            place = f"{self.name}: column {name!r}, segment {self.segment[row]!r}"
+            msg = f"{place}: expected a finite number, or NaN for none, got {array[row]!r}"
+            raise InputError(msg)
+        array.setflags(write=False)
+        return array
+
+    def _refuse_duplicates(self) -> None:
+        keys = list(zip(self.langpair, self.system, self.segment, strict=True))
+        if len(set(keys)) == len(keys):
+            return
+        seen: dict[tuple[str, str, str], int] = {}
+        for row, key in enumerate(keys):
+            if (first := seen.setdefault(key, row)) != row:
+                langpair, system, segment = key
+                msg = (
+                    f"{self.name}: segment {segment!r} of system {system!r}, {langpair}, stands in rows "
+                    f"{first} and {row}; ids must be unique within a language pair and system"
+                )
+                raise InputError(msg)
+
+    def __len__(self) -> int:
+        return len(self.segment)
+
+    @property
+    def langpairs(self) -> tuple[str, ...]:
+        """Language pairs in the order of their first rows."""
+        return tuple(dict.fromkeys(self.langpair))
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Systems in the order of their first rows; `UNKNOWN_SYSTEM` where the data set does not tell."""
+        return tuple(dict.fromkeys(self.system))
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Topics or documents in the order of their first rows; none where the data set has none."""
+        return tuple(dict.fromkeys(self.topic or ()))
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """Names of the human criteria."""
+        return tuple(self.human)
+
+    def gold(self, criterion: str | None = None) -> FloatArray:
+        """The human scores of a criterion, by default of the data set's own gold one; NaN where nobody judged.
+
+        A released score may be named too, with a warning: correlating with it says nothing about people.
+        """
+        name = self.default_criterion if criterion is None else criterion
+        if name is None:
+            msg = f"{self.name} has no human scores of segments, only of whole systems; use system_gold(langpair)"
+            raise InputError(msg)
+        if name in self.released:
+            why = self.caveats.get(name, "a score that a metric gave, not a human score")
+            msg = f"{self.name}: {name!r} is {why}; the human criteria are {', '.join(map(repr, self.criteria))}"
+            warnings.warn(msg, DataWarning, stacklevel=2)
+            return self.released[name]
+        if name not in self.human:
+            known = [*self.human, *self.released]
+            msg = f"{self.name} has no criterion {name!r}; it has {', '.join(map(repr, known)) or 'none'}"
+            raise RecipeError(msg)
+        if name in self.caveats:
+            warnings.warn(f"{self.name}: {name!r} is {self.caveats[name]}", DataWarning, stacklevel=2)
+        return self.human[name]
+
+    def system_gold(self, langpair: str) -> Mapping[str, float]:
+        """The official system-level human scores of a language pair (spec part 2, 1.2: never a mean of segments)."""
+        if langpair not in self.system_scores:
+            known = ", ".join(self.system_scores) or "none"
+            msg = f"{self.name} has no official system scores for {langpair!r}; it has them for: {known}"
+            raise InputError(msg)
+        return self.system_scores[langpair]
+
+    def where(
+        self,
+        *,
+        langpair: str | Iterable[str] | None = None,
+        system: str | Iterable[str] | None = None,
+        topic: str | Iterable[str] | None = None,
+    ) -> JudgementTable:
+        """The rows of these language pairs, systems and topics."""
+        keep = np.ones(len(self), dtype=bool)
+        for column, wanted, known in (
+            ("langpair", langpair, self.langpairs),
+            ("system", system, self.systems),
+            ("topic", topic, self.topics),
+        ):
+            if wanted is not None:
+                names = set(chosen(wanted, known, f"{self.name}: {column}"))
+                keep &= np.fromiter((value in names for value in getattr(self, column)), bool, len(self))
+        return self.take(np.flatnonzero(keep))
+
+    def take(self, rows: Sequence[int] | NDArray[np.intp]) -> JudgementTable:
+        """The table of some rows, by index."""
+        index = np.asarray(rows, dtype=np.intp)
+        kept: dict[str, Any] = {}
+        for column in ("segment", "system", "langpair", "hypothesis", "references", "source", "topic"):
+            values = getattr(self, column)
+            kept[column] = None if values is None else tuple(values[row] for row in index)
+        for kind in ("human", "released"):
+            kept[kind] = {name: array[index] for name, array in getattr(self, kind).items()}
+        pairs = set(kept["langpair"])
+        kept["system_scores"] = {pair: scores for pair, scores in self.system_scores.items() if pair in pairs}
+        return replace(self, **kept)
+
+    def without_humans(self) -> JudgementTable:
+        """The table without the peers that people wrote."""
+        return self.take([row for row, system in enumerate(self.system) if system not in self.human_systems])
+
+    def documents(self, langpair: str, system: str) -> Documents:
+        """All texts of one system's file: the whole file where the data set has it, else the table's own rows."""
+        if self.files is not None:
+            return self.files.documents(langpair, system)
+        part = self.where(langpair=langpair, system=system)
+        return Documents(part.source, part.hypothesis, part.references)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The read-only views of mappings do not pickle; their content does.
+        values = [getattr(self, entry.name) for entry in fields(self)]
+        plain = [dict(value) if isinstance(value, MappingProxyType) else value for value in values]
+        return type(self), tuple(plain)
+
+
+@dataclass(frozen=True)
+class RankedPairs:
+    """Strict human preferences between two systems on one segment (relative ranking, spec part 2, 1.3)."""
+
+    name: str
+    langpair: tuple[str, ...]
+    segment: tuple[str, ...]
+    better: tuple[str, ...]
+    worse: tuple[str, ...]
+    citation: str = ""
+
+    def __post_init__(self) -> None:
+        for column in ("langpair", "better", "worse"):
+            if len(getattr(self, column)) != len(self.segment):
+                msg = (
+                    f"{self.name}: column {column!r} has {len(getattr(self, column))} values, "
+                    f"but 'segment' has {len(self.segment)}"
+                )
+                raise InputError(msg)
+        for row, (better, worse) in enumerate(zip(self.better, self.worse, strict=True)):
+            if better == worse:
+                msg = f"{self.name}, row {row}: {better!r} is ranked against itself; drop the row"
+                raise InputError(msg)
+
+    def __len__(self) -> int:
+        return len(self.segment)
+
+    @property
+    def langpairs(self) -> tuple[str, ...]:
+        """Language pairs in the order of their first rows."""
+        return tuple(dict.fromkeys(self.langpair))
+
+    def where(self, *, langpair: str | Iterable[str]) -> RankedPairs:
+        """The preferences of these language pairs."""
+        names = set(chosen(langpair, self.langpairs, f"{self.name}: langpair"))
+        rows = [row for row, pair in enumerate(self.langpair) if pair in names]
+        kept: dict[str, Any] = {
+            column: tuple(getattr(self, column)[row] for row in rows)
+            for column in ("langpair", "segment", "better", "worse")
+        }
+        return replace(self, **kept)
+
+
+def chosen(wanted: str | Iterable[str] | None, known: Sequence[str], what: str) -> tuple[str, ...]:
+    """The names asked for (None: all), each of which must be known."""
+    if wanted is None:
+        return tuple(known)
+    names = (wanted,) if isinstance(wanted, str) else tuple(wanted)
+    for name in names:
+        if name not in known:
+            msg = f"{what} {name!r} is not here; there are: {', '.join(map(repr, known)) or 'none'}"
+            raise RecipeError(msg)
+    if not names:
+        msg = f"{what}: an empty list chooses nothing; there are: {', '.join(map(repr, known)) or 'none'}"
+        raise RecipeError(msg)
+    return tuple(dict.fromkeys(names))
