@@ -29,17 +29,31 @@ from nlgauge.errors import (
     UnsupportedModelError,
     ZeroWeightWarning,
 )
-from nlgauge.metrics import SMD, BaryScore, BERTScore, Metric, MoverScore, recipe_from_signature
+from nlgauge.metrics import (
+    BLEU,
+    SMD,
+    BaryScore,
+    BERTScore,
+    ChrF,
+    Metric,
+    MoverScore,
+    Rouge1,
+    Rouge2,
+    RougeL,
+    recipe_from_signature,
+)
 from nlgauge.scores import Alignment, Flow, Score
 from nlgauge.scoring import score, score_systems
 from nlgauge.signature import Signature
 
 __all__ = [
+    "BLEU",
     "SMD",
     "Alignment",
     "BERTScore",
     "BaryScore",
     "BaselineError",
+    "ChrF",
     "ConvergenceWarning",
     "DataWarning",
     "DigestError",
@@ -56,6 +70,9 @@ __all__ = [
     "NlgaugeError",
     "NlgaugeWarning",
     "RecipeError",
+    "Rouge1",
+    "Rouge2",
+    "RougeL",
     "Score",
     "Signature",
     "SignatureError",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,6 +103,8 @@ class Score:
     notes: SegmentNotes
     best_reference: NDArray[np.int64] | None = None
     alignments: tuple[Alignment | Flow | None, ...] | None = None
+    corpus: Mapping[str, float] = field(default_factory=dict)
+    """Scores of the whole system by component, where they are no means over segments (BLEU counts them all)."""
 
     def __getattr__(self, name: str) -> NDArray[np.float64]:
         # Only called for names that are not fields: a component, or an honest error.
@@ -118,13 +120,18 @@ class Score:
 
     @property
     def mean(self) -> float:
-        """Mean of the main component over segments: the system's score."""
+        """Mean of the main component over segments."""
         return self.means[self.main]
 
     @property
     def means(self) -> dict[str, float]:
         """Mean of every component over segments."""
         return {name: float(values.mean()) for name, values in self.segments.items()}
+
+    @property
+    def system_scores(self) -> dict[str, float]:
+        """What stands for the system: of every component the score of the whole corpus, or else the mean."""
+        return self.means | dict(self.corpus)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -137,6 +144,12 @@ class Score:
         """Seeded bootstrap interval of a component's mean."""
         if component is not None and component not in self.segments:
             msg = f"{self.metric} has no component {component!r}; it has {list(self.segments)}"
+            raise InputError(msg)
+        if (component or self.main) in self.corpus:
+            msg = (
+                f"{component or self.main} of {self.metric} is computed on the whole corpus, so the interval of a "
+                "mean does not fit it; sacrebleu --confidence computes the right one"
+            )
             raise InputError(msg)
         return bootstrap_mean(self.segments[component or self.main], level=level, resamples=resamples, seed=seed)
 
@@ -157,10 +170,11 @@ class Score:
         record: dict[str, Any] = {
             "system": self.system,
             "metric": self.metric,
-            "score": self.mean,
+            "score": self.system_scores[self.main],
             "main": self.main,
             "higher_is_better": self.higher_is_better,
             "means": self.means,
+            **({"corpus": dict(self.corpus)} if self.corpus else {}),
             "signature": str(self.signature),
             "counts": self.counts,
             "noted_segments": {name: list(at) for name, at in self.notes.__dict__.items() if at},
@@ -183,7 +197,7 @@ class Score:
         return frame
 
     def __repr__(self) -> str:
-        means = ", ".join(f"{name}={value:.4f}" for name, value in self.means.items())
+        means = ", ".join(f"{name}={value:.4f}" for name, value in self.system_scores.items())
         system = f" {self.system}" if self.system is not None else ""
         count = len(self)
         return f"<{self.metric}{system}: {means} over {count} segment{'s' * (count != 1)} | {self.signature}>"

@@ -19,7 +19,7 @@ from nlgauge.metrics import (
     recipe_from_signature,
     run_metrics,
 )
-from nlgauge.metrics.runner import callers_level
+from nlgauge.metrics.notes import callers_level
 from nlgauge.scores import Score
 from nlgauge.signature import Signature
 
@@ -33,7 +33,7 @@ def score(
     hyps: Iterable[str],
     refs: References | None = None,
     *,
-    metric: str | Metric[Any, Any] | Signature = "bertscore",
+    metric: str | Metric | Signature = "bertscore",
     ref_streams: Iterable[Iterable[str]] | None = None,
     **options: Any,
 ) -> Score:
@@ -62,7 +62,7 @@ def score_systems(
     systems: Mapping[str, Iterable[str]],
     refs: References | None = None,
     *,
-    metrics: Sequence[str | Metric[Any, Any] | Signature] = ("bertscore",),
+    metrics: Sequence[str | Metric | Signature] = ("bertscore",),
     ref_streams: Iterable[Iterable[str]] | None = None,
     **options: Any,
 ) -> list[Score]:
@@ -94,7 +94,7 @@ def score_systems(
     return run_metrics(recipes, corpus, RunOptions.of(run), approve=approve)
 
 
-def _recipe(metric: str | Metric[Any, Any], shared: Mapping[str, Any]) -> Metric[Any, Any]:
+def _recipe(metric: str | Metric, shared: Mapping[str, Any]) -> Metric:
     if isinstance(metric, Metric):
         if shared:
             name = type(metric).__name__
@@ -124,7 +124,7 @@ def _one_engine(signatures: Sequence[Signature | None]) -> str:
     return "torch" if named == {"torch"} else RunOptions().engine
 
 
-def _check_known(shared: Mapping[str, Any], recipes: Sequence[Metric[Any, Any]], run_names: set[str]) -> None:
+def _check_known(shared: Mapping[str, Any], recipes: Sequence[Metric], run_names: set[str]) -> None:
     """An option that no metric of the call knows is a mistake, not something to ignore."""
     known = {name: None for recipe in recipes for name in recipe.options()}
     for name in shared:

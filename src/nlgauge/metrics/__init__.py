@@ -1,26 +1,34 @@
 """One file per metric, and what runs them."""
 
 from nlgauge.metrics.baryscore import BaryScore
-from nlgauge.metrics.base import Metric
+from nlgauge.metrics.base import CloudMetric, Metric, TextMetric
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.build_baseline import build_baseline
 from nlgauge.metrics.corpus import Corpus, References, make_corpus
 from nlgauge.metrics.defaults import model_for_language
+from nlgauge.metrics.lexical import BLEU, ChrF, Rouge1, Rouge2, RougeL
 from nlgauge.metrics.moverscore import MoverScore
 from nlgauge.metrics.registry import METRICS, metric_class, metric_name, parse_metric, recipe_from_signature
 from nlgauge.metrics.runner import RunOptions, run_metrics
 from nlgauge.metrics.smd import SMD
 
 __all__ = [
+    "BLEU",
     "METRICS",
     "SMD",
     "BERTScore",
     "BaryScore",
+    "ChrF",
+    "CloudMetric",
     "Corpus",
     "Metric",
     "MoverScore",
     "References",
+    "Rouge1",
+    "Rouge2",
+    "RougeL",
     "RunOptions",
+    "TextMetric",
     "build_baseline",
     "make_corpus",
     "metric_class",

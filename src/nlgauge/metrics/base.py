@@ -5,7 +5,8 @@
     compare(pair)            -> components      plain numbers against each reference, and the alignment
     finish(all components)   -> segment scores  joins references, rescales
 
-The runner calls them; a metric never loops over a corpus itself.
+The runner calls them; a metric of clouds never loops over a corpus itself. A lexical metric has no clouds and no
+model: it scores texts as they stand (`TextMetric`).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from nlgauge.scores import Alignment, Flow, Score
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Comparison", "Finished", "Metric", "option"]
+__all__ = ["CloudMetric", "Comparison", "Finished", "Metric", "TextMetric", "option"]
 
 State = TypeVar("State")
 Form = TypeVar("Form")
@@ -52,6 +53,8 @@ class Finished:
 
     segments: Mapping[str, NDArray[np.float64]]
     best_reference: NDArray[np.int64] | None = None
+    corpus: Mapping[str, float] = field(default_factory=dict)
+    """Scores of the whole system, where those are no means over segments."""
 
 
 def option(default: Any, *, parse: Callable[[str], Any], help: str) -> Any:  # noqa: A002 - as argparse has it
@@ -60,7 +63,7 @@ def option(default: Any, *, parse: Callable[[str], Any], help: str) -> Any:  # n
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metric(ABC, Generic[State, Form]):
+class Metric(ABC):
     """A recipe. Its fields are its options, and all of them are in the signature once resolved."""
 
     name: ClassVar[str]
@@ -70,6 +73,52 @@ class Metric(ABC, Generic[State, Form]):
     citation: ClassVar[str]
     signature_fields: ClassVar[tuple[str, ...]]
     """Keys of `describe`, in order."""
+
+    @classmethod
+    @abstractmethod
+    def options_from_signature(cls, recipe: Mapping[str, str]) -> dict[str, str]:
+        """The options behind the recipe part of a signature: `describe` backwards."""
+
+    @classmethod
+    def options(cls) -> dict[str, Any]:
+        """Dataclass fields by name, in order."""
+        return {f.name: f for f in fields(cls)}
+
+    @classmethod
+    def from_options(cls, given: Mapping[str, Any]) -> Self:
+        """A recipe from option values; text is parsed, as the command line needs it."""
+        known = cls.options()
+        values = {}
+        for name, value in given.items():
+            if name not in known:
+                msg = f"metric {cls.name!r} has no option {name!r}; it has: {', '.join(known)}"
+                raise RecipeError(msg)
+            try:
+                values[name] = known[name].metadata["parse"](value) if isinstance(value, str) else value
+            except ValueError as error:
+                msg = f"option {name!r} of {cls.name!r} does not take {value!r}: {known[name].metadata['help']}"
+                raise RecipeError(msg) from error
+        return cls(**values)
+
+    def score(
+        self,
+        hyps: Iterable[str],
+        refs: References | None = None,
+        *,
+        ref_streams: Iterable[Iterable[str]] | None = None,
+        **run: Any,
+    ) -> Score:
+        """Score one system; see `nlgauge.score` for the options of a run."""
+        from nlgauge.metrics.corpus import make_corpus
+        from nlgauge.metrics.runner import RunOptions, run_metrics
+
+        corpus = make_corpus({"": hyps}, refs, ref_streams=ref_streams)
+        return run_metrics([self], corpus, RunOptions.of(run))[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CloudMetric(Metric, Generic[State, Form]):
+    """A metric that compares what an encoder made of the texts."""
 
     model: str = option(
         "", parse=str, help="minilm, mpnet, a folder, or a Hugging Face id; default: by language, minilm for English"
@@ -118,43 +167,19 @@ class Metric(ABC, Generic[State, Form]):
     def describe(self, state: State) -> dict[str, str]:
         """The metric's own fields of the signature, resolved."""
 
-    @classmethod
+
+@dataclass(frozen=True, kw_only=True)
+class TextMetric(Metric):
+    """A metric that looks at the texts themselves, through a package of its own."""
+
     @abstractmethod
+    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Finished:
+        """Scores of one system."""
+
+    @abstractmethod
+    def describe_texts(self) -> dict[str, str]:
+        """The metric's own fields of the signature, with the version of the package."""
+
+    @classmethod
     def options_from_signature(cls, recipe: Mapping[str, str]) -> dict[str, str]:
-        """The options behind the recipe part of a signature: `describe` backwards."""
-
-    @classmethod
-    def options(cls) -> dict[str, Any]:
-        """Dataclass fields by name, in order."""
-        return {f.name: f for f in fields(cls)}
-
-    @classmethod
-    def from_options(cls, given: Mapping[str, Any]) -> Self:
-        """A recipe from option values; text is parsed, as the command line needs it."""
-        known = cls.options()
-        values = {}
-        for name, value in given.items():
-            if name not in known:
-                msg = f"metric {cls.name!r} has no option {name!r}; it has: {', '.join(known)}"
-                raise RecipeError(msg)
-            try:
-                values[name] = known[name].metadata["parse"](value) if isinstance(value, str) else value
-            except ValueError as error:
-                msg = f"option {name!r} of {cls.name!r} does not take {value!r}: {known[name].metadata['help']}"
-                raise RecipeError(msg) from error
-        return cls(**values)
-
-    def score(
-        self,
-        hyps: Iterable[str],
-        refs: References | None = None,
-        *,
-        ref_streams: Iterable[Iterable[str]] | None = None,
-        **run: Any,
-    ) -> Score:
-        """Score one system; see `nlgauge.score` for the options of a run."""
-        from nlgauge.metrics.corpus import make_corpus
-        from nlgauge.metrics.runner import RunOptions, run_metrics
-
-        corpus = make_corpus({"": hyps}, refs, ref_streams=ref_streams)
-        return run_metrics([self], corpus, RunOptions.of(run))[0]
+        return {key: value for key, value in recipe.items() if key in cls.options()}

@@ -29,7 +29,7 @@ import numpy as np
 from nlgauge.clouds import Cloud, idf_weights, unit_rows
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.errors import RecipeError
-from nlgauge.metrics.base import Comparison, Finished, Metric, option
+from nlgauge.metrics.base import CloudMetric, Comparison, Finished, option
 from nlgauge.metrics.baseline import Baseline
 from nlgauge.metrics.corpus import TokenizedCorpus
 from nlgauge.metrics.defaults import default_layer
@@ -63,7 +63,7 @@ def _parse_layer(text: str) -> int | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BERTScore(Metric[BERTScoreState, Cloud]):
+class BERTScore(CloudMetric[BERTScoreState, Cloud]):
     """Greedy cosine matching of token vectors: precision, recall, F.
 
     >>> BERTScore(layer=4, idf="refs")

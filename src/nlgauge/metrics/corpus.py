@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from nlgauge.encoders import Encoder
@@ -23,6 +23,11 @@ class Corpus:
 
     systems: Mapping[str, Sequence[str]]
     references: Sequence[tuple[str, ...]]
+    idf_documents: Mapping[str | None, Sequence[str]] = field(default_factory=dict)
+    """Texts that idf is counted on instead of those above: by system, and under None for the references.
+
+    Data sets of judged segments are samples of a system's whole file, and published idf is that of the file.
+    """
 
     def __len__(self) -> int:
         return len(self.references)
@@ -43,8 +48,15 @@ class TokenizedCorpus:
     tokens: Mapping[str, Tokens]
 
     def reference_tokens(self) -> Iterable[Tokens]:
-        """Every reference as a document, in order, repeated texts included."""
-        return (self.tokens[text] for group in self.corpus.references for text in group)
+        """Every reference as a document of idf, in order, repeated texts included."""
+        other = self.corpus.idf_documents.get(None)
+        texts = (text for group in self.corpus.references for text in group) if other is None else iter(other)
+        return (self.tokens[text] for text in texts)
+
+    def system_tokens(self, system: str) -> Iterable[Tokens]:
+        """Every output of a system as a document of idf."""
+        texts = self.corpus.idf_documents.get(system, self.corpus.systems[system])
+        return (self.tokens[text] for text in texts)
 
 
 def make_corpus(

@@ -8,6 +8,7 @@ from nlgauge.errors import RecipeError, SignatureError
 from nlgauge.metrics.baryscore import BaryScore
 from nlgauge.metrics.base import Metric
 from nlgauge.metrics.bertscore import BERTScore
+from nlgauge.metrics.lexical import BLEU, ChrF, Rouge1, Rouge2, RougeL
 from nlgauge.metrics.moverscore import MoverScore
 from nlgauge.metrics.runner import RUNNER_FIELDS
 from nlgauge.metrics.smd import SMD
@@ -15,8 +16,8 @@ from nlgauge.signature import ABBREVIATIONS, Signature
 
 __all__ = ["METRICS", "metric_class", "metric_name", "parse_metric", "recipe_from_signature"]
 
-METRICS: dict[str, type[Metric[Any, Any]]] = {
-    metric.name: metric for metric in (BERTScore, MoverScore, SMD, BaryScore)
+METRICS: dict[str, type[Metric]] = {
+    metric.name: metric for metric in (BERTScore, MoverScore, SMD, BaryScore, BLEU, ChrF, Rouge1, Rouge2, RougeL)
 }
 
 
@@ -25,7 +26,7 @@ def metric_name(text: str) -> str:
     return text.partition("|")[0].partition(":")[0]
 
 
-def metric_class(name: str) -> type[Metric[Any, Any]]:
+def metric_class(name: str) -> type[Metric]:
     """The class behind a name."""
     if name not in METRICS:
         msg = f"unknown metric {name!r}; there are: {', '.join(METRICS)}"
@@ -33,7 +34,7 @@ def metric_class(name: str) -> type[Metric[Any, Any]]:
     return METRICS[name]
 
 
-def parse_metric(text: str, **shared: Any) -> Metric[Any, Any]:
+def parse_metric(text: str, **shared: Any) -> Metric:
     """A recipe from `name` or `name:option=value,option=value`.
 
     `shared` are options that apply to every metric of a call: those that the metric knows and the text does
@@ -58,7 +59,7 @@ def parse_metric(text: str, **shared: Any) -> Metric[Any, Any]:
     return metric.from_options({key: value for key, value in shared.items() if key in known} | given)
 
 
-def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric[Any, Any]:
+def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric:
     """The recipe that a signature describes.
 
     A signature names an idf or baseline file, or a model in a local folder, by digest only; say where they

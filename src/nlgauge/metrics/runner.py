@@ -7,43 +7,31 @@ references or metrics of a window share is encoded once.
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from functools import lru_cache, partial
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from nlgauge._version import __version__
 from nlgauge.encoders import EncodedText, Encoder, encode_texts, load_encoder
 from nlgauge.errors import (
-    ConvergenceWarning,
-    EmptyPairError,
-    EmptyTextWarning,
     RecipeError,
-    TooLongError,
-    TruncationWarning,
-    UnknownWordWarning,
-    ZeroWeightWarning,
 )
-from nlgauge.metrics.base import Comparison, Metric
+from nlgauge.metrics.base import CloudMetric, Comparison, Metric, TextMetric
 from nlgauge.metrics.corpus import Corpus, TokenizedCorpus
+from nlgauge.metrics.notes import note_texts, note_tokens, run_fields, warn_of_compromises
 from nlgauge.scores import Alignment, Flow, Score, SegmentNotes
 from nlgauge.signature import Signature, short_digest
 
-__all__ = ["RUNNER_FIELDS", "RunOptions", "callers_level", "run_metrics"]
+__all__ = ["RUNNER_FIELDS", "RunOptions", "run_metrics"]
 
 #: Bytes of layer vectors that a window may hold.
 _WINDOW_BYTES = 128 * 2**20
 
+AnyCloudMetric: TypeAlias = CloudMetric[Any, Any]
+
 #: Fields of a signature that every metric has, after its own.
 RUNNER_FIELDS = ("refs", "model", "weights", "tokenizer", "maxlen", "engine", "nlgauge")
-
-#: Counts that a signature has even where they are 0.
-_ALWAYS = ("truncated", "empty")
-
-#: Segments named one by one in a warning before "..." stands for the rest.
-_NAMED = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +68,7 @@ class RunOptions:
 
 
 def run_metrics(
-    metrics: Sequence[Metric[Any, Any]],
+    metrics: Sequence[Metric],
     corpus: Corpus,
     options: RunOptions,
     *,
@@ -90,11 +78,17 @@ def run_metrics(
 
     `approve` is shown each metric's number and resolved recipe before anything is encoded; it may raise.
     """
-    by_model: dict[str, list[Metric[Any, Any]]] = {}
-    for metric in metrics:
-        by_model.setdefault(metric.model, []).append(metric)
+    approve = approve or (lambda number, recipe: None)
+    by_model: dict[str, list[int]] = {}
     scores: dict[tuple[int, str], Score] = {}
-    for model, group in by_model.items():
+    for number, metric in enumerate(metrics):
+        if isinstance(metric, CloudMetric):
+            by_model.setdefault(metric.model, []).append(number)
+    for number, metric in enumerate(metrics):
+        if isinstance(metric, TextMetric):
+            for system, score in _score_texts(metric, corpus, options, partial(approve, number)).items():
+                scores[number, system] = score
+    for model, numbers in by_model.items():
         encoder = load_encoder(
             model,
             engine=options.engine,
@@ -102,15 +96,38 @@ def run_metrics(
             device=options.device,
             progress=options.progress,
         )
-        numbers = [number for number, metric in enumerate(metrics) if metric.model == model]
+        group = [metric for number in numbers if isinstance(metric := metrics[number], CloudMetric)]
         prepared = _prepare(group, corpus, encoder, options)
-        if approve is not None:
-            for number, metric, state in zip(numbers, group, prepared.states, strict=True):
-                approve(number, Signature(metric.name, _recipe_fields(metric, state, prepared.tokenized)))
+        for number, metric, state in zip(numbers, group, prepared.states, strict=True):
+            approve(number, Signature(metric.name, _recipe_fields(metric, state, prepared.tokenized)))
         for number, by_system in zip(numbers, _run_group(group, prepared, options), strict=True):
             for system, score in by_system.items():
                 scores[number, system] = score
     return [scores[number, system] for number in range(len(metrics)) for system in corpus.systems]
+
+
+def _score_texts(
+    metric: TextMetric, corpus: Corpus, options: RunOptions, approve: Callable[[Signature], None]
+) -> dict[str, Score]:
+    """A metric without a model, system by system."""
+    recipe = metric.describe_texts() | {"refs": corpus.reference_count, "nlgauge": __version__}
+    approve(Signature(metric.name, recipe))
+    notes = note_texts(corpus, empty=options.empty)
+    scores = {}
+    for system, hypotheses in corpus.systems.items():
+        finished = metric.score_texts(hypotheses, corpus.references)
+        scores[system] = Score(
+            metric=metric.name,
+            system=system or None,
+            segments=finished.segments,
+            main=metric.main,
+            higher_is_better=metric.higher_is_better,
+            signature=Signature(metric.name, recipe, run_fields(notes[system])),
+            notes=notes[system],
+            best_reference=finished.best_reference,
+            corpus=finished.corpus,
+        )
+    return scores
 
 
 class _Prepared(NamedTuple):
@@ -121,14 +138,15 @@ class _Prepared(NamedTuple):
     states: list[Any]
 
 
-def _prepare(metrics: list[Metric[Any, Any]], corpus: Corpus, encoder: Encoder, options: RunOptions) -> _Prepared:
+def _prepare(metrics: list[AnyCloudMetric], corpus: Corpus, encoder: Encoder, options: RunOptions) -> _Prepared:
     texts = list(dict.fromkeys(text for at in range(len(corpus)) for text in _texts_at(corpus, at)))
+    texts += {text: None for documents in corpus.idf_documents.values() for text in documents}.keys() - set(texts)
     tokenized = TokenizedCorpus(corpus, encoder, dict(zip(texts, encoder.tokenizer.encode(texts), strict=True)))
-    notes = _notes(tokenized, options)
+    notes = note_tokens(tokenized, long=options.long, empty=options.empty)
     return _Prepared(tokenized, notes, [metric.prepare(tokenized) for metric in metrics])
 
 
-def _run_group(metrics: list[Metric[Any, Any]], prepared: _Prepared, options: RunOptions) -> list[dict[str, Score]]:
+def _run_group(metrics: list[AnyCloudMetric], prepared: _Prepared, options: RunOptions) -> list[dict[str, Score]]:
     """All metrics that share a model."""
     tokenized, notes, states = prepared
     corpus, encoder = tokenized.corpus, tokenized.encoder
@@ -154,7 +172,7 @@ def _run_group(metrics: list[Metric[Any, Any]], prepared: _Prepared, options: Ru
                 for metric, state, found in zip(metrics, states, comparisons, strict=True):
                     forms = _Forms(metric, state, by_text)
                     _compare_window(metric, state, forms, corpus, window, found, options.alignments)
-    _warn_of_compromises(comparisons)
+    warn_of_compromises(comparisons)
     return [
         {
             system: _score(metric, state, found[system], tokenized, system, notes[system], options)
@@ -167,7 +185,7 @@ def _run_group(metrics: list[Metric[Any, Any]], prepared: _Prepared, options: Ru
 class _Forms:
     """What a metric makes of the texts of a window, each once per side."""
 
-    def __init__(self, metric: Metric[Any, Any], state: Any, encoded: Mapping[str, EncodedText]) -> None:
+    def __init__(self, metric: AnyCloudMetric, state: Any, encoded: Mapping[str, EncodedText]) -> None:
         self._metric = metric
         self._state = state
         self._encoded = encoded
@@ -181,7 +199,7 @@ class _Forms:
 
 
 def _compare_window(
-    metric: Metric[Any, Any],
+    metric: AnyCloudMetric,
     state: Any,
     forms: _Forms,
     corpus: Corpus,
@@ -197,7 +215,7 @@ def _compare_window(
 
 
 def _score(
-    metric: Metric[Any, Any],
+    metric: AnyCloudMetric,
     state: Any,
     comparisons: list[Comparison],
     tokenized: TokenizedCorpus,
@@ -228,23 +246,7 @@ def _score(
     )
 
 
-def _warn_of_compromises(comparisons: Sequence[Mapping[str, Sequence[Comparison]]]) -> None:
-    pairs = [
-        (at, comparison)
-        for by_system in comparisons
-        for found in by_system.values()
-        for at, comparison in enumerate(found)
-    ]
-    weightless = sorted({at for at, comparison in pairs if comparison.zero_weight})
-    if weightless:
-        what = "idf, or the removal of tokens, left a text without weight; uniform weights were used"
-        _warn(ZeroWeightWarning, weightless, what)
-    restless = sorted({at for at, comparison in pairs if comparison.unconverged})
-    if restless:
-        _warn(ConvergenceWarning, restless, "a Sinkhorn iteration did not come to rest; its value is not exact")
-
-
-def _recipe_fields(metric: Metric[Any, Any], state: Any, tokenized: TokenizedCorpus) -> dict[str, str]:
+def _recipe_fields(metric: AnyCloudMetric, state: Any, tokenized: TokenizedCorpus) -> dict[str, str]:
     encoder = tokenized.encoder
     values = (
         tokenized.corpus.reference_count,
@@ -258,70 +260,9 @@ def _recipe_fields(metric: Metric[Any, Any], state: Any, tokenized: TokenizedCor
     return metric.describe(state) | dict(zip(RUNNER_FIELDS, values, strict=True))
 
 
-def _signature(metric: Metric[Any, Any], state: Any, tokenized: TokenizedCorpus, notes: SegmentNotes) -> Signature:
+def _signature(metric: AnyCloudMetric, state: Any, tokenized: TokenizedCorpus, notes: SegmentNotes) -> Signature:
     recipe = _recipe_fields(metric, state, tokenized)
-    run = {name: str(count) for name, count in notes.counts().items() if count or name in _ALWAYS}
-    return Signature(metric.name, recipe, run)
-
-
-def _notes(tokenized: TokenizedCorpus, options: RunOptions) -> dict[str, SegmentNotes]:
-    """What each system's texts make us decide; refuses what the options say to refuse."""
-    corpus, tokens = tokenized.corpus, tokenized.tokens
-    limit = tokenized.encoder.tokenizer.limit
-    notes = {}
-    for system, hypotheses in corpus.systems.items():
-        name = f"system {system!r}, " if system else ""
-        truncated, empty, unknown = [], [], []
-        for at, (hypothesis, references) in enumerate(zip(hypotheses, corpus.references, strict=True)):
-            sides = [tokens[hypothesis], *(tokens[text] for text in references)]
-            if any(side.cut for side in sides):
-                truncated.append(at)
-                if options.long == "error":
-                    side = next(number for number, tokens_ in enumerate(sides) if tokens_.cut)
-                    what = "hypothesis" if side == 0 else f"reference {side - 1}"
-                    count = len(sides[side]) + sides[side].cut
-                    msg = (
-                        f"{name}segment {at}: the {what} has {count} tokens, over the model's limit of {limit}; "
-                        "shorten it, or allow truncation (long='truncate')"
-                    )
-                    raise TooLongError(msg)
-            if any(side.unknown for side in sides):
-                unknown.append(at)
-            if any(side.empty for side in sides):
-                empty.append(at)
-                if all(side.empty for side in sides) and options.empty == "error":
-                    msg = (
-                        f"{name}segment {at}: hypothesis and reference are both empty, so no score is defined; "
-                        "remove the segment, or score it 0 (empty='zero')"
-                    )
-                    raise EmptyPairError(msg)
-        notes[system] = SegmentNotes(tuple(truncated), tuple(empty), unknown=tuple(unknown))
-    cut = sorted({at for note in notes.values() for at in note.truncated})
-    if cut:
-        _warn(TruncationWarning, cut, f"texts were truncated to the model's limit of {limit} tokens")
-    blank = sorted({at for note in notes.values() for at in note.empty})
-    if blank:
-        what = "a text is empty: a similarity to it is 0 (before rescaling), a distance that to the origin"
-        _warn(EmptyTextWarning, blank, what)
-    strange = sorted({at for note in notes.values() for at in note.unknown})
-    if strange:
-        _warn(UnknownWordWarning, strange, "words without a vector were left out")
-    return notes
-
-
-def _warn(category: type[Warning], segments: Sequence[int], what: str) -> None:
-    named = ", ".join(map(str, segments[:_NAMED])) + (", ..." if len(segments) > _NAMED else "")
-    many = "s" if len(segments) > 1 else ""
-    warnings.warn(f"{len(segments)} segment{many} ({named}): {what}", category, stacklevel=callers_level())
-
-
-def callers_level() -> int:
-    """How far up the stack the user's own line is, so that the warning points there."""
-    package = __name__.partition(".")[0]
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
-        frame, level = frame.f_back, level + 1
-    return level
+    return Signature(metric.name, recipe, run_fields(notes))
 
 
 def _texts_at(corpus: Corpus, at: int) -> Iterator[str]:

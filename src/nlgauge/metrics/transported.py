@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nlgauge.clouds import LabelledCloud
 from nlgauge.errors import RecipeError
-from nlgauge.metrics.base import Comparison, Finished, Metric, option
+from nlgauge.metrics.base import CloudMetric, Comparison, Finished, option
 from nlgauge.scores import Flow
 from nlgauge.transport import exact_transports
 
@@ -31,7 +31,7 @@ class Moved(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransportMetric(Metric[State, LabelledCloud], Generic[State]):
+class TransportMetric(CloudMetric[State, LabelledCloud], Generic[State]):
     """Hypothesis and reference are clouds; the exact plan between them, or its cost, is the score."""
 
     multiref: str = option("mean", parse=str, help="rule for several references: mean (as published) or best")

@@ -55,6 +55,6 @@ def idf_by_side(choice: str, corpus: TokenizedCorpus) -> IdfBySide:
     tables = {idf_side(choice, None): table(corpus.reference_tokens())}
     label = f"{choice}[{short_digest(next(iter(tables.values())).digest)}]"
     if choice == "both":
-        for system, texts in corpus.corpus.systems.items():
-            tables[idf_side(choice, system)] = table(corpus.tokens[text] for text in texts)
+        for system in corpus.corpus.systems:
+            tables[idf_side(choice, system)] = table(corpus.system_tokens(system))
     return IdfBySide(label, tables)

@@ -32,6 +32,7 @@ from nlgauge._version import __version__
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.report.table import Cell, Span, Table
 from nlgauge.scores import Score
+from nlgauge.stats import Interval
 
 __all__ = ["Confidence", "Format", "render"]
 
@@ -134,8 +135,8 @@ def _json(
         record = score.to_dict(segments=segments)
         rows = record.pop("segments", None)
         if confidence is not None:
-            interval = score.interval(**asdict(confidence))
-            record["interval"] = {"component": score.main, **interval._asdict()}
+            interval = _interval(score, confidence)
+            record["interval"] = None if interval is None else {"component": score.main, **interval._asdict()}
         if rows is not None:
             record["segments"] = rows  # last, because it is long
         records.append(record)
@@ -156,9 +157,8 @@ def _score_table(scores: Sequence[Score], confidence: Confidence | None, short: 
     columns = [*_system_column(scores), "metric", *_components(scores), *bounds, "signature"]
     records: list[dict[str, Cell]] = []
     for score in scores:
-        record: dict[str, Cell] = {"system": score.system, "metric": score.metric, **score.means}
-        if confidence is not None:
-            interval = score.interval(**asdict(confidence))
+        record: dict[str, Cell] = {"system": score.system, "metric": score.metric, **score.system_scores}
+        if confidence is not None and (interval := _interval(score, confidence)) is not None:
             record |= {"interval": f"{score.main} {confidence}", "low": interval.low, "high": interval.high}
         records.append(record | {"signature": _signature(score, short)})
     return Table(columns, _rows(columns, records))
@@ -253,11 +253,15 @@ def _mean_columns(scores: Sequence[Score], confidence: Confidence | None) -> lis
 
 
 def _means(score: Score, confidence: Confidence | None) -> dict[str, Cell]:
-    means: dict[str, Cell] = dict(score.means)
-    if confidence is not None:
-        interval = score.interval(**asdict(confidence))
+    means: dict[str, Cell] = dict(score.system_scores)
+    if confidence is not None and (interval := _interval(score, confidence)) is not None:
         means |= zip(_bound_names(score.main, confidence), (interval.low, interval.high), strict=True)
     return means
+
+
+def _interval(score: Score, confidence: Confidence) -> Interval | None:
+    """None where the system's score is no mean over segments, so that this interval would not be its own."""
+    return None if score.main in score.corpus else score.interval(**asdict(confidence))
 
 
 def _bound_names(main: str, confidence: Confidence | None) -> list[str]:

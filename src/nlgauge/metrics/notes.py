@@ -1,0 +1,150 @@
+"""What had to be decided about texts: noted by segment, counted in the result, warned of once.
+
+Nothing is truncated, dropped or replaced in silence: whatever a run does to a text ends up here.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+
+from nlgauge.errors import (
+    ConvergenceWarning,
+    EmptyPairError,
+    EmptyTextWarning,
+    TooLongError,
+    TruncationWarning,
+    UnknownWordWarning,
+    ZeroWeightWarning,
+)
+from nlgauge.metrics.base import Comparison
+from nlgauge.metrics.corpus import Corpus, TokenizedCorpus
+from nlgauge.scores import SegmentNotes
+from nlgauge.text import Tokens
+
+__all__ = ["callers_level", "note_texts", "note_tokens", "run_fields", "warn_of_compromises"]
+
+#: Segments named one by one in a warning before "..." stands for the rest.
+_NAMED = 10
+
+#: Counts that a signature has even where they are 0.
+_ALWAYS = ("truncated", "empty")
+
+
+def run_fields(notes: SegmentNotes) -> dict[str, str]:
+    """The run part of a signature."""
+    return {name: str(count) for name, count in notes.counts().items() if count or name in _ALWAYS}
+
+
+def note_tokens(tokenized: TokenizedCorpus, *, long: str, empty: str) -> dict[str, SegmentNotes]:
+    """What each system's texts make us decide under a model; refuses what the options say to refuse."""
+    corpus, tokens = tokenized.corpus, tokenized.tokens
+    limit = tokenized.encoder.tokenizer.limit
+    notes = {}
+    for system, hypotheses in corpus.systems.items():
+        truncated, unknown, blank = [], [], []
+        for at, (hypothesis, references) in enumerate(zip(hypotheses, corpus.references, strict=True)):
+            sides = [tokens[hypothesis], *(tokens[text] for text in references)]
+            if any(side.cut for side in sides):
+                truncated.append(at)
+                if long == "error":
+                    raise TooLongError(_too_long(_name(system, at), sides, limit))
+            if any(side.unknown for side in sides):
+                unknown.append(at)
+            if any(side.empty for side in sides):
+                blank.append(at)
+                if all(side.empty for side in sides):
+                    _refuse_empty_pair(_name(system, at), empty)
+        notes[system] = SegmentNotes(tuple(truncated), tuple(blank), unknown=tuple(unknown))
+    _warn(
+        TruncationWarning,
+        (at for note in notes.values() for at in note.truncated),
+        f"texts were truncated to the model's limit of {limit} tokens",
+    )
+    _warn_of_empty(notes)
+    strange = (at for note in notes.values() for at in note.unknown)
+    _warn(UnknownWordWarning, strange, "words without a vector were left out")
+    return notes
+
+
+def note_texts(corpus: Corpus, *, empty: str) -> dict[str, SegmentNotes]:
+    """The same where no model looks at the texts, so that nothing is too long."""
+    notes = {}
+    for system, hypotheses in corpus.systems.items():
+        blank = []
+        for at, (hypothesis, references) in enumerate(zip(hypotheses, corpus.references, strict=True)):
+            sides = [not text.strip() for text in (hypothesis, *references)]
+            if any(sides):
+                blank.append(at)
+                if all(sides):
+                    _refuse_empty_pair(_name(system, at), empty)
+        notes[system] = SegmentNotes(empty=tuple(blank))
+    _warn_of_empty(notes)
+    return notes
+
+
+def warn_of_compromises(comparisons: Sequence[Mapping[str, Sequence[Comparison]]]) -> None:
+    """Warn of what metrics had to do while they compared."""
+    pairs = [
+        (at, comparison)
+        for by_system in comparisons
+        for found in by_system.values()
+        for at, comparison in enumerate(found)
+    ]
+    _warn(
+        ZeroWeightWarning,
+        (at for at, comparison in pairs if comparison.zero_weight),
+        "idf, or the removal of tokens, left a text without weight; uniform weights were used",
+    )
+    _warn(
+        ConvergenceWarning,
+        (at for at, comparison in pairs if comparison.unconverged),
+        "a Sinkhorn iteration did not come to rest; its value is not exact",
+    )
+
+
+def callers_level() -> int:
+    """How far up the stack the user's own line is, so that the warning points there."""
+    package = __name__.partition(".")[0]
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _name(system: str, at: int) -> str:
+    return f"system {system!r}, segment {at}" if system else f"segment {at}"
+
+
+def _too_long(name: str, sides: Sequence[Tokens], limit: int) -> str:
+    side = next(number for number, tokens in enumerate(sides) if tokens.cut)
+    what = "hypothesis" if side == 0 else f"reference {side - 1}"
+    count = len(sides[side]) + sides[side].cut
+    return (
+        f"{name}: the {what} has {count} tokens, over the model's limit of {limit}; "
+        "shorten it, or allow truncation (long='truncate')"
+    )
+
+
+def _refuse_empty_pair(name: str, empty: str) -> None:
+    if empty == "error":
+        msg = (
+            f"{name}: hypothesis and reference are both empty, so no score is defined; "
+            "remove the segment, or score it 0 (empty='zero')"
+        )
+        raise EmptyPairError(msg)
+
+
+def _warn_of_empty(notes: Mapping[str, SegmentNotes]) -> None:
+    what = "a text is empty: a similarity to it is 0 (before rescaling), a distance that to the origin"
+    _warn(EmptyTextWarning, (at for note in notes.values() for at in note.empty), what)
+
+
+def _warn(category: type[Warning], found: Iterable[int], what: str) -> None:
+    segments = sorted(set(found))
+    if not segments:
+        return
+    named = ", ".join(map(str, segments[:_NAMED])) + (", ..." if len(segments) > _NAMED else "")
+    many = "s" if len(segments) > 1 else ""
+    warnings.warn(f"{len(segments)} segment{many} ({named}): {what}", category, stacklevel=callers_level())
