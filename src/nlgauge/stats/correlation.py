@@ -28,6 +28,7 @@ __all__ = [
     "pearson",
     "relative_ranking",
     "spearman",
+    "why_undefined",
 ]
 
 Undefined: TypeAlias = Literal["raise", "nan"]
@@ -207,7 +208,7 @@ def _correlation(kind: str, metric: ArrayLike, human: ArrayLike, undefined: Unde
         msg = f"kind must be one of {', '.join(KINDS)}, got {kind!r}"
         raise RecipeError(msg)
     scores, gold = _same_length(metric, human, ("metric", "human"), least=2)
-    reason = _unusable(scores, "metric", kind) or _unusable(gold, "human", kind)
+    reason = why_undefined(scores, "metric", kind=kind) or why_undefined(gold, "human", kind=kind)
     if reason is not None:
         return Correlation(_refused(kind, reason, undefined), scores.size, reason)
     return Correlation(KINDS[kind](scores, gold), scores.size)
@@ -229,7 +230,8 @@ def _not_finite(values: Vector, what: str) -> str | None:
     return f"{what} has {float(values[bad[0]])!r} at index {bad[0]}" if bad.size else None
 
 
-def _unusable(values: Vector, what: str, kind: str) -> str | None:
+def why_undefined(values: Vector, what: str, *, kind: str = "pearson") -> str | None:
+    """Why a list cannot be correlated (nan, inf, constant), or None where it can."""
     reason = _not_finite(values, what)
     if reason is not None:
         return reason
