@@ -21,6 +21,7 @@ from benchmarks.harness import Bar, machine, peak_rss, say
 from nlgauge.meta import (
     MetricScores,
     compare_metrics,
+    compare_tie_accuracies,
     hybrid_results,
     pairwise_difference_pearson,
     soft_pairwise_accuracies,
@@ -47,6 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "PERM-BOTH, all pairs, segment level": lambda: compare_metrics(metrics, human, resamples=draws),
         "SPA of every metric": lambda: soft_pairwise_accuracies(metrics, human, resamples=draws),
         "acc_eq with calibration, every metric": lambda: [tie_calibrated_accuracy(m, human) for m in metrics],
+        "acc_eq, all pairs tested": lambda: compare_tie_accuracies(metrics, human, resamples=draws),
         "PERM-BOTH, all pairs, item level": lambda: compare_metrics(metrics, human, level="item", resamples=draws),
         "PERM-BOTH, all pairs, system level": lambda: compare_metrics(
             metrics, human, level="system", resamples=draws

@@ -94,6 +94,18 @@ def test_the_same_hybrid_is_never_drawn_twice() -> None:
     assert found.hits_at_1 == 0  # a repeated hybrid would be a hit
 
 
+def test_a_metric_blind_to_systems_selects_nothing() -> None:
+    human = np.random.default_rng(3).normal(size=(4, 10))
+    metrics = [MetricScores("good", human), MetricScores("blind", np.tile(np.arange(10.0), (4, 1)))]
+    options = {"hybrids": 50, "chosen_from": 5, "repeats": 20}
+    with pytest.raises(InputError, match="'blind' has no correlation over hybrids: metric is constant"):
+        hybrid_results(metrics, human, **options)
+    good, blind = hybrid_results(metrics, human, **options, undefined="nan")
+    assert good.hits_at_1 == 1
+    assert np.isnan([blind.pearson, blind.hits_at_1, blind.mrr, blind.diff]).all()
+    assert "constant" in str(blind.reason)
+
+
 def test_selection_refuses() -> None:
     made = Hybrids(("m",), np.arange(5.0), np.arange(5.0)[None], 1, 0, 0)
     with pytest.raises(InputError, match=r"between 2 and the number of hybrids \(5\), got 6"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.meta import (
+    LevelCorrelation,
     MetricScores,
     grouped_level,
     preference_tau,
@@ -110,6 +112,18 @@ def test_a_mean_over_nothing_is_no_zero() -> None:
     assert "2 with constant metric scores" in str(found.reason)
 
 
+@pytest.mark.parametrize("function", [segment_level, grouped_level, system_level])
+def test_a_constant_metric_is_named(function: Callable[..., LevelCorrelation]) -> None:
+    flat = MetricScores("flat", np.ones((3, 4)))
+    with pytest.raises(InputError, match=r"'flat' has no pearson at (segment|item|system) level"):
+        function(flat, HUMAN)
+    found = function(flat, HUMAN, undefined="nan")
+    assert math.isnan(found.value)
+    assert "constant" in str(found.reason)
+    with pytest.raises(RecipeError, match="'zero'"):
+        function(flat, HUMAN, undefined="zero")
+
+
 def test_system_level_aggregates() -> None:
     scores = np.array([[0.0, 0.0, 9.0], [1.0, 1.0, 1.0], [2.0, 2.0, 0.0]])
     metric = MetricScores("m", scores)
@@ -179,6 +193,26 @@ def test_unweighted_mean_names_the_gap() -> None:
     assert unweighted_mean({"a": 0.2, "b": 0.4}) == pytest.approx(0.3)
     with pytest.raises(InputError, match="b has no value"):
         unweighted_mean({"a": 0.2, "b": NAN})
+
+
+@pytest.mark.parametrize(("kind", "values"), [("pearson", (0.776, 0.760, 1.0)), ("kendall", (0.552, 0.575, 1.0))])
+def test_values_of_the_published_unit_tests(kind: str, values: tuple[float, float, float]) -> None:
+    # mt-metrics-eval, stats_test.py: testPearson and testKendall, flat, by system and by item.
+    metric, human = MetricScores("m", np.array([[2, 1, 4], [3, 3, 7]])), [[1, 2, 3], [4, 5, 6]]
+    found = (
+        segment_level(metric, human, kind=kind).value,
+        grouped_level(metric, human, kind=kind, by="system").value,
+        grouped_level(metric, human, kind=kind).value,
+    )
+    assert found == pytest.approx(values, abs=5e-4)
+
+
+@pytest.mark.parametrize(("margin", "tau", "pairs"), [(25.0, 3 / 5, 5), (1.0, 2 / 6, 6)])
+def test_the_published_kendall_like_values(margin: float, tau: float, pairs: int) -> None:
+    # mt-metrics-eval, stats_test.py: CorrelationFunctionsTest.testKendallLike; that list is four systems on one item.
+    found = preferences_from_scores(np.array([[10, 11, 100, 150]]).T, margin=margin)
+    assert found.better.size == pairs
+    assert preference_tau(MetricScores("m", np.array([[2, 1, 4, 3]]).T), found).value == pytest.approx(tau)
 
 
 def test_preferences_need_the_margin() -> None:

@@ -140,7 +140,7 @@ def test_corrections_count_the_pairs_tested() -> None:
 def test_a_metric_without_a_value_is_refused_or_named() -> None:
     metrics, human = made_metrics()
     flat = MetricScores("flat", np.ones(human.shape))
-    with pytest.raises(InputError, match="metric is constant"):
+    with pytest.raises(InputError, match="'flat' has no pearson at segment level: metric is constant"):
         compare_metrics([*metrics, flat], human)
     found = compare_metrics([*metrics, flat], human, undefined="leave out")
     assert len(found.names) == 3

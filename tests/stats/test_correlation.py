@@ -49,6 +49,12 @@ def test_tau_b_by_hand() -> None:
     assert kendall([1, 2, 3], [1, 2, 2]).value == pytest.approx(2 / math.sqrt(6))
 
 
+@pytest.mark.parametrize("kind", SCIPY)
+def test_two_values_have_a_sign(kind: str) -> None:
+    assert correlate([1, 2], [3, 9], kind=kind).value == pytest.approx(1)
+    assert correlate([1, 2], [9, 3], kind=kind).value == pytest.approx(-1)
+
+
 @given(rows)
 def test_ranks_survive_a_monotone_transform_and_flip_with_the_sign(pairs: list[tuple[int, int]]) -> None:
     metric, human = np.array(pairs, dtype=float).T
@@ -151,6 +157,12 @@ def test_pair_accuracy_counts_every_pair(pairs: list[tuple[int, int]]) -> None:
     assert (found.right, found.pairs, found.human_ties) == (right, every, ties)
     assert found.value == right / every
     assert pair_accuracy(metric, human, human_ties="drop").value == strict / (every - ties)
+
+
+def test_pair_accuracy_of_the_published_unit_test() -> None:
+    # mt-metrics-eval, stats_test.py: testAgreement
+    found = pair_accuracy([1, 1, 2, 1, 2], [1, 2, 3, 3, 4])
+    assert (found.right, found.pairs) == (5, 10)
 
 
 def test_pair_accuracy_in_blocks_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from nlgauge.errors import InputError
 from nlgauge.meta.scores import Matrix, MetricScores, check_scores, distinct_names, human_scores
 from nlgauge.stats.checks import Vector, check_resampling
-from nlgauge.stats.correlation import pearson
+from nlgauge.stats.correlation import Undefined, pearson
 
 __all__ = ["HybridResult", "Hybrids", "hybrid_results", "make_hybrids", "model_selection"]
 
@@ -55,6 +55,8 @@ class HybridResult(NamedTuple):
     chosen_from: int
     repeats: int
     seed: int
+    reason: str | None = None
+    """Why all four figures are nan: a metric that gives every hybrid the same score selects nothing."""
 
     @property
     def absolute_pearson(self) -> float:
@@ -97,14 +99,20 @@ def hybrid_results(
     chosen_from: int = 100,
     repeats: int = 100_000,
     seed: int = 12345,
+    undefined: Undefined = "raise",
 ) -> list[HybridResult]:
     """Pearson over hybrids and model selection among them, for every metric on the same draws."""
     made = make_hybrids(metrics, human, hybrids=hybrids, seed=seed)
-    return model_selection(made, chosen_from=chosen_from, repeats=repeats, seed=seed)
+    return model_selection(made, chosen_from=chosen_from, repeats=repeats, seed=seed, undefined=undefined)
 
 
 def model_selection(
-    made: Hybrids, *, chosen_from: int = 100, repeats: int = 100_000, seed: int = 12345
+    made: Hybrids,
+    *,
+    chosen_from: int = 100,
+    repeats: int = 100_000,
+    seed: int = 12345,
+    undefined: Undefined = "raise",
 ) -> list[HybridResult]:
     """Choose the best of `chosen_from` hybrids by each metric, `repeats` times, and see what people say."""
     check_resampling(repeats, seed)
@@ -112,6 +120,11 @@ def model_selection(
     if not 2 <= chosen_from <= hybrids:
         msg = f"chosen_from must lie between 2 and the number of hybrids ({hybrids}), got {chosen_from!r}"
         raise InputError(msg)
+    correlations = [pearson(scores, made.human, undefined="nan") for scores in made.metrics]
+    for name, found in zip(made.names, correlations, strict=True):
+        if found.reason is not None and undefined != "nan":
+            msg = f"{name!r} has no correlation over hybrids: {found.reason}; leave it out, or pass undefined='nan'"
+            raise InputError(msg)
     rng = np.random.default_rng((seed, 1))  # not the stream that made the hybrids
     sums = np.zeros((3, len(made.metrics)))
     block = max(1, _CELLS // chosen_from)
@@ -123,21 +136,15 @@ def model_selection(
             picked = np.take_along_axis(people, scores[rows].argmax(axis=1)[:, None], axis=1)
             rank = 1 + (people > picked).sum(axis=1)
             sums[:, index] += (rank == 1).sum(), (1 / rank).sum(), (best - picked[:, 0]).sum()
-    hits, reciprocal, difference = sums / repeats
-    return [
-        HybridResult(
-            name,
-            pearson(made.metrics[index], made.human).value,
-            float(hits[index]),
-            float(reciprocal[index]),
-            float(100 * difference[index]),
-            hybrids,
-            chosen_from,
-            repeats,
-            seed,
+    sums[2] *= 100
+    sums[:, [found.reason is not None for found in correlations]] = np.nan
+    results = []
+    for name, found, figures in zip(made.names, correlations, sums.T, strict=True):
+        hits, mrr, diff = (float(figure) / repeats for figure in figures)
+        results.append(
+            HybridResult(name, found.value, hits, mrr, diff, hybrids, chosen_from, repeats, seed, found.reason)
         )
-        for index, name in enumerate(made.names)
-    ]
+    return results
 
 
 def _subsets(rng: np.random.Generator, rows: int, size: int, among: int) -> NDArray[np.int64]:

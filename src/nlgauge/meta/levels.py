@@ -62,8 +62,8 @@ def segment_level(
     metric: MetricScores, human: ArrayLike, *, kind: str = "pearson", undefined: Undefined = "raise"
 ) -> LevelCorrelation:
     """Correlation over all outputs with a human score, whatever their system."""
-    found = correlate(*segment_vectors(metric, human), kind=kind, undefined=undefined)
-    return LevelCorrelation(found.value, found.n, "segment", kind, reason=found.reason)
+    found = correlate(*segment_vectors(metric, human), kind=kind, undefined="nan")
+    return _or_raise(LevelCorrelation(found.value, found.n, "segment", kind, {}, found.reason), metric, undefined)
 
 
 def system_level(
@@ -82,9 +82,9 @@ def system_level(
     function of the matrix), by default over all segments: more scores, less noise (Deutsch et al. 2022).
     """
     scores, gold, dropped = system_vectors(metric, human, aggregate=aggregate, on=on)
-    found = correlate(scores, gold, kind=kind, undefined=undefined)
+    found = correlate(scores, gold, kind=kind, undefined="nan")
     skipped = {"systems without a human score": dropped} if dropped else {}
-    return LevelCorrelation(found.value, found.n, "system", kind, skipped, found.reason)
+    return _or_raise(LevelCorrelation(found.value, found.n, "system", kind, skipped, found.reason), metric, undefined)
 
 
 def grouped_level(
@@ -136,10 +136,7 @@ def grouped_level(
     if values:
         return LevelCorrelation(float(np.mean(values)), len(values), level, kind, dict(skipped))
     reason = f"no {by} is left to average over ({', '.join(f'{n} with {why}' for why, n in skipped.items())})"
-    if undefined == "nan":
-        return LevelCorrelation(float("nan"), 0, level, kind, dict(skipped), reason)
-    msg = f"{metric.name!r} has no {kind} at {level} level: {reason}"
-    raise InputError(msg)
+    return _or_raise(LevelCorrelation(float("nan"), 0, level, kind, dict(skipped), reason), metric, undefined)
 
 
 def segment_vectors(metric: MetricScores, human: ArrayLike) -> tuple[Vector, Vector]:
@@ -197,6 +194,17 @@ def aggregated(table: Matrix, aggregate: str | Aggregate) -> Vector:
         msg = f"aggregate must give a finite number for each of {len(table)} systems, got {result!r}"
         raise InputError(msg)
     return result
+
+
+def _or_raise(found: LevelCorrelation, metric: MetricScores, undefined: str) -> LevelCorrelation:
+    """The result, unless it has no value and the caller wants an error then."""
+    if found.reason is None or undefined == "nan":
+        return found
+    if undefined != "raise":
+        msg = f"undefined must be 'raise' or 'nan', got {undefined!r}"
+        raise RecipeError(msg)
+    msg = f"{metric.name!r} has no {found.kind} at {found.level} level: {found.reason}; undefined='nan' gives nan"
+    raise InputError(msg)
 
 
 def unweighted_mean(values: Mapping[str, float]) -> float:

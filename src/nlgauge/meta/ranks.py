@@ -29,7 +29,7 @@ from nlgauge.stats.permutation import (
 )
 from nlgauge.stats.significance import bonferroni, holm, williams
 
-__all__ = ["MetricComparison", "assign_ranks", "compare_metrics", "correct_pairs"]
+__all__ = ["MetricComparison", "assign_ranks", "compare_metrics", "correct_pairs", "unbeaten"]
 
 Level: TypeAlias = Literal["segment", "system", "item", "by-system"]
 Test: TypeAlias = Literal["permutation", "bootstrap", "williams"]
@@ -99,13 +99,12 @@ def compare_metrics(
         upper = np.triu_indices(size, 1)
         p_values[upper] = raw[upper]
         p_values = correct_pairs(p_values, correction)
-    beaten = (np.nan_to_num(p_values, nan=1.0) <= alpha).any(axis=0)
     return MetricComparison(
         tuple(metric.name for metric in kept),
         correlations,
         p_values,
         assign_ranks(p_values, alpha=alpha),
-        tuple(not bool(value) for value in beaten),
+        unbeaten(p_values, alpha=alpha),
         level,
         kind,
         test,
@@ -140,10 +139,23 @@ def assign_ranks(p_values: ArrayLike, *, alpha: float = 0.05) -> tuple[int, ...]
     return tuple(ranks)
 
 
+def unbeaten(p_values: ArrayLike, *, alpha: float = 0.05) -> tuple[bool, ...]:
+    """For each metric, whether no other one outperforms it with p <= alpha.
+
+    >>> unbeaten([[0, 0.4, 0.01], [0, 0, 0.3], [0, 0, 0]])
+    (True, True, False)
+    """
+    table = numbers(p_values, "p_values")
+    return tuple(not bool((table[:column, column] <= alpha).any()) for column in range(len(table)))
+
+
 def correct_pairs(p_values: Matrix, correction: str | None) -> Matrix:
     """The upper triangle corrected for the number of pairs that were tested."""
     if correction is None:
         return p_values
+    if correction not in _CORRECTIONS:
+        msg = f"correction must be one of {', '.join(_CORRECTIONS)} or None, got {correction!r}"
+        raise RecipeError(msg)
     corrected = p_values.copy()
     upper = np.triu_indices(len(p_values), 1)
     corrected[upper] = _CORRECTIONS[correction](p_values[upper])

@@ -22,7 +22,14 @@ from nlgauge.errors import InputError
 from nlgauge.meta.scores import MetricScores, check_scores, human_scores
 from nlgauge.stats.checks import Vector
 
-__all__ = ["CalibrationCurve", "TieAccuracy", "calibration_curve", "tie_calibrated_accuracy"]
+__all__ = [
+    "CalibrationCurve",
+    "OutcomePairs",
+    "TieAccuracy",
+    "calibration_curve",
+    "outcome_pairs",
+    "tie_calibrated_accuracy",
+]
 
 #: Accuracies closer than this are equal; the smaller epsilon wins.
 _SAME = 1e-12
@@ -58,7 +65,7 @@ class CalibrationCurve(NamedTuple):
     accuracies: Vector
 
 
-class _Pairs(NamedTuple):
+class OutcomePairs(NamedTuple):
     """All pairs within items: metric difference, whether right if not tied, whether people tie, weight."""
 
     difference: Vector
@@ -68,6 +75,10 @@ class _Pairs(NamedTuple):
     items: int
     skipped: int
 
+    def right(self, epsilon: float) -> NDArray[np.bool_]:
+        """Which pairs are right if differences up to epsilon are ties."""
+        return np.where(self.difference <= epsilon, self.human_tie, self.agrees)
+
 
 def tie_calibrated_accuracy(metric: MetricScores, human: ArrayLike, *, epsilon: float | None = None) -> TieAccuracy:
     """acc_eq, grouped by item, with the epsilon that suits these data best, or with a given one.
@@ -75,7 +86,7 @@ def tie_calibrated_accuracy(metric: MetricScores, human: ArrayLike, *, epsilon: 
     A given `epsilon` (from other data) makes the comparison fair to metrics with few distinct values; nobody
     knows a metric's best epsilon beforehand.
     """
-    pairs = _pairs(metric, human)
+    pairs = outcome_pairs(metric, human)
     human_ties = float(pairs.weight @ pairs.human_tie)
     curve = _curve(pairs)
     if epsilon is None:
@@ -109,10 +120,10 @@ def tie_calibrated_accuracy(metric: MetricScores, human: ArrayLike, *, epsilon: 
 
 def calibration_curve(metric: MetricScores, human: ArrayLike) -> CalibrationCurve:
     """acc_eq as a function of epsilon, for a plot."""
-    return _curve(_pairs(metric, human))
+    return _curve(outcome_pairs(metric, human))
 
 
-def _curve(pairs: _Pairs) -> CalibrationCurve:
+def _curve(pairs: OutcomePairs) -> CalibrationCurve:
     order = np.argsort(pairs.difference, kind="stable")
     difference = pairs.difference[order]
     # Every pair starts untied; passing its difference makes it right exactly if people tie it.
@@ -125,7 +136,8 @@ def _curve(pairs: _Pairs) -> CalibrationCurve:
     return CalibrationCurve(epsilons, accuracies)
 
 
-def _pairs(metric: MetricScores, human: ArrayLike) -> _Pairs:
+def outcome_pairs(metric: MetricScores, human: ArrayLike) -> OutcomePairs:
+    """All pairs of judged outputs within an item, in the same order for every metric."""
     gold = human_scores(human)
     judged = ~np.isnan(gold)
     scores = check_scores(metric, judged)
@@ -143,4 +155,4 @@ def _pairs(metric: MetricScores, human: ArrayLike) -> _Pairs:
     theirs = np.sign((gold[first] - gold[second])[there])
     weight = np.broadcast_to(weights, there.shape)[there]
     agrees = (np.sign(ours) == theirs) & (theirs != 0)
-    return _Pairs(np.abs(ours), agrees, theirs == 0, weight, items, gold.shape[1] - items)
+    return OutcomePairs(np.abs(ours), agrees, theirs == 0, weight, items, gold.shape[1] - items)

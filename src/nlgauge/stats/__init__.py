@@ -14,6 +14,7 @@ from nlgauge.stats.correlation import (
     pearson,
     relative_ranking,
     spearman,
+    why_undefined,
 )
 from nlgauge.stats.correlation_bootstrap import (
     BootstrapDifference,
@@ -29,6 +30,7 @@ from nlgauge.stats.permutation import (
     permutation_both,
     permutation_both_pearson,
     permutation_both_pearson_of_means,
+    permutation_of_outcomes,
     swap_signs,
 )
 from nlgauge.stats.significance import Williams, bonferroni, holm, williams
@@ -63,9 +65,11 @@ __all__ = [
     "permutation_both",
     "permutation_both_pearson",
     "permutation_both_pearson_of_means",
+    "permutation_of_outcomes",
     "relative_ranking",
     "roc_auc",
     "spearman",
     "swap_signs",
+    "why_undefined",
     "williams",
 ]

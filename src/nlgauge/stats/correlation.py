@@ -193,8 +193,7 @@ def _spearman_value(metric: Vector, human: Vector) -> float:
 def _kendall_value(metric: Vector, human: Vector) -> float:
     from scipy.stats import kendalltau
 
-    # Only the coefficient is used; the asymptotic p value costs nothing.
-    return float(kendalltau(metric, human, method="asymptotic").statistic)
+    return float(kendalltau(metric, human).statistic)
 
 
 #: The coefficients by name.

@@ -30,6 +30,7 @@ __all__ = [
     "permutation_both",
     "permutation_both_pearson",
     "permutation_both_pearson_of_means",
+    "permutation_of_outcomes",
     "swap_signs",
 ]
 
@@ -101,7 +102,7 @@ def permutation_both(
     if not np.isfinite(delta):
         msg = f"the statistic has no finite value for these scores (difference {delta!r})"
         raise InputError(msg)
-    swaps = np.concatenate(list(swap_signs(a.size, resamples, seed))) < 0
+    swaps = np.concatenate([block < 0 for block in swap_signs(a.size, resamples, seed)])
     reached = 0
     for draw in range(resamples):
         swapped = swaps[:, draw].reshape(a.shape)
@@ -214,6 +215,36 @@ def permutation_both_pearson_of_means(
     return _all_pairs(means, metrics, (first, second), resamples, seed, (1, 0), add_one=add_one)
 
 
+def permutation_of_outcomes(
+    outcomes: ArrayLike, weights: ArrayLike, *, resamples: int = 1000, seed: int = 12345, add_one: bool = False
+) -> PairwisePermutation:
+    """Swap outcomes (right or wrong, metrics x cases) instead of scores; the statistic is their weighted sum.
+
+    For accuracies whose decisions are fixed beforehand (mt-metrics-eval's `PairwisePermutationSigDiff`). That is
+    a test of its own, not PERM-BOTH made cheaper: swapped decisions need not come from any list of scores.
+    """
+    check_resampling(resamples, seed)
+    weight = vector(weights, "weights")
+    table = numbers(outcomes, "outcomes")
+    if table.ndim != 2 or len(table) < 2 or table.shape[1] != weight.size:
+        msg = (
+            f"outcomes must be 2 or more metrics x {weight.size} cases (as many as weights), got shape {table.shape}"
+        )
+        raise InputError(msg)
+    if not np.isfinite(table).all():
+        msg = f"outcomes must be finite, got {np.argwhere(~np.isfinite(table))[0].tolist()} without a value"
+        raise InputError(msg)
+    flips = np.zeros((resamples + 1, len(table)))
+    at = 0
+    for block in swap_signs(weight.size, resamples, seed):
+        part = (table[:, at : at + len(block)] * weight[at : at + len(block)]).T
+        flips[0] += part.sum(axis=0)
+        flips[1:] += block.T @ part
+        at += len(block)
+    pairs = np.triu_indices(len(table), 1)
+    return _all_pairs(np.stack(_swapped(flips, *pairs)), len(table), pairs, resamples, seed, (1, 0), add_one=add_one)
+
+
 class _Signs:
     """The stream of `swap_signs`, handed out in pieces of any number of rows."""
 
@@ -235,19 +266,20 @@ def _pair_correlations(
 ) -> tuple[Vector, Vector]:
     """r of both swapped metrics of every pair in every draw (draws x pairs); nan where A' is constant."""
     metrics = flips.shape[1] // 3
-    sides: list[list[Vector]] = [[], []]
-    for part in range(3):
-        column = flips[:, part * metrics : (part + 1) * metrics]
-        middle = (column[0, first] + column[0, second]) / 2
-        half = (column[:, first] - column[:, second]) / 2
-        sides[0].append(middle + half)
-        sides[1].append(middle - half)
+    parts = [_swapped(flips[:, part * metrics : (part + 1) * metrics], first, second) for part in range(3)]
     correlations = []
-    for total, squares, product in sides:
+    for total, squares, product in zip(*parts, strict=True):
         spread = squares - total**2 / n
         spread[spread <= _SAME * squares] = np.nan
         correlations.append(product / np.sqrt(spread))
     return correlations[0], correlations[1]
+
+
+def _swapped(flips: Vector, first: NDArray[np.intp], second: NDArray[np.intp]) -> tuple[Vector, Vector]:
+    """Sums over both swapped metrics of every pair, from the signed sums of each metric (draw 0: all signs +)."""
+    middle = (flips[0, first] + flips[0, second]) / 2
+    half = (flips[:, first] - flips[:, second]) / 2
+    return middle + half, middle - half
 
 
 def _all_pairs(
