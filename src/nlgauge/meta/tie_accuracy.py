@@ -13,6 +13,7 @@ t of them if it always does, where t is the share of human ties; calibrated, it 
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -79,6 +80,10 @@ class OutcomePairs(NamedTuple):
         """Which pairs are right if differences up to epsilon are ties."""
         return np.where(self.difference <= epsilon, self.human_tie, self.agrees)
 
+    def share(self, which: NDArray[np.bool_]) -> float:
+        """Mean over items of the share of such pairs; summed exactly, so that everything is 1."""
+        return min(1.0, math.fsum(self.weight[which]))
+
 
 def tie_calibrated_accuracy(metric: MetricScores, human: ArrayLike, *, epsilon: float | None = None) -> TieAccuracy:
     """acc_eq, grouped by item, with the epsilon that suits these data best, or with a given one.
@@ -87,29 +92,28 @@ def tie_calibrated_accuracy(metric: MetricScores, human: ArrayLike, *, epsilon: 
     knows a metric's best epsilon beforehand.
     """
     pairs = outcome_pairs(metric, human)
-    human_ties = float(pairs.weight @ pairs.human_tie)
-    curve = _curve(pairs)
+    human_ties = pairs.share(pairs.human_tie)
     if epsilon is None:
-        best = int(np.flatnonzero(curve.accuracies >= curve.accuracies.max() - _SAME)[0])
-        chosen, value = float(curve.epsilons[best]), float(curve.accuracies[best])
-    else:
-        if not (np.isfinite(epsilon) and epsilon >= 0):
-            msg = f"epsilon must be a finite number of 0 or more, got {epsilon!r}"
-            raise InputError(msg)
+        curve = _curve(pairs)
+        best = np.flatnonzero(curve.accuracies >= curve.accuracies.max() - _SAME)[0]
+        chosen = float(curve.epsilons[best])
+    elif np.isfinite(epsilon) and epsilon >= 0:
         chosen = float(epsilon)
-        value = float(curve.accuracies[np.searchsorted(curve.epsilons, chosen, side="right") - 1])
-    metric_ties = float(pairs.weight @ (pairs.difference <= chosen))
+    else:
+        msg = f"epsilon must be a finite number of 0 or more, got {epsilon!r}"
+        raise InputError(msg)
+    metric_ties = pairs.share(pairs.difference <= chosen)
     if epsilon is None:
         chance = max(human_ties, (1 - human_ties) / 2)
     else:  # as many ties as this metric calls, in no relation to people
         chance = metric_ties * human_ties + (1 - metric_ties) * (1 - human_ties) / 2
     return TieAccuracy(
         metric.name,
-        value,
+        pairs.share(pairs.right(chosen)),
         chosen,
         epsilon is None,
         chance,
-        float(curve.accuracies[0]),
+        pairs.share(pairs.right(0.0)),
         human_ties,
         metric_ties,
         pairs.items,

@@ -177,7 +177,9 @@ def permutation_both_pearson_of_means(
 ) -> PairwisePermutation:
     """PERM-BOTH at system level: swap single scores, average per system, correlate with `human` per system.
 
-    `scores` is metrics x systems x segments, `human` one number per system.
+    `scores` is metrics x systems x segments, `human` one number per system. What is drawn anew is which metric
+    scored an output, not which systems take part: with many segments a difference is soon significant for these
+    systems, however few they are. Williams' test and the bootstrap ask about other systems.
     """
     check_resampling(resamples, seed)
     cube = numbers(scores, "scores")
