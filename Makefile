@@ -12,7 +12,7 @@ export NLGAUGE_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch lint bench bench-memory clean
+.PHONY: help demo test test-torch lint bench bench-memory bench-meta clean
 
 help:
 	@echo "make demo          install, fetch the embedded model, score examples/"
@@ -21,6 +21,7 @@ help:
 	@echo "make lint          ruff and mypy"
 	@echo "make bench         speed beside the bert-score package"
 	@echo "make bench-memory  peak memory of 100,000 pairs"
+	@echo "make bench-meta    time of a full comparison of ten metrics with people"
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -62,6 +63,9 @@ bench: $(TORCH_VENV)/.installed
 bench-memory: $(VENV)/.installed
 	$(BIN)/nlgauge models pull minilm
 	$(BIN)/python -m benchmarks.memory
+
+bench-meta: $(VENV)/.installed
+	$(BIN)/python -m benchmarks.meta
 
 clean:
 	rm -rf $(VENV) $(TORCH_VENV) .pytest_cache .mypy_cache .ruff_cache

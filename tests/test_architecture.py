@@ -29,6 +29,7 @@ ORDER = [
     "metrics",
     "scoring",
     "data",
+    "meta",
     "report",
     "cli",
 ]

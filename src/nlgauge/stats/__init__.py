@@ -1,5 +1,75 @@
 """Numbers only: resampling, tests and correlations on arrays."""
 
+from nlgauge.stats.agreement import Agreement, cohen_kappa, fleiss_kappa, krippendorff_alpha, percent_agreement
+from nlgauge.stats.auc import roc_auc
 from nlgauge.stats.bootstrap import Interval, bootstrap_mean
+from nlgauge.stats.correlation import (
+    KINDS,
+    Correlation,
+    PairAccuracy,
+    RelativeRanking,
+    correlate,
+    kendall,
+    pair_accuracy,
+    pearson,
+    relative_ranking,
+    spearman,
+    why_undefined,
+)
+from nlgauge.stats.correlation_bootstrap import (
+    BootstrapDifference,
+    CorrelationDraws,
+    CorrelationInterval,
+    bootstrap_correlations,
+    correlation_interval,
+    paired_bootstrap,
+)
+from nlgauge.stats.permutation import (
+    PairwisePermutation,
+    Permutation,
+    permutation_both,
+    permutation_both_pearson,
+    permutation_both_pearson_of_means,
+    permutation_of_outcomes,
+    swap_signs,
+)
+from nlgauge.stats.significance import Williams, bonferroni, holm, williams
 
-__all__ = ["Interval", "bootstrap_mean"]
+__all__ = [
+    "KINDS",
+    "Agreement",
+    "BootstrapDifference",
+    "Correlation",
+    "CorrelationDraws",
+    "CorrelationInterval",
+    "Interval",
+    "PairAccuracy",
+    "PairwisePermutation",
+    "Permutation",
+    "RelativeRanking",
+    "Williams",
+    "bonferroni",
+    "bootstrap_correlations",
+    "bootstrap_mean",
+    "cohen_kappa",
+    "correlate",
+    "correlation_interval",
+    "fleiss_kappa",
+    "holm",
+    "kendall",
+    "krippendorff_alpha",
+    "pair_accuracy",
+    "paired_bootstrap",
+    "pearson",
+    "percent_agreement",
+    "permutation_both",
+    "permutation_both_pearson",
+    "permutation_both_pearson_of_means",
+    "permutation_of_outcomes",
+    "relative_ranking",
+    "roc_auc",
+    "spearman",
+    "swap_signs",
+    "why_undefined",
+    "williams",
+]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nlgauge.errors import InputError
+from nlgauge.stats.checks import check_level, check_resampling, vector
 
 #: Resamples drawn at once; bounds memory to about this many rows of the input.
 _BLOCK = 64
@@ -33,23 +33,9 @@ def bootstrap_mean(values: ArrayLike, *, level: float = 0.95, resamples: int = 1
     >>> bootstrap_mean([1.0, 1.0, 1.0])[:3]
     (1.0, 1.0, 1.0)
     """
-    data = np.asarray(values, dtype=np.float64)
-    if data.ndim != 1 or data.size == 0:
-        msg = f"bootstrap_mean needs a non-empty list of numbers, got shape {data.shape}"
-        raise InputError(msg)
-    if not np.isfinite(data).all():
-        index = int(np.flatnonzero(~np.isfinite(data))[0])
-        msg = f"bootstrap_mean needs finite values, got {data[index]!r} at index {index}"
-        raise InputError(msg)
-    if not 0 < level < 1:
-        msg = f"level must lie between 0 and 1, got {level!r}"
-        raise InputError(msg)
-    if resamples < 1:
-        msg = f"resamples must be at least 1, got {resamples!r}"
-        raise InputError(msg)
-    if seed < 0:
-        msg = f"seed must be 0 or more, got {seed!r}"
-        raise InputError(msg)
+    data = vector(values, "bootstrap_mean")
+    check_level(level)
+    check_resampling(resamples, seed)
     rng = np.random.default_rng(seed)
     means = np.empty(resamples)
     for start in range(0, resamples, _BLOCK):

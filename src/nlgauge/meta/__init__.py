@@ -1,0 +1,70 @@
+"""Metrics beside people: correlations at every level, accuracies, significance, ranks and sentinels."""
+
+from nlgauge.meta.difference_correlation import DifferenceCorrelation, pairwise_difference_pearson
+from nlgauge.meta.hybrids import HybridResult, Hybrids, hybrid_results, make_hybrids, model_selection
+from nlgauge.meta.levels import (
+    LevelCorrelation,
+    grouped_level,
+    segment_level,
+    segment_vectors,
+    system_level,
+    system_vectors,
+    unweighted_mean,
+)
+from nlgauge.meta.preferences import Preferences, preference_tau, preferences_from_scores
+from nlgauge.meta.ranks import MetricComparison, assign_ranks, compare_metrics
+from nlgauge.meta.scores import MetricScores
+from nlgauge.meta.sentinels import (
+    length_sentinel,
+    random_sentinel,
+    sentinel_rows,
+    source_copy_sentinel,
+    source_length_sentinel,
+)
+from nlgauge.meta.soft_accuracy import (
+    SoftAccuracy,
+    pairwise_p_values,
+    soft_pairwise_accuracies,
+    soft_pairwise_accuracy,
+)
+from nlgauge.meta.tie_accuracy import CalibrationCurve, TieAccuracy, calibration_curve, tie_calibrated_accuracy
+from nlgauge.meta.tie_comparison import TieComparison, compare_tie_accuracies
+
+__all__ = [
+    "CalibrationCurve",
+    "DifferenceCorrelation",
+    "HybridResult",
+    "Hybrids",
+    "LevelCorrelation",
+    "MetricComparison",
+    "MetricScores",
+    "Preferences",
+    "SoftAccuracy",
+    "TieAccuracy",
+    "TieComparison",
+    "assign_ranks",
+    "calibration_curve",
+    "compare_metrics",
+    "compare_tie_accuracies",
+    "grouped_level",
+    "hybrid_results",
+    "length_sentinel",
+    "make_hybrids",
+    "model_selection",
+    "pairwise_difference_pearson",
+    "pairwise_p_values",
+    "preference_tau",
+    "preferences_from_scores",
+    "random_sentinel",
+    "segment_level",
+    "segment_vectors",
+    "sentinel_rows",
+    "soft_pairwise_accuracies",
+    "soft_pairwise_accuracy",
+    "source_copy_sentinel",
+    "source_length_sentinel",
+    "system_level",
+    "system_vectors",
+    "tie_calibrated_accuracy",
+    "unweighted_mean",
+]

@@ -1,0 +1,309 @@
+"""Which metric follows people better than which: all pairs tested, corrected, and turned into ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.meta.levels import (
+    Aggregate,
+    grouped_level,
+    segment_level,
+    segment_vectors,
+    system_level,
+    system_vectors,
+    systems_with_scores,
+)
+from nlgauge.meta.scores import Matrix, MetricScores, distinct_names, human_scores
+from nlgauge.stats.checks import Vector, check_resampling, numbers
+from nlgauge.stats.correlation import correlate
+from nlgauge.stats.correlation_bootstrap import bootstrap_correlations
+from nlgauge.stats.permutation import (
+    permutation_both,
+    permutation_both_pearson,
+    permutation_both_pearson_of_means,
+)
+from nlgauge.stats.significance import bonferroni, holm, williams
+
+__all__ = ["MetricComparison", "assign_ranks", "compare_metrics", "correct_pairs", "unbeaten"]
+
+Level: TypeAlias = Literal["segment", "system", "item", "by-system"]
+Test: TypeAlias = Literal["permutation", "bootstrap", "williams"]
+
+_LEVELS = ("segment", "system", "item", "by-system")
+_TESTS = ("permutation", "bootstrap", "williams")
+_CORRECTIONS: Mapping[str, Callable[[ArrayLike], Vector]] = {"bonferroni": bonferroni, "holm": holm}
+
+
+class MetricComparison(NamedTuple):
+    """Metrics from best to worst, with the significance of every difference."""
+
+    names: tuple[str, ...]
+    correlations: Vector
+    p_values: Matrix
+    """p_values[i, j] for i < j: chance of metric i leading metric j by this much; nan elsewhere."""
+    ranks: tuple[int, ...]
+    unbeaten: tuple[bool, ...]
+    """Metrics that no other one significantly outperforms (set in bold in tables)."""
+    level: str
+    kind: str
+    test: str
+    alpha: float
+    correction: str | None
+    resamples: int
+    seed: int
+    left_out: Mapping[str, str]
+    """Metrics without a correlation here, with the reason."""
+
+
+def compare_metrics(
+    metrics: Sequence[MetricScores],
+    human: ArrayLike,
+    *,
+    level: Level = "segment",
+    kind: str = "pearson",
+    test: Test = "permutation",
+    aggregate: str | Aggregate = "mean",
+    alpha: float = 0.05,
+    correction: Literal["bonferroni", "holm"] | None = None,
+    undefined: Literal["raise", "leave out"] = "raise",
+    resamples: int = 1000,
+    seed: int = 12345,
+    add_one: bool = False,
+) -> MetricComparison:
+    """Correlate metrics with people at a level, and test every pair of them one-sided.
+
+    The permutation test is PERM-BOTH (`stats.permutation`). At segment, item and by-system level with Pearson,
+    and at system level with Pearson of means, all pairs share one matrix product; any other combination is
+    correlated again in every draw, which is slow for many scores. `bootstrap` resamples outputs (or systems);
+    `williams` needs Pearson. Neither is defined for means over groups.
+    """
+    _check_options(level, kind, test, alpha, correction, undefined)
+    check_resampling(resamples, seed)
+    distinct_names(metrics)
+    kept, correlations, left_out = _correlations(metrics, human, level, kind, aggregate, undefined)
+    order = np.argsort(-correlations, kind="stable")
+    kept, correlations = [kept[index] for index in order], correlations[order]
+    size = len(kept)
+    p_values = np.full((size, size), np.nan)
+    if size > 1:
+        draws = {"resamples": resamples, "seed": seed}
+        if test == "permutation":
+            raw = _permutation(kept, human, level, kind, aggregate, add_one=add_one, **draws)
+        else:
+            raw = _on_vectors(kept, human, level, kind, aggregate, test, **draws)
+        upper = np.triu_indices(size, 1)
+        p_values[upper] = raw[upper]
+        p_values = correct_pairs(p_values, correction)
+    return MetricComparison(
+        tuple(metric.name for metric in kept),
+        correlations,
+        p_values,
+        assign_ranks(p_values, alpha=alpha),
+        unbeaten(p_values, alpha=alpha),
+        level,
+        kind,
+        test,
+        alpha,
+        correction,
+        resamples,
+        seed,
+        left_out,
+    )
+
+
+def assign_ranks(p_values: ArrayLike, *, alpha: float = 0.05) -> tuple[int, ...]:
+    """Clusters of metrics sorted from best to worst, from p_values[i, j] (i < j) of "i leads j".
+
+    Greedy, as mt-metrics-eval does it: a metric opens a new rank as soon as a member of the current one
+    outperforms it with p <= alpha. So ranks say less than the matrix: two members of neighbouring ranks need
+    not differ significantly.
+
+    >>> assign_ranks([[0, 0.4, 0.01], [0, 0, 0.03], [0, 0, 0]])
+    (1, 1, 2)
+    """
+    table = numbers(p_values, "p_values")
+    if table.ndim != 2 or table.shape[0] != table.shape[1]:
+        msg = f"p_values must be a square matrix, got shape {table.shape}"
+        raise InputError(msg)
+    ranks: list[int] = []
+    rank, start = 1, 0
+    for column in range(len(table)):
+        if (table[start:column, column] <= alpha).any():
+            rank, start = rank + 1, column
+        ranks.append(rank)
+    return tuple(ranks)
+
+
+def unbeaten(p_values: ArrayLike, *, alpha: float = 0.05) -> tuple[bool, ...]:
+    """For each metric, whether no other one outperforms it with p <= alpha.
+
+    >>> unbeaten([[0, 0.4, 0.01], [0, 0, 0.3], [0, 0, 0]])
+    (True, True, False)
+    """
+    table = numbers(p_values, "p_values")
+    return tuple(not bool((table[:column, column] <= alpha).any()) for column in range(len(table)))
+
+
+def correct_pairs(p_values: Matrix, correction: str | None) -> Matrix:
+    """The upper triangle corrected for the number of pairs that were tested."""
+    if correction is None:
+        return p_values
+    if correction not in _CORRECTIONS:
+        msg = f"correction must be one of {', '.join(_CORRECTIONS)} or None, got {correction!r}"
+        raise RecipeError(msg)
+    corrected = p_values.copy()
+    upper = np.triu_indices(len(p_values), 1)
+    corrected[upper] = _CORRECTIONS[correction](p_values[upper])
+    return corrected
+
+
+def _check_options(level: str, kind: str, test: str, alpha: float, correction: str | None, undefined: str) -> None:
+    for name, value, allowed in (
+        ("level", level, _LEVELS),
+        ("test", test, _TESTS),
+        ("correction", correction, (None, *_CORRECTIONS)),
+        ("undefined", undefined, ("raise", "leave out")),
+    ):
+        if value not in allowed:
+            msg = f"{name} must be one of {', '.join(map(str, allowed))}, got {value!r}"
+            raise RecipeError(msg)
+    if test != "permutation" and level in ("item", "by-system"):
+        msg = f"the {test} test is not defined for means over groups (level {level!r}); use 'permutation'"
+        raise RecipeError(msg)
+    if test == "williams" and kind != "pearson":
+        msg = f"Williams' test is for Pearson correlations, not {kind!r}; use 'permutation' or 'bootstrap'"
+        raise RecipeError(msg)
+    if not 0 < alpha < 1:
+        msg = f"alpha must lie between 0 and 1, got {alpha!r}"
+        raise RecipeError(msg)
+
+
+def _correlations(
+    metrics: Sequence[MetricScores],
+    human: ArrayLike,
+    level: str,
+    kind: str,
+    aggregate: str | Aggregate,
+    undefined: str,
+) -> tuple[list[MetricScores], Vector, dict[str, str]]:
+    policy: Literal["raise", "nan"] = "nan" if undefined == "leave out" else "raise"
+    kept, values, left_out = [], [], {}
+    for metric in metrics:
+        if level == "segment":
+            found = segment_level(metric, human, kind=kind, undefined=policy)
+        elif level == "system":
+            found = system_level(metric, human, kind=kind, aggregate=aggregate, undefined=policy)
+        else:
+            by: Literal["item", "system"] = "item" if level == "item" else "system"
+            found = grouped_level(metric, human, kind=kind, by=by, undefined=policy)
+        if found.reason is None:
+            kept.append(metric)
+            values.append(found.value)
+        else:
+            left_out[metric.name] = found.reason
+    return kept, np.array(values), left_out
+
+
+def _permutation(
+    metrics: Sequence[MetricScores],
+    human: ArrayLike,
+    level: str,
+    kind: str,
+    aggregate: str | Aggregate,
+    *,
+    add_one: bool,
+    resamples: int,
+    seed: int,
+) -> Matrix:
+    if kind == "pearson" and level == "system" and aggregate == "mean":
+        gold = numbers(human, "human")
+        official = system_vectors(metrics[0], gold)[1]
+        systems = systems_with_scores(gold)
+        cube = np.stack([metric.oriented[systems] for metric in metrics])
+        return permutation_both_pearson_of_means(
+            cube, official, resamples=resamples, seed=seed, add_one=add_one
+        ).p_values
+    if kind == "pearson" and level != "system":
+        gold = human_scores(human)
+        judged = ~np.isnan(gold)
+        scores = np.stack([segment_vectors(metric, gold)[0] for metric in metrics])
+        systems_of, items_of = np.nonzero(judged)
+        groups = {"segment": None, "item": items_of, "by-system": systems_of}[level]
+        return permutation_both_pearson(
+            scores, gold[judged], groups=groups, resamples=resamples, seed=seed, add_one=add_one
+        ).p_values
+    p_values = np.full((len(metrics), len(metrics)), np.nan)
+    statistic, tables = _slow_statistic(metrics, human, level, kind, aggregate)
+    for i, j in zip(*np.triu_indices(len(metrics), 1), strict=True):
+        p_values[i, j] = permutation_both(
+            tables[i], tables[j], statistic, resamples=resamples, seed=seed, add_one=add_one
+        ).p_value
+    return p_values
+
+
+def _slow_statistic(
+    metrics: Sequence[MetricScores], human: ArrayLike, level: str, kind: str, aggregate: str | Aggregate
+) -> tuple[Callable[[Matrix], float], list[Matrix]]:
+    """A statistic of one metric's scores, and the scores of all metrics in the shape that it takes."""
+    gold = numbers(human, "human")
+    if level == "segment":
+        flat = gold[~np.isnan(gold)]
+        tables = [segment_vectors(metric, gold)[0] for metric in metrics]
+        return lambda values: correlate(values, flat, kind=kind, undefined="nan").value, tables
+    if level == "system":
+        systems = systems_with_scores(gold)
+        chosen = gold[systems]
+        tables = [metric.oriented[systems] for metric in metrics]
+
+        def of_systems(values: Matrix) -> float:
+            scores = MetricScores("swapped", values)
+            return system_level(scores, chosen, kind=kind, aggregate=aggregate, undefined="nan").value
+
+        return of_systems, tables
+    judged = ~np.isnan(gold)
+    by: Literal["item", "system"] = "item" if level == "item" else "system"
+
+    def of_groups(values: Vector) -> float:
+        table = np.full(gold.shape, np.nan)
+        table[judged] = values
+        return grouped_level(MetricScores("swapped", table), gold, kind=kind, by=by, undefined="nan").value
+
+    return of_groups, [segment_vectors(metric, gold)[0] for metric in metrics]
+
+
+def _on_vectors(
+    metrics: Sequence[MetricScores],
+    human: ArrayLike,
+    level: str,
+    kind: str,
+    aggregate: str | Aggregate,
+    test: str,
+    *,
+    resamples: int,
+    seed: int,
+) -> Matrix:
+    """Bootstrap or Williams on one list of numbers per metric."""
+    if level == "segment":
+        vectors = [segment_vectors(metric, human) for metric in metrics]
+    else:
+        vectors = [system_vectors(metric, human, aggregate=aggregate)[:2] for metric in metrics]
+    scores, gold = np.stack([ours for ours, _ in vectors]), vectors[0][1]
+    p_values = np.full((len(metrics), len(metrics)), np.nan)
+    draws = (
+        bootstrap_correlations(scores, gold, kind=kind, resamples=resamples, seed=seed)
+        if test == "bootstrap"
+        else None
+    )
+    with_human = [correlate(row, gold, kind=kind).value for row in scores]
+    for i, j in zip(*np.triu_indices(len(metrics), 1), strict=True):
+        if draws is not None:
+            p_values[i, j] = draws.difference(int(i), int(j)).p_value
+        else:
+            between = correlate(scores[i], scores[j]).value
+            p_values[i, j] = williams(with_human[i], with_human[j], between, gold.size).p_value
+    return p_values

@@ -1,0 +1,262 @@
+"""How well one list of scores follows another: Pearson, Spearman, Kendall tau-b, WMT's tau, pair accuracy.
+
+Where a coefficient has no value (a constant list, nan or inf) nothing is put in its place: by default that is
+an error, and with `undefined="nan"` the value is nan and the result carries the reason. Lists of unequal
+length, or too short to be correlated at all, are errors either way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.stats.checks import Vector, numbers
+
+__all__ = [
+    "KINDS",
+    "Correlation",
+    "PairAccuracy",
+    "RelativeRanking",
+    "correlate",
+    "kendall",
+    "pair_accuracy",
+    "pearson",
+    "relative_ranking",
+    "spearman",
+    "why_undefined",
+]
+
+Undefined: TypeAlias = Literal["raise", "nan"]
+Ties: TypeAlias = Literal["discordant", "concordant", "half", "drop"]
+
+#: A spread below this share of the largest value is rounding, not variation.
+_ROUNDING = 1e-13
+#: Pairs held at once when all pairs of a long list are compared.
+_MOST_PAIRS = 4_000_000
+
+
+class Correlation(NamedTuple):
+    """A coefficient, over how many values, and why it has none where it has none."""
+
+    value: float
+    n: int
+    reason: str | None = None
+    """Set where `value` is nan."""
+
+
+class RelativeRanking(NamedTuple):
+    """WMT's tau over pairs of which people preferred one side, and the counts behind it."""
+
+    value: float
+    concordant: int
+    discordant: int
+    tied: int
+    """Pairs that the metric scores alike, before the tie rule puts them anywhere."""
+    ties: str
+    reason: str | None = None
+
+
+class PairAccuracy(NamedTuple):
+    """Share of pairs that two lists order alike."""
+
+    value: float
+    right: int
+    pairs: int
+    human_ties: int
+    reason: str | None = None
+
+
+def pearson(metric: ArrayLike, human: ArrayLike, *, undefined: Undefined = "raise") -> Correlation:
+    """Pearson's r, linear association.
+
+    >>> round(pearson([1, 2, 3, 5], [1, 2, 3, 4]).value, 4)
+    0.9827
+    """
+    return _correlation("pearson", metric, human, undefined)
+
+
+def spearman(metric: ArrayLike, human: ArrayLike, *, undefined: Undefined = "raise") -> Correlation:
+    """Spearman's rho: Pearson's r of the ranks, where ties share their average rank.
+
+    >>> spearman([1, 2, 3, 50], [1, 2, 3, 4]).value
+    1.0
+    """
+    return _correlation("spearman", metric, human, undefined)
+
+
+def kendall(metric: ArrayLike, human: ArrayLike, *, undefined: Undefined = "raise") -> Correlation:
+    """Kendall's tau-b: (C - D) / sqrt((C + D + T_metric) (C + D + T_human)) over all pairs.
+
+    >>> round(kendall([1, 2, 3], [1, 3, 2]).value, 4)
+    0.3333
+    """
+    return _correlation("kendall", metric, human, undefined)
+
+
+def correlate(
+    metric: ArrayLike, human: ArrayLike, *, kind: str = "pearson", undefined: Undefined = "raise"
+) -> Correlation:
+    """The coefficient of that name: pearson, spearman or kendall."""
+    return _correlation(kind, metric, human, undefined)
+
+
+def relative_ranking(
+    better: ArrayLike, worse: ArrayLike, *, ties: Ties = "discordant", undefined: Undefined = "raise"
+) -> RelativeRanking:
+    """WMT's Kendall-like tau (DArr): (concordant - discordant) / pairs.
+
+    `better[i]` and `worse[i]` are the metric's scores of the two outputs of pair i, of which people
+    preferred the first. WMT counts a metric tie as discordant; "half" splits it, "drop" leaves the pair
+    out, and "concordant" is what a distance gets from scripts that flip the sign of the result.
+
+    >>> relative_ranking([3, 2, 1], [1, 2, 3]).value
+    -0.3333333333333333
+    >>> relative_ranking([3, 2, 1], [1, 2, 3], ties="half").value
+    0.0
+    """
+    credit = {"discordant": -1, "concordant": 1, "half": 0, "drop": 0}
+    if ties not in credit:
+        msg = f"ties must be one of {', '.join(credit)}, got {ties!r}"
+        raise RecipeError(msg)
+    won, lost = _same_length(better, worse, ("better", "worse"), least=1)
+    reason = _not_finite(won, "better") or _not_finite(lost, "worse")
+    if reason is not None:
+        return RelativeRanking(_refused("relative_ranking", reason, undefined), 0, 0, 0, ties, reason)
+    concordant, tied = int((won > lost).sum()), int((won == lost).sum())
+    discordant = won.size - concordant - tied
+    pairs = won.size - (tied if ties == "drop" else 0)
+    if pairs == 0:
+        reason = f"all {tied} pairs are metric ties, and ties are dropped"
+        value = _refused("relative_ranking", reason, undefined)
+        return RelativeRanking(value, concordant, discordant, tied, ties, reason)
+    value = (concordant - discordant + credit[ties] * tied) / pairs
+    return RelativeRanking(value, concordant, discordant, tied, ties)
+
+
+def pair_accuracy(
+    metric: ArrayLike,
+    human: ArrayLike,
+    *,
+    human_ties: Literal["count", "drop"] = "count",
+    undefined: Undefined = "raise",
+) -> PairAccuracy:
+    """Share of all pairs i < j with sign(metric_i - metric_j) = sign(human_i - human_j).
+
+    A metric tie is wrong unless people tie as well; with `human_ties="drop"` the pairs that people tie are
+    left out, so that only preferences count.
+
+    >>> pair_accuracy([1, 2, 4, 3], [1, 2, 3, 4]).right
+    5
+    """
+    if human_ties not in ("count", "drop"):
+        msg = f"human_ties must be 'count' or 'drop', got {human_ties!r}"
+        raise RecipeError(msg)
+    scores, gold = _same_length(metric, human, ("metric", "human"), least=2)
+    reason = _not_finite(scores, "metric") or _not_finite(gold, "human")
+    if reason is not None:
+        return PairAccuracy(_refused("pair_accuracy", reason, undefined), 0, 0, 0, reason)
+    right = both_tied = gold_tied = 0
+    rows = max(1, _MOST_PAIRS // gold.size)
+    for start in range(0, gold.size, rows):
+        left = np.arange(start, min(start + rows, gold.size))
+        later = np.arange(gold.size) > left[:, None]
+        gold_sign = np.sign(gold[left, None] - gold)
+        same = (gold_sign == np.sign(scores[left, None] - scores)) & later
+        tied = (gold_sign == 0) & later
+        right += int(same.sum())
+        gold_tied += int(tied.sum())
+        both_tied += int((same & tied).sum())
+    pairs = gold.size * (gold.size - 1) // 2
+    if human_ties == "drop":
+        right, pairs = right - both_tied, pairs - gold_tied
+    if pairs == 0:
+        reason = f"people tie all {gold_tied} pairs, and these are dropped"
+        return PairAccuracy(_refused("pair_accuracy", reason, undefined), 0, 0, gold_tied, reason)
+    return PairAccuracy(right / pairs, right, pairs, gold_tied)
+
+
+def _pearson_value(metric: Vector, human: Vector) -> float:
+    return float(np.clip(_unit(metric) @ _unit(human), -1.0, 1.0))
+
+
+def _spearman_value(metric: Vector, human: Vector) -> float:
+    from scipy.stats import rankdata
+
+    return _pearson_value(rankdata(metric), rankdata(human))
+
+
+def _kendall_value(metric: Vector, human: Vector) -> float:
+    from scipy.stats import kendalltau
+
+    return float(kendalltau(metric, human).statistic)
+
+
+#: The coefficients by name.
+KINDS: Mapping[str, Callable[[Vector, Vector], float]] = MappingProxyType(
+    {"pearson": _pearson_value, "spearman": _spearman_value, "kendall": _kendall_value}
+)
+
+
+def _correlation(kind: str, metric: ArrayLike, human: ArrayLike, undefined: Undefined) -> Correlation:
+    if kind not in KINDS:
+        msg = f"kind must be one of {', '.join(KINDS)}, got {kind!r}"
+        raise RecipeError(msg)
+    scores, gold = _same_length(metric, human, ("metric", "human"), least=2)
+    reason = why_undefined(scores, "metric", kind=kind) or why_undefined(gold, "human", kind=kind)
+    if reason is not None:
+        return Correlation(_refused(kind, reason, undefined), scores.size, reason)
+    return Correlation(KINDS[kind](scores, gold), scores.size)
+
+
+def _same_length(first: ArrayLike, second: ArrayLike, names: tuple[str, str], *, least: int) -> tuple[Vector, Vector]:
+    one, other = numbers(first, names[0]), numbers(second, names[1])
+    if one.ndim != 1 or one.shape != other.shape:
+        msg = f"{names[0]} and {names[1]} must be lists of equal length, got shapes {one.shape} and {other.shape}"
+        raise InputError(msg)
+    if one.size < least:
+        msg = f"{names[0]} and {names[1]} need at least {least} values, got {one.size}"
+        raise InputError(msg)
+    return one, other
+
+
+def _not_finite(values: Vector, what: str) -> str | None:
+    bad = np.flatnonzero(~np.isfinite(values))
+    return f"{what} has {float(values[bad[0]])!r} at index {bad[0]}" if bad.size else None
+
+
+def why_undefined(values: Vector, what: str, *, kind: str = "pearson") -> str | None:
+    """Why a list cannot be correlated (nan, inf, constant), or None where it can."""
+    reason = _not_finite(values, what)
+    if reason is not None:
+        return reason
+    low, high = float(values.min()), float(values.max())
+    if low == high:
+        return f"{what} is constant ({low!r} in all {values.size} places)"
+    if kind == "pearson" and high - low <= _ROUNDING * max(abs(low), abs(high)):
+        return f"{what} is constant up to rounding (from {low!r} to {high!r})"
+    return None
+
+
+def _refused(name: str, reason: str, undefined: str) -> float:
+    """nan where the caller asked for it, else the error."""
+    if undefined == "nan":
+        return float("nan")
+    if undefined != "raise":
+        msg = f"undefined must be 'raise' or 'nan', got {undefined!r}"
+        raise RecipeError(msg)
+    msg = f"{name} has no value here: {reason}; leave these values out, or pass undefined='nan' to get nan"
+    raise InputError(msg)
+
+
+def _unit(values: Vector) -> Vector:
+    """Centred, of length 1; scaled twice so that squares neither overflow nor vanish."""
+    scaled = values / np.abs(values).max()
+    centred = scaled - scaled.mean()
+    centred /= np.abs(centred).max()
+    unit: Vector = centred / np.sqrt(centred @ centred)
+    return unit

@@ -1,0 +1,349 @@
+"""PERM-BOTH: is one metric's correlation higher than another's, or would swapped scores do as well?
+
+Deutsch et al. 2021 (arXiv 2104.00054): z-score both metrics, swap single scores between them with
+probability 1/2, and correlate again; p is the share of draws whose difference is at least the observed one.
+
+For Pearson nothing has to be correlated draw by draw. With signs s = +1 (keep) or -1 (swap) the swapped
+metric is A' = (A + B)/2 + s (A - B)/2, so the sums behind r(A', human) are linear in s:
+
+    sum A'   = (sum A   + sum B  )/2 + (s.A   - s.B  )/2
+    sum A'^2 = (sum A^2 + sum B^2)/2 + (s.A^2 - s.B^2)/2
+    sum A'h  = (A.h     + B.h    )/2 + (s.Ah  - s.Bh )/2          and B' is the same with -s.
+
+One product of the signs with three columns per metric therefore serves every pair of metrics and every draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nlgauge.errors import InputError
+from nlgauge.stats.checks import Vector, check_resampling, numbers, vector
+
+__all__ = [
+    "PairwisePermutation",
+    "Permutation",
+    "permutation_both",
+    "permutation_both_pearson",
+    "permutation_both_pearson_of_means",
+    "permutation_of_outcomes",
+    "swap_signs",
+]
+
+#: Rows of scores whose signs are held at once: 1,000 draws of 4,096 rows are 32 MB.
+_ROWS = 4096
+#: Differences of correlations closer than this are equal; sums in another order differ that much.
+_SAME = 1e-12
+
+
+class Permutation(NamedTuple):
+    """How much higher the first metric's statistic is, and the one-sided p value of that."""
+
+    delta: float
+    p_value: float
+    resamples: int
+    seed: int
+
+
+class PairwisePermutation(NamedTuple):
+    """Every metric against every other, on shared draws."""
+
+    correlations: Vector
+    p_values: Vector
+    """p_values[i, j]: share of draws in which metric i leads metric j by at least what it does now; diagonal nan."""
+    resamples: int
+    seed: int
+    groups: int
+    """Groups that were averaged over."""
+    skipped: int
+    """Groups left out: fewer than two rows, or constant human scores."""
+
+
+def swap_signs(rows: int, resamples: int, seed: int) -> Iterator[Vector]:
+    """Signs (rows x resamples, +1 or -1) in blocks of rows; a row's signs do not depend on the blocks."""
+    rng = np.random.default_rng(seed)
+    words = -(-resamples // 64)
+    for start in range(0, rows, _ROWS):
+        here = min(_ROWS, rows - start)
+        random = rng.integers(0, 2**64, size=(here, words), dtype=np.uint64).astype("<u8")
+        bits = np.unpackbits(random.view(np.uint8), axis=1, count=resamples)
+        signs = bits.astype(np.float64)
+        signs *= 2
+        signs -= 1
+        yield signs
+
+
+def permutation_both(
+    first: ArrayLike,
+    second: ArrayLike,
+    statistic: Callable[[Vector], float],
+    *,
+    resamples: int = 1000,
+    seed: int = 12345,
+    add_one: bool = False,
+) -> Permutation:
+    """PERM-BOTH for any statistic of a metric's scores, one draw at a time; alternative: the first is higher.
+
+    The scores may be of any shape; they reach `statistic` in that shape, z-scored. `add_one` counts the
+    observed order as a draw of its own, so that p is never 0.
+    """
+    check_resampling(resamples, seed)
+    a, b = numbers(first, "first"), numbers(second, "second")
+    if a.shape != b.shape or a.size == 0:
+        msg = f"first and second must have the same shape and some scores, got {a.shape} and {b.shape}"
+        raise InputError(msg)
+    pair = _z_scores(np.stack([a.ravel(), b.ravel()]))
+    z = (pair[0].reshape(a.shape), pair[1].reshape(a.shape))
+    delta = statistic(z[0]) - statistic(z[1])
+    if not np.isfinite(delta):
+        msg = f"the statistic has no finite value for these scores (difference {delta!r})"
+        raise InputError(msg)
+    swaps = np.concatenate([block < 0 for block in swap_signs(a.size, resamples, seed)])
+    reached = 0
+    for draw in range(resamples):
+        swapped = swaps[:, draw].reshape(a.shape)
+        difference = statistic(np.where(swapped, z[1], z[0])) - statistic(np.where(swapped, z[0], z[1]))
+        reached += not difference < delta - _SAME  # a draw without a value speaks for chance
+    return Permutation(float(delta), _share(reached, resamples, add_one=add_one), resamples, seed)
+
+
+def permutation_both_pearson(
+    scores: ArrayLike,
+    human: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+    resamples: int = 1000,
+    seed: int = 12345,
+    add_one: bool = False,
+) -> PairwisePermutation:
+    """PERM-BOTH on Pearson's r for all pairs of the metrics in `scores` (metrics x rows), on shared draws.
+
+    With `groups` (a label per row) the statistic is the unweighted mean of r over groups. A group in which
+    people give one score only says nothing and is skipped and counted; a swapped metric that is constant in
+    a group leaves that group out of that draw.
+    """
+    check_resampling(resamples, seed)
+    table, gold = _metrics_and_human(scores, human)
+    z = _z_scores(table)
+    labels = np.zeros(gold.size) if groups is None else np.asarray(groups)
+    if labels.shape != gold.shape:
+        msg = f"groups must hold one label per row, got shape {labels.shape} for {gold.size} rows"
+        raise InputError(msg)
+    _, membership = np.unique(labels, return_inverse=True)
+    order = np.argsort(membership, kind="stable")
+    cuts = np.flatnonzero(np.diff(membership[order])) + 1
+    first, second = np.triu_indices(len(z), 1)
+    # Draw 0 swaps nothing: the observed correlations come out of the same sums.
+    totals = np.zeros((2, resamples + 1, first.size))
+    defined = np.zeros_like(totals)
+    used = skipped = 0
+    signs = _Signs(gold.size, resamples, seed)
+    for rows in np.split(order, cuts):
+        blocks = signs.take(rows.size)
+        unit = _centred_unit(gold[rows])
+        if unit is None:
+            skipped += 1
+            for _ in blocks:
+                pass
+            continue
+        used += 1
+        here = z[:, rows]
+        columns = np.concatenate([here, here**2, here * unit]).T
+        flips = np.zeros((resamples + 1, columns.shape[1]))
+        at = 0
+        for block in blocks:
+            part = columns[at : at + len(block)]
+            flips[0] += part.sum(axis=0)
+            flips[1:] += block.T @ part
+            at += len(block)
+        for side, correlations in enumerate(_pair_correlations(flips, rows.size, first, second)):
+            has_value = np.isfinite(correlations)
+            totals[side] += np.where(has_value, correlations, 0.0)
+            defined[side] += has_value
+    if used == 0:
+        msg = f"human scores are constant in each of {skipped} group(s), so no correlation is defined"
+        raise InputError(msg)
+    with np.errstate(invalid="ignore"):
+        means = totals / np.where(defined == 0, np.nan, defined)
+    return _all_pairs(means, len(z), (first, second), resamples, seed, (used, skipped), add_one=add_one)
+
+
+def permutation_both_pearson_of_means(
+    scores: ArrayLike, human: ArrayLike, *, resamples: int = 1000, seed: int = 12345, add_one: bool = False
+) -> PairwisePermutation:
+    """PERM-BOTH at system level: swap single scores, average per system, correlate with `human` per system.
+
+    `scores` is metrics x systems x segments, `human` one number per system. What is drawn anew is which metric
+    scored an output, not which systems take part: with many segments a difference is soon significant for these
+    systems, however few they are. Williams' test and the bootstrap ask about other systems.
+    """
+    check_resampling(resamples, seed)
+    cube = numbers(scores, "scores")
+    gold = vector(human, "human", least=2)
+    if cube.ndim != 3 or cube.shape[0] < 2 or cube.shape[1] != gold.size or cube.shape[2] == 0:
+        msg = f"scores must be 2 or more metrics x {gold.size} systems x segments, got shape {cube.shape}"
+        raise InputError(msg)
+    metrics, systems, segments = cube.shape
+    z = _z_scores(cube.reshape(metrics, -1)).reshape(cube.shape)
+    unit = _centred_unit(gold)
+    if unit is None:
+        msg = f"human scores of all {gold.size} systems are equal, so no correlation is defined"
+        raise InputError(msg)
+    signs = _Signs(systems * segments, resamples, seed)
+    flips = np.zeros((systems, resamples + 1, metrics))
+    for system in range(systems):
+        columns = z[:, system].T
+        at = 0
+        for block in signs.take(segments):
+            part = columns[at : at + len(block)]
+            flips[system, 0] += part.sum(axis=0)
+            flips[system, 1:] += block.T @ part
+            at += len(block)
+    sums = flips[:, :1]
+    first, second = np.triu_indices(metrics, 1)
+    means = np.empty((2, resamples + 1, first.size))
+    for pair, (i, j) in enumerate(zip(first, second, strict=True)):
+        middle = sums[:, :, i] + sums[:, :, j]
+        half = flips[:, :, i] - flips[:, :, j]
+        for side, swapped in enumerate((middle + half, middle - half)):
+            centred = swapped - swapped.mean(axis=0)
+            spread = np.einsum("sd,sd->d", centred, centred)
+            spread[spread <= _SAME * np.einsum("sd,sd->d", swapped, swapped)] = np.nan
+            means[side, :, pair] = (unit @ centred) / np.sqrt(spread)
+    return _all_pairs(means, metrics, (first, second), resamples, seed, (1, 0), add_one=add_one)
+
+
+def permutation_of_outcomes(
+    outcomes: ArrayLike, weights: ArrayLike, *, resamples: int = 1000, seed: int = 12345, add_one: bool = False
+) -> PairwisePermutation:
+    """Swap outcomes (right or wrong, metrics x cases) instead of scores; the statistic is their weighted sum.
+
+    For accuracies whose decisions are fixed beforehand (mt-metrics-eval's `PairwisePermutationSigDiff`). That is
+    a test of its own, not PERM-BOTH made cheaper: swapped decisions need not come from any list of scores.
+    """
+    check_resampling(resamples, seed)
+    weight = vector(weights, "weights")
+    table = numbers(outcomes, "outcomes")
+    if table.ndim != 2 or len(table) < 2 or table.shape[1] != weight.size:
+        msg = (
+            f"outcomes must be 2 or more metrics x {weight.size} cases (as many as weights), got shape {table.shape}"
+        )
+        raise InputError(msg)
+    if not np.isfinite(table).all():
+        msg = f"outcomes must be finite, got {np.argwhere(~np.isfinite(table))[0].tolist()} without a value"
+        raise InputError(msg)
+    flips = np.zeros((resamples + 1, len(table)))
+    at = 0
+    for block in swap_signs(weight.size, resamples, seed):
+        part = (table[:, at : at + len(block)] * weight[at : at + len(block)]).T
+        flips[0] += part.sum(axis=0)
+        flips[1:] += block.T @ part
+        at += len(block)
+    pairs = np.triu_indices(len(table), 1)
+    return _all_pairs(np.stack(_swapped(flips, *pairs)), len(table), pairs, resamples, seed, (1, 0), add_one=add_one)
+
+
+class _Signs:
+    """The stream of `swap_signs`, handed out in pieces of any number of rows."""
+
+    def __init__(self, rows: int, resamples: int, seed: int) -> None:
+        self._blocks = swap_signs(rows, resamples, seed)
+        self._rest: Vector = np.empty((0, resamples))
+
+    def take(self, rows: int) -> Iterator[Vector]:
+        while rows:
+            if not len(self._rest):
+                self._rest = next(self._blocks)
+            piece, self._rest = self._rest[:rows], self._rest[rows:]
+            rows -= len(piece)
+            yield piece
+
+
+def _pair_correlations(
+    flips: Vector, n: int, first: NDArray[np.intp], second: NDArray[np.intp]
+) -> tuple[Vector, Vector]:
+    """r of both swapped metrics of every pair in every draw (draws x pairs); nan where A' is constant."""
+    metrics = flips.shape[1] // 3
+    parts = [_swapped(flips[:, part * metrics : (part + 1) * metrics], first, second) for part in range(3)]
+    correlations = []
+    for total, squares, product in zip(*parts, strict=True):
+        spread = squares - total**2 / n
+        spread[spread <= _SAME * squares] = np.nan
+        correlations.append(product / np.sqrt(spread))
+    return correlations[0], correlations[1]
+
+
+def _swapped(flips: Vector, first: NDArray[np.intp], second: NDArray[np.intp]) -> tuple[Vector, Vector]:
+    """Sums over both swapped metrics of every pair, from the signed sums of each metric (draw 0: all signs +)."""
+    middle = (flips[0, first] + flips[0, second]) / 2
+    half = (flips[:, first] - flips[:, second]) / 2
+    return middle + half, middle - half
+
+
+def _all_pairs(
+    means: Vector,
+    metrics: int,
+    pairs: tuple[NDArray[np.intp], NDArray[np.intp]],
+    resamples: int,
+    seed: int,
+    groups: tuple[int, int],
+    *,
+    add_one: bool,
+) -> PairwisePermutation:
+    """Correlations and p values from means[side, draw, pair]; draw 0 is the observed one."""
+    first, second = pairs
+    correlations = np.empty(metrics)
+    correlations[first], correlations[second] = means[0, 0], means[1, 0]
+    if not np.isfinite(correlations).all():
+        metric = int(np.flatnonzero(~np.isfinite(correlations))[0])
+        msg = f"metric {metric} is constant wherever human scores vary, so its correlation has no value"
+        raise InputError(msg)
+    deltas = means[0] - means[1]
+    observed, draws = deltas[0], deltas[1:]
+    p_values = np.full((metrics, metrics), np.nan)
+    p_values[first, second] = _share((~(draws < observed - _SAME)).sum(axis=0), resamples, add_one=add_one)
+    p_values[second, first] = _share((~(draws > observed + _SAME)).sum(axis=0), resamples, add_one=add_one)
+    return PairwisePermutation(correlations, p_values, resamples, seed, *groups)
+
+
+def _share(reached: int, resamples: int, *, add_one: bool) -> float:
+    return (reached + add_one) / (resamples + add_one)
+
+
+def _metrics_and_human(scores: ArrayLike, human: ArrayLike) -> tuple[Vector, Vector]:
+    table, gold = numbers(scores, "scores"), vector(human, "human", least=2)
+    if table.ndim != 2 or len(table) < 2 or table.shape[1] != gold.size:
+        msg = (
+            f"scores must be 2 or more metrics x {gold.size} rows (as many as human scores), got shape {table.shape}"
+        )
+        raise InputError(msg)
+    return table, gold
+
+
+def _z_scores(table: Vector) -> Vector:
+    """Each row to mean 0 and deviation 1."""
+    bad = np.argwhere(~np.isfinite(table))
+    if bad.size:
+        metric, row = bad[0]
+        msg = f"metric {metric} has {float(table[metric, row])!r} at index {row}; scores must be finite"
+        raise InputError(msg)
+    constant = np.flatnonzero(np.ptp(table, axis=1) <= 1e-13 * np.abs(table).max(axis=1))
+    if constant.size:
+        msg = f"metric {constant[0]} is constant ({float(table[constant[0], 0])!r}), so it cannot be compared"
+        raise InputError(msg)
+    centred = table - table.mean(axis=1, keepdims=True)
+    z: Vector = centred / centred.std(axis=1, keepdims=True)
+    return z
+
+
+def _centred_unit(values: Vector) -> Vector | None:
+    """Centred and of length 1; None where that is impossible."""
+    if values.size < 2 or np.ptp(values) <= 1e-13 * np.abs(values).max():
+        return None
+    centred = values - values.mean()
+    unit: Vector = centred / np.sqrt(centred @ centred)
+    return unit

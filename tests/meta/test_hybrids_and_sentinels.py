@@ -1,0 +1,161 @@
+"""Hybrid super-sampling and sentinel rows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.meta import (
+    Hybrids,
+    MetricScores,
+    hybrid_results,
+    length_sentinel,
+    make_hybrids,
+    model_selection,
+    random_sentinel,
+    sentinel_rows,
+    source_copy_sentinel,
+    source_length_sentinel,
+)
+
+# --- hybrids
+
+
+def test_a_hybrid_takes_one_judged_output_per_segment() -> None:
+    # Powers of ten tell which output was taken: segment 0 has systems 0 and 2, segment 1 all three.
+    human = np.array([[1.0, 10.0, math.nan], [math.nan, 20.0, math.nan], [3.0, 30.0, math.nan]])
+    scores = MetricScores("m", 2 * np.nan_to_num(human))
+    made = make_hybrids([scores], human, hybrids=6000)
+    sums = np.round(2 * made.human).astype(int)
+    values, counts = np.unique(sums, return_counts=True)
+    assert values.tolist() == [11, 13, 21, 23, 31, 33]
+    assert counts == pytest.approx(1000, abs=120)  # four deviations of a uniform draw
+    assert made.metrics[0] == pytest.approx(2 * made.human)  # the same outputs on both sides
+    assert (made.segments, made.unjudged) == (2, 1)
+
+
+def test_blocks_and_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    human = np.random.default_rng(0).normal(size=(4, 30))
+    metric = MetricScores("m", human**3)
+    options = {"hybrids": 200, "chosen_from": 10, "repeats": 300}
+    one = hybrid_results([metric], human, **options)
+    assert one == hybrid_results([metric], human, **options)
+    assert one != hybrid_results([metric], human, **options, seed=1)
+    whole = make_hybrids([metric], human, hybrids=200)
+    monkeypatch.setattr("nlgauge.meta.hybrids._CELLS", 30 * 7)
+    assert make_hybrids([metric], human, hybrids=200).human == pytest.approx(whole.human)
+
+
+def test_people_select_what_people_select() -> None:
+    human = np.random.default_rng(3).normal(size=(5, 40))
+    itself, opposite = hybrid_results(
+        [MetricScores("same", human), MetricScores("against", -human)],
+        human,
+        hybrids=500,
+        chosen_from=20,
+        repeats=400,
+    )
+    assert (itself.hits_at_1, itself.mrr, itself.diff) == (1, 1, 0)
+    assert itself.pearson == pytest.approx(1)
+    assert opposite.pearson == pytest.approx(-1)
+    assert opposite.absolute_pearson == pytest.approx(1)
+    assert opposite.hits_at_1 == 0
+    assert opposite.mrr == pytest.approx(1 / 20)  # it always takes the last of twenty
+    assert opposite.diff > 0
+
+
+def test_selection_by_hand_when_all_are_drawn() -> None:
+    # All four hybrids are drawn each time: the metric takes number 1, which people put second, .2 below the best.
+    made = Hybrids(("m",), np.array([0.9, 0.7, 0.1, 0.3]), np.array([[1.0, 4.0, 2.0, 3.0]]), 1, 0, 0)
+    (found,) = model_selection(made, chosen_from=4, repeats=10)
+    assert (found.hits_at_1, found.mrr) == (0, 0.5)
+    assert found.diff == pytest.approx(20)
+
+
+def test_a_random_metric_selects_by_chance() -> None:
+    human = np.random.default_rng(5).normal(size=(6, 100))
+    (found,) = hybrid_results([random_sentinel(6, 100)], human, hybrids=4000, chosen_from=10, repeats=4000)
+    assert found.hits_at_1 == pytest.approx(0.1, abs=0.03)
+    assert found.mrr == pytest.approx(np.mean(1 / np.arange(1, 11)), abs=0.04)  # ranks 1 to 10 alike
+    assert abs(found.pearson) < 0.2
+
+
+def test_the_same_hybrid_is_never_drawn_twice() -> None:
+    # With two hybrids to choose from two, both are there, so the better one is always found.
+    made = Hybrids(("m",), np.arange(100.0), np.arange(100.0)[None], 1, 0, 0)
+    (found,) = model_selection(made, chosen_from=2, repeats=20_000)
+    gaps = found.diff
+    assert gaps == 0
+    reverse = made._replace(metrics=-made.metrics)
+    (found,) = model_selection(reverse, chosen_from=2, repeats=20_000)
+    assert found.hits_at_1 == 0  # a repeated hybrid would be a hit
+
+
+def test_a_metric_blind_to_systems_selects_nothing() -> None:
+    human = np.random.default_rng(3).normal(size=(4, 10))
+    metrics = [MetricScores("good", human), MetricScores("blind", np.tile(np.arange(10.0), (4, 1)))]
+    options = {"hybrids": 50, "chosen_from": 5, "repeats": 20}
+    with pytest.raises(InputError, match="'blind' has no correlation over hybrids: metric is constant"):
+        hybrid_results(metrics, human, **options)
+    good, blind = hybrid_results(metrics, human, **options, undefined="nan")
+    assert good.hits_at_1 == 1
+    assert np.isnan([blind.pearson, blind.hits_at_1, blind.mrr, blind.diff]).all()
+    assert "constant" in str(blind.reason)
+
+
+def test_selection_refuses() -> None:
+    made = Hybrids(("m",), np.arange(5.0), np.arange(5.0)[None], 1, 0, 0)
+    with pytest.raises(InputError, match=r"between 2 and the number of hybrids \(5\), got 6"):
+        model_selection(made, chosen_from=6)
+    with pytest.raises(InputError, match="resamples must be at least 1"):
+        make_hybrids([MetricScores("m", np.eye(2))], np.eye(2), hybrids=0)
+
+
+# --- sentinels
+
+OUTPUTS = [["a cat", "dog dog", None], ["", "dog", "x"]]
+SOURCES = ["a cat sat", "Hund", "y"]
+
+
+def test_length_counts_characters_or_words() -> None:
+    characters, words = length_sentinel(OUTPUTS), length_sentinel(OUTPUTS, unit="words")
+    assert np.array_equal(characters.values, [[5, 7, np.nan], [0, 3, 1]], equal_nan=True)
+    assert np.array_equal(words.values, [[2, 2, np.nan], [0, 1, 1]], equal_nan=True)
+    assert characters.signature != words.signature
+
+
+def test_source_copy_by_hand() -> None:
+    # "a cat" has the trigrams "a c", " ca", "cat", all of them in the source; "dog dog" shares none with "Hund".
+    found = source_copy_sentinel(OUTPUTS, SOURCES)
+    assert np.array_equal(found.values, [[1, 0, np.nan], [0, 0, 0]], equal_nan=True)
+    # A trigram counts as often as the source has it: "aaaa" has "aaa" twice, "aaa" once.
+    assert source_copy_sentinel([["aaaa"]], ["aaa"]).values.tolist() == [[0.5]]
+
+
+def test_source_length_is_blind_within_a_segment() -> None:
+    found = source_length_sentinel(SOURCES, 2)
+    assert found.oriented.tolist() == [[-9, -4, -1], [-9, -4, -1]]
+
+
+def test_random_numbers_follow_the_seed() -> None:
+    assert np.array_equal(random_sentinel(2, 3).values, random_sentinel(2, 3).values)
+    assert not np.array_equal(random_sentinel(2, 3).values, random_sentinel(2, 3, seed=1).values)
+
+
+def test_rows_of_a_table() -> None:
+    assert [row.name for row in sentinel_rows(OUTPUTS)] == ["sentinel-length", "sentinel-random"]
+    assert [row.name for row in sentinel_rows(OUTPUTS, SOURCES)][2] == "sentinel-copy"
+
+
+def test_sentinels_refuse() -> None:
+    with pytest.raises(InputError, match=r"lengths \[2, 1\]"):
+        length_sentinel([["a", "b"], ["c"]])
+    with pytest.raises(InputError, match="system 0 are one string"):
+        length_sentinel(["ab", "cd"])
+    with pytest.raises(InputError, match="2 sources for 3 segments"):
+        source_copy_sentinel(OUTPUTS, SOURCES[:2])
+    with pytest.raises(RecipeError, match="'bytes'"):
+        length_sentinel(OUTPUTS, unit="bytes")  # type: ignore[arg-type]
