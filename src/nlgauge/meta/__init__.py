@@ -1,6 +1,7 @@
 """Metrics beside people: correlations at every level, accuracies, significance, ranks and sentinels."""
 
 from nlgauge.meta.difference_correlation import DifferenceCorrelation, pairwise_difference_pearson
+from nlgauge.meta.evaluation import AGREEMENTS, LEVELS, Agreement, Significance, evaluate
 from nlgauge.meta.hybrids import HybridResult, Hybrids, hybrid_results, make_hybrids, model_selection
 from nlgauge.meta.levels import (
     LevelCorrelation,
@@ -14,6 +15,7 @@ from nlgauge.meta.levels import (
 from nlgauge.meta.preferences import Preferences, preference_tau, preferences_from_scores
 from nlgauge.meta.ranks import MetricComparison, assign_ranks, compare_metrics
 from nlgauge.meta.scores import MetricScores
+from nlgauge.meta.scoring import RowScores, ScoredTable, released_rows, score_table, sentinels_of
 from nlgauge.meta.sentinels import (
     length_sentinel,
     random_sentinel,
@@ -31,6 +33,9 @@ from nlgauge.meta.tie_accuracy import CalibrationCurve, TieAccuracy, calibration
 from nlgauge.meta.tie_comparison import TieComparison, compare_tie_accuracies
 
 __all__ = [
+    "AGREEMENTS",
+    "LEVELS",
+    "Agreement",
     "CalibrationCurve",
     "DifferenceCorrelation",
     "HybridResult",
@@ -39,6 +44,9 @@ __all__ = [
     "MetricComparison",
     "MetricScores",
     "Preferences",
+    "RowScores",
+    "ScoredTable",
+    "Significance",
     "SoftAccuracy",
     "TieAccuracy",
     "TieComparison",
@@ -46,6 +54,7 @@ __all__ = [
     "calibration_curve",
     "compare_metrics",
     "compare_tie_accuracies",
+    "evaluate",
     "grouped_level",
     "hybrid_results",
     "length_sentinel",
@@ -56,9 +65,12 @@ __all__ = [
     "preference_tau",
     "preferences_from_scores",
     "random_sentinel",
+    "released_rows",
+    "score_table",
     "segment_level",
     "segment_vectors",
     "sentinel_rows",
+    "sentinels_of",
     "soft_pairwise_accuracies",
     "soft_pairwise_accuracy",
     "source_copy_sentinel",

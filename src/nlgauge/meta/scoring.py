@@ -1,0 +1,186 @@
+"""Score the rows of a judgement table, with idf counted as the data set's protocol has it.
+
+Metrics that count idf look at whole files. Which texts those are depends on the data:
+
+    whole files at hand (`wmt17`)       each system's file, and its references                    `files`
+    every system on the same segments   each system's outputs, and the references                 `grid`
+    anything else                       all rows of a language pair together                      `pooled`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.data import JudgementTable
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.meta.scores import MetricScores
+from nlgauge.meta.sentinels import sentinel_rows
+from nlgauge.metrics import Corpus, Metric, RunOptions, make_corpus, parse_metric, run_metrics
+from nlgauge.scores import Score
+
+__all__ = ["RowScores", "ScoredTable", "released_rows", "score_table", "sentinels_of"]
+
+IdfTexts: TypeAlias = Literal["files", "grid", "pooled"]
+
+
+@dataclass(frozen=True, eq=False)
+class RowScores:
+    """What one metric gave to each row of a table."""
+
+    name: str
+    components: Mapping[str, NDArray[np.float64]]
+    main: str
+    higher_is_better: bool = True
+    signatures: Mapping[str, str] = field(default_factory=dict)
+    """By language pair; one text where idf makes no difference between systems."""
+    corpus: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    """Score of the whole system by language pair and system, for metrics (BLEU) whose score is no mean."""
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The main component, row by row."""
+        return self.components[self.main]
+
+    def component(self, name: str) -> RowScores:
+        """The same scores with another component standing for the metric: `scores.component("recall")`."""
+        if name not in self.components:
+            msg = f"{self.name} has no component {name!r}; it has {', '.join(self.components)}"
+            raise RecipeError(msg)
+        return RowScores(
+            f"{self.name} {name}", self.components, name, self.higher_is_better, self.signatures, self.corpus
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredTable:
+    """A table with the scores of its rows."""
+
+    table: JudgementTable
+    metrics: tuple[RowScores, ...]
+
+    def add(self, *more: RowScores) -> ScoredTable:
+        """The same with further metrics."""
+        return ScoredTable(self.table, (*self.metrics, *more))
+
+
+def score_table(table: JudgementTable, metrics: Sequence[str | Metric], **options: Any) -> ScoredTable:
+    """Score every row of a table; options are those of `nlgauge.score`.
+
+    A text is encoded once per language pair and window for all metrics. A metric given as text is called by
+    that text in the result (`bertscore:layer=4`).
+    """
+    if isinstance(metrics, str | Metric):
+        metrics = [metrics]
+    run_names = {entry.name for entry in fields(RunOptions)}
+    run = RunOptions.of({name: value for name, value in options.items() if name in run_names})
+    shared = {name: value for name, value in options.items() if name not in run_names}
+    recipes = [parse_metric(metric, **shared) if isinstance(metric, str) else metric for metric in metrics]
+    names = _names(metrics)
+    values = [{name: np.full(len(table), np.nan) for name in recipe.components} for recipe in recipes]
+    signatures: list[dict[str, str]] = [{} for _ in recipes]
+    corpus: list[dict[tuple[str, str], float]] = [{} for _ in recipes]
+    for langpair in table.langpairs:
+        for part, rows in _corpora(table, langpair):
+            scores = run_metrics(recipes, part, run)
+            systems = list(part.systems)
+            for number, score in enumerate(scores):
+                metric, system = number // len(systems), systems[number % len(systems)]
+                for name, found in score.segments.items():
+                    values[metric][name][rows[system]] = found
+                signatures[metric].setdefault(langpair, score.signature.recipe_part)
+                _keep_corpus_score(corpus[metric], score, langpair, system)
+    return ScoredTable(
+        table,
+        tuple(
+            RowScores(name, value, recipe.main, recipe.higher_is_better, signature, whole)
+            for name, recipe, value, signature, whole in zip(names, recipes, values, signatures, corpus, strict=True)
+        ),
+    )
+
+
+def released_rows(table: JudgementTable, name: str, *, higher_is_better: bool = True) -> RowScores:
+    """Scores that came with the data, as rows beside ours."""
+    if name not in table.released:
+        msg = f"{table.name} has no released score {name!r}; it has {', '.join(table.released) or 'none'}"
+        raise RecipeError(msg)
+    return RowScores(
+        name, {name: table.released[name]}, name, higher_is_better, dict.fromkeys(table.langpairs, "released")
+    )
+
+
+def sentinels_of(table: JudgementTable, *, seed: int = 12345) -> tuple[RowScores, ...]:
+    """Rows that no metric should lose to: length, chance, and (where there are sources) copying."""
+    sources = None if table.source is None else list(table.source)
+    made: list[MetricScores] = sentinel_rows([list(table.hypothesis)], sources, seed=seed)
+    return tuple(
+        RowScores(
+            one.name,
+            {"score": one.values[0]},
+            "score",
+            one.higher_is_better,
+            dict.fromkeys(table.langpairs, one.name),
+        )
+        for one in made
+    )
+
+
+def _names(metrics: Sequence[str | Metric]) -> list[str]:
+    names = [metric if isinstance(metric, str) else metric.name for metric in metrics]
+    return [
+        name if names.count(name) == 1 else f"{name} #{names[: at + 1].count(name)}" for at, name in enumerate(names)
+    ]
+
+
+def _keep_corpus_score(kept: dict[tuple[str, str], float], score: Score, langpair: str, system: str) -> None:
+    if score.main in score.corpus:
+        kept[langpair, system] = score.corpus[score.main]
+
+
+def _corpora(table: JudgementTable, langpair: str) -> Iterator[tuple[Corpus, Mapping[str, NDArray[np.intp]]]]:
+    """What to score in one go, with the rows of the table that each system's segments are."""
+    of_pair = np.array([at for at, pair in enumerate(table.langpair) if pair == langpair], dtype=np.intp)
+    by_system: dict[str, list[int]] = {}
+    for at in of_pair:
+        by_system.setdefault(table.system[at], []).append(int(at))
+    kind = idf_texts(table, by_system)
+    if kind == "files":
+        for system, rows in by_system.items():
+            documents = table.documents(langpair, system)
+            references = [text for group in documents.references for text in group]
+            texts, refs = _texts(table, rows)
+            checked = make_corpus({system: texts}, refs)
+            whole = {system: list(documents.hypotheses), None: references}
+            yield Corpus(checked.systems, checked.references, whole), {system: np.array(rows, dtype=np.intp)}
+    elif kind == "grid":
+        systems = {system: _texts(table, rows)[0] for system, rows in by_system.items()}
+        refs = _texts(table, next(iter(by_system.values())))[1]
+        yield (
+            make_corpus(systems, refs),
+            {system: np.array(rows, dtype=np.intp) for system, rows in by_system.items()},
+        )
+    else:
+        texts, refs = _texts(table, of_pair)
+        yield make_corpus({langpair: texts}, refs), {langpair: of_pair}
+
+
+def idf_texts(table: JudgementTable, by_system: Mapping[str, Sequence[int]]) -> IdfTexts:
+    """Which texts idf is counted on for these rows."""
+    if table.files is not None:
+        return "files"
+    if len(by_system) < 2:
+        return "pooled"
+    shapes = {tuple((table.segment[at], table.references[at]) for at in rows) for rows in by_system.values()}
+    return "grid" if len(shapes) == 1 else "pooled"
+
+
+def _texts(table: JudgementTable, rows: Sequence[int] | NDArray[np.intp]) -> tuple[list[str], list[tuple[str, ...]]]:
+    for at in rows:
+        if not table.references[at]:
+            msg = f"{table.name}: segment {table.segment[at]!r} has no reference; a metric of this call needs one"
+            raise InputError(msg)
+    return [table.hypothesis[at] for at in rows], [table.references[at] for at in rows]
