@@ -30,6 +30,7 @@ ORDER = [
     "scoring",
     "data",
     "meta",
+    "plots",
     "report",
     "cli",
 ]

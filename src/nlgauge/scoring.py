@@ -23,7 +23,7 @@ from nlgauge.metrics.notes import callers_level
 from nlgauge.scores import Score
 from nlgauge.signature import Signature
 
-__all__ = ["score", "score_systems"]
+__all__ = ["recipes_and_run", "score", "score_systems"]
 
 #: Fields of a signature that may come out differently, with a warning. Any other makes another score.
 _MAY_DIFFER = ("refs", "model", "engine", "nlgauge")
@@ -77,11 +77,7 @@ def score_systems(
     if not named:
         msg = f"no metric was given; there are: {', '.join(METRICS)}"
         raise RecipeError(msg)
-    run_names = {f.name for f in fields(RunOptions)}
-    run = {name: value for name, value in options.items() if name in run_names}
-    shared = {name: value for name, value in options.items() if name not in run_names}
-    recipes = [_recipe(metric, shared) for metric in named]
-    _check_known(shared, recipes, run_names)
+    recipes, run = recipes_and_run(named, options)
     expected = [Signature.parse(m) if isinstance(m, str) and _is_signature(m) else None for m in named]
     run.setdefault("engine", _one_engine(expected))
     corpus = make_corpus(systems, refs, ref_streams=ref_streams)
@@ -92,6 +88,18 @@ def score_systems(
             _require(asked, got)
 
     return run_metrics(recipes, corpus, RunOptions.of(run), approve=approve)
+
+
+def recipes_and_run(
+    metrics: Sequence[str | Metric], options: Mapping[str, Any]
+) -> tuple[list[Metric], dict[str, Any]]:
+    """Recipes, with the options that belong to them, and the options of the run; an option of neither is an error."""
+    run_names = {f.name for f in fields(RunOptions)}
+    run = {name: value for name, value in options.items() if name in run_names}
+    shared = {name: value for name, value in options.items() if name not in run_names}
+    recipes = [_recipe(metric, shared) for metric in metrics]
+    _check_known(shared, recipes, run_names)
+    return recipes, run
 
 
 def _recipe(metric: str | Metric, shared: Mapping[str, Any]) -> Metric:

@@ -11,10 +11,19 @@ from typing import Any
 
 from nlgauge.encoders import ENGINES
 from nlgauge.errors import InputError
-from nlgauge.metrics import RunOptions
+from nlgauge.metrics import METRICS, RunOptions
 from nlgauge.store import write_whole
 
-__all__ = ["add_run_options", "file_label", "protect_stdin_columns", "run_options", "text_source", "write_file"]
+__all__ = [
+    "add_metric_options",
+    "add_run_options",
+    "file_label",
+    "metric_options",
+    "protect_stdin_columns",
+    "run_options",
+    "text_source",
+    "write_file",
+]
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +48,35 @@ def run_options(args: argparse.Namespace) -> dict[str, Any]:
         "progress": not args.quiet,
     }
     return values | ({"engine": args.engine} if args.engine else {})
+
+
+def add_metric_options(parser: argparse.ArgumentParser) -> None:
+    """Which metrics, and a flag for each of their options."""
+    group = parser.add_argument_group(
+        "metrics", "A flag applies to every metric of the call that knows it; NAME:option=value sets it for one."
+    )
+    group.add_argument(
+        "-m",
+        "--metric",
+        nargs="+",
+        default=["bertscore"],
+        metavar="METRIC",
+        help=f"NAME, NAME:option=value,... or a signature in quotes; {', '.join(METRICS)} (default: bertscore)",
+    )
+    seen: set[str] = set()
+    for metric in METRICS.values():
+        for name, field in metric.options().items():
+            if name not in seen:
+                seen.add(name)
+                default = field.default if field.default not in (None, "") else "by table"
+                text = f"{field.metadata['help']} (default: {default})"
+                group.add_argument(f"--{name}", dest=f"option_{name}", metavar=name.upper(), help=text)
+
+
+def metric_options(args: argparse.Namespace) -> dict[str, str]:
+    """The flags of `add_metric_options` that were given."""
+    given = {key.removeprefix("option_"): value for key, value in vars(args).items() if key.startswith("option_")}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def protect_stdin_columns(argv: Sequence[str]) -> list[str]:

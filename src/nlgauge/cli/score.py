@@ -7,10 +7,17 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from nlgauge.cli.common import add_run_options, file_label, run_options, text_source
+from nlgauge.cli.common import (
+    add_metric_options,
+    add_run_options,
+    file_label,
+    metric_options,
+    run_options,
+    text_source,
+)
 from nlgauge.data import Inputs, parse_source
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.metrics import METRICS, metric_class, metric_name
+from nlgauge.metrics import metric_class, metric_name
 from nlgauge.report import Confidence, render
 from nlgauge.scoring import score_systems
 
@@ -57,7 +64,7 @@ def add_commands(commands: Any) -> None:
     parser.add_argument(
         "--input-format", choices=("text", "tsv", "jsonl"), help="format of all inputs, instead of by their suffix"
     )
-    _add_metric_options(parser)
+    add_metric_options(parser)
     add_run_options(parser)
     texts = parser.add_argument_group("texts")
     texts.add_argument(
@@ -81,28 +88,6 @@ def add_commands(commands: Any) -> None:
     parser.set_defaults(run=_run)
 
 
-def _add_metric_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group(
-        "metrics", "A flag applies to every metric of the call that knows it; NAME:option=value sets it for one."
-    )
-    group.add_argument(
-        "-m",
-        "--metric",
-        nargs="+",
-        default=["bertscore"],
-        metavar="METRIC",
-        help=f"NAME, NAME:option=value,... or a signature in quotes; {', '.join(METRICS)} (default: bertscore)",
-    )
-    seen: set[str] = set()
-    for metric in METRICS.values():
-        for name, field in metric.options().items():
-            if name not in seen:
-                seen.add(name)
-                default = field.default if field.default not in (None, "") else "by table"
-                text = f"{field.metadata['help']} (default: {default})"
-                group.add_argument(f"--{name}", dest=f"option_{name}", metavar=name.upper(), help=text)
-
-
 def _run(args: argparse.Namespace) -> int:
     citations = {name: metric_class(name).citation for name in map(metric_name, args.metric)}
     if args.citation and not args.hyps:
@@ -116,7 +101,6 @@ def _run(args: argparse.Namespace) -> int:
     hypotheses = _read_systems(args.hyps, inputs, args.input_format)
     references = _read_references(args.refs, inputs, args.input_format)
     _check_lengths(hypotheses, references)
-    options = {key.removeprefix("option_"): value for key, value in vars(args).items() if key.startswith("option_")}
     scores = score_systems(
         hypotheses,
         [tuple(text for group in groups for text in group) for groups in zip(*references.values(), strict=True)],
@@ -124,7 +108,7 @@ def _run(args: argparse.Namespace) -> int:
         long=args.long,
         empty=args.empty,
         alignments=args.alignments,
-        **{name: value for name, value in options.items() if value is not None},
+        **metric_options(args),
         **run_options(args),
     )
     sys.stdout.write(

@@ -3,6 +3,7 @@
 from nlgauge.meta.difference_correlation import DifferenceCorrelation, pairwise_difference_pearson
 from nlgauge.meta.evaluation import AGREEMENTS, LEVELS, Agreement, Significance, evaluate
 from nlgauge.meta.hybrids import HybridResult, Hybrids, hybrid_results, make_hybrids, model_selection
+from nlgauge.meta.layers import LayerTuning, tune_layer
 from nlgauge.meta.levels import (
     LevelCorrelation,
     grouped_level,
@@ -40,6 +41,7 @@ __all__ = [
     "DifferenceCorrelation",
     "HybridResult",
     "Hybrids",
+    "LayerTuning",
     "LevelCorrelation",
     "MetricComparison",
     "MetricScores",
@@ -78,5 +80,6 @@ __all__ = [
     "system_level",
     "system_vectors",
     "tie_calibrated_accuracy",
+    "tune_layer",
     "unweighted_mean",
 ]

@@ -10,7 +10,7 @@ Metrics that count idf look at whole files. Which texts those are depends on the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -20,8 +20,9 @@ from nlgauge.data import JudgementTable
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.meta.scores import MetricScores
 from nlgauge.meta.sentinels import sentinel_rows
-from nlgauge.metrics import Corpus, Metric, RunOptions, make_corpus, parse_metric, run_metrics
+from nlgauge.metrics import Corpus, Metric, RunOptions, make_corpus, run_metrics
 from nlgauge.scores import Score
+from nlgauge.scoring import recipes_and_run
 
 __all__ = ["RowScores", "ScoredTable", "released_rows", "score_table", "sentinels_of"]
 
@@ -76,17 +77,14 @@ def score_table(table: JudgementTable, metrics: Sequence[str | Metric], **option
     """
     if isinstance(metrics, str | Metric):
         metrics = [metrics]
-    run_names = {entry.name for entry in fields(RunOptions)}
-    run = RunOptions.of({name: value for name, value in options.items() if name in run_names})
-    shared = {name: value for name, value in options.items() if name not in run_names}
-    recipes = [parse_metric(metric, **shared) if isinstance(metric, str) else metric for metric in metrics]
+    recipes, run = recipes_and_run(metrics, options)
     names = _names(metrics)
     values = [{name: np.full(len(table), np.nan) for name in recipe.components} for recipe in recipes]
     signatures: list[dict[str, str]] = [{} for _ in recipes]
     corpus: list[dict[tuple[str, str], float]] = [{} for _ in recipes]
     for langpair in table.langpairs:
         for part, rows in _corpora(table, langpair):
-            scores = run_metrics(recipes, part, run)
+            scores = run_metrics(recipes, part, RunOptions.of(run))
             systems = list(part.systems)
             for number, score in enumerate(scores):
                 metric, system = number // len(systems), systems[number % len(systems)]

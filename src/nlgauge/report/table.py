@@ -4,8 +4,9 @@ r"""A small table that writes itself as aligned text, as TSV and as a LaTeX tabu
     TSV     the header and the rows only: exactly one line each, cells between tabs, no quoting
     LaTeX   a booktabs `tabular` (needs \usepackage{booktabs}); caption above and notes below as % comments
 
-Floats have `width` decimals, integers none, None is an empty cell. A tab, a line end or another control
-character in a cell is written as an escape (`\t`, `\n`, `\x1b`), so that no cell breaks the grid or reaches
+Floats have `width` decimals, integers none, None is an empty cell, a `Marked` number stands out. A tab, a line
+end or another control character in a cell is written as an escape (`\t`, `\n`, `\x1b`), so that no cell breaks the
+grid or reaches
 the terminal; all other text is written as it is. Every form ends with a newline.
 """
 
@@ -20,9 +21,16 @@ from typing import Literal, NamedTuple
 
 from nlgauge.errors import InputError, RecipeError
 
-__all__ = ["Cell", "Span", "Table", "display_width", "escape_latex", "visible"]
+__all__ = ["Cell", "Marked", "Span", "Table", "display_width", "escape_latex", "visible"]
 
-Cell = str | int | float | None
+
+class Marked(NamedTuple):
+    """A number that stands out: with a star in text, bold in LaTeX, as it is in TSV."""
+
+    value: float
+
+
+Cell = str | int | float | Marked | None
 
 _LATEX = str.maketrans(
     {
@@ -65,7 +73,8 @@ class Table:
                 msg = f"row {index} of the table needs {len(self.columns)} cells, got {len(row)}: {row!r}"
                 raise InputError(msg)
             for name, cell in zip(self.columns, row, strict=True):
-                if isinstance(cell, float) and not math.isfinite(cell):
+                number = cell.value if isinstance(cell, Marked) else cell
+                if isinstance(number, float) and not math.isfinite(number):
                     msg = f"row {index}, column {name!r} of the table needs a finite number, got {cell!r}"
                     raise InputError(msg)
         covered = sum(span.columns for span in self.spans)
@@ -82,8 +91,14 @@ class Table:
         a        0.50
         漢字    -1.00
         """
+        # A star hangs over: where a column has one, the other cells have a space there.
+        starred = [any(isinstance(cell, Marked) for cell in column) for column in zip(*self.rows, strict=True)]
+        starred = starred or [False] * len(self.columns)
         grid = [self._labels(), *self._formatted(width)]
         cells = [[visible(cell) for cell in row] for row in grid]
+        for row, texts in zip(self.rows, cells[1:], strict=True):
+            for at, cell in enumerate(row):
+                texts[at] += "*" if isinstance(cell, Marked) else " " * starred[at]
         widths = [max(map(display_width, column)) for column in zip(*cells, strict=True)]
         cells.insert(1, ["-" * size for size in widths])
         lines = [
@@ -113,7 +128,7 @@ class Table:
             # A hyphen is no minus sign.
             lines.append(
                 _latex_row(
-                    escape_latex(text) if isinstance(cell, str) else text.replace("-", "$-$")
+                    escape_latex(text) if isinstance(cell, str) else _latex_number(cell, text)
                     for cell, text in zip(row, texts, strict=True)
                 )
             )
@@ -196,9 +211,16 @@ def _latex_row(cells: Iterable[str]) -> str:
     return " & ".join(cells) + r" \\"
 
 
+def _latex_number(cell: Cell, text: str) -> str:
+    number = text.replace("-", "$-$")
+    return rf"\textbf{{{number}}}" if isinstance(cell, Marked) else number
+
+
 def _formatted(cell: Cell, width: int) -> str:
     if cell is None:
         return ""
+    if isinstance(cell, Marked):
+        return _formatted(cell.value, width)
     if not isinstance(cell, float):
         return str(cell)
     text = f"{cell:.{width}f}"

@@ -1,0 +1,68 @@
+"""Which layer of a model agrees best with people, by BERTScore's F without idf."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.data import JudgementTable
+from nlgauge.encoders import load_encoder
+from nlgauge.meta.evaluation import Significance, evaluate
+from nlgauge.meta.scoring import score_table
+from nlgauge.metrics import BERTScore
+
+__all__ = ["LayerTuning", "tune_layer"]
+
+
+@dataclass(frozen=True, eq=False)
+class LayerTuning:
+    """Agreement by layer (rows, from 0) and language pair."""
+
+    model: str
+    data: str
+    agreement: str
+    langpairs: tuple[str, ...]
+    values: NDArray[np.float64]
+
+    @property
+    def averages(self) -> NDArray[np.float64]:
+        """Unweighted mean over language pairs, by layer."""
+        means: NDArray[np.float64] = self.values.mean(axis=1)
+        return means
+
+    @property
+    def best(self) -> int:
+        """The layer with the highest average."""
+        return int(self.averages.argmax())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "model": self.model,
+            "data": self.data,
+            "agreement": self.agreement,
+            "best": self.best,
+            "layers": [
+                {
+                    "layer": layer,
+                    "average": float(self.averages[layer]),
+                    **dict(zip(self.langpairs, row, strict=True)),
+                }
+                for layer, row in enumerate(self.values.tolist())
+            ],
+        }
+
+
+def tune_layer(
+    table: JudgementTable, *, model: str = "minilm", agreement: str = "pearson", **run: Any
+) -> LayerTuning:
+    """Score a table at every layer of a model on one encoding of its texts."""
+    top = load_encoder(model, engine=run.get("engine", "onnx"), progress=bool(run.get("progress"))).layers
+    metrics = [BERTScore(model=model, layer=layer) for layer in range(top + 1)]
+    scored = score_table(table, metrics, **run)
+    found = evaluate(scored, agreement=agreement, significance=Significance(test="none", resamples=1))
+    values = [[row[pair].value for pair in table.langpairs] for row in found.cells.values()]
+    return LayerTuning(model, table.name, agreement, table.langpairs, np.array(values))

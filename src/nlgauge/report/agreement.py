@@ -1,0 +1,106 @@
+"""The agreement of metrics with people as text, JSON, TSV or LaTeX.
+
+text    metrics as rows, language pairs as columns, their average; a star marks what no metric beats significantly
+TSV     one row per metric and language pair, with interval, rank and signature: numbers in full
+LaTeX   as text, with bold for the star
+JSON    everything
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+
+from nlgauge._version import __version__
+from nlgauge.errors import RecipeError
+from nlgauge.meta import Agreement
+from nlgauge.report.table import Cell, Marked, Table
+
+__all__ = ["render_agreement"]
+
+_NAMES = {
+    "pearson": "Pearson's r",
+    "spearman": "Spearman's rho",
+    "kendall": "Kendall's tau-b",
+    "acc-eq": "pairwise accuracy with calibrated ties (acc_eq)",
+    "differences": "Pearson's r of differences within an item",
+    "spa": "soft pairwise accuracy",
+}
+
+
+def render_agreement(results: Sequence[Agreement], *, format: str = "text", width: int = 3) -> str:  # noqa: A002
+    """All tables of a call."""
+    if format == "json":
+        record = {"nlgauge": __version__, "tables": [result.to_dict() for result in results]}
+        return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    if format == "tsv":
+        return _rows(results).to_tsv(width=6)
+    if format not in ("text", "latex"):
+        msg = f"format must be one of text, json, tsv, latex, got {format!r}"
+        raise RecipeError(msg)
+    tables = [_grid(result) for result in results]
+    return "\n".join(one.to_text(width=width) if format == "text" else one.to_latex(width=width) for one in tables)
+
+
+def _grid(result: Agreement) -> Table:
+    averaged = len(result.langpairs) > 1
+    columns = ["metric", *result.langpairs, *(["average"] if averaged else [])]
+    rows: list[list[Cell]] = []
+    notes: list[str] = []
+    averages = result.averages
+    for name, row in result.cells.items():
+        cells: list[Cell] = [name]
+        for langpair in result.langpairs:
+            cell = row[langpair]
+            missing = not math.isfinite(cell.value)
+            cells.append(None if missing else Marked(cell.value) if cell.unbeaten else cell.value)
+            if cell.note:
+                notes.append(f"{name}, {langpair}: {cell.note}")
+        if averaged:
+            cells.append(averages[name] if math.isfinite(averages[name]) else None)
+        rows.append(cells)
+    caption = f"{result.data}: {_NAMES[result.agreement]} with {result.criterion}, {result.level} level"
+    return Table(columns, rows, caption, [*_explained(result), *notes, *_signatures(result)])
+
+
+def _explained(result: Agreement) -> list[str]:
+    options, notes = result.options, list(result.notes)
+    if any(cell.unbeaten for row in result.cells.values() for cell in row.values()):
+        test = {"permutation": "PERM-BOTH permutation", "bootstrap": "paired bootstrap", "williams": "Williams"}
+        name = test[options["test"]]
+        if result.level == "system" and options["test"] == "permutation" and result.agreement == "pearson":
+            name = test["williams"]
+        corrected = f", {options['correction']} corrected" if options["correction"] else ""
+        draws = "" if name == "Williams" else f", {options['resamples']} resamples, seed {options['seed']}"
+        notes.append(
+            f"* no other metric is significantly better ({name}, p < {options['alpha']:g}{corrected}{draws})"
+        )
+    return notes
+
+
+def _signatures(result: Agreement) -> list[str]:
+    """A signature per metric; where idf tables differ by language pair, that of the first, and a word on it."""
+    notes = []
+    for name, by_pair in result.signatures.items():
+        distinct = list(dict.fromkeys(by_pair.values()))
+        if distinct:
+            rest = f" (and {len(distinct) - 1} more, which differ in their idf tables)" if len(distinct) > 1 else ""
+            notes.append(f"signature of {name}: {distinct[0]}{rest}")
+    return notes
+
+
+def _rows(results: Sequence[Agreement]) -> Table:
+    columns = ["data", "level", "agreement", "criterion", "metric", "langpair", "value", "low", "high"]
+    columns += ["rank", "unbeaten", "count", "note", "signature"]
+    rows: list[list[Cell]] = []
+    for result in results:
+        for name, row in result.cells.items():
+            for langpair, cell in row.items():
+                numbers = [value if math.isfinite(value) else None for value in (cell.value, cell.low, cell.high)]
+                fixed: list[Cell] = [result.data, result.level, result.agreement, result.criterion, name, langpair]
+                signature = result.signatures.get(name, {}).get(langpair, "")
+                rows.append(
+                    [*fixed, *numbers, cell.rank, "yes" if cell.unbeaten else "no", cell.count, cell.note, signature]
+                )
+    return Table(columns, rows)
