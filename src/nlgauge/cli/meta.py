@@ -15,6 +15,7 @@ from nlgauge.meta import (
     AGREEMENTS,
     LEVELS,
     Significance,
+    check_question,
     evaluate,
     released_rows,
     score_table,
@@ -30,7 +31,7 @@ _EXAMPLES = """\
 examples:
   nlgauge meta --data wmt17 --at DATA/wmt17 --metric bertscore moverscore baryscore chrf --plot wmt17.png
   nlgauge meta --data tac2008 --at DATA --level topic --criterion responsiveness --metric rouge1 rouge2
-  nlgauge meta --data own --at scores.tsv --set human=adequacy --metric bertscore
+  nlgauge meta --data own --at mine.tsv --set human=adequacy,fluency system=mt --metric bertscore
   nlgauge tune-layer --model mpnet --data wmt15 --at DATA
 """
 
@@ -118,11 +119,19 @@ def load_data(args: argparse.Namespace, **more: Any) -> JudgementTable:
         if not equals:
             msg = f"--set takes KEY=VALUE, got {text!r}"
             raise RecipeError(msg)
-        options[key] = {"true": True, "false": False}.get(value, int(value) if value.isdigit() else value)
+        options[key] = _value(value)
     return load(args.data, args.at, langpairs=args.langpairs, **options)
 
 
+def _value(text: str) -> Any:
+    if "," in text:
+        return tuple(text.split(","))
+    return {"true": True, "false": False}.get(text, int(text) if text.isdigit() else text)
+
+
 def _meta(args: argparse.Namespace) -> int:
+    for agreement in args.agreement:
+        check_question(args.level, agreement)
     target = Path(args.plot) if args.plot else None
     if target is not None:
         from nlgauge.plots import check_format

@@ -1,7 +1,7 @@
 """Metrics beside people: correlations at every level, accuracies, significance, ranks and sentinels."""
 
 from nlgauge.meta.difference_correlation import DifferenceCorrelation, pairwise_difference_pearson
-from nlgauge.meta.evaluation import AGREEMENTS, LEVELS, Agreement, Significance, evaluate
+from nlgauge.meta.evaluation import AGREEMENTS, LEVELS, Agreement, Significance, check_question, evaluate
 from nlgauge.meta.hybrids import HybridResult, Hybrids, hybrid_results, make_hybrids, model_selection
 from nlgauge.meta.layers import LayerTuning, tune_layer
 from nlgauge.meta.levels import (
@@ -54,6 +54,7 @@ __all__ = [
     "TieComparison",
     "assign_ranks",
     "calibration_curve",
+    "check_question",
     "compare_metrics",
     "compare_tie_accuracies",
     "evaluate",

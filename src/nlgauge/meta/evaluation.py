@@ -32,7 +32,7 @@ from nlgauge.meta.tie_accuracy import tie_calibrated_accuracy
 from nlgauge.meta.tie_comparison import compare_tie_accuracies
 from nlgauge.stats import bootstrap_correlations, correlate
 
-__all__ = ["AGREEMENTS", "LEVELS", "Agreement", "Cell", "Significance", "evaluate"]
+__all__ = ["AGREEMENTS", "LEVELS", "Agreement", "Cell", "Significance", "check_question", "evaluate"]
 
 LEVELS = ("segment", "topic", "system")
 _CORRELATIONS = ("pearson", "spearman", "kendall")
@@ -138,7 +138,7 @@ def evaluate(
     significance: Significance | None = None,
 ) -> Agreement:
     """The agreement of each metric with people, per language pair, with intervals and significance."""
-    _check(level, agreement)
+    check_question(level, agreement)
     table = scored.table
     significance = significance or Significance()
     cells: dict[str, dict[str, Cell]] = {metric.name: {} for metric in scored.metrics}
@@ -164,7 +164,8 @@ def evaluate(
     )
 
 
-def _check(level: str, agreement: str) -> None:
+def check_question(level: str, agreement: str) -> None:
+    """Refuse a level or an agreement that does not exist, or that do not go together."""
     for what, value, allowed in (("level", level, LEVELS), ("agreement", agreement, AGREEMENTS)):
         if value not in allowed:
             msg = f"{what} must be one of {', '.join(allowed)}, got {value!r}"

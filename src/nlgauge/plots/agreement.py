@@ -35,8 +35,8 @@ def plot_agreement(result: Agreement, path: Path) -> None:
             value = averages[name] if cell is None else cell.value
             low, high = (math.nan, math.nan) if cell is None else (cell.low, cell.high)
             values.append(value)
-            lows.append(value - low if math.isfinite(low) else 0.0)
-            highs.append(high - value if math.isfinite(high) else 0.0)
+            lows.append(value - low)  # nan where there is no interval, and matplotlib draws none
+            highs.append(high - value)
         places = [at + (number - (len(names) - 1) / 2) * size for at in range(len(groups))]
         # Sentinels are what a metric must not lose to: grey, so that they step back.
         sentinel = name.startswith("sentinel")
@@ -46,9 +46,8 @@ def plot_agreement(result: Agreement, path: Path) -> None:
         for at, group in enumerate(groups):
             cell = result.cells[name].get(group)
             if cell is not None and cell.unbeaten:
-                axes.annotate(
-                    "*", (places[at], values[at] + highs[at]), ha="center", va="bottom", fontsize=9, color="#333333"
-                )
+                top = cell.value if math.isnan(cell.high) else cell.high
+                axes.annotate("*", (places[at], top), ha="center", va="bottom", fontsize=9, color="#333333")
     axes.set_xticks(range(len(groups)), groups)
     axes.set_ylabel(_LABELS[result.agreement])
     axes.axhline(0, color="#333333", linewidth=0.8)

@@ -1,0 +1,82 @@
+"""`nlgauge meta` and `nlgauge tune-layer` on a small table of one's own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nlgauge.cli import main
+
+ROWS = """segment\tsystem\thypothesis\treference\thuman\tother2\tother
+1\ta\tThe ferry was cancelled.\tThe ferry was called off.\t0.9\t5\t5
+2\ta\tBread.\tThe bread is the best.\t0.2\t1\t1
+3\ta\tNobody wrote.\tShe wrote letters.\t0.3\t2\t2
+1\tb\tA storm.\tThe ferry was called off.\t0.1\t2\t2
+2\tb\tThe bread is best.\tThe bread is the best.\t0.95\t4\t4
+3\tb\tShe wrote letters to him.\tShe wrote letters.\t0.8\t3\t3
+"""
+
+
+COLUMNS = ("references=reference", "human=human,other2", "system=system", "segment=segment")
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    path = tmp_path / "own.tsv"
+    path.write_text(ROWS)
+    return path
+
+
+def command(own: Path, *more: str) -> list[str]:
+    data = ["--data", "own", "--at", str(own), "--set", *COLUMNS, "released=other"]
+    return ["meta", *data, "--metric", "bertscore", "chrf", "--resamples", "50", "--quiet", *more]
+
+
+def test_a_table_in_every_format(own: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(command(own, "--plot", str(tmp_path / "f.png"), "--released", "other")) == 0
+    text = capsys.readouterr().out
+    assert "Pearson's r with human, segment level" in text
+    assert "signature of bertscore: bertscore|layer:4" in text
+    assert "sentinel-random" in text
+    assert (tmp_path / "f.png").stat().st_size > 1000
+    assert main(command(own, "--format", "json", "--no-sentinels", "--agreement", "pearson", "kendall")) == 0
+    first, second = json.loads(capsys.readouterr().out)["tables"]
+    assert (first["agreement"], second["agreement"]) == ("pearson", "kendall")
+    assert {row["metric"] for row in first["metrics"]} == {"bertscore", "chrf"}
+    assert main(command(own, "--format", "tsv")) == 0
+    header, *rows = (line.split("\t") for line in capsys.readouterr().out.splitlines())
+    assert {len(row) for row in rows} == {len(header)}
+    assert main(command(own, "--format", "latex")) == 0
+    assert r"\begin{tabular}" in capsys.readouterr().out
+
+
+def test_levels_of_systems_and_topics(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(command(own, "--level", "topic", "--agreement", "acc-eq", "differences", "--test", "none")) == 0
+    assert "epsilon" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "word"),
+    [
+        (("--criterion", "charm"), 2, "charm"),
+        (("--agreement", "spa"), 2, "level 'system'"),
+        (("--plot", "figure.gif"), 2, "figure.gif"),
+        (("--released", "nothing"), 2, "nothing"),
+        (("--set", "human"), 2, "KEY=VALUE"),
+    ],
+)
+def test_a_mistake_is_named(
+    own: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], status: int, word: str
+) -> None:
+    assert main(command(own, *more)) == status
+    assert word in capsys.readouterr().err
+
+
+def test_the_best_layer(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--data", "own", "--at", str(own), "--set", *COLUMNS, "--quiet"]
+    assert main(["tune-layer", *options, "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["layers"]) == 7
+    assert found["best"] == max(found["layers"], key=lambda row: row["average"])["layer"]

@@ -1,0 +1,183 @@
+"""Tables of agreement: what is scored with which idf, and what is correlated with what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import pearsonr
+
+import nlgauge
+from nlgauge.data import Documents, JudgementTable, load
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.meta import (
+    RowScores,
+    ScoredTable,
+    Significance,
+    evaluate,
+    released_rows,
+    score_table,
+    sentinels_of,
+    tune_layer,
+)
+
+TEXTS = [
+    "The ferry was cancelled.",
+    "A storm stopped the ferry.",
+    "Bread is good.",
+    "The best bread of the town.",
+    "Nobody wrote letters.",
+    "She wrote a letter to the museum.",
+]
+
+
+def table(systems: int = 3, segments: int = 4, *, files: object = None, ragged: bool = False) -> JudgementTable:
+    rng = np.random.default_rng(5)
+    rows = [(s, t) for s in range(systems) for t in range(segments) if not (ragged and (s, t) == (0, 0))]
+    return JudgementTable(
+        name="made",
+        segment=tuple(str(t) for _, t in rows),
+        system=tuple(f"s{s}" for s, _ in rows),
+        langpair=("en",) * len(rows),
+        hypothesis=tuple(TEXTS[(s + t) % len(TEXTS)] for s, t in rows),
+        references=tuple((TEXTS[(t + 1) % len(TEXTS)],) for _, t in rows),
+        human={"adequacy": rng.random(len(rows)), "fluency": rng.random(len(rows))},
+        default_criterion="adequacy",
+        released={"other": rng.random(len(rows))},
+        files=files,  # type: ignore[arg-type]
+    )
+
+
+def test_systems_on_the_same_segments_have_idf_of_their_own() -> None:
+    grid = table()
+    scored = score_table(grid, ["moverscore"])
+    texts = [grid.hypothesis[at] for at in range(4, 8)]
+    refs = [grid.references[at] for at in range(4, 8)]
+    alone = nlgauge.score(texts, refs, metric="moverscore")
+    np.testing.assert_allclose(scored.metrics[0].values[4:8], alone.score, atol=1e-12)
+
+
+def test_rows_that_are_no_grid_share_one_idf() -> None:
+    ragged = table(ragged=True)
+    scored = score_table(ragged, ["moverscore"])
+    pooled = nlgauge.score(list(ragged.hypothesis), list(ragged.references), metric="moverscore")
+    np.testing.assert_allclose(scored.metrics[0].values, pooled.score, atol=1e-12)
+
+
+def test_whole_files_are_what_idf_is_counted_on() -> None:
+    class Files:
+        def documents(self, langpair: str, system: str) -> Documents:
+            assert langpair == "en"
+            return Documents(None, (*TEXTS, f"only {system}"), tuple((text,) for text in TEXTS))
+
+    scored = score_table(table(files=Files()), ["moverscore"])
+    sampled = score_table(table(), ["moverscore"])
+    assert not np.allclose(scored.metrics[0].values, sampled.metrics[0].values)
+    (signature,) = scored.metrics[0].signatures.values()
+    whole = nlgauge.score(TEXTS, TEXTS, metric="moverscore").signature
+    assert signature.split("idf:")[1][:18] == f"{whole.recipe['idf']}"[:18], "the references' table is the file's"
+
+
+def test_segment_level_is_pearson_over_rows_with_the_named_criterion() -> None:
+    made = table()
+    scored = score_table(made, ["bertscore", "chrf"]).add(released_rows(made, "other"), *sentinels_of(made))
+    for criterion in ("adequacy", "fluency"):
+        found = evaluate(scored, criterion=criterion, significance=Significance(resamples=50))
+        for metric in scored.metrics:
+            cell = found.cells[metric.name]["en"]
+            if not cell.note:
+                assert cell.value == pytest.approx(pearsonr(metric.values, made.human[criterion]).statistic)
+                assert cell.low <= cell.value <= cell.high
+    assert "sentinel-random" in found.cells
+
+
+def test_a_distance_is_turned_round_once() -> None:
+    made = table()
+    distance = RowScores("d", {"d": -made.human["adequacy"]}, "d", higher_is_better=False)
+    found = evaluate(ScoredTable(made, (distance,)), significance=Significance(test="none", resamples=2))
+    assert found.cells["d"]["en"].value == pytest.approx(1)
+
+
+def test_topic_level_averages_over_topics() -> None:
+    made = table(systems=6, segments=3)
+    scored = ScoredTable(made, (released_rows(made, "other"),))
+    found = evaluate(scored, level="topic", significance=Significance(resamples=20)).cells["other"]["en"]
+    human, other = (made.human["adequacy"].reshape(6, 3), made.released["other"].reshape(6, 3))
+    assert found.value == pytest.approx(np.mean([pearsonr(other[:, t], human[:, t]).statistic for t in range(3)]))
+
+
+def test_system_level_takes_the_official_scores_and_the_corpus_score() -> None:
+    from dataclasses import replace
+
+    made = replace(table(systems=5), system_scores={"en": {f"s{s}": float(s) for s in range(5)}})
+    scored = score_table(made, ["bleu", "chrf"])
+    found = evaluate(scored, level="system")
+    whole = [
+        nlgauge.score(made.hypothesis[4 * s : 4 * s + 4], made.references[4 * s : 4 * s + 4], metric="chrf").corpus[
+            "chrf"
+        ]
+        for s in range(5)
+    ]
+    assert found.cells["chrf"]["en"].value == pytest.approx(pearsonr(whole, range(5)).statistic)
+    assert found.cells["chrf"]["en"].count == 5
+
+
+@pytest.mark.parametrize(("level", "agreement"), [("topic", "acc-eq"), ("topic", "differences"), ("system", "spa")])
+def test_current_practice_is_there(level: str, agreement: str) -> None:
+    made = table(systems=5, segments=4)
+    scored = ScoredTable(made, (released_rows(made, "other"), *sentinels_of(made)))
+    found = evaluate(scored, level=level, agreement=agreement, significance=Significance(resamples=50))  # type: ignore[arg-type]
+    values = [cell.value for row in found.cells.values() for cell in row.values()]
+    assert all(-1 <= value <= 1 for value in values)
+    if agreement == "acc-eq":
+        assert "chance" in found.cells["other"]["en"].note
+
+
+def test_what_is_not_defined_is_said() -> None:
+    made = table()
+    scored = ScoredTable(made, (released_rows(made, "other"),))
+    with pytest.raises(RecipeError, match="level 'system'"):
+        evaluate(scored, agreement="spa")
+    with pytest.raises(RecipeError, match="adequacy"):
+        evaluate(scored, criterion="charm")
+    constant = RowScores("flat", {"x": np.ones(len(made))}, "x")
+    found = evaluate(scored.add(constant), significance=Significance(resamples=20)).cells["flat"]["en"]
+    assert np.isnan(found.value)
+    assert "constant" in found.note
+    from dataclasses import replace
+
+    unnamed = replace(made, system=("",) * len(made), segment=tuple(map(str, range(len(made)))))
+    with pytest.raises(InputError, match="level 'segment'"):
+        evaluate(ScoredTable(unnamed, scored.metrics), level="topic")
+
+
+def test_layers_are_tuned_without_idf() -> None:
+    made = table(systems=4)
+    found = tune_layer(made)
+    assert found.values.shape == (7, 1)
+    by_hand = [
+        pearsonr(nlgauge.score(list(made.hypothesis), list(made.references), layer=layer).f1, made.human["adequacy"])
+        for layer in (0, 4)
+    ]
+    np.testing.assert_allclose(found.values[[0, 4], 0], [one.statistic for one in by_hand], atol=1e-9)
+    assert found.best == int(found.averages.argmax())
+
+
+#: BERTScore F with idf from the references on the test sets of WMT17, measured for this project beforehand.
+TESTSET = {
+    ("minilm", 4): {"cs": 0.564, "de": 0.626, "fi": 0.760, "lv": 0.666, "ru": 0.652, "tr": 0.633, "zh": 0.649},
+    ("mpnet", 9): {"cs": 0.660, "de": 0.692, "fi": 0.798, "lv": 0.740, "ru": 0.726, "tr": 0.695, "zh": 0.705},
+}
+
+
+@pytest.mark.parametrize(("model", "layer"), TESTSET)
+def test_bertscore_on_the_test_sets_of_wmt17(data_folder: Path, model: str, layer: int) -> None:
+    tested = load("wmt17-testset", data_folder)
+    scored = score_table(tested, [f"bertscore:layer={layer},idf=refs"], model=model)
+    found = evaluate(scored, significance=Significance(test="none", resamples=2))
+    (row,) = found.cells.values()
+    for language, expected in TESTSET[model, layer].items():
+        assert round(row[f"{language}-en"].value, 3) == pytest.approx(expected, abs=0.0011), language
+    if model == "mpnet":
+        assert found.averages.popitem()[1] == pytest.approx(0.716, abs=0.001)

@@ -1,0 +1,101 @@
+"""Lexical baselines: the packages' own numbers behind the interface of the other metrics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sacrebleu
+from rouge_score import rouge_scorer
+
+import nlgauge
+
+HYPS = ["The ferry was cancelled in the storm.", "Bread is good.", "nobody wrote letters"]
+REFS = ["The ferry was called off because of the storm.", "The bread is the best.", "She wrote letters."]
+
+
+def test_bleu_is_sacrebleus() -> None:
+    score = nlgauge.score(HYPS, REFS, metric="bleu")
+    assert score.system_scores["bleu"] == sacrebleu.corpus_bleu(HYPS, [REFS]).score
+    expected = [sacrebleu.sentence_bleu(h, [r]).score for h, r in zip(HYPS, REFS, strict=True)]
+    np.testing.assert_array_equal(score.bleu, expected)
+    assert score.mean != score.system_scores["bleu"], "the mean of sentence BLEU is not corpus BLEU"
+    assert score.to_dict()["score"] == score.system_scores["bleu"]
+
+
+def test_chrf_is_sacrebleus() -> None:
+    for metric, order in (("chrf", 0), ("chrf:words=2", 2)):
+        score = nlgauge.score(HYPS, REFS, metric=metric)
+        assert score.system_scores["chrf"] == sacrebleu.corpus_chrf(HYPS, [REFS], word_order=order).score
+
+
+def test_several_references_whose_number_varies() -> None:
+    refs = [[REFS[0], "A storm stopped the ferry."], [REFS[1]], [REFS[2]]]
+    streams = [REFS, ["A storm stopped the ferry.", None, None]]
+    assert (
+        nlgauge.score(HYPS, refs, metric="bleu").system_scores["bleu"] == sacrebleu.corpus_bleu(HYPS, streams).score
+    )
+
+
+@pytest.mark.parametrize(("name", "key"), [("rouge1", "rouge1"), ("rouge2", "rouge2"), ("rougel", "rougeL")])
+def test_rouge_is_rouge_scores(name: str, key: str) -> None:
+    scorer = rouge_scorer.RougeScorer([key], use_stemmer=True)
+    score = nlgauge.score(HYPS, REFS, metric=name)
+    for at, (hyp, ref) in enumerate(zip(HYPS, REFS, strict=True)):
+        expected = scorer.score(ref, hyp)[key]
+        found = (score.precision[at], score.recall[at], score.f1[at])
+        assert found == (expected.precision, expected.recall, expected.fmeasure)
+
+
+def test_rouge_of_several_references() -> None:
+    singles = [nlgauge.score(HYPS[:1], [ref], metric="rouge1:measure=recall").recall[0] for ref in REFS]
+    mean = nlgauge.score(HYPS[:1], [REFS], metric="rouge1:measure=recall")
+    best = nlgauge.score(HYPS[:1], [REFS], metric="rouge1:measure=recall,multiref=best")
+    assert mean.main == "recall"
+    assert mean.recall[0] == pytest.approx(np.mean(singles))
+    assert best.recall[0] == max(singles)
+
+
+def test_stemming_and_case_are_choices() -> None:
+    words = (["The ferries"], ["the ferry"])
+    stemmed, plain = (nlgauge.score(*words, metric=f"rouge1:stemmer={choice}").f1[0] for choice in ("yes", "no"))
+    assert (stemmed, plain) == (1.0, 0.5)
+    mixed, lower = (nlgauge.score(*words, metric=f"bleu:case={choice}").bleu[0] for choice in ("mixed", "lower"))
+    assert lower > mixed
+
+
+@pytest.mark.parametrize("metric", ["bleu:case=lower,tokenize=intl", "chrf:words=2", "rouge2:measure=recall"])
+def test_the_signature_reproduces_the_score(metric: str) -> None:
+    first = nlgauge.score(HYPS, REFS, metric=metric)
+    again = nlgauge.score(HYPS, REFS, metric=first.signature)
+    assert first.signature == again.signature
+    np.testing.assert_array_equal(first.segments[first.main], again.segments[first.main])
+
+
+def test_a_corpus_score_has_no_interval_of_a_mean() -> None:
+    with pytest.raises(nlgauge.InputError, match="whole corpus"):
+        nlgauge.score(HYPS, REFS, metric="bleu").interval()
+
+
+def test_they_share_a_call_with_the_others() -> None:
+    scores = nlgauge.score_systems({"a": HYPS, "b": REFS}, REFS, metrics=["chrf", "bertscore", "bleu"], layer=4)
+    assert [(score.metric, score.system) for score in scores] == [
+        (metric, system) for metric in ("chrf", "bertscore", "bleu") for system in ("a", "b")
+    ]
+
+
+@pytest.mark.parametrize("metric", ["bleu", "chrf", "rouge1"])
+def test_empty_texts(metric: str) -> None:
+    with pytest.warns(nlgauge.EmptyTextWarning):
+        score = nlgauge.score(["", "Bread."], ["Bread.", "Bread."], metric=metric)
+    assert score.segments[score.main][0] == 0
+    assert score.counts["empty"] == 1
+    with pytest.raises(nlgauge.EmptyPairError, match="segment 0"):
+        nlgauge.score([""], [""], metric=metric)
+
+
+@pytest.mark.parametrize(
+    "metric", ["bleu:case=upper", "bleu:tokenize=mine", "rouge1:measure=f2", "rouge1:stemmer=maybe"]
+)
+def test_a_value_that_they_do_not_take_is_refused(metric: str) -> None:
+    with pytest.raises(nlgauge.RecipeError):
+        nlgauge.score(HYPS, REFS, metric=metric)

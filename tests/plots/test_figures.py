@@ -1,0 +1,38 @@
+"""Figures: drawn without a display, the same bytes twice, refused before the work where the name says no format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nlgauge.errors import RecipeError
+from nlgauge.meta.evaluation import Agreement, Cell
+from nlgauge.plots import check_format, plot_agreement
+
+
+def agreement(agreement: str = "pearson") -> Agreement:
+    cells = {
+        "bertscore": {"cs-en": Cell(0.6, 0.5, 0.7, unbeaten=True), "de-en": Cell(0.5)},
+        "sentinel-length": {"cs-en": Cell(-0.1, -0.2, 0.0), "de-en": Cell(float("nan"), note="constant")},
+    }
+    return Agreement("made", "human", "segment", agreement, ("cs-en", "de-en"), cells, {})
+
+
+@pytest.mark.parametrize(("suffix", "head"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")])
+def test_a_figure_is_written_in_the_format_of_its_name(tmp_path: Path, suffix: str, head: bytes) -> None:
+    path = tmp_path / f"figure{suffix}"
+    plot_agreement(agreement(), path)
+    assert path.read_bytes().startswith(head)
+
+
+def test_the_same_table_gives_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a.png", "b.png"):
+        plot_agreement(agreement(), tmp_path / name)
+    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["figure", "figure.gif"])
+def test_a_name_without_a_format_is_refused(name: str) -> None:
+    with pytest.raises(RecipeError, match=r"\.png"):
+        check_format(Path(name))
