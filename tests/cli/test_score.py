@@ -323,7 +323,8 @@ def test_the_same_command_twice_gives_the_same_bytes(process: Process) -> None:
 
 def test_tsv_has_one_row_per_score(run: Run) -> None:
     result = run("score", "a.txt", "b.txt", "--refs", "ref.txt", "--format", "tsv")
-    assert [list(row) for row in result.rows] == [["system", "metric", "precision", "recall", "f1", "signature"]] * 2
+    columns = ["system", "metric", "better", "precision", "recall", "f1", "signature"]
+    assert [list(row) for row in result.rows] == [columns] * 2
     assert [row["system"] for row in result.rows] == ["a.txt", "b.txt"]
     assert float(result.rows[0]["f1"]) == pytest.approx(nlgauge.score(SYSTEM_A, REFERENCE).mean, abs=5e-5)
 
@@ -627,7 +628,7 @@ def test_a_reader_that_leaves_early_is_no_failure(folder: Path) -> None:
     result = subprocess.run(
         piped, shell=True, cwd=folder, capture_output=True, encoding="utf-8", timeout=60, check=False
     )
-    assert result.stdout.startswith("system\tmetric\tsegment\t")
+    assert result.stdout.startswith("system\tmetric\tbetter\tsegment\t")
     assert result.stdout.count("\n") == 1
     assert result.stderr == "status 0\n"
 

@@ -33,13 +33,26 @@ ALONE = [
     "smd:idf=none",
     "smd:profile=web",
     "baryscore:idf=none",
+    "bleu",
+    "chrf",
+    "rouge1",
+    "rouge2",
+    "rougel",
 ]
 
-#: Metrics without the best-score property by their definition, with the reason. None so far.
-NOT_BEST_ON_IDENTITY: dict[str, str] = {}
+#: Exempt from the first contract: the published defect that the profile reproduces makes rounding decide. On one
+#: machine, in one process, it is as repeatable as the others; only that is not promised.
+ROUNDING_DECIDES = ["baryscore:profile=released"]
+
+#: Metrics without the best-score property by their definition, with the reason.
+NOT_BEST_ON_IDENTITY: dict[str, str] = {
+    "rouge1": "its words are of the letters a to z and digits; a text of others has none, and scores 0",
+    "rouge2": "a text of one word has no pair of words, and scores 0",
+    "rougel": "as rouge1",
+}
 
 #: Highest score of similarities whose highest is not 1.
-HIGHEST = {"smd:profile=web": 0.0}  # minus a distance (D5.8)
+HIGHEST = {"smd:profile=web": 0.0, "bleu": 100.0, "chrf": 100.0}  # minus a distance (D5.8); per cent
 
 
 def by_pair(pairs: list[tuple[str, str]], metric: str, **run: object) -> np.ndarray:
@@ -118,12 +131,15 @@ def test_identical_texts_get_the_best_score(metric: str, text: str, other: str) 
     assert sign * values[0] >= sign * values[1] - 1e-6
 
 
+@pytest.mark.parametrize(
+    "metric", ["bertscore:idf=refs", "moverscore", "smd", "baryscore", "chrf", *ROUNDING_DECIDES]
+)
 @quick
 @given(pairs=st.lists(st.tuples(any_text, any_text), min_size=1, max_size=6))
-def test_any_text_has_a_finite_score(pairs: list[tuple[str, str]]) -> None:
+def test_any_text_has_a_finite_score(metric: str, pairs: list[tuple[str, str]]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
-        score = nlgauge.score([h for h, _ in pairs], [r for _, r in pairs], idf="refs", empty="zero")
+        score = nlgauge.score([h for h, _ in pairs], [r for _, r in pairs], metric=metric, empty="zero")
     assert all(np.isfinite(values).all() for values in score.segments.values())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -202,3 +203,22 @@ def test_stop_words_by_name() -> None:
     assert np.array_equal(again.score, without.score)
     with pytest.raises(nlgauge.RecipeError, match="'xx'"):
         nlgauge.score(HYPS, REFS, metric="moverscore:stopwords=iso-xx")
+
+
+def test_stop_words_of_spacy_and_nltk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The packages are heavy; what is read of them is a set and a function, which stand in here."""
+    from nlgauge.text import load_stopwords
+
+    folder = tmp_path / "spacy" / "lang" / "en"
+    folder.mkdir(parents=True)
+    for package in (tmp_path / "spacy", tmp_path / "spacy" / "lang", folder):
+        (package / "__init__.py").touch()
+    (folder / "stop_words.py").write_text("STOP_WORDS = {'the', 'a'}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = load_stopwords("spacy-en")
+    assert (found.name, found.words) == ("spacy-en", {"the", "a"})
+    with pytest.raises(nlgauge.RecipeError, match="'xx'"):
+        load_stopwords("spacy-xx")
+    monkeypatch.setitem(sys.modules, "nltk.corpus", None)
+    with pytest.raises(nlgauge.MissingExtraError, match="pip install nltk"):
+        load_stopwords("nltk-en")

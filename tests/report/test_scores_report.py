@@ -177,17 +177,17 @@ def test_components_that_differ_leave_empty_cells() -> None:
 
 def test_tsv() -> None:
     assert render([bert("a"), bary("a\tb")], format="tsv", width=3, citations={"bertscore": BIBTEX}) == (
-        "system\tmetric\tprecision\tf1\tw\tsignature\n"
-        "a\tbertscore\t0.500\t0.625\t\tbertscore|layer:4||truncated:0|empty:0\n"
-        "a\\tb\tbaryscore\t\t\t2.500\tbaryscore|layer:4||truncated:0|empty:0\n"
+        "system\tmetric\tbetter\tprecision\tf1\tw\tsignature\n"
+        "a\tbertscore\thigher\t0.500\t0.625\t\tbertscore|layer:4||truncated:0|empty:0\n"
+        "a\\tb\tbaryscore\tlower\t\t\t2.500\tbaryscore|layer:4||truncated:0|empty:0\n"
     )
 
 
 def test_tsv_with_confidence_and_short_signature_and_no_system() -> None:
     output = render([bert(None)], format="tsv", confidence=Confidence(resamples=20), short=True)
     assert output == (
-        "metric\tprecision\tf1\tinterval\tlow\thigh\tsignature\n"
-        "bertscore\t0.5000\t0.6250\tf1 95 % of 20 resamples, seed 12345\t0.5000\t0.7500\t"
+        "metric\tbetter\tprecision\tf1\tinterval\tlow\thigh\tsignature\n"
+        "bertscore\thigher\t0.5000\t0.6250\tf1 95 % of 20 resamples, seed 12345\t0.5000\t0.7500\t"
         "bertscore|l:4||tr:0|em:0\n"
     )
 
@@ -195,11 +195,11 @@ def test_tsv_with_confidence_and_short_signature_and_no_system() -> None:
 def test_tsv_of_segments() -> None:
     scores = [make("a", {"f1": [0.5, 0.25]}, best_reference=[1, 0]), bary(None)]
     assert render(scores, format="tsv", segments=True) == (
-        "system\tmetric\tsegment\tf1\tw\tbest_reference\tsignature\n"
-        "a\tbertscore\t0\t0.5000\t\t1\tbertscore|layer:4||truncated:0|empty:0\n"
-        "a\tbertscore\t1\t0.2500\t\t0\tbertscore|layer:4||truncated:0|empty:0\n"
-        "\tbaryscore\t0\t\t2.0000\t\tbaryscore|layer:4||truncated:0|empty:0\n"
-        "\tbaryscore\t1\t\t3.0000\t\tbaryscore|layer:4||truncated:0|empty:0\n"
+        "system\tmetric\tbetter\tsegment\tf1\tw\tbest_reference\tsignature\n"
+        "a\tbertscore\thigher\t0\t0.5000\t\t1\tbertscore|layer:4||truncated:0|empty:0\n"
+        "a\tbertscore\thigher\t1\t0.2500\t\t0\tbertscore|layer:4||truncated:0|empty:0\n"
+        "\tbaryscore\tlower\t0\t\t2.0000\t\tbaryscore|layer:4||truncated:0|empty:0\n"
+        "\tbaryscore\tlower\t1\t\t3.0000\t\tbaryscore|layer:4||truncated:0|empty:0\n"
     )
 
 

@@ -10,7 +10,7 @@ r"""Scores of several systems under several metrics, as text, JSON, TSV or LaTeX
             with `segments`, a table "NAME, by segment" before each; BibTeX entries at the end
     JSON    {"nlgauge": VERSION, "scores": [...], ["citations": {NAME: BIBTEX}]}; a score is `Score.to_dict()`
             with "interval" {component, mean, low, high, level, resamples, seed}; numbers in full
-    TSV     [system] metric COMPONENT... [interval low high] signature           one row per score; or
+    TSV     [system] metric better COMPONENT... [interval low high] signature    one row per score; or
             [system] metric segment COMPONENT... [best_reference] signature      one row per segment
     LaTeX   a booktabs tabular, systems as rows, the metrics' components as columns; signatures as % comments
 
@@ -154,10 +154,11 @@ def _json(
 
 def _score_table(scores: Sequence[Score], confidence: Confidence | None, short: bool) -> Table:
     bounds = [] if confidence is None else ["interval", "low", "high"]
-    columns = [*_system_column(scores), "metric", *_components(scores), *bounds, "signature"]
+    columns = [*_system_column(scores), "metric", "better", *_components(scores), *bounds, "signature"]
     records: list[dict[str, Cell]] = []
     for score in scores:
-        record: dict[str, Cell] = {"system": score.system, "metric": score.metric, **score.system_scores}
+        record: dict[str, Cell] = {"system": score.system, "metric": score.metric, "better": _better(score)}
+        record |= score.system_scores
         if confidence is not None and (interval := _interval(score, confidence)) is not None:
             record |= {"interval": f"{score.main} {confidence}", "low": interval.low, "high": interval.high}
         records.append(record | {"signature": _signature(score, short)})
@@ -168,10 +169,11 @@ def _segment_table(scores: Sequence[Score], *, caption: str | None = None, short
     """One row per segment; the signature is in a column unless `short` is None (text has it below)."""
     extra = ["best_reference"] * any(score.best_reference is not None for score in scores)
     extra += ["signature"] * (short is not None)
-    columns = [*_system_column(scores), "metric", "segment", *_components(scores), *extra]
+    better = ["better"] * (short is not None)  # a caption says it in text
+    columns = [*_system_column(scores), "metric", *better, "segment", *_components(scores), *extra]
     rows: list[list[Cell]] = []
     for score in scores:
-        fixed: dict[str, Cell] = {"system": score.system, "metric": score.metric}
+        fixed: dict[str, Cell] = {"system": score.system, "metric": score.metric, "better": _better(score)}
         if short is not None:
             fixed["signature"] = _signature(score, short)
         rows += _rows(columns, [fixed | row for row in score.rows()])
@@ -195,8 +197,7 @@ def _latex_table(scores: Sequence[Score], confidence: Confidence | None, short: 
     for title, part in _by_recipe(scores):
         names = _mean_columns(part, confidence)
         columns = [*columns, *names]
-        better: Literal["higher", "lower"] = "higher" if part[0].higher_is_better else "lower"
-        spans = [*spans, Span(title, len(names), better)]
+        spans = [*spans, Span(title, len(names), _better(part[0]))]
         found = {score.system: _means(score, confidence) for score in part}
         for row, system in zip(rows, systems, strict=True):
             row += _rows(names, [found.get(system, {})])[0]
@@ -257,6 +258,10 @@ def _means(score: Score, confidence: Confidence | None) -> dict[str, Cell]:
     if confidence is not None and (interval := _interval(score, confidence)) is not None:
         means |= zip(_bound_names(score.main, confidence), (interval.low, interval.high), strict=True)
     return means
+
+
+def _better(score: Score) -> Literal["higher", "lower"]:
+    return "higher" if score.higher_is_better else "lower"
 
 
 def _interval(score: Score, confidence: Confidence) -> Interval | None:
