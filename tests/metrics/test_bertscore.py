@@ -106,6 +106,9 @@ def test_the_alignment_explains_the_score() -> None:
     assert alignment.reference_tokens[alignment.hypothesis_match[ferry]] == "ferry"
 
 
+METRICS_AT_ONCE = ["bertscore:layer=4", "bertscore:layer=6,idf=refs", "moverscore", "smd", "baryscore"]
+
+
 def test_every_text_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Systems, references and metrics of a call share one encoding of each distinct text."""
     seen: list[tuple[int, ...]] = []
@@ -121,7 +124,7 @@ def test_every_text_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
         "a": ["A ferry was cancelled.", "Nobody came.", "Yes."],
         "b": ["A ferry was cancelled.", "No.", "Yes."],
     }
-    nlgauge.score_systems(systems, refs, metrics=["bertscore:layer=4", "bertscore:layer=6,idf=refs", "moverscore"])
+    nlgauge.score_systems(systems, refs, metrics=METRICS_AT_ONCE)
     distinct = {text for texts in [*systems.values(), refs] for text in texts}
     assert len(seen) == len(set(seen)) == len(distinct)
 
