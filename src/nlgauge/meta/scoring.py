@@ -121,7 +121,7 @@ def sentinels_of(table: JudgementTable, *, seed: int = 12345) -> tuple[RowScores
             {"score": one.values[0]},
             "score",
             one.higher_is_better,
-            dict.fromkeys(table.langpairs, one.name),
+            dict.fromkeys(table.langpairs, one.signature or one.name),
         )
         for one in made
     )

@@ -71,6 +71,8 @@ def _explained(result: Agreement) -> list[str]:
         name = test[options["test"]]
         if result.level == "system" and options["test"] == "permutation" and result.agreement == "pearson":
             name = test["williams"]
+        if result.agreement == "acc-eq":
+            name = "permutation of outcomes"
         corrected = f", {options['correction']} corrected" if options["correction"] else ""
         draws = "" if name == "Williams" else f", {options['resamples']} resamples, seed {options['seed']}"
         notes.append(
