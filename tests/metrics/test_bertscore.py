@@ -166,3 +166,13 @@ def test_a_baseline_of_another_language_is_refused(tmp_path: Path) -> None:
     assert nlgauge.score(HYP, REFS[:1], rescale=path).mean < 1
     with pytest.raises(nlgauge.BaselineError, match="language 'de'"):
         nlgauge.score(HYP, REFS[:1], metric="bertscore:model=minilm", rescale=path, lang="en")
+
+
+def test_idf_of_both_sides_weighs_each_by_its_own_table() -> None:
+    hyps = ["A ferry was cancelled.", "The ferry and the ferry.", "Bread."]
+    refs = ["The ferry was cancelled.", "Nobody came.", "Bread is good."]
+    both, one, none = (nlgauge.score(hyps, refs, idf=choice) for choice in ("both", "refs", "none"))
+    assert np.array_equal(both.recall, one.recall), "references are weighed by the references' table in both"
+    assert not np.allclose(both.precision, one.precision)
+    assert not np.allclose(both.precision, none.precision)
+    assert both.signature.recipe["idf"].startswith("both[")

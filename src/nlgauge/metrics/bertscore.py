@@ -33,7 +33,7 @@ from nlgauge.metrics.base import CloudMetric, Comparison, Finished, option
 from nlgauge.metrics.baseline import Baseline
 from nlgauge.metrics.corpus import TokenizedCorpus
 from nlgauge.metrics.defaults import default_layer
-from nlgauge.metrics.weighting import IdfBySide, idf_by_side
+from nlgauge.metrics.weighting import IdfBySide, idf_by_side, idf_side
 from nlgauge.scores import Alignment
 from nlgauge.signature import short_digest
 from nlgauge.text import Tokens
@@ -87,7 +87,9 @@ class BERTScore(CloudMetric[BERTScoreState, Cloud]):
     layer: int | None = option(
         None, parse=_parse_layer, help="a layer's number (0 is the embeddings), or 'default' for the model's"
     )
-    idf: str = option("none", parse=str, help="none, refs, or an idf file made by 'nlgauge idf build'")
+    idf: str = option(
+        "none", parse=str, help="none, refs, both (each side's own), or a file made by 'nlgauge idf build'"
+    )
     multiref: str = option("best-f", parse=str, help="rule for several references: best-f, best-each or mean")
     rescale: str = option(
         "no", parse=str, help="no, yes (the shipped baseline), or a baseline file made by 'nlgauge baseline build'"
@@ -117,6 +119,9 @@ class BERTScore(CloudMetric[BERTScoreState, Cloud]):
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         return (self._resolved_layer(encoder),)
+
+    def side(self, system: str | None) -> str:
+        return idf_side(self.idf, system)
 
     def prepare(self, corpus: TokenizedCorpus) -> BERTScoreState:
         encoder = corpus.encoder
