@@ -29,6 +29,13 @@ def add_commands(commands: Any) -> None:
         default="minilm",
         help="name, folder or hub id; 'none' computes only what needs no model (%(default)s)",
     )
+    parser.add_argument(
+        "--layer",
+        type=int,
+        metavar="N",
+        help="BERTScore's, for another model than the published one (default: tuned)",
+    )
+    parser.add_argument("--rows", nargs="+", metavar="METRIC", help="only these rows, by their names in the table")
     parser.add_argument("--langpairs", nargs="+", metavar="PAIR", help="only these language pairs, such as cs-en")
     parser.add_argument("--format", choices=("text", "json", "tsv", "latex"), default="text", help="(%(default)s)")
     parser.add_argument("-o", "--output", metavar="FILE", help="also write the result as JSON to FILE")
@@ -42,7 +49,15 @@ def _reproduce(args: argparse.Namespace) -> int:
         _list(at, as_json=args.format == "json")
         return 0
     table = find_paper_table(args.name)
-    result = reproduce(table, at=at, model=args.model, langpairs=args.langpairs, **run_options(args))
+    result = reproduce(
+        table,
+        at=at,
+        model=args.model,
+        layer=args.layer,
+        langpairs=args.langpairs,
+        rows=args.rows,
+        **run_options(args),
+    )
     sys.stdout.write(render_reproduction(result, format=args.format))
     if args.output:
         write_file(args.output, render_reproduction(result, format="json"))

@@ -21,7 +21,7 @@ def render_reproduction(result: Reproduction, *, format: str = "text") -> str:  
     """The result as one string that ends with a newline."""
     if format == "json":
         return json.dumps({"nlgauge": __version__, **result.to_dict()}, ensure_ascii=False, indent=2) + "\n"
-    table, width = _table(result), result.table.decimals
+    table, width = _table(result, repeat=format == "tsv"), result.table.decimals
     if format == "text":
         return table.to_text(width=width)
     if format == "tsv":
@@ -46,9 +46,9 @@ def render_tables(tables: Sequence[tuple[PaperTable, dict[str, bool]]]) -> str:
     return Table(["id", "data", "what"], rows).to_text()
 
 
-def _table(result: Reproduction) -> Table:
+def _table(result: Reproduction, *, repeat: bool) -> Table:
     columns = [column.label for column in result.columns]
-    rows = [line for row in result.rows for line in _lines(row, columns)]
+    rows = [line for row in result.rows for line in _lines(row, columns, repeat=repeat)]
     return Table(
         ["metric", "value", *columns, "reason"],
         rows,
@@ -57,14 +57,15 @@ def _table(result: Reproduction) -> Table:
     )
 
 
-def _lines(row: ReproducedRow, columns: Sequence[str]) -> list[list[Cell]]:
+def _lines(row: ReproducedRow, columns: Sequence[str], *, repeat: bool) -> list[list[Cell]]:
+    """The lines of a metric; its name stands in each where a program reads them, else in the first."""
     lines: list[list[Cell]] = []
     for kind in ("published", "ours", "difference"):
         values = [getattr(row.cells[label], kind) for label in columns]
         if any(value is not None for value in values):
-            lines.append([row.name, kind, *values, ""])
+            lines.append([row.name if repeat or not lines else "", kind, *values, ""])
     if not lines:
-        lines = [[row.name, "published", *(None for _ in columns), ""]]
+        lines = [[row.name, "", *(None for _ in columns), ""]]
     lines[-1][-1] = row.reason
     return lines
 
@@ -83,16 +84,18 @@ def _notes(result: Reproduction) -> Iterator[str]:
             recipes.setdefault(row.recipe, []).append(row.name)
     for recipe, names in recipes.items():
         yield f"recipe: {recipe} = {', '.join(names)}"
-    for recipe, pairs in _exceptions(table).items():
-        yield f"recipe: {', '.join(pairs)} with {recipe}"
+    for options, pairs in _exceptions(result).items():
+        yield f"recipe: {', '.join(pairs)} with {options}"
     yield from (f"note: {note}" for note in table.notes)
     yield from (f"missing: {what}" for what in result.missing)
 
 
-def _exceptions(table: PaperTable) -> dict[str, list[str]]:
+def _exceptions(result: Reproduction) -> dict[str, list[str]]:
+    """Options that recipes have for some of the language pairs shown."""
+    shown = {column.langpair for column in result.columns if isinstance(column, Column)}
     found: dict[str, list[str]] = {}
-    for row in table.rows:
+    for row in result.table.rows:
         for pair, options in row.exceptions.items():
-            if pair not in found.setdefault(options, []):
+            if pair in shown and pair not in found.setdefault(options, []):
                 found[options].append(pair)
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -125,23 +125,29 @@ def reproduce(
     *,
     at: str | os.PathLike[str] | None = None,
     model: str = "minilm",
+    layer: int | None = None,
     langpairs: str | Iterable[str] | None = None,
+    rows: str | Iterable[str] | None = None,
     **options: Any,
 ) -> Reproduction:
     """The table with our values beside the published ones.
 
-    `at` is the folder under which the data sets lie; `langpairs` limits the columns. Options are those of a run
+    `at` is the folder under which the data sets lie; `langpairs` limits the columns, `rows` the metrics. `layer` is
+    BERTScore's in another model than the published one (default: the model's tuned one). Options are those of a run
     (`RunOptions`: engine, threads, ...). With `model="none"` only lexical metrics and released scores are computed.
     """
-    run = _Run(table, at, model, RunOptions.of(options))
+    names = chosen(rows, [row.name for row in table.rows], f"{table.id}: row")
+    table = replace(table, rows=tuple(row for row in table.rows if row.name in names))
+    shared = {"model": model} | ({} if layer is None else {"layer": layer})
+    run = _Run(table, at, shared, RunOptions.of(options))
     kept = _columns(table, langpairs)
     values: dict[tuple[str, str], _Value] = {}
     for part, columns in _parts(table, kept):
         values |= run.answers(part, columns)
-    rows = tuple(run.row(row, kept, values) for row in table.rows)
     if table.unavailable:
         run.missing[table.unavailable] = None
-    return Reproduction(table, model, kept, rows, tuple(run.missing))
+    reproduced = tuple(run.row(row, kept, values) for row in table.rows)
+    return Reproduction(table, model, kept, reproduced, tuple(run.missing))
 
 
 def _columns(table: PaperTable, langpairs: str | Iterable[str] | None) -> tuple[Column | Mean, ...]:
@@ -173,11 +179,14 @@ def _parts(table: PaperTable, kept: Sequence[Column | Mean]) -> Iterator[tuple[_
 class _Run:
     """One table under one model; gathers what is missing."""
 
-    def __init__(self, table: PaperTable, at: str | os.PathLike[str] | None, model: str, options: RunOptions) -> None:
-        self.table, self.at, self.model, self.options = table, at, model, options
+    def __init__(
+        self, table: PaperTable, at: str | os.PathLike[str] | None, shared: Mapping[str, Any], options: RunOptions
+    ) -> None:
+        self.table, self.at, self.shared, self.options = table, at, shared, options
+        self.model: str = shared["model"]
         self.missing: dict[str, None] = {}
         self.depth: int | None = None
-        self.no_model = model == NO_MODEL
+        self.no_model = self.model == NO_MODEL
 
     def answers(self, part: _Part, asked: Sequence[tuple[TableRow, Column]]) -> dict[tuple[str, str], _Value]:
         """Our values of these rows and columns; those that cannot be had are left out."""
@@ -201,8 +210,10 @@ class _Run:
         card = find_data_card(part.data)
         place = None if self.at is None else locate(card, self.at)
         if place is None:
-            where = "under no folder (say --at PATH)" if self.at is None else f"under {os.fspath(self.at)!r}"
-            self.missing[f"data set {card.name}, {where}; published at {card.published}"] = None
+            where = (
+                "no folder of data was given (--at PATH)" if self.at is None else f"not under {os.fspath(self.at)!r}"
+            )
+            self.missing[f"data set {card.name}: {where}; published at {card.published}"] = None
             return None
         try:
             table = load(part.data, place, langpairs=part.langpair, **dict(part.options))
@@ -210,7 +221,7 @@ class _Run:
         except FileFormatError:
             raise
         except (InputError, RecipeError, MissingExtraError) as error:
-            self.missing[f"{part.data} {part.langpair}: {error}; published at {card.published}"] = None
+            self.missing[f"{part.data}: {error}; published at {card.published}"] = None
             return None
         return _Judged(table, None) if pairs is None else _ranked(table, pairs)
 
@@ -229,7 +240,7 @@ class _Run:
         for needs_model, wanted in recipes.items():
             if not wanted:
                 continue
-            shared = {"model": self.model} if needs_model else {}
+            shared = self.shared if needs_model else {}
             try:
                 scored = score_table(table, list(wanted), **shared, **vars(self.options))
             except MissingExtraError as error:
@@ -290,17 +301,35 @@ class _Run:
             unwanted = row.model is not None and self.model == NO_MODEL
             return "not computed: --model none" if unwanted else "not computed: see what is missing"
         reasons = []
-        differences = [cell.difference for cell in cells.values() if cell.difference is not None]
-        same = all(abs(difference) < 10.0**-self.table.decimals for difference in differences)
-        if differences and same:
-            reasons.append("as published")
+        same = agrees(cells.values(), self.table.decimals)
+        if same:
+            reasons.append(same)
         if twin:
             reasons.append(f"value for value the scores of {row.twin}")
         if row.model is not None and not row.model.is_called(self.model):
             reasons.append(f"another model: {self.model} (published: {row.model.name})")
-        if row.note and not (differences and same and not twin):
+        if row.note and (twin or not same):
             reasons.append(row.note)
         return "; ".join(reasons)
+
+
+def agrees(cells: Iterable[ReproducedCell], decimals: int) -> str:
+    """How our values become the printed ones, if they all do; empty where one differs or none is in print.
+
+    >>> agrees([ReproducedCell(0.743, 0.7436)], 3)
+    'as published, truncated'
+    """
+    step = 10.0**-decimals
+    # Ours minus print: at most half a step when print is rounded, up to a step of the same sign when it is cut.
+    off = [
+        (cell.ours - cell.published) / step for cell in cells if cell.ours is not None and cell.published is not None
+    ]
+    slack = 1e-6
+    if not off:
+        return ""
+    if all(abs(one) <= 0.5 + slack for one in off):
+        return "as published"
+    return "as published, truncated" if all(-0.5 - slack <= one < 1 for one in off) else ""
 
 
 class _Judged(NamedTuple):
