@@ -29,6 +29,7 @@ _BERTSCORES = (
 )
 _LEXICAL = (TableRow("BLEU", recipe="bleu"), TableRow("chrF", recipe="chrf"))
 _SYSTEMS = Question("wmt17", "system", options=(("level", "system"),))
+_SIGNED = "print has absolute values; ours keep their sign, so a metric that opposes people is negative"
 _LONG = "every output of every system is scored: minutes per language pair; --langpairs chooses"
 
 BERTSCORE_TABLES = (
@@ -38,7 +39,7 @@ BERTSCORE_TABLES = (
         _SOURCE.format("Table 1"),
         language_columns(Question("wmt18", "system"), _TO_ENGLISH_18),
         (*_LEXICAL, *_BERTSCORES, _IDF),
-        notes=(_NONE, _LONG),
+        notes=(_NONE, _SIGNED, _LONG),
     ),
     PaperTable(
         "bertscore-table6",
@@ -68,7 +69,7 @@ BERTSCORE_TABLES = (
         _SOURCE.format("Table 13"),
         language_columns(Question("wmt17"), TO_ENGLISH_17),
         (*_LEXICAL, *_BERTSCORES, _IDF),
-        notes=(_NONE,),
+        notes=(_NONE, _SIGNED),
     ),
     PaperTable(
         "bertscore-table15",
@@ -76,7 +77,7 @@ BERTSCORE_TABLES = (
         _SOURCE.format("Table 15"),
         language_columns(_SYSTEMS, TO_ENGLISH_17),
         (*_LEXICAL, *_BERTSCORES, _IDF),
-        notes=(_NONE, _LONG),
+        notes=(_NONE, _SIGNED, _LONG),
     ),
     PaperTable(
         "bertscore-table19",
@@ -84,6 +85,6 @@ BERTSCORE_TABLES = (
         _SOURCE.format("Table 19"),
         language_columns(Question("wmt18", "system"), _TO_ENGLISH_18),
         (*_LEXICAL, *_BERTSCORES, _IDF),
-        notes=(_NONE, _LONG),
+        notes=(_NONE, _SIGNED, _LONG),
     ),
 )
