@@ -126,6 +126,19 @@ def test_what_is_missing_is_named_and_the_print_stays(testset: Path, tmp_path: P
     assert "'lv-en' is not here" in part.missing[0]
 
 
+def test_a_value_that_does_not_exist_says_why(testset: Path) -> None:
+    write(
+        testset / "testset_cs-en.tsv",
+        "LP\tsource\ttranslation\treference\tHUMAN_score\tsentBLEU",
+        *(f"cs-en\ts\tt\tr\t{human}\t0.5" for human in HUMAN),
+    )
+    result = reproduce(small(TableRow("bleu", released="sentBLEU")), at=testset, langpairs="cs-en")
+    assert row(result, "bleu") == {"cs-en": None}
+    assert len(result.missing) == 1
+    assert result.missing[0].startswith("value of bleu, cs-en: ")
+    assert "constant" in result.missing[0]
+
+
 def test_a_file_that_is_broken_is_an_error_not_something_missing(testset: Path) -> None:
     write(testset / "testset_cs-en.tsv", "LP\tsource", "cs-en\ts")
     with pytest.raises(FileFormatError):

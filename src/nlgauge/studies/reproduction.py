@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -199,11 +198,13 @@ class _Run:
         for row, column in asked:
             if row.name in scores and column.question is not None:
                 one = scores[row.name]
-                number = _agreement(judged, one, column.question, part.langpair)
+                number, why = _agreement(judged, one, column.question, part.langpair)
+                if not np.isfinite(number):
+                    self.missing[f"value of {row.name}, {column.label}: {why}"] = None
+                    continue
                 twin = bool(row.twin) and np.array_equal(one.values, judged.table.released.get(row.twin, ()))
-                if np.isfinite(number):
-                    signature = one.signatures.get(part.langpair, "")
-                    found[row.name, column.label] = _Value(number * self.table.scale, signature, twin)
+                signature = one.signatures.get(part.langpair, "")
+                found[row.name, column.label] = _Value(number * self.table.scale, signature, twin)
         return found
 
     def _judged(self, part: _Part) -> _Judged | None:
@@ -346,7 +347,8 @@ def _ranked(table: JudgementTable, pairs: RankedPairs) -> _Judged:
     return _Judged(table.take(rows), pairs)
 
 
-def _agreement(judged: _Judged, scores: RowScores, question: Question, langpair: str) -> float:
+def _agreement(judged: _Judged, scores: RowScores, question: Question, langpair: str) -> tuple[float, str]:
+    """The number, and why there is none where it is nan."""
     table = judged.table
     oriented = scores.values if scores.higher_is_better else -scores.values
     if judged.pairs is not None:
@@ -356,18 +358,20 @@ def _agreement(judged: _Judged, scores: RowScores, question: Question, langpair:
             [by_output.get((system, segment), np.nan) for system, segment in zip(systems, pairs.segment, strict=True)]
             for systems in (pairs.better, pairs.worse)
         ]
-        return relative_ranking(*sides, undefined="nan").value
+        found = relative_ranking(*sides, undefined="nan")
+        return found.value, found.reason or ""
     if question.agreement == "auc":
-        return roc_auc(oriented, table.gold(question.criterion))
-    found = evaluate(
+        return roc_auc(oriented, table.gold(question.criterion)), ""
+    agreement = evaluate(
         ScoredTable(table, (scores,)),
         level=question.level,  # type: ignore[arg-type]  # evaluate refuses others
         agreement=question.agreement,
         criterion=question.criterion,
         significance=Significance(test="none", resamples=1),
     )
-    return found.cells[scores.name][langpair].value
+    cell = agreement.cells[scores.name][langpair]
+    return cell.value, cell.note
 
 
 def _year(data: str) -> int:
-    return 2000 + int(Path(data).name.removeprefix("wmt"))
+    return 2000 + int(data.removeprefix("wmt"))
