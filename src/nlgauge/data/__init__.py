@@ -3,7 +3,7 @@
 `read_texts` and its kin read what people want to score; `load` reads what people have judged.
 """
 
-from nlgauge.data.catalog import DATA_CARDS, DataCard, find_data_card, load
+from nlgauge.data.catalog import DATA_CARDS, DataCard, find_data_card, load, locate
 from nlgauge.data.checks import DataCheck, check, recognise
 from nlgauge.data.mt_metrics_eval import load_mt_metrics_eval
 from nlgauge.data.own_table import load_own_table
@@ -28,6 +28,7 @@ __all__ = [
     "load_mt_metrics_eval",
     "load_own_table",
     "load_wmt_rankings",
+    "locate",
     "parse_source",
     "read_references",
     "read_texts",

@@ -12,7 +12,7 @@ import importlib
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from typing import Any, ClassVar
 
@@ -170,7 +170,7 @@ class _Rouge(TextMetric):
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Finished:
         scorer = _package("rouge_score.rouge_scorer").RougeScorer(
-            [self.kind], tokenizer=_Words(self.stemmer == "yes")
+            [self.kind], tokenizer=_words(self.stemmer == "yes")
         )
         rows, best = [], []
         for hypothesis, group in zip(hypotheses, references, strict=True):
@@ -197,6 +197,12 @@ class _Words:
     def __init__(self, stem: bool) -> None:
         tokenizer = _package("rouge_score.tokenizers").DefaultTokenizer(stem)
         self.tokenize = lru_cache(maxsize=4096)(tokenizer.tokenize)
+
+
+@cache
+def _words(stem: bool) -> _Words:
+    """One for all systems, which share their references."""
+    return _Words(stem)
 
 
 class Rouge1(_Rouge):

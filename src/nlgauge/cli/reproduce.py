@@ -1,0 +1,76 @@
+"""`nlgauge reproduce list` and `nlgauge reproduce NAME`: published tables beside ours."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from typing import Any
+
+from nlgauge.cli.common import add_run_options, run_options, write_file
+from nlgauge.report.reproduction import render_reproduction, render_tables
+from nlgauge.studies import PAPER_TABLES, PaperTable, data_at, find_paper_table, reproduce
+
+__all__ = ["add_commands"]
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "reproduce", help="a published table: values in print, ours, and why they differ; 'list' shows all"
+    )
+    parser.add_argument("name", metavar="NAME", help="a table's id, or 'list'")
+    parser.add_argument(
+        "--at", metavar="PATH", help="folder under which the data sets lie (default: $NLGAUGE_DATA, if set)"
+    )
+    parser.add_argument(
+        "--model",
+        default="minilm",
+        help="name, folder or hub id; 'none' computes only what needs no model (%(default)s)",
+    )
+    parser.add_argument(
+        "--layer",
+        type=int,
+        metavar="N",
+        help="BERTScore's, for another model than the published one (default: tuned)",
+    )
+    parser.add_argument("--rows", nargs="+", metavar="METRIC", help="only these rows, by their names in the table")
+    parser.add_argument("--langpairs", nargs="+", metavar="PAIR", help="only these language pairs, such as cs-en")
+    parser.add_argument("--format", choices=("text", "json", "tsv", "latex"), default="text", help="(%(default)s)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="also write the result as JSON to FILE")
+    add_run_options(parser)
+    parser.set_defaults(run=_reproduce)
+
+
+def _reproduce(args: argparse.Namespace) -> int:
+    at = args.at or os.environ.get("NLGAUGE_DATA") or None
+    if args.name == "list":
+        _list(at, as_json=args.format == "json")
+        return 0
+    table = find_paper_table(args.name)
+    result = reproduce(
+        table,
+        at=at,
+        model=args.model,
+        layer=args.layer,
+        langpairs=args.langpairs,
+        rows=args.rows,
+        **run_options(args),
+    )
+    sys.stdout.write(render_reproduction(result, format=args.format))
+    if args.output:
+        write_file(args.output, render_reproduction(result, format="json"))
+    return 0
+
+
+def _list(at: str | None, *, as_json: bool) -> None:
+    found = [(table, data_at(table, at)) for table in PAPER_TABLES.values()]
+    if as_json:
+        print(json.dumps([_described(table, data) for table, data in found], ensure_ascii=False, indent=2))
+    else:
+        sys.stdout.write(render_tables(found))
+
+
+def _described(table: PaperTable, data: dict[str, bool]) -> dict[str, Any]:
+    return {"id": table.id, "title": table.title, "source": table.source, "data": data}

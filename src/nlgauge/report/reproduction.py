@@ -1,0 +1,101 @@
+"""A published table beside ours, as text, JSON, TSV or LaTeX.
+
+Each metric has up to three lines: `published`, `ours`, `difference`; a line without a value is left out, and the
+last line of a metric has the reason. Text has source, recipes, notes and what is missing below; JSON has all of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from nlgauge._version import __version__
+from nlgauge.errors import RecipeError
+from nlgauge.report.table import Cell, Table
+from nlgauge.studies import Column, PaperTable, ReproducedRow, Reproduction
+
+__all__ = ["render_reproduction", "render_tables"]
+
+
+def render_reproduction(result: Reproduction, *, format: str = "text") -> str:  # noqa: A002 - as users know it
+    """The result as one string that ends with a newline."""
+    if format == "json":
+        return json.dumps({"nlgauge": __version__, **result.to_dict()}, ensure_ascii=False, indent=2) + "\n"
+    table, width = _table(result, repeat=format == "tsv"), result.table.decimals
+    if format == "text":
+        return table.to_text(width=width)
+    if format == "tsv":
+        return table.to_tsv(width=width)
+    if format == "latex":
+        return table.to_latex(width=width)
+    msg = f"format must be one of text, json, tsv, latex, got {format!r}"
+    raise RecipeError(msg)
+
+
+def render_tables(tables: Sequence[tuple[PaperTable, dict[str, bool]]]) -> str:
+    """The list of published tables, with whether their data is here."""
+    rows = [
+        [
+            table.id,
+            ", ".join(f"{name} {'(here)' if here else '(not here)'}" for name, here in data.items())
+            or "no public copy",
+            table.title,
+        ]
+        for table, data in tables
+    ]
+    return Table(["id", "data", "what"], rows).to_text()
+
+
+def _table(result: Reproduction, *, repeat: bool) -> Table:
+    columns = [column.label for column in result.columns]
+    rows = [line for row in result.rows for line in _lines(row, columns, repeat=repeat)]
+    return Table(
+        ["metric", "value", *columns, "reason"],
+        rows,
+        caption=f"{result.table.id}: {result.table.title}",
+        notes=list(_notes(result)),
+    )
+
+
+def _lines(row: ReproducedRow, columns: Sequence[str], *, repeat: bool) -> list[list[Cell]]:
+    """The lines of a metric; its name stands in each where a program reads them, else in the first."""
+    lines: list[list[Cell]] = []
+    for kind in ("published", "ours", "difference"):
+        values = [getattr(row.cells[label], kind) for label in columns]
+        if any(value is not None for value in values):
+            lines.append([row.name if repeat or not lines else "", kind, *values, ""])
+    if not lines:
+        lines = [[row.name, "", *(None for _ in columns), ""]]
+    lines[-1][-1] = row.reason
+    return lines
+
+
+def _notes(result: Reproduction) -> Iterator[str]:
+    table = result.table
+    yield f"source: {table.source}"
+    if table.data:
+        pairs = sorted({column.langpair for column in result.columns if isinstance(column, Column)})
+        yield f"data: {', '.join(table.data)} ({', '.join(pairs)})"
+    if table.models:
+        yield f"model: {result.model}; published: {', '.join(model.name for model in table.models)}"
+    recipes: dict[str, list[str]] = {}
+    for row in result.rows:
+        if row.recipe:
+            recipes.setdefault(row.recipe, []).append(row.name)
+    for recipe, names in recipes.items():
+        yield f"recipe: {recipe} = {', '.join(names)}"
+    for options, pairs in _exceptions(result).items():
+        yield f"recipe: {', '.join(pairs)} with {options}"
+    yield from (f"note: {note}" for note in table.notes)
+    yield from (f"missing: {what}" for what in result.missing)
+
+
+def _exceptions(result: Reproduction) -> dict[str, list[str]]:
+    """Options that recipes have for some of the language pairs shown."""
+    shown = {column.langpair for column in result.columns if isinstance(column, Column)}
+    found: dict[str, list[str]] = {}
+    for row in result.table.rows:
+        for pair, options in row.exceptions.items():
+            if pair in shown and pair not in found.setdefault(options, []):
+                found[options].append(pair)
+    return found

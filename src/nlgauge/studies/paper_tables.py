@@ -1,0 +1,150 @@
+"""What a published table is: columns that ask a question of a data set, and rows with the printed values.
+
+    column    one language pair (or criterion) of a data set: which judgements, which level, which coefficient
+    mean      the unweighted average of columns, as papers print it
+    row       a metric: the values in print, and how nlgauge computes them: a recipe, or a score released with
+              the data; a row with neither is only shown, and says why
+
+A recipe is that of the published model. Under another model `elsewhere` stands for it where the recipe names a
+layer that only the published model has; in it, `top-3` is the third layer below the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Column", "Mean", "PaperTable", "PublishedModel", "Question", "TableRow", "language_columns", "row_values"]
+
+
+@dataclass(frozen=True)
+class PublishedModel:
+    """A model that a paper used."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    """Other names of its folder or of its place on the hub."""
+    published: str = ""
+
+    def is_called(self, model: str) -> bool:
+        """Whether a path or hub id names this model; by its last part, as nothing else is known of it."""
+        last = model.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
+        return last in (self.name, *self.aliases)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a data set.
+
+    `agreement` is one of `nlgauge.meta.evaluate`, or `auc` (gold is 0 or 1), or `darr` (WMT's tau on ranked pairs).
+    """
+
+    data: str
+    level: str = "segment"
+    agreement: str = "pearson"
+    criterion: str | None = None
+    options: tuple[tuple[str, Any], ...] = ()
+    """Options of `nlgauge.data.load`."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One number of each row; without a question there is no loader for its data."""
+
+    label: str
+    question: Question | None
+    langpair: str = "en"
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The unweighted average of columns."""
+
+    label: str
+    over: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A metric of a table."""
+
+    name: str
+    published: Mapping[str, float] = field(default_factory=dict)
+    """By column; where only an average is known, only the average."""
+    recipe: str = ""
+    elsewhere: str = ""
+    exceptions: Mapping[str, str] = field(default_factory=dict)
+    """Options added to the recipe for some language pairs."""
+    component: str = ""
+    released: str = ""
+    """A column of scores that came with the data."""
+    higher_is_better: bool = True
+    """Of the released scores; a recipe knows itself."""
+    twin: str = ""
+    """A released column that may turn out to hold the same scores."""
+    data: str = ""
+    """Another data set than the columns'."""
+    model: PublishedModel | None = None
+    """None: no model is needed."""
+    note: str = ""
+    """Why it is only shown, or why ours may differ with the same model."""
+
+    @property
+    def computed(self) -> bool:
+        """Whether nlgauge has a way to compute it."""
+        return bool(self.recipe or self.released)
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """One table of a paper, or what can be shown of it."""
+
+    id: str
+    title: str
+    source: str
+    columns: tuple[Column | Mean, ...]
+    rows: tuple[TableRow, ...]
+    decimals: int = 3
+    """In print."""
+    scale: float = 1.0
+    """What a coefficient is multiplied with in print."""
+    notes: tuple[str, ...] = ()
+    unavailable: str = ""
+    """Data that no loader reads, and where it is published."""
+
+    @property
+    def questions(self) -> tuple[Column, ...]:
+        """The columns that ask something."""
+        return tuple(column for column in self.columns if isinstance(column, Column))
+
+    @property
+    def data(self) -> tuple[str, ...]:
+        """Data sets that it needs, by name."""
+        named = [column.question.data for column in self.questions if column.question is not None]
+        return tuple(dict.fromkeys([*named, *(row.data for row in self.rows if row.data)]))
+
+    @property
+    def langpairs(self) -> tuple[str, ...]:
+        """Language pairs of its columns."""
+        return tuple(dict.fromkeys(column.langpair for column in self.questions))
+
+    @property
+    def models(self) -> tuple[PublishedModel, ...]:
+        """Models of its rows."""
+        return tuple(dict.fromkeys(row.model for row in self.rows if row.model is not None))
+
+
+def language_columns(question: Question, langpairs: Iterable[str], *, prefix: str = "") -> tuple[Column | Mean, ...]:
+    """A column for each language pair, and their average."""
+    columns = tuple(Column(f"{prefix}{langpair}", question, langpair) for langpair in langpairs)
+    return (*columns, Mean(f"{prefix}avg", tuple(column.label for column in columns)))
+
+
+def row_values(columns: Sequence[Column | Mean], values: str) -> dict[str, float]:
+    """The values of a row in print, in the order of the columns; `-` for one that is not known.
+
+    >>> row_values([Column("cs-en", None), Column("de-en", None)], ".435 -")
+    {'cs-en': 0.435}
+    """
+    return {column.label: float(value) for column, value in zip(columns, values.split(), strict=True) if value != "-"}

@@ -1,0 +1,83 @@
+"""`nlgauge reproduce list` and `nlgauge reproduce NAME`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Refusal, Run, write_lines
+
+from nlgauge.studies import PAPER_TABLES
+
+
+@pytest.fixture(autouse=True)
+def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what a test writes, or names with --at."""
+    monkeypatch.delenv("NLGAUGE_DATA", raising=False)
+
+
+def bagel(folder: Path) -> None:
+    lines = []
+    for number, text in enumerate(("a hotel", "the hotel is cheap", "cheap hotel", "no")):
+        scores = {"informativeness": number, "naturalness": 3 - number, "quality": number % 2}
+        line = {"id": str(number), "source": "s", "hypothesis": text, "references": ["the hotel is cheap", "a hotel"]}
+        lines.append(json.dumps(line | {"human": scores}))
+    write_lines(folder / "bagel.jsonl", lines)
+
+
+def test_list_says_which_data_is_here(run: Run, folder: Path) -> None:
+    result = run("reproduce", "list")
+    assert (result.status, result.err) == (0, "")
+    assert [line.split()[0] for line in result.out.splitlines()[2:]] == list(PAPER_TABLES)
+    assert "(here)" not in result.out
+    bagel(folder)
+    assert "bagel (here), sfhotel (not here)" in run("reproduce", "list", "--at", ".").out
+    described = {entry["id"]: entry for entry in json.loads(run("reproduce", "list", "--format", "json").out)}
+    assert list(described) == list(PAPER_TABLES)
+    assert described["repro-table3"]["data"] == {"wmt15": False, "wmt16": False}
+
+
+def test_without_data_the_print_and_what_is_missing_are_shown(run: Run) -> None:
+    result = run("reproduce", "moverscore-table1", "-q")
+    assert (result.status, result.err) == (0, "")
+    assert "WMD-1 + BERT + MNLI + PMEANS" in result.out
+    assert "0.743" in result.out
+    assert "ours" not in [line.split()[-1] for line in result.out.splitlines() if line.split()]
+    assert (
+        "missing: data set wmt17: no folder of data was given (--at PATH); published at www.statmt.org" in result.out
+    )
+    captions = run("reproduce", "repro-table8", "-q").out
+    assert "0.851" in captions
+    assert "cocodataset.org" in captions
+
+
+def test_every_table_prints_without_data(run: Run) -> None:
+    for name in PAPER_TABLES:
+        assert run("reproduce", name, "-q").status == 0
+
+
+def test_formats_and_the_json_file(run: Run, folder: Path) -> None:
+    bagel(folder)
+    command = ("reproduce", "moverscore-table3", "--at", ".", "--model", "none", "-q")
+    text = run(*command, "-o", "out.json")
+    written = json.loads((folder / "out.json").read_text(encoding="utf-8"))
+    assert written == json.loads(run(*command, "--format", "json").out)
+    rows = {one["metric"]: one for one in written["rows"]}
+    cell = rows["ROUGE-L"]["cells"]["bagel inf"]
+    assert cell["published"] == 0.202
+    assert cell["difference"] == pytest.approx(cell["ours"] - 0.202)
+    assert rows["ROUGE-L"]["cells"]["sfhotel inf"]["ours"] is None
+    assert rows["ROUGE-L"]["signatures"]["bagel inf"].startswith("rougel|")
+    assert rows["BERTSCORE-F1"]["reason"] == "not computed: --model none"
+    assert f"{cell['ours']:.3f}" in text.out
+    tsv = [one for one in run(*command, "--format", "tsv").rows if one["metric"] == "ROUGE-L"]
+    assert [one["value"] for one in tsv] == ["published", "ours", "difference"]
+    assert tsv[1]["bagel inf"] == f"{cell['ours']:.3f}"
+    assert r"\begin{tabular}" in run(*command, "--format", "latex").out
+
+
+def test_names_that_are_wrong(refused: Refusal) -> None:
+    assert "known are repro-table1" in refused(2, "reproduce", "table99")
+    assert "language pair 'xx-en' is not here" in refused(2, "reproduce", "table2", "--langpairs", "xx-en")
+    assert "row 'nothing' is not here" in refused(2, "reproduce", "table2", "--rows", "nothing")

@@ -1,0 +1,70 @@
+"""The declarations hold together: every row names columns, recipes and data sets that exist."""
+
+from __future__ import annotations
+
+import pytest
+
+from nlgauge.data import DATA_CARDS
+from nlgauge.errors import RecipeError
+from nlgauge.metrics import parse_metric
+from nlgauge.studies import PAPER_TABLES, Mean, PaperTable, PublishedModel, find_paper_table
+
+TABLES = pytest.mark.parametrize("table", PAPER_TABLES.values(), ids=list(PAPER_TABLES))
+
+
+@TABLES
+def test_labels_rows_and_data_sets_are_known(table: PaperTable) -> None:
+    labels = [column.label for column in table.columns]
+    assert len(set(labels)) == len(labels)
+    names = [row.name for row in table.rows]
+    assert len(set(names)) == len(names)
+    for row in table.rows:
+        assert set(row.published) <= set(labels), row.name
+        assert not (row.recipe and row.released), row.name
+        # What is only shown says why, here or for the whole table.
+        assert row.computed or row.note or table.unavailable, row.name
+    for column in table.columns:
+        if isinstance(column, Mean):
+            assert set(column.over) <= set(labels)
+        elif column.question is not None:
+            options = DATA_CARDS[column.question.data].options
+            assert {name for name, _ in column.question.options} <= set(options)
+    assert set(table.data) <= set(DATA_CARDS)
+    assert bool(table.data) != bool(table.unavailable)
+
+
+@TABLES
+def test_every_recipe_parses(table: PaperTable) -> None:
+    for row in table.rows:
+        recipes = [text.replace("top-", "") for text in (row.recipe, row.elsewhere) if text]
+        for text in [*recipes, *(f"{row.recipe},{extra}" for extra in row.exceptions.values())]:
+            metric = parse_metric(text)
+            assert hasattr(metric, "model") == (row.model is not None), row.name
+            assert not row.component or row.component in metric.components
+
+
+@TABLES
+def test_printed_averages_are_those_of_the_printed_values(table: PaperTable) -> None:
+    # Catches a slip of the keyboard in a row; print rounds values and average on their own.
+    for row in table.rows:
+        for column in table.columns:
+            if isinstance(column, Mean) and {column.label, *column.over} <= set(row.published):
+                mean = sum(row.published[label] for label in column.over) / len(column.over)
+                assert mean == pytest.approx(row.published[column.label], abs=0.0011), row.name
+
+
+def test_the_papers_are_all_there() -> None:
+    wanted = {f"repro-table{number}" for number in range(1, 9)} | {f"moverscore-table{n}" for n in range(1, 7)}
+    wanted |= {f"bertscore-table{number}" for number in (1, 6, 13, 15, 19)} | {"sentsim-table5"}
+    assert wanted <= set(PAPER_TABLES)
+    assert find_paper_table("table3") is PAPER_TABLES["repro-table3"]
+    with pytest.raises(RecipeError, match=r"no published table is known as 'nothing'; known are repro-table1"):
+        find_paper_table("nothing")
+
+
+def test_a_model_is_known_by_the_last_part_of_its_name() -> None:
+    model = PublishedModel("bert-base-uncased", ("bert",))
+    for name in ("bert-base-uncased", "google-bert/bert-base-uncased", "/models/bert-base-uncased/", "./bert"):
+        assert model.is_called(name)
+    assert not model.is_called("bert-base-cased")
+    assert not model.is_called("minilm")
