@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from nlgauge.encoders.cache import EmbeddingCache
 from nlgauge.text import TextTokenizer, Tokens
 
 __all__ = ["EncodedText", "Encoder", "encode_texts"]
+
+Made = TypeVar("Made")
 
 
 class Encoder(Protocol):
@@ -53,8 +55,14 @@ class EncodedText:
 
     tokens: Tokens
     layers: Mapping[int, NDArray[np.float32]]
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
-    """What recipes derived from the vectors and share with each other; it goes when the text goes."""
+    memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+
+    def derived(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """What recipes derive from the text and share with each other: made once, and gone when the text goes."""
+        if key not in self.memo:
+            self.memo[key] = make()
+        made: Made = self.memo[key]
+        return made
 
 
 def encode_texts(

@@ -45,14 +45,18 @@ class Tokens:
     def __len__(self) -> int:
         return len(self.ids)
 
-    @property
+    @cached_property
     def starts_word(self) -> NDArray[np.bool_]:
         """Whether a token is the first of its word; special tokens are words of their own."""
         starts = np.ones(len(self.words), dtype=np.bool_)
         starts[1:] = (self.words[1:] != self.words[:-1]) | (self.words[1:] < 0)
         return starts
 
-    @property
+    def take(self, places: NDArray[np.intp]) -> Tokens:
+        """Some of the tokens, as the same text."""
+        return Tokens(self.ids[places], self.is_special[places], self.words[places], self.cut, self.unknown)
+
+    @cached_property
     def empty(self) -> bool:
         """Whether nothing but special tokens is left."""
         return bool(self.is_special.all())
