@@ -30,6 +30,7 @@ ORDER = [
     "scoring",
     "data",
     "meta",
+    "studies",
     "report",
     "cli",
 ]

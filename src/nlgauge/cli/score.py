@@ -14,7 +14,7 @@ from nlgauge.metrics import METRICS, metric_class, metric_name
 from nlgauge.report import Confidence, render
 from nlgauge.scoring import score_systems
 
-__all__ = ["add_commands"]
+__all__ = ["add_commands", "check_parallel", "read_references", "read_systems"]
 
 #: Options of --confidence and their defaults.
 _CONFIDENCE = {"confidence_level": 0.95, "resamples": 1000, "seed": 12345}
@@ -113,9 +113,9 @@ def _run(args: argparse.Namespace) -> int:
     if args.confidence:
         confidence = Confidence(level=args.confidence_level, resamples=args.resamples, seed=args.seed)
     inputs = Inputs()
-    hypotheses = _read_systems(args.hyps, inputs, args.input_format)
-    references = _read_references(args.refs, inputs, args.input_format)
-    _check_lengths(hypotheses, references)
+    hypotheses = read_systems(args.hyps, inputs, args.input_format)
+    references = read_references(args.refs, inputs, args.input_format)
+    check_parallel(hypotheses, references)
     options = {key.removeprefix("option_"): value for key, value in vars(args).items() if key.startswith("option_")}
     scores = score_systems(
         hypotheses,
@@ -165,7 +165,8 @@ def _check(args: argparse.Namespace) -> None:
                 raise RecipeError(msg)
 
 
-def _read_systems(specs: Sequence[str], inputs: Inputs, input_format: str | None) -> dict[str, list[str]]:
+def read_systems(specs: Sequence[str], inputs: Inputs, input_format: str | None) -> dict[str, list[str]]:
+    """Texts of each system, by the name of its file."""
     labels = [file_label(spec) for spec in specs]
     if len(set(labels)) < len(labels):
         labels = list(specs)  # files of one name in several folders keep their folders
@@ -178,16 +179,18 @@ def _read_systems(specs: Sequence[str], inputs: Inputs, input_format: str | None
     return systems
 
 
-def _read_references(
+def read_references(
     specs: Sequence[str], inputs: Inputs, input_format: str | None
 ) -> dict[str, list[tuple[str, ...]]]:
+    """References of each segment, file by file."""
     return {
         f"{number}:{spec}": inputs.references(parse_source(spec, input_format=input_format))
         for number, spec in enumerate(specs)
     }
 
 
-def _check_lengths(systems: dict[str, list[str]], references: dict[str, list[tuple[str, ...]]]) -> None:
+def check_parallel(systems: dict[str, list[str]], references: dict[str, list[tuple[str, ...]]]) -> None:
+    """Refuse files of unequal length."""
     first, texts = next(iter(systems.items()))
     others: dict[str, int] = {name: len(t) for name, t in systems.items()}
     others |= {name.partition(":")[2]: len(groups) for name, groups in references.items()}

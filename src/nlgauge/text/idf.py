@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,9 +24,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.errors import FileFormatError, InputError
+from nlgauge.errors import FileFormatError, InputError, TruncationWarning
 from nlgauge.store import write_whole
-from nlgauge.text.tokenizer import Tokens
+from nlgauge.text.tokenizer import TextTokenizer, Tokens
 
 __all__ = ["IdfTable"]
 
@@ -61,6 +62,25 @@ class IdfTable:
             msg = "idf needs at least one document, got none"
             raise InputError(msg)
         return cls(count, frequency, tokenizer, source)
+
+    @classmethod
+    def count(cls, documents: Iterable[str], tokenizer: TextTokenizer, *, source: str = "") -> IdfTable:
+        """Count texts under a tokenizer, a chunk at a time: memory does not grow with their number."""
+        cut, first = 0, 0
+
+        def tokens() -> Iterator[Tokens]:
+            nonlocal cut, first
+            for at, one in enumerate(tokenizer.stream(documents), start=1):
+                if one.cut:
+                    cut, first = cut + 1, first or at
+                yield one
+
+        size = tokenizer.vocabulary_size
+        table = cls.build(tokens(), vocabulary_size=size, tokenizer=tokenizer.digest, source=source)
+        if cut:
+            what = f"{cut} documents (the first is line {first}) were truncated to {tokenizer.limit} tokens"
+            warnings.warn(what, TruncationWarning, stacklevel=2)
+        return table
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:

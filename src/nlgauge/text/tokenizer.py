@@ -7,8 +7,9 @@ they are they would cut texts in silence, so both are switched off here: the lim
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -102,13 +103,16 @@ class TextTokenizer:
 
     def encode(self, texts: Sequence[str]) -> list[Tokens]:
         """Tokens of each text, in order. White space around a text is not part of it."""
-        result: list[Tokens] = []
-        for start in range(0, len(texts), _CHUNK):
-            chunk = [text.strip() for text in texts[start : start + _CHUNK]]
+        return list(self.stream(texts))
+
+    def stream(self, texts: Iterable[str]) -> Iterator[Tokens]:
+        """The same one by one, for more texts than fit into memory."""
+        left, start = iter(texts), 0
+        while chunk := [text.strip() for text in itertools.islice(left, _CHUNK)]:
             for offset, text in enumerate(chunk):
                 check_encodable(text, f"text {start + offset}")
-            result.extend(self._tokens(encoding) for encoding in self._backend.encode_batch(chunk))
-        return result
+            yield from (self._tokens(encoding) for encoding in self._backend.encode_batch(chunk))
+            start += len(chunk)
 
     @cached_property
     def _frame(self) -> NDArray[np.bool_]:

@@ -1,0 +1,1 @@
+"""Studies of metrics: what moves a score, and what was published about it."""
