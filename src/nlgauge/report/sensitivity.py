@@ -22,7 +22,10 @@ _WHAT = {
 
 
 def sensitivity_report(
-    result: Sensitivity, *, format: Literal["text", "json", "latex", "tsv"] = "text", width: int = 4
+    result: Sensitivity,
+    *,
+    format: Literal["text", "json", "latex", "tsv"] = "text",  # noqa: A002 - as the flag is called
+    width: int = 4,
 ) -> str:
     """The whole result; the same result gives the same bytes."""
     if format == "json":
@@ -82,9 +85,9 @@ def _movement(one: Movement, result: Sensitivity) -> Table:
     if result.agreement and one.level != "score":
         caption += f" ({result.agreement})"
     sizes = [
-        f"{setting}: {', '.join(f'{count} words {lang}'.rstrip() for lang, count in result.stopwords[setting].items())}"
+        f"{setting}: {', '.join(f'{count} words {lang}'.rstrip() for lang, count in known.items())}"
         for setting in one.settings
-        if one.sweep == "stopwords" and result.stopwords.get(setting) and setting != "none"
+        if one.sweep == "stopwords" and setting != "none" and (known := result.stopwords.get(setting))
     ]
     return Table(columns, rows, caption, notes=sizes)
 
