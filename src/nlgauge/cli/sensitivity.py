@@ -32,7 +32,7 @@ def add_commands(commands: Any) -> None:
         "sensitivity",
         allow_abbrev=False,
         help="how far scores, correlations and ranks move with preprocessing",
-        description="Vary stop words, idf, sub-words, punctuation, layers: what moves, and which systems swap places?",
+        description="Vary stop words, idf, sub-words, punctuation or layers: what moves, and who swaps places?",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

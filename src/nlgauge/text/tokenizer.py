@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -107,11 +107,25 @@ class TextTokenizer:
 
     def stream(self, texts: Iterable[str]) -> Iterator[Tokens]:
         """The same one by one, for more texts than fit into memory."""
+        return map(self._tokens, self._encodings(texts, self._backend.encode_batch))
+
+    def stream_ids(self, texts: Iterable[str]) -> Iterator[tuple[Sequence[int], bool]]:
+        """Token ids of each text, and whether it was cut: all that counting needs, in a third of the time."""
+        for encoding in self._encodings(texts, self._backend.encode_batch_fast):
+            yield self._known(encoding.ids), bool(encoding.overflowing)
+
+    def _known(self, ids: Sequence[int]) -> Sequence[int]:
+        """The ids that count as tokens; all of them, for a tokenizer that can spell any word."""
+        return ids
+
+    def _encodings(
+        self, texts: Iterable[str], encode: Callable[[list[str]], list[tokenizers.Encoding]]
+    ) -> Iterator[tokenizers.Encoding]:
         left, start = iter(texts), 0
         while chunk := [text.strip() for text in itertools.islice(left, _CHUNK)]:
             for offset, text in enumerate(chunk):
                 check_encodable(text, f"text {start + offset}")
-            yield from (self._tokens(encoding) for encoding in self._backend.encode_batch(chunk))
+            yield from encode(chunk)
             start += len(chunk)
 
     @cached_property
