@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from nlgauge.cli.common import add_run_options, run_options, text_source
@@ -43,6 +44,14 @@ def add_commands(commands: Any) -> None:
     data.add_argument("--data", metavar="NAME", help="a data set's name ('nlgauge data list')")
     data.add_argument("--at", metavar="PATH", help="where it lies")
     data.add_argument("--langpairs", nargs="+", metavar="PAIR", help="default: all")
+    data.add_argument(
+        "--data-option",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="of the data set's loader ('nlgauge data info'), such as level=system; may be repeated",
+    )
+    data.add_argument("--without-people", action="store_true", help="leave out systems that are people")
     data.add_argument("--rows", type=int, metavar="N", help="the first N rows of each language pair only")
     what = parser.add_argument_group("what varies")
     what.add_argument("--preset", choices=PRESETS, help="a published grid, or all of them")
@@ -110,10 +119,13 @@ def _table(args: argparse.Namespace) -> JudgementTable:
         if not args.at or args.refs:
             msg = f"--data {args.data} needs --at PATH, and has references of its own"
             raise RecipeError(msg)
-        table = load(args.data, args.at, **({"langpairs": args.langpairs} if args.langpairs else {}))
+        table = load(args.data, args.at, langpairs=args.langpairs, **_loader_options(args.data_option))
+        table = table.without_humans() if args.without_people else table
         return table if args.rows is None else _first_rows(table, args.rows)
-    if not args.refs or args.at or args.langpairs or args.rows is not None:
-        msg = "files of systems need --refs; --at, --langpairs and --rows belong to --data"
+    if not args.refs or args.at or args.langpairs or args.data_option or args.without_people or args.rows is not None:
+        msg = (
+            "files of systems need --refs; --at, --langpairs, --data-option, --without-people, --rows go with --data"
+        )
         raise RecipeError(msg)
     inputs = Inputs()
     systems = read_systems(args.hyps, inputs, args.input_format)
@@ -121,6 +133,17 @@ def _table(args: argparse.Namespace) -> JudgementTable:
     check_parallel(systems, references)
     refs = [tuple(text for group in groups for text in group) for groups in zip(*references.values(), strict=True)]
     return systems_table(systems, refs, lang=args.lang or "en")
+
+
+def _loader_options(given: Sequence[str]) -> dict[str, str | bool]:
+    options: dict[str, str | bool] = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            msg = f"--data-option takes KEY=VALUE, got {text!r}"
+            raise RecipeError(msg)
+        options[key] = {"true": True, "false": False}.get(value.lower(), value)
+    return options
 
 
 def _first_rows(table: JudgementTable, count: int) -> JudgementTable:

@@ -118,10 +118,12 @@ def _flips(result: Sensitivity) -> Table:
             flip.base_difference,
             flip.difference,
             flip.p,
-            "yes" if flip.significant else "no",
+            "untested" if flip.p is None else "yes" if flip.significant else "no",
         ]
         for one, flip in shown
     ]
     columns = ["metric", "sweep", "pair", "setting", "ahead", "behind", "base diff", "diff", "p", "significant"]
     notes = [f"{len(weak) - _LISTED} more that are not significant"] if len(weak) > _LISTED else []
+    if any(flip.p is None for _, flip in shown):
+        notes.append("untested: the two systems have too few segments in common for a paired test")
     return Table(columns, rows, "Pairs of systems whose order flips" if found else "No pair of systems flips", notes)
