@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -74,3 +76,15 @@ def test_distances_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     nlgauge.score_systems({"": HYPS}, REFS, metrics=recipes)
     assert len(seen) == len(HYPS)
     assert calls.count(True) == 3 * len(HYPS)
+
+
+def test_a_text_beside_itself_does_not_stay_in_memory() -> None:
+    points = TokenPoints(np.ones((2, 3), dtype=np.float32), ("a", "b"))
+    assert points.distances(points, squared=True).tolist() == [[0, 0], [0, 0]]
+    alive = weakref.ref(points)
+    gc.disable()
+    try:
+        del points
+        assert alive() is None, "only the collector could free it"
+    finally:
+        gc.enable()

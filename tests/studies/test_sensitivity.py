@@ -230,6 +230,17 @@ def test_a_list_that_is_not_installed_is_left_out_and_named(
         run_study(Study(["bertscore"], [Sweep({"stopwords": ["none", "spacy-en"]})]), table)
 
 
+@pytest.mark.filterwarnings("ignore::nlgauge.UnknownWordWarning")
+def test_models_are_a_factor_too(table: JudgementTable, tmp_path: Path) -> None:
+    vectors = tmp_path / "vectors.txt"
+    words = sorted({word for text in REFS for word in text.split()})
+    rng = np.random.default_rng(1)
+    vectors.write_text("".join(f"{word} {' '.join(map(str, rng.normal(size=4)))}\n" for word in words), "utf-8")
+    study = Study(["bertscore"], [Sweep({"model": ["minilm", str(vectors)], "idf": ["none", "random-1"]})])
+    (moved,) = run_study(study, table).movements
+    assert len(set(moved.values["terse"])) == 4
+
+
 def test_options_are_checked() -> None:
     for wrong in ({"agreement": "rmse"}, {"ddof": 2}, {"levels": ("paragraph",)}, {"alpha": 0}):
         with pytest.raises(RecipeError):

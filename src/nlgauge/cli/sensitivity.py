@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -52,7 +53,7 @@ def add_commands(commands: Any) -> None:
         help="of the data set's loader ('nlgauge data info'), such as level=system; may be repeated",
     )
     data.add_argument("--without-people", action="store_true", help="leave out systems that are people")
-    data.add_argument("--rows", type=int, metavar="N", help="the first N rows of each language pair only")
+    data.add_argument("--rows", type=int, metavar="N", help="the first N rows of each language pair and system")
     what = parser.add_argument_group("what varies")
     what.add_argument("--preset", choices=PRESETS, help="a published grid, or all of them")
     what.add_argument("--study", metavar="FILE", help="a study of your own, as TOML")
@@ -150,10 +151,10 @@ def _first_rows(table: JudgementTable, count: int) -> JudgementTable:
     if count < 2:
         msg = f"--rows must be at least 2, got {count}"
         raise RecipeError(msg)
-    seen: dict[str, int] = {}
+    seen: Counter[tuple[str, str]] = Counter()
     kept = []
-    for row, pair in enumerate(table.langpair):
-        seen[pair] = seen.get(pair, 0) + 1
-        if seen[pair] <= count:
+    for row, group in enumerate(zip(table.langpair, table.system, strict=True)):
+        seen[group] += 1
+        if seen[group] <= count:
             kept.append(row)
     return table.take(kept)

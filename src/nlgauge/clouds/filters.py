@@ -65,7 +65,7 @@ def _is_punctuation(text: str) -> bool:
 
 def average_pieces(values: NDArray[Number], tokens: Tokens) -> NDArray[Number]:
     """Vectors, or weights, of the tokens averaged over the pieces of each word, in the type they came in."""
-    starts = np.flatnonzero(tokens.starts_word)
-    counts = np.diff(np.append(starts, len(tokens))).astype(values.dtype)
+    starts, sizes = tokens.word_pieces
     total = np.add.reduceat(values, starts, axis=0)
+    counts = sizes.astype(values.dtype)
     return np.divide(total, counts[:, None] if values.ndim == 2 else counts, out=total)

@@ -8,6 +8,7 @@ rows and columns it keeps. A recipe alone does the same, so its bits do not depe
 from __future__ import annotations
 
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +25,16 @@ class TokenPoints:
     def __init__(self, points: NDArray[np.float32], labels: tuple[str, ...]) -> None:
         self.points = points
         self.labels = labels
-        self._distances: dict[tuple[TokenPoints, bool], NDArray[np.float64]] = {}
+        # Weak, because a text that is compared with itself must not keep itself alive.
+        self._distances: WeakKeyDictionary[TokenPoints, dict[bool, NDArray[np.float64]]] = WeakKeyDictionary()
 
     def distances(self, other: TokenPoints, *, squared: bool) -> NDArray[np.float64]:
         """Distances of all points to all of the other's, computed once."""
-        if (other, squared) not in self._distances:
+        known = self._distances.setdefault(other, {})
+        if squared not in known:
             found = squared_distances(self.points.astype(np.float64), other.points.astype(np.float64))
-            self._distances[other, squared] = found if squared else np.sqrt(found)
-        return self._distances[other, squared]
+            known[squared] = found if squared else np.sqrt(found)
+        return known[squared]
 
 
 class TokenCloud(LabelledCloud):

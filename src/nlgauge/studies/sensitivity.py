@@ -128,7 +128,7 @@ class _Plan:
     notes: list[str] = field(default_factory=list)
 
     def recipe(self, metric: str, setting: Setting, lang: str) -> Metric:
-        model = _model(metric)
+        model = _model(metric, setting)
         files = {value: path for (name, value), path in self.idf_files.items() if name == model}
         return with_setting(metric, setting, lang=lang, idf_files=files)
 
@@ -143,8 +143,10 @@ class _Scored:
     zero_weight: int = 0
 
 
-def _model(metric: str) -> str:
-    recipe = parse_metric(metric)
+def _model(metric: str, setting: Setting) -> str:
+    """The model that a metric runs on under a setting, which may be what the setting varies."""
+    varied = dict(zip(setting.fields, setting.values, strict=True)).get("model")
+    recipe = parse_metric(metric, **({} if varied is None else {"model": varied}))
     return recipe.model if isinstance(recipe, CloudMetric) else ""
 
 
@@ -159,11 +161,11 @@ def _plan(
     plan = _Plan([], {}, {}, notes=list(study.skipped()))
     missing: dict[str, str] = {}
     for metric, sweep in study.pairs():
-        model = _model(metric)
-        if model not in plan.encoders:
-            plan.encoders[model] = _encoder(model, running)
         kept = []
         for setting in sweep.settings:
+            model = _model(metric, setting)
+            if model not in plan.encoders:
+                plan.encoders[model] = _encoder(model, running)
             for name, value in zip(setting.fields, setting.values, strict=True):
                 if name == "stopwords" and value not in missing:
                     _measure_list(value, set(languages.values()), plan, missing)

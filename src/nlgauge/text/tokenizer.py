@@ -53,6 +53,12 @@ class Tokens:
         starts[1:] = (self.words[1:] != self.words[:-1]) | (self.words[1:] < 0)
         return starts
 
+    @cached_property
+    def word_pieces(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Place of each word's first token, and how many tokens the word has."""
+        starts = np.flatnonzero(self.starts_word)
+        return starts, np.diff(starts, append=len(self.ids))
+
     def take(self, places: NDArray[np.intp]) -> Tokens:
         """Some of the tokens, as the same text."""
         return Tokens(self.ids[places], self.is_special[places], self.words[places], self.cut, self.unknown)
