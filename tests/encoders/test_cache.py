@@ -208,3 +208,26 @@ def test_a_folder_that_cannot_be_written_is_warned_of_once(tmp_path: Path, monke
 def test_a_size_is_above_zero(tmp_path: Path, wrong: object) -> None:
     with pytest.raises(RecipeError, match="gigabytes"):
         EmbeddingCache(tmp_path, gigabytes=wrong)  # type: ignore[arg-type]
+
+
+def _filler(folder: str, seed: int) -> None:
+    engine, cache = Counting(), EmbeddingCache(folder, gigabytes=_SMALL / 1e9)
+    for number in range(300):
+        encode(engine, [text(number, seed, *range(8))], cache, layers=(1,))
+
+
+#: Room for a hundred entries of ten tokens.
+_SMALL = 100 * (72 + 4 * 4 * 10)
+
+
+def test_two_writers_keep_the_bound_but_for_a_sixteenth(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=_filler, args=(str(tmp_path), seed)) for seed in (1000, 2000)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(60)
+        assert worker.exitcode == 0
+    assert size(tmp_path) <= _SMALL * 17 / 16 + 500
+    EmbeddingCache(tmp_path, gigabytes=_SMALL / 1e9)
+    assert 0.8 * _SMALL < size(tmp_path) <= _SMALL, "the next process finds it within its bound"

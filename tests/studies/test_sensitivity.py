@@ -21,6 +21,7 @@ from nlgauge.stats import pearson
 from nlgauge.studies import sensitivity as module
 from nlgauge.studies.results import Movement
 from nlgauge.studies.sensitivity import StudyOptions, run_study, systems_table
+from nlgauge.studies.state import StudyState
 from nlgauge.studies.study import Study, Sweep
 
 SUBJECTS = ["cat", "dog", "teacher", "doctor", "engine", "river", "king", "clock", "ship", "farmer"]
@@ -199,12 +200,30 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(
     assert all(json.loads(line) for line in state.read_text(encoding="utf-8").splitlines())
 
 
-def test_a_file_that_is_no_state_is_not_overwritten(study: Study, table: JudgementTable, tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", ["years of work\n", "years of work", '{"format": 1}\n', "[]\n"])
+def test_a_file_that_is_no_state_is_left_alone(
+    study: Study, table: JudgementTable, tmp_path: Path, content: str
+) -> None:
     path = tmp_path / "thesis.txt"
-    path.write_text("years of work\n", encoding="utf-8")
+    path.write_text(content, encoding="utf-8")
     with pytest.raises(FileFormatError, match=r"thesis\.txt"):
         run_study(study, table, state=path)
-    assert path.read_text(encoding="utf-8") == "years of work\n"
+    assert path.read_text(encoding="utf-8") == content
+
+
+def test_a_state_that_is_empty_or_torn_at_its_head_starts_anew(tmp_path: Path) -> None:
+    path = tmp_path / "study.state"
+    for content in ("", '{"form'):
+        path.write_text(content, encoding="utf-8")
+        assert len(StudyState(path)) == 0
+        assert path.read_text(encoding="utf-8") == '{"format": "nlgauge-study/1"}\n'
+
+
+def test_a_damaged_line_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "study.state"
+    path.write_text('{"format": "nlgauge-study/1"}\n{"key": 3}\n', encoding="utf-8")
+    with pytest.raises(FileFormatError, match=r"study\.state', line 2"):
+        StudyState(path)
 
 
 def test_a_large_corpus_is_an_idf_variant(table: JudgementTable, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from nlgauge.text import load_stopwords
 __all__ = ["Piece", "StudyState", "corpus_key", "recipe_key"]
 
 _FORMAT = "nlgauge-study/1"
+_HEAD = json.dumps({"format": _FORMAT}).encode() + b"\n"
 
 
 class Piece:
@@ -77,24 +78,20 @@ class StudyState:
 
     def _read(self, path: Path) -> None:
         try:
-            if not path.exists():
-                path.write_bytes(json.dumps({"format": _FORMAT}).encode() + b"\n")
+            data = path.read_bytes() if path.exists() else b""
+            if _HEAD.startswith(data):  # new, or killed before its first line was whole
+                path.write_bytes(_HEAD)
                 return
-            data = path.read_bytes()
+            if not data.startswith(_HEAD):
+                msg = f"{str(path)!r} is no state of a study ({_FORMAT}); name one, or a file that does not exist"
+                raise FileFormatError(msg)
             end = data.rfind(b"\n") + 1
             if end < len(data):  # a line that was never finished
                 os.truncate(path, end)
         except OSError as error:
             msg = f"the state of the study cannot be kept in {str(path)!r}: {error.strerror}"
             raise InputError(msg) from error
-        lines = data[:end].splitlines()
-        try:
-            head = json.loads(lines[0]) if lines else None
-        except ValueError:
-            head = None
-        if not isinstance(head, dict) or head.get("format") != _FORMAT:
-            msg = f"{str(path)!r} is no state of a study (format {_FORMAT!r}); name a file that is or does not exist"
-            raise FileFormatError(msg)
+        lines = data[:end].split(b"\n")[:-1]
         for number, line in enumerate(lines[1:], start=2):
             try:
                 record = json.loads(line)
