@@ -43,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.sensitivity", description=__doc__)
     parser.add_argument("--repeats", type=int, default=3, help="rounds, of which the best counts (default: 3)")
     parser.add_argument("--langpairs", nargs="+", help="default: all seven")
+    parser.add_argument("--rows", type=int, metavar="N", help="the first N rows only, for a trial (default: all)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file as well")
     parser.add_argument(
         "--cpu-time", action="store_true", help="one thread and processor time, for a machine that others use too"
@@ -54,6 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     warnings.simplefilter("ignore", NlgaugeWarning)
     table = load("wmt17-testset", folder, langpairs=options.langpairs)
+    table = table if options.rows is None else table.take(range(min(options.rows, len(table))))
     threads = 1 if options.cpu_time else default_threads()
     clock: Clock = time.process_time if options.cpu_time else time.perf_counter
     with tempfile.TemporaryDirectory() as place:
