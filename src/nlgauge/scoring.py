@@ -49,7 +49,8 @@ def score(
         options: Fields of the metric's recipe (`model=`, `layer=`, ...), `lang=` (model and baseline by
             table), and options of the run: `engine="onnx" | "torch"`, `device="auto" | "cpu" | "cuda"`,
             `threads=`, `batch_tokens=`, `long="truncate" | "error"`, `empty="error" | "zero"`,
-            `alignments=True`, `progress=True`.
+            `alignments=True`, `progress=True`, `cache=FOLDER` (keeps layer vectors for the next run), `cache_size=`
+            (GB).
 
     >>> result = score(["The cat sat."], ["The cat sat."])
     >>> round(result.mean, 4)

@@ -12,6 +12,7 @@ from nlgauge.encoders import load_encoder
 from nlgauge.encoders.onnx_engine import OnnxEncoder
 from nlgauge.metrics.baseline import Baseline
 from nlgauge.metrics.build_baseline import random_pairs
+from nlgauge.scores import Alignment
 
 HYP = ["The ferry was called off because of the storm."]
 REFS = ["A storm stopped the ferry.", "The ferry was cancelled because of the storm.", "Ferry, storm."]
@@ -176,3 +177,58 @@ def test_idf_of_both_sides_weighs_each_by_its_own_table() -> None:
     assert not np.allclose(both.precision, one.precision)
     assert not np.allclose(both.precision, none.precision)
     assert both.signature.recipe["idf"].startswith("both[")
+
+
+def test_stop_words_go_after_encoding_and_from_both_sides(tmp_path: Path) -> None:
+    words = tmp_path / "stop.txt"
+    words.write_text("the\na\nwas\n", encoding="utf-8")
+    hyp, ref = "The storm was a surprise.", "A storm, the surprise was."
+    score = nlgauge.score([hyp], [ref], stopwords=str(words), alignments=True)
+    assert score.alignments is not None
+    aligned = score.alignments[0]
+    assert isinstance(aligned, Alignment)
+    assert aligned.hypothesis_tokens == ("[CLS]", "storm", "surprise", ".", "[SEP]")
+    assert aligned.reference_tokens == ("[CLS]", "storm", ",", "surprise", ".", "[SEP]")
+    # The vectors are those of the whole texts: the same similarities as without a list, for the tokens that stay.
+    whole = nlgauge.score([hyp], [ref], alignments=True)
+    assert whole.alignments is not None
+    full = whole.alignments[0]
+    assert isinstance(full, Alignment)
+    at = full.hypothesis_tokens.index("storm")
+    assert aligned.hypothesis_similarity[1] == pytest.approx(full.hypothesis_similarity[at], abs=1e-6)
+    weighty = aligned.hypothesis_similarity[aligned.hypothesis_weight > 0]
+    assert score.precision[0] == pytest.approx(weighty.mean(), abs=1e-7)
+
+
+def test_the_unknown_token_is_no_stop_word(tmp_path: Path) -> None:
+    # The stop word is several pieces, the glyph is [UNK].
+    words = tmp_path / "stop.txt"
+    words.write_text("aforesaidly\n", encoding="utf-8")
+    texts = ["The 𓀀 stayed."]
+    with_list = nlgauge.score(texts, ["A 𓀀 stays."], stopwords=str(words))
+    without = nlgauge.score(texts, ["A 𓀀 stays."])
+    assert with_list.f1.tolist() == without.f1.tolist()
+
+
+def test_a_text_of_stop_words_only_scores_0_and_is_counted(tmp_path: Path) -> None:
+    words = tmp_path / "stop.txt"
+    words.write_text("the\nof\n", encoding="utf-8")
+    with pytest.warns(nlgauge.ZeroWeightWarning):
+        score = nlgauge.score(["The of the", "A storm"], ["A storm", "A storm"], stopwords=str(words))
+    assert score.f1[0] == 0
+    assert score.f1[1] == pytest.approx(1)
+    assert score.counts["zero_weight"] == 1
+
+
+def test_stop_words_are_in_the_signature_only_where_there_are_any(tmp_path: Path) -> None:
+    words = tmp_path / "stop.txt"
+    words.write_text("the\n", encoding="utf-8")
+    plain = nlgauge.score(["The cat"], ["A cat"])
+    assert "stopwords" not in plain.signature.recipe
+    removed = nlgauge.score(["The cat"], ["A cat"], stopwords=str(words))
+    assert removed.signature.recipe["stopwords"].startswith("file[")
+    again = nlgauge.score(["The cat"], ["A cat"], metric=str(removed.signature), stopwords=str(words))
+    assert again.f1.tolist() == removed.f1.tolist()
+    words.write_text("cat\n", encoding="utf-8")
+    with pytest.raises(nlgauge.SignatureError, match="stopwords"):
+        nlgauge.score(["The cat"], ["A cat"], metric=str(removed.signature), stopwords=str(words))

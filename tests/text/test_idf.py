@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nlgauge.errors import FileFormatError, InputError
+from nlgauge.encoders import load_encoder
+from nlgauge.errors import FileFormatError, InputError, TruncationWarning
 from nlgauge.text import IdfTable, Tokens
 
 
@@ -62,3 +63,33 @@ def test_missing_file_and_foreign_tokenizer(table: IdfTable, tmp_path: Path) -> 
         table.check_tokenizer("other", vocabulary_size=10, path="idf.json")
     with pytest.raises(InputError, match="at least one document"):
         IdfTable.build([], vocabulary_size=3, tokenizer="t")
+
+
+def test_counting_texts_is_building_from_their_tokens() -> None:
+    tokenizer = load_encoder("minilm").tokenizer
+    texts = ["The cat, the cat.", "", "unbelievably", "the 𓀀", " padded "] * 3
+    size, digest = tokenizer.vocabulary_size, tokenizer.digest
+    built = IdfTable.build(tokenizer.encode(texts), vocabulary_size=size, tokenizer=digest)
+    counted = IdfTable.count(iter(texts), tokenizer)
+    assert counted.documents == 15
+    assert counted.digest == built.digest
+    with pytest.raises(InputError, match="at least one"):
+        IdfTable.count([], tokenizer)
+
+
+def test_counting_says_what_was_cut() -> None:
+    tokenizer = load_encoder("minilm").tokenizer
+    with pytest.warns(TruncationWarning, match=r"1 documents \(the first is line 2\)"):
+        IdfTable.count(["short", "word " * 600], tokenizer)
+
+
+def test_word_vectors_count_known_words_only(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt"
+    path.write_text("cat 1 2\nmat 3 4\n", encoding="utf-8")
+    tokenizer = load_encoder(str(path)).tokenizer
+    built = IdfTable.build(
+        tokenizer.encode(["cat dog", "mat cat"]),
+        vocabulary_size=tokenizer.vocabulary_size,
+        tokenizer=tokenizer.digest,
+    )
+    assert IdfTable.count(["cat dog", "mat cat"], tokenizer).digest == built.digest

@@ -36,6 +36,10 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--batch-tokens", type=int, default=defaults.batch_tokens, metavar="N", help="tokens per batch (%(default)s)"
     )
+    group.add_argument("--cache", metavar="FOLDER", help="keep layer vectors there for the next run (default: no)")
+    group.add_argument(
+        "--cache-size", type=float, default=defaults.cache_size, metavar="GB", help="most it may hold (%(default)s)"
+    )
     group.add_argument("-q", "--quiet", action="store_true", help="no progress bar and no warnings on stderr")
 
 
@@ -46,6 +50,8 @@ def run_options(args: argparse.Namespace) -> dict[str, Any]:
         "threads": args.threads,
         "batch_tokens": args.batch_tokens,
         "progress": not args.quiet,
+        "cache": args.cache,
+        "cache_size": args.cache_size,
     }
     return values | ({"engine": args.engine} if args.engine else {})
 

@@ -21,7 +21,7 @@ from nlgauge.metrics import metric_class, metric_name
 from nlgauge.report import Confidence, render
 from nlgauge.scoring import score_systems
 
-__all__ = ["add_commands"]
+__all__ = ["add_commands", "check_parallel", "read_references", "read_systems"]
 
 #: Options of --confidence and their defaults.
 _CONFIDENCE = {"confidence_level": 0.95, "resamples": 1000, "seed": 12345}
@@ -98,9 +98,9 @@ def _run(args: argparse.Namespace) -> int:
     if args.confidence:
         confidence = Confidence(level=args.confidence_level, resamples=args.resamples, seed=args.seed)
     inputs = Inputs()
-    hypotheses = _read_systems(args.hyps, inputs, args.input_format)
-    references = _read_references(args.refs, inputs, args.input_format)
-    _check_lengths(hypotheses, references)
+    hypotheses = read_systems(args.hyps, inputs, args.input_format)
+    references = read_references(args.refs, inputs, args.input_format)
+    check_parallel(hypotheses, references)
     scores = score_systems(
         hypotheses,
         [tuple(text for group in groups for text in group) for groups in zip(*references.values(), strict=True)],
@@ -149,7 +149,8 @@ def _check(args: argparse.Namespace) -> None:
                 raise RecipeError(msg)
 
 
-def _read_systems(specs: Sequence[str], inputs: Inputs, input_format: str | None) -> dict[str, list[str]]:
+def read_systems(specs: Sequence[str], inputs: Inputs, input_format: str | None) -> dict[str, list[str]]:
+    """Texts of each system, by the name of its file."""
     labels = [file_label(spec) for spec in specs]
     if len(set(labels)) < len(labels):
         labels = list(specs)  # files of one name in several folders keep their folders
@@ -162,16 +163,18 @@ def _read_systems(specs: Sequence[str], inputs: Inputs, input_format: str | None
     return systems
 
 
-def _read_references(
+def read_references(
     specs: Sequence[str], inputs: Inputs, input_format: str | None
 ) -> dict[str, list[tuple[str, ...]]]:
+    """References of each segment, file by file."""
     return {
         f"{number}:{spec}": inputs.references(parse_source(spec, input_format=input_format))
         for number, spec in enumerate(specs)
     }
 
 
-def _check_lengths(systems: dict[str, list[str]], references: dict[str, list[tuple[str, ...]]]) -> None:
+def check_parallel(systems: dict[str, list[str]], references: dict[str, list[tuple[str, ...]]]) -> None:
+    """Refuse files of unequal length."""
     first, texts = next(iter(systems.items()))
     others: dict[str, int] = {name: len(t) for name, t in systems.items()}
     others |= {name.partition(":")[2]: len(groups) for name, groups in references.items()}

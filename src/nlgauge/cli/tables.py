@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-import warnings
 from typing import Any
 
 from nlgauge.cli.common import add_run_options, file_label, run_options, text_source, write_file
 from nlgauge.data import Inputs, parse_source
 from nlgauge.encoders import load_encoder
-from nlgauge.errors import TruncationWarning
 from nlgauge.metrics import RunOptions, build_baseline, model_for_language
 from nlgauge.signature import short_digest
 from nlgauge.text import IdfTable
@@ -55,21 +53,11 @@ def add_commands(commands: Any) -> None:
 
 def _build_idf(args: argparse.Namespace) -> int:
     inputs = Inputs()
-    documents = [text for spec in args.corpus for text in inputs.texts(parse_source(spec))]
+    documents = (text for spec in args.corpus for text in inputs.stream(parse_source(spec)))
     options = RunOptions.of(run_options(args))
     encoder = load_encoder(args.model, engine=options.engine, progress=options.progress)
-    tokenizer = encoder.tokenizer
-    counted = tokenizer.encode(documents)
-    cut = [at for at, tokens in enumerate(counted) if tokens.cut]
-    if cut:
-        what = f"{len(cut)} documents (the first is line {cut[0] + 1}) were truncated to {tokenizer.limit} tokens"
-        warnings.warn(what, TruncationWarning, stacklevel=2)
-    table = IdfTable.build(
-        counted,
-        vocabulary_size=tokenizer.vocabulary_size,
-        tokenizer=tokenizer.digest,
-        source=", ".join(file_label(spec) for spec in args.corpus),
-    )
+    source = ", ".join(file_label(spec) for spec in args.corpus)
+    table = IdfTable.count(documents, encoder.tokenizer, source=source)
     write_file(args.output, table.text())
     if not args.quiet:
         print(f"{args.output}: idf of {table.documents} documents, {short_digest(table.digest)}", file=sys.stderr)

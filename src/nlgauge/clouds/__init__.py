@@ -4,11 +4,14 @@ from nlgauge.clouds.aggregate import barycentre_of_layers, power_mean, power_mea
 from nlgauge.clouds.cloud import Cloud, LabelledCloud, idf_weights, unit_rows
 from nlgauge.clouds.filters import TokenFilter, average_pieces
 from nlgauge.clouds.ngrams import ngrams
+from nlgauge.clouds.token_cloud import TokenCloud, TokenPoints
 
 __all__ = [
     "Cloud",
     "LabelledCloud",
+    "TokenCloud",
     "TokenFilter",
+    "TokenPoints",
     "average_pieces",
     "barycentre_of_layers",
     "idf_weights",

@@ -6,6 +6,7 @@ import string
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +16,13 @@ from nlgauge.text import Tokens
 
 __all__ = ["PUNCTUATION", "SPECIALS", "SUBWORDS", "TokenFilter", "average_pieces"]
 
+Number = TypeVar("Number", np.float32, np.float64)
+
 SUBWORDS = ("first", "all", "average")
 PUNCTUATION = ("keep", "drop-ascii", "drop-unicode")
 SPECIALS = ("keep", "drop")
+
+_ASCII = frozenset(string.punctuation)
 
 
 @dataclass(frozen=True)
@@ -42,26 +47,25 @@ class TokenFilter:
     def kept(self, tokens: Tokens, surfaces: Sequence[str]) -> NDArray[np.bool_]:
         """Which tokens stay; special tokens do unless they are to be dropped (their idf, if any, weighs them)."""
         starts = tokens.starts_word
-        keep = np.array([not self._is_punctuation(text) for text in surfaces], dtype=np.bool_)
+        keep = np.ones(len(tokens), dtype=np.bool_)
+        if self.punctuation == "drop-ascii":
+            keep = np.array([text not in _ASCII for text in surfaces], dtype=np.bool_)
+        elif self.punctuation == "drop-unicode":
+            keep = np.array([not _is_punctuation(text) for text in surfaces], dtype=np.bool_)
         if self.stopwords:
             keep &= ~(starts & np.array([text in self.stopwords for text in surfaces], dtype=np.bool_))
         if self.subwords == "first":
             keep &= starts
         return keep | tokens.is_special if self.specials == "keep" else keep & ~tokens.is_special
 
-    def _is_punctuation(self, text: str) -> bool:
-        if len(text) != 1 or self.punctuation == "keep":
-            return False
-        if self.punctuation == "drop-ascii":
-            return text in string.punctuation
-        return text in string.punctuation or unicodedata.category(text).startswith("P")
+
+def _is_punctuation(text: str) -> bool:
+    return text in _ASCII or (len(text) == 1 and unicodedata.category(text).startswith("P"))
 
 
-def average_pieces(
-    vectors: NDArray[np.float32], weights: NDArray[np.float64], tokens: Tokens
-) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.int64]]:
-    """Vectors and weights averaged over the pieces of each word, and the index of each word's first token."""
-    starts = np.flatnonzero(tokens.starts_word)
-    counts = np.diff(np.append(starts, len(tokens)))
-    mean = np.add.reduceat(vectors, starts, axis=0) / counts[:, None].astype(np.float32)
-    return mean.astype(np.float32), np.add.reduceat(weights, starts) / counts, starts
+def average_pieces(values: NDArray[Number], tokens: Tokens) -> NDArray[Number]:
+    """Vectors, or weights, of the tokens averaged over the pieces of each word, in the type they came in."""
+    starts, sizes = tokens.word_pieces
+    total = np.add.reduceat(values, starts, axis=0)
+    counts = sizes.astype(values.dtype)
+    return np.divide(total, counts[:, None] if values.ndim == 2 else counts, out=total)

@@ -5,6 +5,7 @@
 
 from nlgauge.data.catalog import DATA_CARDS, DataCard, find_data_card, load, locate
 from nlgauge.data.checks import DataCheck, check, recognise
+from nlgauge.data.lines import stream_lines
 from nlgauge.data.mt_metrics_eval import load_mt_metrics_eval
 from nlgauge.data.own_table import load_own_table
 from nlgauge.data.table import UNKNOWN_SYSTEM, Documents, JudgementTable, RankedPairs
@@ -33,4 +34,5 @@ __all__ = [
     "read_references",
     "read_texts",
     "recognise",
+    "stream_lines",
 ]

@@ -9,10 +9,12 @@ from __future__ import annotations
 import gzip
 import os
 import zlib
+from collections.abc import Iterator
+from typing import IO, cast
 
 from nlgauge.errors import FileFormatError, InputError
 
-__all__ = ["read_bytes", "split_lines"]
+__all__ = ["read_bytes", "split_lines", "stream_lines"]
 
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -22,9 +24,41 @@ _GZIP = b"\x1f\x8b"
 
 def read_bytes(path: str) -> bytes:
     """The file's bytes, or an `InputError` that says why not."""
-    try:
-        with open(path, "rb") as stream:
+    with _opened(path) as stream:
+        try:
             return stream.read()
+        except OSError as error:
+            msg = f"cannot read {path!r}: {error.strerror or error}"
+            raise InputError(msg) from error
+
+
+def stream_lines(path: str) -> Iterator[str]:
+    """The lines of a file one by one, as `split_lines` has them; memory does not grow with the file."""
+    with _opened(path) as raw:
+        zipped = raw.peek(2)[:2] == _GZIP  # type: ignore[attr-defined]  # a BufferedReader has it
+        if not zipped:
+            _unzipped(raw.peek(4)[:4], path)  # type: ignore[attr-defined]  # complains of a wrong name
+        stream = cast("IO[bytes]", gzip.GzipFile(fileobj=raw)) if zipped else raw
+        number = 0
+        try:
+            for number, line in enumerate(stream, start=1):
+                whole = line.removeprefix(_BOM) if number == 1 else line
+                ended = whole.endswith(b"\n")
+                if not whole and number == 1:
+                    continue
+                text = _decoded(whole.removesuffix(b"\n"), path, first=number, start=line)
+                yield text.removesuffix("\r") if ended else text
+        except (OSError, EOFError, zlib.error) as error:
+            msg = f"{path}: damaged gzip data ({error}); compress the file again" if zipped else f"{path}: {error}"
+            raise FileFormatError(msg) from error
+    if number == 0:
+        msg = f"{path}: empty; expected at least one line"
+        raise FileFormatError(msg)
+
+
+def _opened(path: str) -> IO[bytes]:
+    try:
+        return open(path, "rb")
     except FileNotFoundError as error:
         msg = f"no such file: {path!r}"
         before = path.rpartition(":")[0]
@@ -49,16 +83,21 @@ def split_lines(data: bytes, name: str) -> list[str]:
     if not data:
         msg = f"{name}: empty; expected at least one line"
         raise FileFormatError(msg)
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        hint = "it looks like UTF-16; convert it" if data.startswith(_UTF16) else "convert the file"
-        msg = f"{name}, line {line}: byte {data[error.start]:#04x} is not UTF-8; {hint} to UTF-8"
-        raise FileFormatError(msg) from error
+    text = _decoded(data, name, first=1, start=data)
     *lines, rest = text.split("\n")
     # The "\r" of a last line without "\n" is no line end, so it stays.
     return [line.removesuffix("\r") for line in lines] + ([rest] if rest else [])
+
+
+def _decoded(data: bytes, name: str, *, first: int, start: bytes) -> str:
+    """Text of bytes that begin at line `first`; `start` shows what the file looks like."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + first
+        hint = "it looks like UTF-16; convert it" if start.startswith(_UTF16) else "convert the file"
+        msg = f"{name}, line {line}: byte {data[error.start]:#04x} is not UTF-8; {hint} to UTF-8"
+        raise FileFormatError(msg) from error
 
 
 def _unzipped(data: bytes, name: str) -> bytes:

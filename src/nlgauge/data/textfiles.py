@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal, NoReturn
 
-from nlgauge.data.lines import read_bytes, split_lines
+from nlgauge.data.lines import read_bytes, split_lines, stream_lines
 from nlgauge.data.records import checked_fields, cut, has_half_pair, json_object, shortened
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 
@@ -107,6 +107,12 @@ class Inputs:
             value if isinstance(value, str) else _refuse(value, source, line, "one string")
             for line, value in _values(self._read(source), source)
         ]
+
+    def stream(self, source: TextSource) -> Iterator[str]:
+        """The column's texts one by one; of a plain text file without holding it in memory."""
+        if source.format == "text" and source.path is not None:
+            return stream_lines(source.path)
+        return iter(self.texts(source))
 
     def references(self, source: TextSource) -> list[tuple[str, ...]]:
         """The column's references, one tuple per segment."""

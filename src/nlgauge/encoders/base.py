@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.encoders.batching import equal_length_batches
+from nlgauge.encoders.cache import EmbeddingCache
 from nlgauge.text import TextTokenizer, Tokens
 
 __all__ = ["EncodedText", "Encoder", "encode_texts"]
+
+Made = TypeVar("Made")
 
 
 class Encoder(Protocol):
@@ -52,6 +55,14 @@ class EncodedText:
 
     tokens: Tokens
     layers: Mapping[int, NDArray[np.float32]]
+    memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+
+    def derived(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """What recipes derive from the text and share with each other: made once, and gone when the text goes."""
+        if key not in self.memo:
+            self.memo[key] = make()
+        made: Made = self.memo[key]
+        return made
 
 
 def encode_texts(
@@ -61,11 +72,12 @@ def encode_texts(
     *,
     batch_tokens: int,
     advance: Callable[[int], None] | None = None,
+    cache: EmbeddingCache | None = None,
 ) -> list[EncodedText]:
     """Encode texts in batches of equal length; the result is in the order of the input.
 
     A text without a token is not worth a model's time: it gets arrays of no rows. `advance` is told the
-    number of tokens after each batch.
+    number of tokens after each batch. What `cache` holds is not encoded, and what was encoded is put there.
     """
     result: list[EncodedText | None] = [None] * len(tokens)
     none = np.empty((0, encoder.hidden_size), dtype=np.float32)
@@ -73,6 +85,10 @@ def encode_texts(
     for index, text in enumerate(tokens):
         if text.empty or not layers:
             result[index] = EncodedText(text, dict.fromkeys(layers, none))
+        elif cache is not None and (known := cache.load(encoder, text, layers)) is not None:
+            result[index] = EncodedText(text, known)
+            if advance is not None:
+                advance(len(text))
         else:
             full.append(index)
     for batch in equal_length_batches([len(tokens[index]) for index in full], budget=batch_tokens):
@@ -82,6 +98,8 @@ def encode_texts(
         for row, index in enumerate(members):
             by_layer = {layer: array[row] for layer, array in zip(layers, vectors, strict=True)}
             result[index] = EncodedText(tokens[index], by_layer)
+            if cache is not None:
+                cache.store(encoder, tokens[index], by_layer)
         if advance is not None:
             advance(ids.size)
     return [text for text in result if text is not None]

@@ -12,7 +12,7 @@ counted.
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -48,6 +48,9 @@ class WordTokenizer(TextTokenizer):
         whole = super()._tokens(encoding)
         known = whole.ids != self._outside
         return Tokens(whole.ids[known], whole.is_special[known], whole.words[known], whole.cut, int((~known).sum()))
+
+    def _known(self, ids: Sequence[int]) -> Sequence[int]:
+        return [token for token in ids if token != self._outside]
 
 
 class StaticEncoder:

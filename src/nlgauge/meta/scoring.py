@@ -24,7 +24,7 @@ from nlgauge.metrics import Corpus, Metric, RunOptions, make_corpus, run_metrics
 from nlgauge.scores import Score
 from nlgauge.scoring import recipes_and_run
 
-__all__ = ["RowScores", "ScoredTable", "released_rows", "score_table", "sentinels_of"]
+__all__ = ["RowScores", "ScoredTable", "released_rows", "score_table", "sentinels_of", "table_corpora"]
 
 IdfTexts: TypeAlias = Literal["files", "grid", "pooled"]
 
@@ -83,7 +83,7 @@ def score_table(table: JudgementTable, metrics: Sequence[str | Metric], **option
     signatures: list[dict[str, str]] = [{} for _ in recipes]
     corpus: list[dict[tuple[str, str], float]] = [{} for _ in recipes]
     for langpair in table.langpairs:
-        for part, rows in _corpora(table, langpair):
+        for part, rows in table_corpora(table, langpair):
             scores = run_metrics(recipes, part, RunOptions.of(run))
             systems = list(part.systems)
             for number, score in enumerate(scores):
@@ -139,7 +139,7 @@ def _keep_corpus_score(kept: dict[tuple[str, str], float], score: Score, langpai
         kept[langpair, system] = score.corpus[score.main]
 
 
-def _corpora(table: JudgementTable, langpair: str) -> Iterator[tuple[Corpus, Mapping[str, NDArray[np.intp]]]]:
+def table_corpora(table: JudgementTable, langpair: str) -> Iterator[tuple[Corpus, Mapping[str, NDArray[np.intp]]]]:
     """What to score in one go, with the rows of the table that each system's segments are."""
     of_pair = np.array([at for at, pair in enumerate(table.langpair) if pair == langpair], dtype=np.intp)
     by_system: dict[str, list[int]] = {}

@@ -14,6 +14,11 @@ longer neighbour lets it score 0; a text that idf leaves without weight gets uni
 (F: 0) there;
 P and R come from the reference with the best F unless `multiref="best-each"` asks for the published rule;
 a missing baseline is an error here, and a raw score labelled rescaled there.
+
+Stop words are removed after encoding, so the other vectors keep their context (Chen et al. 2022, who vary them).
+The code of that study looks words up as single pieces: a stop word of several pieces becomes [UNK], and all [UNK]
+tokens of a text go with it. Here a token goes if it starts a word and is spelt like a stop word, as in MoverScore,
+and [UNK] stays. A text of nothing but stop words scores 0, and is counted.
 """
 
 from __future__ import annotations
@@ -26,17 +31,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from nlgauge.clouds import Cloud, idf_weights, unit_rows
+from nlgauge.clouds import Cloud, TokenFilter, idf_weights, unit_rows
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.base import CloudMetric, Comparison, Finished, option
 from nlgauge.metrics.baseline import Baseline
 from nlgauge.metrics.corpus import TokenizedCorpus
 from nlgauge.metrics.defaults import default_layer
+from nlgauge.metrics.filtering import kept_tokens, stopwords_label
 from nlgauge.metrics.weighting import IdfBySide, idf_by_side, idf_side
 from nlgauge.scores import Alignment
 from nlgauge.signature import short_digest
-from nlgauge.text import Tokens
+from nlgauge.text import StopWords, TextTokenizer, Tokens, load_stopwords
 from nlgauge.transport import GreedyMatch, greedy_match
 
 __all__ = ["BERTScore"]
@@ -55,7 +61,9 @@ class BERTScoreState:
     idf: IdfBySide
     baseline: Baseline | None
     baseline_origin: str
-    token_strings: Callable[[Tokens], tuple[str, ...]]
+    tokenizer: TextTokenizer
+    stopwords: StopWords
+    filter: TokenFilter
 
 
 def _parse_layer(text: str) -> int | None:
@@ -67,14 +75,14 @@ class BERTScore(CloudMetric[BERTScoreState, Cloud]):
     """Greedy cosine matching of token vectors: precision, recall, F.
 
     >>> BERTScore(layer=4, idf="refs")
-    BERTScore(model='minilm', lang='', layer=4, idf='refs', multiref='best-f', rescale='no')
+    BERTScore(model='minilm', lang='', layer=4, idf='refs', multiref='best-f', rescale='no', stopwords='none')
     """
 
     name: ClassVar[str] = "bertscore"
     components: ClassVar[tuple[str, ...]] = ("precision", "recall", "f1")
     main: ClassVar[str] = "f1"
     higher_is_better: ClassVar[bool] = True
-    signature_fields: ClassVar[tuple[str, ...]] = ("layer", "idf", "multiref", "rescale")
+    signature_fields: ClassVar[tuple[str, ...]] = ("layer", "idf", "multiref", "rescale", "stopwords")
     citation: ClassVar[str] = """\
 @inproceedings{zhang2020bertscore,
   title     = {{BERTScore}: Evaluating Text Generation with {BERT}},
@@ -95,6 +103,8 @@ class BERTScore(CloudMetric[BERTScoreState, Cloud]):
         "no", parse=str, help="no, yes (the shipped baseline), or a baseline file made by 'nlgauge baseline build'"
     )
 
+    stopwords: str = option("none", parse=str, help="none, spacy-LANG, iso-LANG, nltk-LANG, or a file of words")
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.rescale, bool):  # rescale=True reads well in Python
@@ -108,7 +118,7 @@ class BERTScore(CloudMetric[BERTScoreState, Cloud]):
                 msg = f"layer is a whole number from 0 (the embeddings) upwards, got {self.layer!r}"
                 raise RecipeError(msg)
             object.__setattr__(self, "layer", int(self.layer))
-        for name in ("idf", "rescale"):
+        for name in ("idf", "rescale", "stopwords"):
             if isinstance(getattr(self, name), os.PathLike):
                 object.__setattr__(self, name, os.fspath(getattr(self, name)))
             if not isinstance(getattr(self, name), str) or not getattr(self, name):
@@ -125,7 +135,6 @@ class BERTScore(CloudMetric[BERTScoreState, Cloud]):
 
     def prepare(self, corpus: TokenizedCorpus) -> BERTScoreState:
         encoder = corpus.encoder
-        tokenizer = encoder.tokenizer
         layer = self._resolved_layer(encoder)
         idf = idf_by_side(self.idf, corpus)
         baseline, baseline_origin = None, "no"
@@ -137,11 +146,20 @@ class BERTScore(CloudMetric[BERTScoreState, Cloud]):
             baseline.check_fits(encoder, self.lang, path=self.rescale)
         if baseline is not None:
             baseline.row(layer)  # a missing layer is an error before hours of work, not after
-        return BERTScoreState(layer, idf, baseline, baseline_origin, tokenizer.token_strings)
+        stopwords = load_stopwords(self.stopwords)
+        keep = TokenFilter("all", "keep", stopwords.words)
+        return BERTScoreState(layer, idf, baseline, baseline_origin, encoder.tokenizer, stopwords, keep)
 
     def represent(self, text: EncodedText, state: BERTScoreState, side: str) -> Cloud:
-        weights, zero = idf_weights(text.tokens, state.idf.of(side))
-        return Cloud(unit_rows(text.layers[state.layer]), weights, text.tokens, zero and not text.tokens.empty)
+        tokens, empty = text.tokens, text.tokens.empty
+        points = text.derived(("unit", state.layer), lambda: unit_rows(text.layers[state.layer]))
+        if state.stopwords.words and not empty:
+            kept = kept_tokens(text, state.filter, state.tokenizer)
+            tokens, points = tokens.take(kept), points[kept]
+            if tokens.empty:
+                return Cloud(points, np.zeros(len(tokens)), tokens, zero_weight=True)
+        weights, zero = idf_weights(tokens, state.idf.of(side))
+        return Cloud(points, weights, tokens, zero and not empty)
 
     def compare(
         self, hypothesis: Cloud, references: Sequence[Cloud], state: BERTScoreState, *, align: bool
@@ -151,13 +169,14 @@ class BERTScore(CloudMetric[BERTScoreState, Cloud]):
         zero = False
         for row, reference in enumerate(references):
             if hypothesis.tokens.empty or reference.tokens.empty:
+                zero = zero or any(side.zero_weight and side.tokens.empty for side in (hypothesis, reference))
                 alignments.append(None)
                 continue  # one side empty: 0, as published
             match = greedy_match(hypothesis.points @ reference.points.T, hypothesis.weights, reference.weights)
             values[row] = match.precision, match.recall, match.f1
             zero = zero or hypothesis.zero_weight or reference.zero_weight
             if align:
-                alignments.append(_alignment(row, hypothesis, reference, match, state.token_strings))
+                alignments.append(_alignment(row, hypothesis, reference, match, state.tokenizer.token_strings))
         return Comparison(values, tuple(alignments) if align else None, zero)
 
     def finish(self, comparisons: Sequence[Comparison], state: BERTScoreState) -> Finished:
@@ -182,12 +201,12 @@ class BERTScore(CloudMetric[BERTScoreState, Cloud]):
             "idf": state.idf.label,
             "multiref": self.multiref,
             "rescale": _with_digest(state.baseline_origin, state.baseline),
-        }
+        } | ({"stopwords": stopwords_label(state.stopwords)} if state.stopwords.words else {})
 
     @classmethod
     def options_from_signature(cls, recipe: Mapping[str, str]) -> dict[str, str]:
         options = {key: recipe[key] for key in ("model", *cls.signature_fields) if key in recipe}
-        for key in {"idf", "rescale"} & options.keys():
+        for key in {"idf", "rescale", "stopwords"} & options.keys():
             options[key] = options[key].partition("[")[0]
         if options.get("rescale", "").startswith(_SHIPPED):
             options |= {"lang": options["rescale"].removeprefix(_SHIPPED), "rescale": "yes"}

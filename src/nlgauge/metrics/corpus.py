@@ -46,6 +46,8 @@ class TokenizedCorpus:
     corpus: Corpus
     encoder: Encoder
     tokens: Mapping[str, Tokens]
+    memo: dict[str, Any] = field(default_factory=dict, repr=False)
+    """What recipes count on the corpus and share with each other: idf tables, by choice."""
 
     def reference_tokens(self) -> Iterable[Tokens]:
         """Every reference as a document of idf, in order, repeated texts included."""

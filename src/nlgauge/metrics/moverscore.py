@@ -40,7 +40,9 @@ from numpy.typing import NDArray
 
 from nlgauge.clouds import (
     LabelledCloud,
+    TokenCloud,
     TokenFilter,
+    TokenPoints,
     average_pieces,
     barycentre_of_layers,
     ngrams,
@@ -52,10 +54,10 @@ from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.base import option
 from nlgauge.metrics.corpus import TokenizedCorpus
+from nlgauge.metrics.filtering import kept_tokens, stopwords_label, surfaces_of
 from nlgauge.metrics.transported import Moved, TransportMetric
 from nlgauge.metrics.weighting import IdfBySide, idf_by_side, idf_side
-from nlgauge.signature import short_digest
-from nlgauge.text import StopWords, load_stopwords
+from nlgauge.text import StopWords, TextTokenizer, load_stopwords
 from nlgauge.transport import squared_distances
 
 __all__ = ["MoverScore"]
@@ -100,6 +102,8 @@ class MoverState:
     filter: TokenFilter
     stopwords: StopWords
     encoder: Encoder
+    vectors: tuple[object, ...]
+    """All that a token's vector depends on beside the text: recipes that agree on it share the vectors."""
 
 
 def _parse_n(text: str) -> int | str:
@@ -202,37 +206,53 @@ class MoverScore(TransportMetric[MoverState]):
         stopwords = load_stopwords(self.stopwords)
         keep = TokenFilter(self._chosen("subwords"), self._chosen("punctuation"), stopwords.words, self.specials)
         idf = idf_by_side(self._chosen("idf"), corpus)
-        return MoverState(self.layers(corpus.encoder), idf, keep, stopwords, corpus.encoder)
+        layers = self.layers(corpus.encoder)
+        by_word = keep.subwords == "average"
+        vectors = (layers, self._chosen("aggregation"), self.exponents, self._fixed.unit_layers, by_word)
+        return MoverState(layers, idf, keep, stopwords, corpus.encoder, vectors)
 
     def represent(self, text: EncodedText, state: MoverState, side: str) -> LabelledCloud:
-        tokens = text.tokens
+        tokens, tokenizer = text.tokens, state.encoder.tokenizer
         if tokens.empty:
             return LabelledCloud.empty()
-        surfaces = state.encoder.tokenizer.surfaces(tokens)
-        vectors = self._aggregate([text.layers[layer] for layer in state.layers])
-        table = state.idf.of(side)
-        weights = np.ones(len(tokens)) if table is None else table.weights[tokens.ids]
-        keep = state.filter.kept(tokens, surfaces)
-        places = np.arange(len(tokens))
-        if state.filter.subwords == "average":
-            vectors, weights, places = average_pieces(vectors, weights, tokens)
-            keep = keep[places]
-        kept = np.flatnonzero(keep)
+        kept = kept_tokens(text, state.filter, tokenizer)
         if not len(kept):  # every token was to be removed
             return LabelledCloud(np.empty((0, 1)), np.empty(0), (), zero_weight=True)
-        vectors, weights = vectors[kept], weights[kept]
+        by_word = state.filter.subwords == "average"
+        table = state.idf.of(side)
+        weights = np.ones(len(tokens)) if table is None else table.weights[tokens.ids]
+        weights = (average_pieces(weights, tokens) if by_word else weights)[kept]
         zero = not weights.sum() > 0
         if zero:
-            weights = np.where(tokens.is_special[places[kept]], 0.0, 1.0)
+            special = tokens.is_special[tokens.starts_word] if by_word else tokens.is_special
+            weights = np.where(special[kept], 0.0, 1.0)
             weights = weights if weights.sum() > 0 else np.ones(len(kept))
+        if self.n == 1 and self._fixed.points == "unit":
+            whole = text.derived(
+                ("points", state.vectors),
+                lambda: TokenPoints(
+                    unit_rows(self._vectors(text, state, by_word), floor=1e-6), self._words(text, tokenizer, by_word)
+                ),
+            )
+            return TokenCloud(whole, kept, weights, zero)
+        vectors = text.derived(("vectors", state.vectors), lambda: self._vectors(text, state, by_word))
         size = len(kept) if self.n == "sentence" else int(self.n)
-        points, mass = ngrams(vectors, weights, size)
+        points, mass = ngrams(vectors[kept], weights, size)
         if self._fixed.points == "unit":
             points = unit_rows(points, floor=1e-6)
         else:  # equation 1 is a sum, which ngrams gives as an average
             points = points * mass[:, None].astype(np.float32)
-        labels = _labels([surfaces[place] for place in places[kept]], size)
+        words = self._words(text, tokenizer, by_word)
+        labels = _labels([words[place] for place in kept], size)
         return LabelledCloud(points.astype(np.float64), mass, labels, zero)
+
+    def _vectors(self, text: EncodedText, state: MoverState, by_word: bool) -> NDArray[np.float32]:
+        vectors = self._aggregate([text.layers[layer] for layer in state.layers])
+        return average_pieces(vectors, text.tokens) if by_word else vectors
+
+    def _words(self, text: EncodedText, tokenizer: TextTokenizer, by_word: bool) -> tuple[str, ...]:
+        surfaces = surfaces_of(text, tokenizer)
+        return tuple(surfaces[at] for at in np.flatnonzero(text.tokens.starts_word)) if by_word else surfaces
 
     def _aggregate(self, layers: list[NDArray[np.float32]]) -> NDArray[np.float32]:
         kind = self._chosen("aggregation")
@@ -245,6 +265,8 @@ class MoverScore(TransportMetric[MoverState]):
         return routing(layers) if kind == "routing" else power_means(layers, self._powers)
 
     def costs(self, hypothesis: LabelledCloud, reference: LabelledCloud) -> NDArray[np.float64]:
+        if isinstance(hypothesis, TokenCloud) and isinstance(reference, TokenCloud):
+            return hypothesis.distances(reference, squared=self._fixed.squared)
         squared = squared_distances(hypothesis.points, reference.points)
         return squared if self._fixed.squared else np.sqrt(squared)
 
@@ -264,7 +286,6 @@ class MoverScore(TransportMetric[MoverState]):
         changed = any(getattr(self, name) not in ("", getattr(self._fixed, name)) for name in _PROFILED)
         changed = changed or self.specials != "keep" or (self.profile == "v2" and self.n != 1)
         changed = changed or (self._chosen("aggregation") == "pmeans" and self.exponents != _EXPONENTS)
-        stop = state.stopwords
         return {
             "profile": self.profile + "*" * changed,
             "n": str(self.n),
@@ -274,7 +295,7 @@ class MoverScore(TransportMetric[MoverState]):
             "idf": state.idf.label,
             "subwords": self._chosen("subwords"),
             "punctuation": self._chosen("punctuation"),
-            "stopwords": f"{stop.name}[{short_digest(stop.digest)}]" if stop.words else "none",
+            "stopwords": stopwords_label(state.stopwords),
             "specials": self.specials,
             "multiref": self.multiref,
         }

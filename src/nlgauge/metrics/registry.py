@@ -41,7 +41,7 @@ def parse_metric(text: str, **shared: Any) -> Metric:
     not set itself.
 
     >>> parse_metric("bertscore:layer=4", layer=6, idf="refs")
-    BERTScore(model='minilm', lang='', layer=4, idf='refs', multiref='best-f', rescale='no')
+    BERTScore(model='minilm', lang='', layer=4, idf='refs', multiref='best-f', rescale='no', stopwords='none')
     """
     name, _, tail = text.partition(":")
     metric = metric_class(name)

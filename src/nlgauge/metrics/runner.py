@@ -13,7 +13,8 @@ from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from nlgauge._version import __version__
-from nlgauge.encoders import EncodedText, Encoder, encode_texts, load_encoder
+from nlgauge.encoders import EmbeddingCache, EncodedText, Encoder, encode_texts, load_encoder
+from nlgauge.encoders.cache import DEFAULT_GIGABYTES
 from nlgauge.errors import (
     RecipeError,
 )
@@ -46,6 +47,10 @@ class RunOptions:
     empty: Literal["error", "zero"] = "error"
     alignments: bool = False
     progress: bool = False
+    cache: str | None = None
+    """Folder that keeps layer vectors for the next run; None keeps nothing."""
+    cache_size: float = DEFAULT_GIGABYTES
+    """Most that the folder may hold, in GB; what was used least recently goes first."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.batch_tokens, int) or self.batch_tokens < 1:
@@ -158,6 +163,9 @@ def _run_group(metrics: list[AnyCloudMetric], prepared: _Prepared, options: RunO
         for window in _windows(tokenized, budget)
     ]
     total = sum(len(tokenized.tokens[text]) for _, wanted in windows for text in wanted)
+    cache = None
+    if options.cache is not None and encoder.layers:  # word vectors are in memory as they are
+        cache = EmbeddingCache(options.cache, gigabytes=options.cache_size)
     with _Progress(total, options.progress) as progress:
         for window, wanted in windows:
             encoded = encode_texts(
@@ -166,6 +174,7 @@ def _run_group(metrics: list[AnyCloudMetric], prepared: _Prepared, options: RunO
                 layers,
                 batch_tokens=options.batch_tokens,
                 advance=progress,
+                cache=cache,
             )
             by_text = dict(zip(wanted, encoded, strict=True))
             with _one_blas_thread():

@@ -40,7 +40,14 @@ def idf_side(choice: str, system: str | None) -> str:
 
 
 def idf_by_side(choice: str, corpus: TokenizedCorpus) -> IdfBySide:
-    """Count or read the tables that a choice asks for."""
+    """The tables that a choice asks for, counted or read once for all recipes of a run."""
+    if choice not in corpus.memo:
+        corpus.memo[choice] = _counted_or_read(choice, corpus)
+    found: IdfBySide = corpus.memo[choice]
+    return found
+
+
+def _counted_or_read(choice: str, corpus: TokenizedCorpus) -> IdfBySide:
     tokenizer = corpus.encoder.tokenizer
 
     def table(documents: Iterable[Tokens]) -> IdfTable:

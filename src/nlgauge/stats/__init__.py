@@ -34,6 +34,7 @@ from nlgauge.stats.permutation import (
     swap_signs,
 )
 from nlgauge.stats.significance import Williams, bonferroni, holm, williams
+from nlgauge.stats.variation import OrderTest, coefficient_of_variation, paired_order, relative_difference
 
 __all__ = [
     "KINDS",
@@ -43,6 +44,7 @@ __all__ = [
     "CorrelationDraws",
     "CorrelationInterval",
     "Interval",
+    "OrderTest",
     "PairAccuracy",
     "PairwisePermutation",
     "Permutation",
@@ -51,6 +53,7 @@ __all__ = [
     "bonferroni",
     "bootstrap_correlations",
     "bootstrap_mean",
+    "coefficient_of_variation",
     "cohen_kappa",
     "correlate",
     "correlation_interval",
@@ -60,12 +63,14 @@ __all__ = [
     "krippendorff_alpha",
     "pair_accuracy",
     "paired_bootstrap",
+    "paired_order",
     "pearson",
     "percent_agreement",
     "permutation_both",
     "permutation_both_pearson",
     "permutation_both_pearson_of_means",
     "permutation_of_outcomes",
+    "relative_difference",
     "relative_ranking",
     "roc_auc",
     "spearman",

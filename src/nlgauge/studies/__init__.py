@@ -1,4 +1,4 @@
-"""Published tables, recomputed: what is in print, what we get, and why the two differ."""
+"""Studies of metrics: what was published about them, recomputed, and what moves their scores."""
 
 from nlgauge.studies.catalog import PAPER_TABLES, find_paper_table
 from nlgauge.studies.paper_tables import Column, Mean, PaperTable, PublishedModel, Question, TableRow

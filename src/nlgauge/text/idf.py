@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,13 +25,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.errors import FileFormatError, InputError
+from nlgauge.errors import FileFormatError, InputError, TruncationWarning
 from nlgauge.store import write_whole
-from nlgauge.text.tokenizer import Tokens
+from nlgauge.text.tokenizer import TextTokenizer, Tokens
 
 __all__ = ["IdfTable"]
 
 _FORMAT = "nlgauge-idf/1"
+
+_NO_DOCUMENT = "idf needs at least one document, got none"
 
 #: A file that claims more token ids than any tokenizer has is damaged.
 _LARGEST_VOCABULARY = 10_000_000
@@ -58,9 +62,26 @@ class IdfTable:
             frequency[np.unique(tokens.ids)] += 1
             count += 1
         if count == 0:
-            msg = "idf needs at least one document, got none"
-            raise InputError(msg)
+            raise InputError(_NO_DOCUMENT)
         return cls(count, frequency, tokenizer, source)
+
+    @classmethod
+    def count(cls, documents: Iterable[str], tokenizer: TextTokenizer, *, source: str = "") -> IdfTable:
+        """Count texts under a tokenizer, a chunk at a time: memory does not grow with their number."""
+        counted: Counter[int] = Counter()
+        number, cut, first = 0, 0, 0
+        for number, (ids, shortened) in enumerate(tokenizer.stream_ids(documents), start=1):
+            counted.update(set(ids))
+            if shortened:
+                cut, first = cut + 1, first or number
+        if number == 0:
+            raise InputError(_NO_DOCUMENT)
+        frequency = np.zeros(tokenizer.vocabulary_size, dtype=np.int64)
+        frequency[list(counted.keys())] = list(counted.values())
+        if cut:
+            what = f"{cut} documents (the first is line {first}) were truncated to {tokenizer.limit} tokens"
+            warnings.warn(what, TruncationWarning, stacklevel=2)
+        return cls(number, frequency, tokenizer.digest, source)
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ import hashlib
 import importlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -47,13 +47,18 @@ def load_stopwords(name: str) -> StopWords:
         return StopWords("none", frozenset())
     source, dash, language = name.partition("-")
     if dash and source in _SOURCES and not Path(name).is_file():
-        return StopWords(name, frozenset(_SOURCES[source](language)))
+        return _by_name(name, source, language)
     try:
         return StopWords("file", frozenset(Path(name).read_text(encoding="utf-8").split()))
     except (OSError, UnicodeDecodeError) as error:
         lists = ", ".join(f"{source}-LANG" for source in _SOURCES)
         msg = f"stop-word file {name!r} cannot be read: {error}; lists by name are: {lists}"
         raise InputError(msg) from error
+
+
+@lru_cache(maxsize=64)  # recipes of one run then hold one and the same set, which compares at once
+def _by_name(name: str, source: str, language: str) -> StopWords:
+    return StopWords(name, frozenset(_SOURCES[source](language)))
 
 
 def _spacy(language: str) -> Iterable[str]:

@@ -1,0 +1,160 @@
+"""`nlgauge sensitivity`: how much does preprocessing move the score, and does it change who wins?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from nlgauge.cli.common import add_run_options, run_options, text_source
+from nlgauge.cli.score import check_parallel, read_references, read_systems
+from nlgauge.data import Inputs, JudgementTable, load
+from nlgauge.errors import RecipeError
+from nlgauge.report.sensitivity import sensitivity_report
+from nlgauge.studies.presets import DEFAULT_METRICS, PRESETS, preset
+from nlgauge.studies.sensitivity import StudyOptions, run_study, systems_table
+from nlgauge.studies.study import Study, load_study
+
+__all__ = ["add_commands"]
+
+_EXAMPLES = """\
+examples:
+  nlgauge sensitivity a.txt b.txt --refs ref.txt --preset all
+  nlgauge sensitivity --preset stopwords --metric moverscore bertscore --data wmt17-testset --at FOLDER
+  nlgauge sensitivity --study mine.toml --data tac2008 --at FOLDER --state mine.state --format json
+"""
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command to the parser."""
+    defaults = StudyOptions()
+    parser = commands.add_parser(
+        "sensitivity",
+        allow_abbrev=False,
+        help="how far scores, correlations and ranks move with preprocessing",
+        description="Vary stop words, idf, sub-words, punctuation or layers: what moves, and who swaps places?",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("hyps", nargs="*", type=text_source, metavar="HYP", help="outputs of systems, as in score")
+    parser.add_argument("-r", "--refs", nargs="+", type=text_source, metavar="REF", help="references, as in score")
+    parser.add_argument("--input-format", choices=("text", "tsv", "jsonl"), help="of all inputs")
+    data = parser.add_argument_group("data with human judgements, instead of files")
+    data.add_argument("--data", metavar="NAME", help="a data set's name ('nlgauge data list')")
+    data.add_argument("--at", metavar="PATH", help="where it lies")
+    data.add_argument("--langpairs", nargs="+", metavar="PAIR", help="default: all")
+    data.add_argument(
+        "--data-option",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="of the data set's loader ('nlgauge data info'), such as level=system; may be repeated",
+    )
+    data.add_argument("--without-people", action="store_true", help="leave out systems that are people")
+    data.add_argument("--rows", type=int, metavar="N", help="the first N rows of each language pair and system")
+    what = parser.add_argument_group("what varies")
+    what.add_argument("--preset", choices=PRESETS, help="a published grid, or all of them")
+    what.add_argument("--study", metavar="FILE", help="a study of your own, as TOML")
+    what.add_argument("-m", "--metric", nargs="+", metavar="METRIC", help=f"default: {' '.join(DEFAULT_METRICS)}")
+    what.add_argument(
+        "--idf-corpus", nargs="+", default=[], metavar="FILE", help="text files to count idf on (idf, all)"
+    )
+    what.add_argument("--lang", default="", help="language of stop words; default: of each pair's target, or en")
+    measured = parser.add_argument_group("what is measured")
+    measured.add_argument("--level", nargs="+", choices=("segment", "topic", "system"), default=list(defaults.levels))
+    measured.add_argument(
+        "--agreement", choices=("pearson", "spearman", "kendall"), default=defaults.agreement, help="(%(default)s)"
+    )
+    measured.add_argument("--criterion", help="human criterion; default: the data set's")
+    measured.add_argument("--ddof", type=int, choices=(0, 1), default=defaults.ddof, help="of the CV (%(default)s)")
+    measured.add_argument("--alpha", type=float, default=defaults.alpha, metavar="P", help="of flips (%(default)s)")
+    measured.add_argument("--resamples", type=int, default=defaults.resamples, metavar="N", help="(%(default)s)")
+    measured.add_argument("--seed", type=int, default=defaults.seed, metavar="N", help="(%(default)s)")
+    add_run_options(parser)
+    parser.add_argument("--state", metavar="FILE", help="keeps what is finished, so that an interrupted run goes on")
+    parser.add_argument("-f", "--format", choices=("text", "json", "latex", "tsv"), default="text")
+    parser.add_argument("-w", "--width", type=int, default=4, metavar="N", help="decimals (%(default)s)")
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    if bool(args.hyps) == bool(args.data):
+        msg = "give either files of systems with --refs, or --data NAME --at PATH"
+        raise RecipeError(msg)
+    if not 0 <= args.width <= 17:
+        msg = f"--width is a number of decimals from 0 to 17, got {args.width}"
+        raise RecipeError(msg)
+    study = _study(args)
+    options = StudyOptions(
+        agreement=args.agreement,
+        criterion=args.criterion,
+        levels=tuple(args.level),
+        ddof=args.ddof,
+        alpha=args.alpha,
+        resamples=args.resamples,
+        seed=args.seed,
+        lang=args.lang,
+    )
+    result = run_study(study, _table(args), options=options, state=args.state, **run_options(args))
+    sys.stdout.write(sensitivity_report(result, format=args.format, width=args.width))
+    return 0
+
+
+def _study(args: argparse.Namespace) -> Study:
+    if bool(args.preset) == bool(args.study):
+        msg = f"say what varies: --preset ({', '.join(PRESETS)}) or --study FILE, one of the two"
+        raise RecipeError(msg)
+    if args.study:
+        if args.idf_corpus:
+            msg = "--idf-corpus belongs to --preset; a study names it as a value of idf: corpus:FILE"
+            raise RecipeError(msg)
+        made = load_study(args.study)
+        return Study(args.metric, made.sweeps, made.name) if args.metric else made
+    return preset(args.preset, args.metric or DEFAULT_METRICS, idf_corpora=args.idf_corpus)
+
+
+def _table(args: argparse.Namespace) -> JudgementTable:
+    if args.data:
+        if not args.at or args.refs:
+            msg = f"--data {args.data} needs --at PATH, and has references of its own"
+            raise RecipeError(msg)
+        table = load(args.data, args.at, langpairs=args.langpairs, **_loader_options(args.data_option))
+        table = table.without_humans() if args.without_people else table
+        return table if args.rows is None else _first_rows(table, args.rows)
+    if not args.refs or args.at or args.langpairs or args.data_option or args.without_people or args.rows is not None:
+        msg = (
+            "files of systems need --refs; --at, --langpairs, --data-option, --without-people, --rows go with --data"
+        )
+        raise RecipeError(msg)
+    inputs = Inputs()
+    systems = read_systems(args.hyps, inputs, args.input_format)
+    references = read_references(args.refs, inputs, args.input_format)
+    check_parallel(systems, references)
+    refs = [tuple(text for group in groups for text in group) for groups in zip(*references.values(), strict=True)]
+    return systems_table(systems, refs, lang=args.lang or "en")
+
+
+def _loader_options(given: Sequence[str]) -> dict[str, str | bool]:
+    options: dict[str, str | bool] = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            msg = f"--data-option takes KEY=VALUE, got {text!r}"
+            raise RecipeError(msg)
+        options[key] = {"true": True, "false": False}.get(value.lower(), value)
+    return options
+
+
+def _first_rows(table: JudgementTable, count: int) -> JudgementTable:
+    if count < 2:
+        msg = f"--rows must be at least 2, got {count}"
+        raise RecipeError(msg)
+    seen: Counter[tuple[str, str]] = Counter()
+    kept = []
+    for row, group in enumerate(zip(table.langpair, table.system, strict=True)):
+        seen[group] += 1
+        if seen[group] <= count:
+            kept.append(row)
+    return table.take(kept)

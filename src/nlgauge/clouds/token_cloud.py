@@ -1,0 +1,67 @@
+"""Clouds that choose among the tokens of a text, so that recipes share what does not depend on the choice.
+
+Stop words, punctuation, sub-words and idf decide which tokens count and how much; the vectors of the tokens and the
+distances between those of two texts stay the same. Both are computed once, for all tokens, and each recipe takes the
+rows and columns it keeps. A recipe alone does the same, so its bits do not depend on the company it runs in.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.clouds.cloud import LabelledCloud
+from nlgauge.transport import squared_distances
+
+__all__ = ["TokenCloud", "TokenPoints"]
+
+
+class TokenPoints:
+    """A point for every token of a text (or for every word), with its distances to those of other texts."""
+
+    def __init__(self, points: NDArray[np.float32], labels: tuple[str, ...]) -> None:
+        self.points = points
+        self.labels = labels
+        # Weak, because a text that is compared with itself must not keep itself alive.
+        self._distances: WeakKeyDictionary[TokenPoints, dict[bool, NDArray[np.float64]]] = WeakKeyDictionary()
+
+    def distances(self, other: TokenPoints, *, squared: bool) -> NDArray[np.float64]:
+        """Distances of all points to all of the other's, computed once."""
+        known = self._distances.setdefault(other, {})
+        if squared not in known:
+            found = squared_distances(self.points.astype(np.float64), other.points.astype(np.float64))
+            known[squared] = found if squared else np.sqrt(found)
+        return known[squared]
+
+
+class TokenCloud(LabelledCloud):
+    """Some of a text's points, with weights. Points and labels are made only where somebody asks for them."""
+
+    def __init__(
+        self, whole: TokenPoints, rows: NDArray[np.intp], weights: NDArray[np.float64], zero_weight: bool
+    ) -> None:
+        self.__dict__.update(whole=whole, rows=rows, weights=weights, zero_weight=zero_weight)
+
+    whole: TokenPoints
+    rows: NDArray[np.intp]
+
+    @cached_property
+    def points(self) -> NDArray[np.float64]:
+        """The chosen points."""
+        chosen: NDArray[np.float64] = self.whole.points[self.rows].astype(np.float64)
+        return chosen
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """What the chosen points stand for."""
+        return tuple(self.whole.labels[row] for row in self.rows)
+
+    def distances(self, other: TokenCloud, *, squared: bool) -> NDArray[np.float64]:
+        """Distances of the chosen points to the other's."""
+        found: NDArray[np.float64] = self.whole.distances(other.whole, squared=squared)[
+            self.rows[:, None], other.rows
+        ]
+        return found

@@ -1,0 +1,129 @@
+"""A study's result as text, LaTeX, TSV or JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Literal
+
+from nlgauge.report.table import Cell, Table
+from nlgauge.studies.results import Movement, Sensitivity
+
+__all__ = ["sensitivity_report", "sensitivity_tables"]
+
+#: Flips listed one by one where they are not significant.
+_LISTED = 10
+
+_WHAT = {
+    "segment": "agreement with people on segments",
+    "topic": "agreement with people on the systems of a topic",
+    "system": "agreement with people on systems",
+    "score": "score of each system",
+}
+
+
+def sensitivity_report(
+    result: Sensitivity,
+    *,
+    format: Literal["text", "json", "latex", "tsv"] = "text",  # noqa: A002 - as the flag is called
+    width: int = 4,
+) -> str:
+    """The whole result; the same result gives the same bytes."""
+    if format == "json":
+        return json.dumps(result.to_dict(), ensure_ascii=False, indent=2) + "\n"
+    tables = sensitivity_tables(result)
+    if format == "latex":
+        return "\n".join(table.to_latex(width=width) for table in tables)
+    if format == "tsv":
+        return "\n".join(table.to_tsv(width=width) for table in tables)
+    return "\n".join(table.to_text(width=width) for table in tables)
+
+
+def sensitivity_tables(result: Sensitivity) -> list[Table]:
+    """Overview, a table per metric, sweep and level, then what happens to ranks."""
+    tables = [_overview(result)]
+    tables += [_movement(one, result) for one in result.movements]
+    if result.rankings:
+        tables += [_ranks(result), _flips(result)]
+    if result.notes:
+        tables[-1] = Table(
+            tables[-1].columns, tables[-1].rows, tables[-1].caption, (*tables[-1].notes, *result.notes)
+        )
+    return tables
+
+
+def _overview(result: Sensitivity) -> Table:
+    rows: list[list[Cell]] = []
+    for one in result.movements:
+        values = [value for value in one.average if value is not None]
+        spread = max(values) - min(values) if values else None
+        furthest = max((abs(value) for value in one.mean_rd if value is not None), default=None)
+        flips = [
+            flip
+            for rank in result.rankings
+            if (rank.metric, rank.sweep) == (one.metric, one.sweep)
+            for flip in rank.flips
+        ]
+        marks: list[Cell] = [len(flips), sum(flip.significant for flip in flips)] if result.rankings else []
+        rows.append([one.metric, one.sweep, one.level, len(one.settings), one.mean_cv, furthest, spread, *marks])
+    columns = ["metric", "sweep", "level", "settings", "CV %", "largest RD %", "range"]
+    caption = f"{result.study} on {result.data}: how far settings move " + (result.agreement or "scores")
+    return Table([*columns, *(["flips", "significant"] if result.rankings else [])], rows, caption)
+
+
+def _movement(one: Movement, result: Sensitivity) -> Table:
+    two = len(one.settings) == 2
+    rows: list[list[Cell]] = []
+    for group, values in one.values.items():
+        statistics: list[Cell] = [one.rd[group][1]] if two else []
+        rows.append([group, *values, *statistics, one.cv[group], one.best[group] or ""])
+    if len(one.values) > 1:
+        rows.append(["average", *one.average, *([one.mean_rd[1]] if two else []), one.mean_cv, ""])
+    columns = ["", *one.settings, *(["RD %"] if two else []), "CV %", "best"]
+    if one.level == "score":
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    caption = f"{one.metric}, {one.sweep}: {_WHAT[one.level]}"
+    if result.agreement and one.level != "score":
+        caption += f" ({result.agreement})"
+    sizes = [
+        f"{setting}: {', '.join(f'{count} words {lang}'.rstrip() for lang, count in known.items())}"
+        for setting in one.settings
+        if one.sweep == "stopwords" and setting != "none" and (known := result.stopwords.get(setting))
+    ]
+    return Table(columns, rows, caption, notes=sizes)
+
+
+def _ranks(result: Sensitivity) -> Table:
+    rows: list[list[Cell]] = []
+    for one in result.rankings:
+        for setting, tau in list(zip(one.settings, one.taus, strict=True))[1:]:
+            flips = [flip for flip in one.flips if flip.setting == setting]
+            significant = sum(flip.significant for flip in flips)
+            rows.append([one.metric, one.sweep, one.langpair, setting, tau, len(flips), significant])
+    columns = ["metric", "sweep", "pair", "setting", "tau with base", "flips", "significant"]
+    return Table(columns, rows, "Rankings of systems beside that of the sweep's first setting")
+
+
+def _flips(result: Sensitivity) -> Table:
+    found = [(one, flip) for one in result.rankings for flip in one.flips]
+    weak = [pair for pair in found if not pair[1].significant]
+    shown = [pair for pair in found if pair[1].significant] + weak[:_LISTED]
+    rows: list[list[Cell]] = [
+        [
+            one.metric,
+            one.sweep,
+            one.langpair,
+            flip.setting,
+            flip.ahead,
+            flip.behind,
+            flip.base_difference,
+            flip.difference,
+            flip.p,
+            "untested" if flip.p is None else "yes" if flip.significant else "no",
+        ]
+        for one, flip in shown
+    ]
+    columns = ["metric", "sweep", "pair", "setting", "ahead", "behind", "base diff", "diff", "p", "significant"]
+    notes = [f"{len(weak) - _LISTED} more that are not significant"] if len(weak) > _LISTED else []
+    if any(flip.p is None for _, flip in shown):
+        notes.append("untested: the two systems have too few segments in common for a paired test")
+    return Table(columns, rows, "Pairs of systems whose order flips" if found else "No pair of systems flips", notes)

@@ -1,0 +1,95 @@
+"""Does a setting change who wins? Kendall's tau between two rankings of systems, and the pairs that swap places.
+
+A pair flips where the first system is ahead under the base setting and behind under the other. What a reader would
+conclude flips only if both orders hold up: each is tested by a paired bootstrap over the segments that both systems
+have, and the flip's p is the larger of the two (the intersection-union test). No correction for the number of pairs
+is made; the number of flips that are listed says how many were looked at in vain.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.stats import kendall, paired_order
+
+__all__ = ["Flip", "SystemScores", "find_flips", "rank_agreement"]
+
+#: Fewest common segments for a bootstrap to say anything.
+_LEAST = 5
+
+
+@dataclass(frozen=True, eq=False)
+class SystemScores:
+    """Scores of systems, higher is better: by system, the score of each of its segments."""
+
+    segments: Mapping[str, Mapping[str, float]]
+
+    @property
+    def means(self) -> dict[str, float]:
+        """Mean of each system over its own segments."""
+        return {system: float(np.mean(list(found.values()))) for system, found in self.segments.items()}
+
+    def common(self, one: str, other: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Scores of two systems on the segments that both have, in parallel."""
+        left, right = self.segments[one], self.segments[other]
+        both = [name for name in left if name in right]
+        return np.array([left[name] for name in both]), np.array([right[name] for name in both])
+
+
+@dataclass(frozen=True)
+class Flip:
+    """Two systems whose order differs between the base setting and another one."""
+
+    ahead: str
+    """Ahead under the base setting, behind under the other."""
+    behind: str
+    setting: str
+    base_difference: float
+    """Of the systems' means, ahead minus behind: above 0."""
+    difference: float
+    """The same under the other setting: below 0."""
+    base_p: float | None
+    """One-sided p of the order under the base setting; None where the systems share too few segments."""
+    p: float | None
+    """The larger p of the two orders: small where both hold up, so that the setting decides who wins."""
+    significant: bool
+
+
+def rank_agreement(base: SystemScores, other: SystemScores) -> float | None:
+    """Kendall's tau-b between the two rankings; None where it has no value (all means tie, one system)."""
+    first, second = base.means, other.means
+    if len(first) < 2:
+        return None
+    found = kendall([first[name] for name in first], [second[name] for name in first], undefined="nan")
+    return None if np.isnan(found.value) else found.value
+
+
+def find_flips(
+    base: SystemScores,
+    other: SystemScores,
+    *,
+    setting: str,
+    alpha: float = 0.05,
+    resamples: int = 1000,
+    seed: int = 12345,
+) -> tuple[Flip, ...]:
+    """Pairs of systems whose order differs, those whose flip holds up best first."""
+    first, second = base.means, other.means
+    found = []
+    for one, two in itertools.combinations(first, 2):
+        ahead, behind = (one, two) if first[one] > first[two] else (two, one)
+        before, after = first[ahead] - first[behind], second[ahead] - second[behind]
+        if not (before > 0 and after < 0):
+            continue
+        values = [scores.common(*pair) for scores, pair in ((base, (ahead, behind)), (other, (behind, ahead)))]
+        base_p = p = None
+        if len(values[0][0]) >= _LEAST:
+            base_p, other_p = (paired_order(*pair, resamples=resamples, seed=seed).p for pair in values)
+            p = max(base_p, other_p)
+        found.append(Flip(ahead, behind, setting, before, after, base_p, p, p is not None and p < alpha))
+    return tuple(sorted(found, key=lambda flip: (1.0 if flip.p is None else flip.p, flip.ahead, flip.behind)))

@@ -1,0 +1,44 @@
+"""Idf tables of a study: random samples of the data at hand, and large corpora counted line by line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from nlgauge.data import stream_lines
+from nlgauge.errors import RecipeError
+from nlgauge.text import IdfTable, TextTokenizer
+
+__all__ = ["SAMPLE", "idf_table", "random_sample"]
+
+#: Segments of a random corpus in the published study.
+SAMPLE = 2000
+
+
+def random_sample(texts: Sequence[str], number: int, *, seed: int = 12345, size: int = SAMPLE) -> list[str]:
+    """The random corpus of that number: segments without replacement, at most half of what there is.
+
+    Half, because a sample of everything would be the same corpus each time.
+
+    >>> random_sample([str(i) for i in range(8)], 1) == random_sample([str(i) for i in range(8)], 1)
+    True
+    """
+    if number < 1:
+        msg = f"random corpora are numbered from 1, got {number!r}"
+        raise RecipeError(msg)
+    rng = np.random.default_rng([seed, number])
+    chosen = rng.choice(len(texts), size=max(1, min(size, len(texts) // 2)), replace=False)
+    return [texts[at] for at in np.sort(chosen)]
+
+
+def idf_table(value: str, tokenizer: TextTokenizer, texts: Sequence[str], *, seed: int = 12345) -> IdfTable | None:
+    """The table behind a study's value (`random-1`, `corpus:FILE`); None for values that name no corpus."""
+    if drawn := re.fullmatch(r"random-(\d+)", value):
+        return IdfTable.count(random_sample(texts, int(drawn[1]), seed=seed), tokenizer, source=value)
+    if value.startswith("corpus:"):
+        path = value.removeprefix("corpus:")
+        return IdfTable.count(stream_lines(path), tokenizer, source=Path(path).name)
+    return None

@@ -1,0 +1,78 @@
+"""The grids of the reproducibility study (Chen et al. 2022, section 5 and appendix A.5), by name.
+
+stopwords                no list, and those of spaCy, stopwords-iso and NLTK that are installed
+idf                      as published or none; as published or counted on random corpora; and on large ones
+subwords                 first piece, all pieces, average of the pieces
+punctuation              removed or kept
+subwords-x-punctuation   all six cells of the two
+layers                   each layer on its own
+all                      each of the above, one factor at a time
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nlgauge.encoders import load_encoder
+from nlgauge.errors import RecipeError
+from nlgauge.metrics import CloudMetric, parse_metric
+from nlgauge.studies.study import RELATIVE_LISTS, Study, Sweep
+
+__all__ = ["DEFAULT_METRICS", "PRESETS", "preset"]
+
+PRESETS = ("stopwords", "idf", "subwords", "punctuation", "subwords-x-punctuation", "layers", "all")
+
+#: The study's base recipes; its BERTScore counts idf on the references.
+DEFAULT_METRICS = ("moverscore", "bertscore:idf=refs")
+
+#: Random corpora of the published study.
+_RANDOM = 4
+
+_SUBWORDS = ("first", "all", "average")
+_PUNCTUATION = ("drop-ascii", "keep")
+
+
+def preset(
+    name: str,
+    metrics: Sequence[str] = DEFAULT_METRICS,
+    *,
+    idf_corpora: Sequence[str] = (),
+    random_corpora: int = _RANDOM,
+) -> Study:
+    """The study of that name. `idf_corpora` are text files (a document per line) to count idf on.
+
+    >>> [sweep.name for sweep in preset("idf", ["moverscore"]).sweeps]
+    ['idf', 'idf-random']
+    """
+    if name not in PRESETS:
+        msg = f"unknown preset {name!r}; there are: {', '.join(PRESETS)}"
+        raise RecipeError(msg)
+    if idf_corpora and name not in {"idf", "all"}:
+        msg = f"corpora for idf belong to the presets 'idf' and 'all', not to {name!r}"
+        raise RecipeError(msg)
+    sweeps: list[Sweep] = []
+    if name in {"stopwords", "all"}:
+        sweeps.append(Sweep({"stopwords": ("none", *RELATIVE_LISTS)}, "stopwords"))
+    if name in {"idf", "all"}:
+        sweeps.append(Sweep({"idf": ("original", "none")}, "idf"))
+        if random_corpora:
+            drawn = [f"random-{number}" for number in range(1, random_corpora + 1)]
+            sweeps.append(Sweep({"idf": ("original", *drawn)}, "idf-random"))
+        if idf_corpora:
+            sweeps.append(Sweep({"idf": ("original", *(f"corpus:{path}" for path in idf_corpora))}, "idf-large"))
+    if name in {"subwords", "all"}:
+        sweeps.append(Sweep({"subwords": _SUBWORDS}, "subwords"))
+    if name in {"punctuation", "all"}:
+        sweeps.append(Sweep({"punctuation": _PUNCTUATION}, "punctuation"))
+    if name == "subwords-x-punctuation":
+        sweeps.append(Sweep({"subwords": _SUBWORDS, "punctuation": _PUNCTUATION}, name))
+    if name in {"layers", "all"}:
+        layers = [str(layer) for layer in range(_layers(metrics), 0, -1)]
+        sweeps.append(Sweep({"layer": layers}, "layers"))
+    return Study(metrics, sweeps, name)
+
+
+def _layers(metrics: Sequence[str]) -> int:
+    """Layers that the models of all metrics have."""
+    models = {one.model for one in map(parse_metric, metrics) if isinstance(one, CloudMetric)}
+    return min((load_encoder(model).layers for model in models), default=0)

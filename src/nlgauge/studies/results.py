@@ -1,0 +1,182 @@
+"""What a study found: how far numbers and ranks move between the settings of a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nlgauge.errors import InputError
+from nlgauge.stats import coefficient_of_variation, relative_difference
+from nlgauge.studies.flips import Flip
+
+__all__ = ["Movement", "Ranking", "Sensitivity", "SettingInfo"]
+
+
+@dataclass(frozen=True)
+class SettingInfo:
+    """One setting of one metric, and the recipes behind it."""
+
+    metric: str
+    sweep: str
+    setting: str
+    signatures: Mapping[str, str]
+    """Recipe part of the signature, by language pair."""
+    zero_weight: int
+    """Segments in which the setting left nothing of a text."""
+
+
+@dataclass(frozen=True)
+class Movement:
+    """How far a number moves over the settings of a sweep, in each group (a language pair, or a system)."""
+
+    metric: str
+    sweep: str
+    level: str
+    """segment, topic, system: agreement with people by language pair; score: the score of a system."""
+    settings: tuple[str, ...]
+    """The first is the base of `rd`."""
+    values: Mapping[str, tuple[float | None, ...]]
+    """By group, a value per setting; None where there is none."""
+    ddof: int = 1
+
+    @property
+    def cv(self) -> dict[str, float | None]:
+        """Coefficient of variation over the settings, in per cent, by group."""
+        return {group: _cv(row, self.ddof) for group, row in self.values.items()}
+
+    @property
+    def rd(self) -> dict[str, tuple[float | None, ...]]:
+        """Relative difference of each setting to the base, in per cent, by group; 0 for the base itself."""
+        return {group: tuple(_rd(value, row[0]) for value in row) for group, row in self.values.items()}
+
+    @property
+    def best(self) -> dict[str, str | None]:
+        """Setting with the highest agreement, the first of equals, by group; None for scores, which have no best."""
+        if self.level == "score":
+            return dict.fromkeys(self.values)
+        return {group: _best(row, self.settings) for group, row in self.values.items()}
+
+    @property
+    def average(self) -> tuple[float | None, ...]:
+        """Unweighted mean over groups, by setting."""
+        return tuple(_mean([row[at] for row in self.values.values()]) for at in range(len(self.settings)))
+
+    @property
+    def mean_cv(self) -> float | None:
+        """Mean of the groups' CV: the data set's, as published."""
+        return _mean(list(self.cv.values()))
+
+    @property
+    def mean_rd(self) -> tuple[float | None, ...]:
+        """Mean of the groups' RD, by setting."""
+        rows = list(self.rd.values())
+        return tuple(_mean([row[at] for row in rows]) for at in range(len(self.settings)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "metric": self.metric,
+            "sweep": self.sweep,
+            "level": self.level,
+            "settings": list(self.settings),
+            "groups": {
+                group: {
+                    "values": list(row),
+                    "cv": self.cv[group],
+                    "rd": list(self.rd[group]),
+                    "best": self.best[group],
+                }
+                for group, row in self.values.items()
+            },
+            "average": {"values": list(self.average), "cv": self.mean_cv, "rd": list(self.mean_rd)},
+            "ddof": self.ddof,
+        }
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Systems of one language pair over the settings of a sweep."""
+
+    metric: str
+    sweep: str
+    langpair: str
+    settings: tuple[str, ...]
+    systems: Mapping[str, tuple[float, ...]]
+    """Mean score by system, a value per setting; higher is better (a distance has its sign changed)."""
+    taus: tuple[float | None, ...]
+    """Kendall's tau-b of each setting's ranking with the base's."""
+    flips: tuple[Flip, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return asdict(self) | {
+            "settings": list(self.settings),
+            "systems": {name: list(row) for name, row in self.systems.items()},
+            "taus": list(self.taus),
+            "flips": [asdict(flip) for flip in self.flips],
+        }
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """Everything that a study found; tables and figures are drawn from it."""
+
+    data: str
+    study: str
+    agreement: str | None
+    """What agreement with people is measured by; None where there are no human scores."""
+    settings: tuple[SettingInfo, ...]
+    movements: tuple[Movement, ...]
+    rankings: tuple[Ranking, ...]
+    stopwords: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Size of each list of stop words, by setting and language."""
+    notes: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def movement(self, metric: str, sweep: str, level: str) -> Movement:
+        """The movement of that metric, sweep and level."""
+        for one in self.movements:
+            if (one.metric, one.sweep, one.level) == (metric, sweep, level):
+                return one
+        known = "; ".join(f"{one.metric}, {one.sweep}, {one.level}" for one in self.movements)
+        msg = f"the study has no result for {metric}, {sweep}, {level}; it has: {known}"
+        raise InputError(msg)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; the same study of the same data gives the same JSON bytes."""
+        return {
+            "data": self.data,
+            "study": self.study,
+            "agreement": self.agreement,
+            "settings": [asdict(one) for one in self.settings],
+            "movements": [one.to_dict() for one in self.movements],
+            "rankings": [one.to_dict() for one in self.rankings],
+            "stopwords": {name: dict(sizes) for name, sizes in self.stopwords.items()},
+            "notes": list(self.notes),
+            "options": dict(self.options),
+        }
+
+
+def _cv(row: tuple[float | None, ...], ddof: int) -> float | None:
+    present = [value for value in row if value is not None]
+    try:
+        return None if len(present) < len(row) else coefficient_of_variation(present, ddof=ddof)
+    except InputError:  # a mean of 0, or one setting
+        return None
+
+
+def _rd(value: float | None, base: float | None) -> float | None:
+    return None if value is None or base is None or base == 0 else relative_difference(value, base)
+
+
+def _best(row: tuple[float | None, ...], settings: tuple[str, ...]) -> str | None:
+    present = [(value, -at) for at, value in enumerate(row) if value is not None]
+    return settings[-max(present)[1]] if present else None
+
+
+def _mean(values: list[float | None]) -> float | None:
+    present = [value for value in values if value is not None]
+    return float(np.mean(present)) if present and len(present) == len(values) else None

@@ -1,0 +1,380 @@
+"""Run a study: how far do correlation, scores and ranks move when preprocessing does?
+
+All settings of a piece of the corpus are scored in one call, so a text is encoded once for all of them, and vectors
+and distances that settings have in common are computed once (`nlgauge.clouds.token_cloud`). A piece is a range of
+segments with all systems; idf is counted on the whole corpus all the same, so that scores do not depend on where it
+is cut. Finished pieces go to the state file, if there is one.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.data import UNKNOWN_SYSTEM, JudgementTable
+from nlgauge.encoders import Encoder, load_encoder
+from nlgauge.errors import InputError, MissingExtraError, RecipeError
+from nlgauge.meta import RowScores, ScoredTable, Significance, evaluate
+from nlgauge.meta.scoring import table_corpora
+from nlgauge.metrics import (
+    CloudMetric,
+    Corpus,
+    Metric,
+    References,
+    RunOptions,
+    make_corpus,
+    parse_metric,
+    run_metrics,
+)
+from nlgauge.studies.flips import SystemScores, find_flips, rank_agreement
+from nlgauge.studies.idf_corpora import idf_table
+from nlgauge.studies.results import Movement, Ranking, Sensitivity, SettingInfo
+from nlgauge.studies.state import Piece, StudyState, corpus_key, recipe_key
+from nlgauge.studies.study import RELATIVE_LISTS, Setting, Study, Sweep, with_setting
+from nlgauge.text import load_stopwords
+
+__all__ = ["StudyOptions", "run_study", "systems_table"]
+
+#: Texts of systems in one piece; an interrupted run loses at most the work on one.
+_PIECE = 2000
+
+_LEVELS = ("segment", "topic", "system")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyOptions:
+    """What is measured of the settings."""
+
+    agreement: Literal["pearson", "spearman", "kendall"] = "pearson"
+    criterion: str | None = None
+    levels: tuple[str, ...] = ("segment", "system")
+    ddof: int = 1
+    alpha: float = 0.05
+    resamples: int = 1000
+    seed: int = 12345
+    lang: str = ""
+    """Language of the texts, for lists of stop words; default: the target of each language pair."""
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("agreement", ("pearson", "spearman", "kendall")), ("ddof", (0, 1))):
+            if getattr(self, name) not in allowed:
+                msg = f"{name} must be one of {', '.join(map(str, allowed))}, got {getattr(self, name)!r}"
+                raise RecipeError(msg)
+        if not self.levels or not set(self.levels) <= set(_LEVELS):
+            msg = f"levels are some of {', '.join(_LEVELS)}, got {self.levels!r}"
+            raise RecipeError(msg)
+        if not 0 < self.alpha < 1:
+            msg = f"alpha must lie between 0 and 1, got {self.alpha!r}"
+            raise RecipeError(msg)
+
+
+def systems_table(systems: Mapping[str, Iterable[str]], refs: References, *, lang: str = "en") -> JudgementTable:
+    """Outputs of systems and their references as a table without human scores."""
+    corpus = make_corpus(systems, refs)
+    count, names = len(corpus), list(corpus.systems)
+    return JudgementTable(
+        name="systems",
+        segment=tuple(str(at) for at in range(count)) * len(names),
+        system=tuple(name for name in names for _ in range(count)),
+        langpair=(lang,) * (count * len(names)),
+        hypothesis=tuple(text for name in names for text in corpus.systems[name]),
+        references=tuple(corpus.references) * len(names),
+        human={},
+        default_criterion=None,
+    )
+
+
+def run_study(
+    study: Study,
+    table: JudgementTable,
+    *,
+    options: StudyOptions | None = None,
+    state: str | Path | None = None,
+    **run: Any,
+) -> Sensitivity:
+    """Score a table under every setting of a study, and say what moves.
+
+    Args:
+        study: What is varied; `presets.preset("stopwords")`, `study.load_study("mine.toml")`, or made by hand.
+        table: Data with human judgements (`nlgauge.data.load`), or systems without (`systems_table`).
+        options: What is measured.
+        state: File that keeps finished pieces, so that the next call goes on where this one was interrupted.
+        run: Options of `nlgauge.score`: `engine=`, `threads=`, `cache=`, ...
+    """
+    options = options or StudyOptions()
+    running = RunOptions.of(run)
+    languages = {pair: options.lang or pair.rpartition("-")[2] for pair in table.langpairs}
+    with tempfile.TemporaryDirectory(prefix="nlgauge-study-") as folder:
+        plan = _plan(study, table, languages, options, running, Path(folder))
+        scored = _score(plan, table, languages, running, StudyState(state))
+    return _summary(study, plan, scored, table, options)
+
+
+@dataclass(eq=False)
+class _Plan:
+    """The settings that can be run here, and what they need."""
+
+    sweeps: list[tuple[str, Sweep, tuple[Setting, ...]]]
+    idf_files: dict[tuple[str, str], str]
+    """By model and value: where the table of a study's idf corpus is."""
+    encoders: dict[str, Encoder]
+    stopwords: dict[str, dict[str, int]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def recipe(self, metric: str, setting: Setting, lang: str) -> Metric:
+        model = _model(metric, setting)
+        files = {value: path for (name, value), path in self.idf_files.items() if name == model}
+        return with_setting(metric, setting, lang=lang, idf_files=files)
+
+
+@dataclass(eq=False)
+class _Scored:
+    """Scores of every row of the table under one setting."""
+
+    values: NDArray[np.float64]
+    higher_is_better: bool
+    signatures: dict[str, str] = field(default_factory=dict)
+    zero_weight: int = 0
+
+
+def _model(metric: str, setting: Setting) -> str:
+    """The model that a metric runs on under a setting, which may be what the setting varies."""
+    varied = dict(zip(setting.fields, setting.values, strict=True)).get("model")
+    recipe = parse_metric(metric, **({} if varied is None else {"model": varied}))
+    return recipe.model if isinstance(recipe, CloudMetric) else ""
+
+
+def _plan(
+    study: Study,
+    table: JudgementTable,
+    languages: Mapping[str, str],
+    options: StudyOptions,
+    running: RunOptions,
+    folder: Path,
+) -> _Plan:
+    plan = _Plan([], {}, {}, notes=list(study.skipped()))
+    missing: dict[str, str] = {}
+    for metric, sweep in study.pairs():
+        kept = []
+        for setting in sweep.settings:
+            model = _model(metric, setting)
+            if model not in plan.encoders:
+                plan.encoders[model] = _encoder(model, running)
+            for name, value in zip(setting.fields, setting.values, strict=True):
+                if name == "stopwords" and value not in missing:
+                    _measure_list(value, set(languages.values()), plan, missing)
+                if name == "idf":
+                    _place_table(value, model, plan, table, options, folder)
+            if not any(value in missing for value in setting.values):
+                kept.append(setting)
+        if len(kept) > 1:
+            plan.sweeps.append((metric, sweep, tuple(kept)))
+        else:
+            plan.notes.append(f"{metric}: sweep {sweep.name!r} has fewer than two settings that can be run here")
+    plan.notes += missing.values()
+    if not plan.sweeps:
+        msg = f"nothing of study {study.name!r} can be run here: {'; '.join(plan.notes)}"
+        raise RecipeError(msg)
+    return plan
+
+
+def _encoder(model: str, running: RunOptions) -> Encoder:
+    return load_encoder(
+        model, engine=running.engine, threads=running.threads, device=running.device, progress=running.progress
+    )
+
+
+def _measure_list(value: str, languages: set[str], plan: _Plan, missing: dict[str, str]) -> None:
+    """Size of a list by language. One that a preset names, and that is not here, is left out and said so."""
+    if value in plan.stopwords:
+        return
+    names = {lang: f"{value}-{lang}" for lang in sorted(languages)} if value in RELATIVE_LISTS else {"": value}
+    try:
+        plan.stopwords[value] = {lang: len(load_stopwords(name).words) for lang, name in names.items()}
+    except (MissingExtraError, RecipeError) as error:
+        if value not in RELATIVE_LISTS:
+            raise
+        missing[value] = f"stop words {value!r} left out: {error}"
+
+
+def _place_table(
+    value: str, model: str, plan: _Plan, table: JudgementTable, options: StudyOptions, folder: Path
+) -> None:
+    if (model, value) in plan.idf_files:
+        return
+    texts = [text for at in range(len(table)) for text in (table.hypothesis[at], *table.references[at])]
+    made = idf_table(value, plan.encoders[model].tokenizer, texts, seed=options.seed)
+    if made is not None:
+        path = folder / f"{len(plan.idf_files)}.idf"
+        made.save(path)
+        plan.idf_files[model, value] = str(path)
+
+
+def _score(
+    plan: _Plan, table: JudgementTable, languages: Mapping[str, str], running: RunOptions, state: StudyState
+) -> dict[tuple[str, Setting], _Scored]:
+    wanted = list(dict.fromkeys((metric, setting) for metric, _, settings in plan.sweeps for setting in settings))
+    found: dict[tuple[str, Setting], _Scored] = {}
+    for langpair in table.langpairs:
+        recipes = {one: plan.recipe(*one, languages[langpair]) for one in wanted}
+        keys = {one: recipe_key(recipe, _described(plan, recipe)) for one, recipe in recipes.items()}
+        distinct = {key: recipes[one] for one, key in keys.items()}
+        for corpus, rows in table_corpora(table, langpair):
+            for part, places in _pieces(corpus):
+                scored = _score_piece(part, distinct, running, state)
+                for one, key in keys.items():
+                    recipe, piece = recipes[one], scored[key]
+                    target = found.setdefault(one, _Scored(np.full(len(table), np.nan), recipe.higher_is_better))
+                    for system, values in piece.values.items():
+                        target.values[rows[system][places.start : places.stop]] = values
+                    target.signatures.setdefault(langpair, piece.signature)
+                    target.zero_weight += piece.zero_weight
+    return found
+
+
+def _described(plan: _Plan, recipe: Metric) -> str:
+    encoder = plan.encoders[recipe.model if isinstance(recipe, CloudMetric) else ""]
+    tokenizer = encoder.tokenizer
+    return f"{encoder.weights_digest} {tokenizer.digest} {tokenizer.limit} {encoder.engine}"
+
+
+def _pieces(corpus: Corpus) -> Iterator[tuple[Corpus, range]]:
+    """Ranges of segments, each with the idf documents of the whole."""
+    documents: dict[str | None, Sequence[str]] = dict(corpus.idf_documents)
+    if not documents:
+        documents = {system: list(texts) for system, texts in corpus.systems.items()}
+        documents[None] = [text for group in corpus.references for text in group]
+    step = max(1, _PIECE // len(corpus.systems))
+    for start in range(0, len(corpus), step):
+        stop = min(start + step, len(corpus))
+        systems = {system: texts[start:stop] for system, texts in corpus.systems.items()}
+        yield Corpus(systems, corpus.references[start:stop], documents), range(start, stop)
+
+
+def _score_piece(
+    corpus: Corpus, recipes: Mapping[str, Metric], running: RunOptions, state: StudyState
+) -> dict[str, Piece]:
+    texts = corpus_key(corpus, running)
+    open_keys = [key for key in recipes if state.get(f"{texts} {key}") is None]
+    if open_keys:
+        scores = run_metrics([recipes[key] for key in open_keys], corpus, running)
+        count = len(corpus.systems)
+        made = []
+        for number, key in enumerate(open_keys):
+            group = scores[number * count : (number + 1) * count]
+            values = {system: score.segments[score.main] for system, score in zip(corpus.systems, group, strict=True)}
+            zero = sum(len(score.notes.zero_weight) for score in group)
+            made.append((f"{texts} {key}", Piece(values, group[0].signature.recipe_part, zero)))
+        state.add(made)
+    return {key: piece for key in recipes if (piece := state.get(f"{texts} {key}")) is not None}
+
+
+def _summary(
+    study: Study,
+    plan: _Plan,
+    scored: Mapping[tuple[str, Setting], _Scored],
+    table: JudgementTable,
+    options: StudyOptions,
+) -> Sensitivity:
+    notes = list(dict.fromkeys(plan.notes + list(table.notes)))
+    judged = table.default_criterion is not None or options.criterion is not None or bool(table.system_scores)
+    infos, movements, rankings = [], [], []
+    found: dict[tuple[str, Setting, str], dict[str, float | None]] = {}
+    levels = list(options.levels) if judged else ["score"]
+    for (metric, setting), one in scored.items():
+        for level in list(levels):
+            try:
+                values = _agreement(one, table, level, options) if judged else _means(one, table)
+            except InputError as error:  # the data set does not have this level
+                levels.remove(level)
+                notes.append(f"no {level} level: {error}")
+                continue
+            found[metric, setting, level] = values
+    for metric, sweep, settings in plan.sweeps:
+        labels = tuple(setting.label for setting in settings)
+        for setting in settings:
+            one = scored[metric, setting]
+            infos.append(SettingInfo(metric, sweep.name, setting.label, one.signatures, one.zero_weight))
+        for level in levels:
+            by_setting = [found[metric, setting, level] for setting in settings]
+            groups = {group: tuple(row[group] for row in by_setting) for group in by_setting[0]}
+            movements.append(Movement(metric, sweep.name, level, labels, groups, options.ddof))
+        for langpair in table.langpairs:
+            ranks = [_system_scores(scored[metric, setting], table, langpair) for setting in settings]
+            if len(ranks[0].segments) > 1:
+                rankings.append(_ranking(metric, sweep.name, langpair, labels, ranks, options))
+    if not rankings:
+        notes.append("the data names fewer than two systems, so there is no ranking that could change")
+    agreement = f"{options.agreement} with {options.criterion or table.default_criterion or 'official system scores'}"
+    return Sensitivity(
+        table.name,
+        study.name,
+        agreement if judged else None,
+        tuple(infos),
+        tuple(movements),
+        tuple(rankings),
+        plan.stopwords,
+        tuple(notes),
+        asdict(options) | {"levels": levels},
+    )
+
+
+def _agreement(one: _Scored, table: JudgementTable, level: str, options: StudyOptions) -> dict[str, float | None]:
+    rows = RowScores("m", {"score": one.values}, "score", one.higher_is_better)
+    cells = evaluate(
+        ScoredTable(table, (rows,)),
+        level=level,  # type: ignore[arg-type]  # checked by the options
+        agreement=options.agreement,
+        criterion=options.criterion,
+        significance=Significance(test="none", resamples=1),
+    ).cells["m"]
+    return {pair: None if np.isnan(cell.value) else cell.value for pair, cell in cells.items()}
+
+
+def _means(one: _Scored, table: JudgementTable) -> dict[str, float | None]:
+    by_system: dict[str, list[float]] = {}
+    for system, value in zip(table.system, one.values, strict=True):
+        by_system.setdefault(system or "all", []).append(float(value))
+    return {system: float(np.mean(values)) for system, values in by_system.items()}
+
+
+def _system_scores(one: _Scored, table: JudgementTable, langpair: str) -> SystemScores:
+    sign = 1 if one.higher_is_better else -1
+    segments: dict[str, dict[str, float]] = {}
+    for at, pair in enumerate(table.langpair):
+        if pair == langpair and table.system[at] != UNKNOWN_SYSTEM:
+            segments.setdefault(table.system[at], {})[table.segment[at]] = sign * float(one.values[at])
+    return SystemScores(segments)
+
+
+def _ranking(
+    metric: str,
+    sweep: str,
+    langpair: str,
+    labels: tuple[str, ...],
+    ranks: Sequence[SystemScores],
+    options: StudyOptions,
+) -> Ranking:
+    means = [rank.means for rank in ranks]
+    flips = [
+        flip
+        for label, rank in zip(labels[1:], ranks[1:], strict=True)
+        for flip in find_flips(
+            ranks[0], rank, setting=label, alpha=options.alpha, resamples=options.resamples, seed=options.seed
+        )
+    ]
+    return Ranking(
+        metric,
+        sweep,
+        langpair,
+        labels,
+        {system: tuple(mean[system] for mean in means) for system in means[0]},
+        tuple(rank_agreement(ranks[0], rank) for rank in ranks),
+        tuple(flips),
+    )

@@ -1,0 +1,97 @@
+"""`nlgauge sensitivity`: files or data sets in, tables out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Refusal, Run
+
+FILES = ("sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "ref2.txt", "--quiet")
+
+
+def test_text_says_what_moves_and_who_flips(run: Run) -> None:
+    result = run(*FILES, "--preset", "subwords-x-punctuation", "--metric", "moverscore")
+    assert (result.status, result.err) == (0, "")
+    assert "first + drop-ascii" in result.out
+    assert "average + keep" in result.out
+    assert "Rankings of systems" in result.out
+    assert "No pair of systems flips" in result.out or "order flips" in result.out
+
+
+def test_json_is_the_same_again_and_with_a_state_and_a_cache(run: Run, folder: Path) -> None:
+    command = (*FILES, "--preset", "idf", "--format", "json")
+    first = run(*command)
+    record = json.loads(first.out)
+    assert record["study"] == "idf"
+    assert record["agreement"] is None
+    assert {one["sweep"] for one in record["movements"]} == {"idf", "idf-random"}
+    moved = record["movements"][0]
+    assert moved["settings"] == ["original", "none"]
+    assert set(moved["groups"]) == {"a.txt", "b.txt"}
+    before, after = moved["groups"]["a.txt"]["values"]
+    assert moved["groups"]["a.txt"]["rd"][1] == pytest.approx(100 * (after - before) / before)
+    assert all("moverscore|" in one["signatures"]["en"] for one in record["settings"][:2])
+    for _ in range(2):
+        assert run(*command, "--state", "study.state", "--cache", "vectors").out == first.out
+    assert (folder / "study.state").exists()
+    assert list((folder / "vectors").rglob("*.vec"))
+
+
+def test_latex_and_tsv(run: Run) -> None:
+    latex = run(*FILES, "--preset", "punctuation", "--format", "latex").out
+    assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") >= 3
+    assert "drop-ascii" in run(*FILES, "--preset", "punctuation", "--format", "tsv").out
+
+
+def test_a_study_of_ones_own(run: Run, folder: Path) -> None:
+    (folder / "mine.toml").write_text(
+        'metrics = ["bertscore"]\n[[sweep]]\nmultiref = ["best-f", "mean"]\n', encoding="utf-8"
+    )
+    out = run(*FILES, "--study", "mine.toml", "--width", "2").out
+    assert "mine on systems" in out
+    assert "best-f  mean" in out
+
+
+def test_an_idf_corpus_is_a_variant(run: Run) -> None:
+    out = run(*FILES, "--preset", "idf", "--metric", "bertscore", "--idf-corpus", "a.txt").out
+    assert "corpus:a.txt" in out
+
+
+def test_data_with_human_scores(run: Run, data_folder: Path) -> None:
+    result = run(
+        "sensitivity", "--preset", "punctuation", "--data", "wmt17-testset", "--at", str(data_folder),
+        "--langpairs", "cs-en", "de-en", "--rows", "20", "--quiet", "--format", "json",
+    )  # fmt: skip
+    record = json.loads(result.out)
+    assert record["agreement"] == "pearson with HUMAN_score"
+    (moved,) = record["movements"]
+    assert moved["level"] == "segment"
+    assert set(moved["groups"]) == {"cs-en", "de-en"}
+    assert moved["groups"]["cs-en"]["best"] in moved["settings"]
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("a.txt", "--preset", "all"), "--refs"),
+        (("--preset", "all"), "--data"),
+        (("a.txt", "--refs", "ref.txt"), "--preset"),
+        (("a.txt", "--refs", "ref.txt", "--preset", "all", "--study", "x.toml"), "--study"),
+        (("a.txt", "--refs", "ref.txt", "--preset", "all", "--data", "wmt17"), "either"),
+        (("--data", "wmt17", "--preset", "all"), "--at"),
+        (("--data", "wmt17", "--preset", "idf", "--at", ".", "--data-option", "level"), "KEY=VALUE"),
+        (("--data", "wmt17", "--preset", "idf", "--at", ".", "--data-option", "colour=red"), "colour"),
+        (("a.txt", "--refs", "ref.txt", "--preset", "all", "--rows", "5"), "--rows"),
+        (("a.txt", "--refs", "ref.txt", "--preset", "idf", "--metric", "bleu"), "bleu"),
+        (("a.txt", "--refs", "ref.txt", "--preset", "stopwords", "--idf-corpus", "ref.txt"), "idf"),
+        (("a.txt", "--refs", "ref.txt", "--preset", "idf", "--cache", "c", "--cache-size", "0"), "gigabytes"),
+    ],
+)
+def test_a_wrong_command_says_what_is_missing(refused: Refusal, words: tuple[str, ...], named: str) -> None:
+    assert named in refused(2, "sensitivity", *words, "--quiet")
+
+
+def test_a_missing_study_file(refused: Refusal) -> None:
+    assert "mine.toml" in refused(1, "sensitivity", "a.txt", "--refs", "ref.txt", "--study", "mine.toml")

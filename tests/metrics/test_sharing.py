@@ -1,0 +1,90 @@
+"""Recipes of one run share vectors and distances, and each gets the bits that it gets alone."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import weakref
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nlgauge
+from nlgauge.clouds import TokenPoints
+from nlgauge.metrics import BERTScore, MoverScore
+
+HYPS = [
+    "The cat sat on the mat.",
+    "Unbelievably, a dog barked at the postman all morning!",
+    "He bought bread, milk and three apples.",
+    "of the",
+    "The antidisestablishmentarian train to Llanfairpwll leaves at noon.",
+]
+REFS = [
+    "The cat was sitting on the mat.",
+    "All morning the dog barked at the mailman.",
+    "He bought three apples, some bread and milk.",
+    "The end of it.",
+    "At noon, the train to Llanfairpwll leaves.",
+]
+
+
+@pytest.mark.filterwarnings("ignore::nlgauge.ZeroWeightWarning")
+def test_settings_together_have_the_bits_of_settings_alone(tmp_path: Path) -> None:
+    stop = tmp_path / "stop.txt"
+    stop.write_text("the\nof\na\n", encoding="utf-8")
+    recipes: list[MoverScore | BERTScore] = [
+        MoverScore(stopwords=words, idf=idf, subwords=pieces, punctuation=marks)
+        for words, idf, pieces, marks in itertools.product(
+            ("none", str(stop)), ("both", "none"), ("first", "all", "average"), ("drop-ascii", "keep")
+        )
+    ]
+    recipes += [
+        MoverScore(n=2, subwords="average"),
+        MoverScore(n=2),
+        MoverScore(profile="v2"),
+        MoverScore(profile="paper"),
+        MoverScore(aggregation="layer-3"),
+        BERTScore(),
+        BERTScore(layer=4, stopwords=str(stop)),
+        BERTScore(layer=4, idf="refs"),
+    ]
+    together = nlgauge.score_systems({"a": HYPS, "b": REFS}, REFS, metrics=recipes)
+    alone = [
+        one for recipe in recipes for one in nlgauge.score_systems({"a": HYPS, "b": REFS}, REFS, metrics=[recipe])
+    ]
+    for both, single in zip(together, alone, strict=True):
+        assert str(both.signature) == str(single.signature)
+        for name in both.segments:
+            assert both.segments[name].tolist() == single.segments[name].tolist()
+    assert len({tuple(score.segments[score.main]) for score in together}) > len(recipes), "the settings differ"
+
+
+def test_distances_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    original = TokenPoints.distances
+
+    def counting(self: TokenPoints, other: TokenPoints, *, squared: bool) -> np.ndarray:
+        calls.append((self, other, squared) in seen)
+        seen.add((self, other, squared))
+        return original(self, other, squared=squared)
+
+    seen: set[tuple[TokenPoints, TokenPoints, bool]] = set()
+    monkeypatch.setattr(TokenPoints, "distances", counting)
+    recipes = [MoverScore(idf=idf, punctuation=marks) for idf in ("both", "none") for marks in ("drop-ascii", "keep")]
+    nlgauge.score_systems({"": HYPS}, REFS, metrics=recipes)
+    assert len(seen) == len(HYPS)
+    assert calls.count(True) == 3 * len(HYPS)
+
+
+def test_a_text_beside_itself_does_not_stay_in_memory() -> None:
+    points = TokenPoints(np.ones((2, 3), dtype=np.float32), ("a", "b"))
+    assert points.distances(points, squared=True).tolist() == [[0, 0], [0, 0]]
+    alive = weakref.ref(points)
+    gc.disable()
+    try:
+        del points
+        assert alive() is None, "only the collector could free it"
+    finally:
+        gc.enable()

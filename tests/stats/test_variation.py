@@ -1,0 +1,64 @@
+"""RD and CV by hand, and the paired bootstrap of an order."""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+import numpy as np
+import pytest
+
+from nlgauge.errors import InputError
+from nlgauge.stats import coefficient_of_variation, paired_order, relative_difference
+
+
+def test_rd_by_hand() -> None:
+    # Spec part 2, 4.3: (a - b) / b * 100; the base is the second.
+    assert relative_difference(0.6, 0.8) == pytest.approx(-25.0, abs=1e-12)
+    assert relative_difference(0.8, 0.6) == pytest.approx(100 / 3, abs=1e-9)
+    assert relative_difference(-0.3, 0.6) == pytest.approx(-150.0, abs=1e-12)
+    assert relative_difference(0.5, 0.5) == 0.0
+
+
+def test_cv_by_hand() -> None:
+    # mean .7; squared deviations .01 + 0 + .01 = .02: sd .1 (by n - 1), sqrt(.02 / 3) (by n).
+    values = [0.6, 0.7, 0.8]
+    assert coefficient_of_variation(values) == pytest.approx(100 * 0.1 / 0.7, abs=1e-10)
+    assert coefficient_of_variation(values, ddof=0) == pytest.approx(100 * math.sqrt(0.02 / 3) / 0.7, abs=1e-10)
+    assert coefficient_of_variation([0.4, 0.4]) == 0.0
+
+
+def test_cv_is_that_of_the_standard_library() -> None:
+    values = [0.351, 0.349, 0.338, 0.302]
+    assert coefficient_of_variation(values) == pytest.approx(
+        100 * statistics.stdev(values) / statistics.mean(values), rel=1e-12
+    )
+    assert coefficient_of_variation(values, ddof=0) == pytest.approx(
+        100 * statistics.pstdev(values) / statistics.mean(values), rel=1e-12
+    )
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: relative_difference(1.0, 0.0),
+        lambda: relative_difference(math.nan, 1.0),
+        lambda: coefficient_of_variation([1.0]),
+        lambda: coefficient_of_variation([1.0, -1.0]),
+        lambda: coefficient_of_variation([1.0, 2.0], ddof=2),
+        lambda: paired_order([1.0, 2.0], [1.0]),
+    ],
+)
+def test_what_is_not_defined_is_refused(call: object) -> None:
+    with pytest.raises(InputError):
+        call()  # type: ignore[operator]
+
+
+def test_a_clear_order_holds_and_a_tie_does_not() -> None:
+    rng = np.random.default_rng(1)
+    low = rng.normal(size=200)
+    assert paired_order(low + 0.2, low).p == pytest.approx(1 / 1001)
+    assert paired_order(low, low + 0.2).p == 1.0
+    noisy = paired_order(low, rng.permutation(low))  # equal means: about half of the resamples are on either side
+    assert 0.3 < noisy.p < 0.7
+    assert paired_order(low, low).p == 1.0, "equal is not above"

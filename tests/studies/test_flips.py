@@ -1,0 +1,61 @@
+"""Who wins under which setting, with rankings made by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nlgauge.studies.flips import SystemScores, find_flips, rank_agreement
+
+
+def scores(**systems: np.ndarray) -> SystemScores:
+    return SystemScores(
+        {name: {str(at): float(value) for at, value in enumerate(values)} for name, values in systems.items()}
+    )
+
+
+RNG = np.random.default_rng(3)
+GROUND = RNG.normal(size=100)
+SMALL = RNG.normal(scale=0.02, size=100)
+
+
+def test_a_known_flip_is_found_and_significant() -> None:
+    base = scores(a=GROUND + 0.3 + SMALL, b=GROUND, c=GROUND - 5)
+    other = scores(a=GROUND, b=GROUND + 0.2 + SMALL, c=GROUND - 5)
+    (flip,) = find_flips(base, other, setting="other")
+    assert (flip.ahead, flip.behind, flip.setting) == ("a", "b", "other")
+    assert flip.base_difference == pytest.approx(0.3 + SMALL.mean())
+    assert flip.difference == pytest.approx(-0.2 - SMALL.mean())
+    assert flip.p == flip.base_p == pytest.approx(1 / 1001)
+    assert flip.significant
+    # Of three pairs one is discordant: (2 - 1) / 3.
+    assert rank_agreement(base, other) == pytest.approx(1 / 3)
+
+
+def test_a_flip_by_chance_is_not_significant() -> None:
+    noise = RNG.normal(scale=5, size=100)
+    noise -= noise.mean()
+    base = scores(a=GROUND + 0.3 + SMALL, b=GROUND)
+    other = scores(a=GROUND, b=GROUND + 0.01 + noise)
+    (flip,) = find_flips(base, other, setting="other")
+    assert flip.base_p == pytest.approx(1 / 1001)
+    assert flip.p is not None
+    assert flip.p > 0.2
+    assert not flip.significant
+
+
+def test_no_flip_no_list() -> None:
+    base = scores(a=GROUND + 1, b=GROUND)
+    assert find_flips(base, base, setting="same") == ()
+    assert rank_agreement(base, base) == 1.0
+    tied = scores(a=GROUND, b=GROUND)
+    assert find_flips(base, tied, setting="tie") == (), "a tie is no flip"
+    assert rank_agreement(base, tied) is None
+
+
+def test_systems_without_common_segments_flip_untested() -> None:
+    base = SystemScores({"a": {"1": 1.0, "2": 1.0}, "b": {"3": 0.0}})
+    other = SystemScores({"a": {"1": 0.0, "2": 0.0}, "b": {"3": 1.0}})
+    (flip,) = find_flips(base, other, setting="other")
+    assert flip.p is None
+    assert not flip.significant
