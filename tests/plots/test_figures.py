@@ -8,7 +8,9 @@ import pytest
 
 from nlgauge.errors import RecipeError
 from nlgauge.meta.evaluation import Agreement, Cell
-from nlgauge.plots import check_format, plot_agreement
+from nlgauge.plots import check_format, plot_agreement, plot_ranks, plot_variation
+from nlgauge.studies.flips import Flip
+from nlgauge.studies.results import Movement, Ranking, Sensitivity
 
 
 def agreement(agreement: str = "pearson") -> Agreement:
@@ -36,3 +38,25 @@ def test_the_same_table_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_a_name_without_a_format_is_refused(name: str) -> None:
     with pytest.raises(RecipeError, match=r"\.png"):
         check_format(Path(name))
+
+
+def study() -> Sensitivity:
+    movements = (
+        Movement("moverscore", "stopwords", "segment", ("none", "iso", "file"), {"cs-en": (0.6, 0.5, 0.55)}),
+        Movement("bertscore", "stopwords", "segment", ("none", "iso", "file"), {"cs-en": (0.7, None, 0.6)}),
+        Movement("moverscore", "idf", "score", ("original", "none"), {"a.txt": (0.5, 0.6), "b.txt": (0.4, 0.5)}),
+    )
+    flip = Flip("a", "b", "iso", 0.1, -0.1, 0.01, 0.02, significant=True)
+    ranking = Ranking(
+        "moverscore", "stopwords", "en", ("none", "iso"), {"a": (0.5, 0.3), "b": (0.4, 0.4)}, (1.0, -1.0), (flip,)
+    )
+    return Sensitivity("made", "all", "pearson", (), movements, (ranking,))
+
+
+def test_the_figures_of_a_study(tmp_path: Path) -> None:
+    for number, draw in enumerate((plot_variation, plot_ranks)):
+        first, second = tmp_path / f"{number}.png", tmp_path / f"{number}-again.png"
+        draw(study(), first)
+        draw(study(), second)
+        assert first.read_bytes().startswith(b"\x89PNG")
+        assert first.read_bytes() == second.read_bytes()

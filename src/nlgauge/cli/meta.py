@@ -22,6 +22,7 @@ from nlgauge.meta import (
     sentinels_of,
     tune_layer,
 )
+from nlgauge.plots import check_format, plot_agreement
 from nlgauge.report import render_agreement
 from nlgauge.report.table import Marked, Table
 
@@ -134,8 +135,6 @@ def _meta(args: argparse.Namespace) -> int:
         check_question(args.level, agreement)
     target = Path(args.plot) if args.plot else None
     if target is not None:
-        from nlgauge.plots import check_format
-
         check_format(target)
     whole = args.level == "system" and "level" in find_data_card(args.data).options
     more = {"level": "system"} if whole else {}
@@ -166,8 +165,6 @@ def _meta(args: argparse.Namespace) -> int:
     ]
     sys.stdout.write(render_agreement(results, format=args.format, width=args.width))
     if target is not None:
-        from nlgauge.plots import plot_agreement
-
         for number, result in enumerate(results):
             plot_agreement(result, target if number == 0 else target.with_stem(f"{target.stem}-{result.agreement}"))
     return 0

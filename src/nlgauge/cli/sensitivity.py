@@ -6,12 +6,14 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from nlgauge.cli.common import add_run_options, run_options, text_source
 from nlgauge.cli.score import check_parallel, read_references, read_systems
 from nlgauge.data import Inputs, JudgementTable, load
 from nlgauge.errors import RecipeError
+from nlgauge.plots import check_format, plot_ranks, plot_variation
 from nlgauge.report.sensitivity import sensitivity_report
 from nlgauge.studies.presets import DEFAULT_METRICS, PRESETS, preset
 from nlgauge.studies.sensitivity import StudyOptions, run_study, systems_table
@@ -76,6 +78,11 @@ def add_commands(commands: Any) -> None:
     parser.add_argument("--state", metavar="FILE", help="keeps what is finished, so that an interrupted run goes on")
     parser.add_argument("-f", "--format", choices=("text", "json", "latex", "tsv"), default="text")
     parser.add_argument("-w", "--width", type=int, default=4, metavar="N", help="decimals (%(default)s)")
+    parser.add_argument(
+        "--plot",
+        metavar="FILE",
+        help="bars of CV and RD (.png, .svg, .pdf), and FILE-ranks: scores by setting, with flips",
+    )
     parser.set_defaults(run=_run)
 
 
@@ -97,8 +104,15 @@ def _run(args: argparse.Namespace) -> int:
         seed=args.seed,
         lang=args.lang,
     )
+    target = Path(args.plot) if args.plot else None
+    if target is not None:
+        check_format(target)
     result = run_study(study, _table(args), options=options, state=args.state, **run_options(args))
     sys.stdout.write(sensitivity_report(result, format=args.format, width=args.width))
+    if target is not None:
+        plot_variation(result, target)
+        if any(len(ranking.systems) > 1 for ranking in result.rankings):
+            plot_ranks(result, target.with_stem(f"{target.stem}-ranks"))
     return 0
 
 

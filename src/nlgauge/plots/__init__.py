@@ -2,5 +2,6 @@
 
 from nlgauge.plots.agreement import plot_agreement
 from nlgauge.plots.canvas import check_format
+from nlgauge.plots.sensitivity import plot_ranks, plot_variation
 
-__all__ = ["check_format", "plot_agreement"]
+__all__ = ["check_format", "plot_agreement", "plot_ranks", "plot_variation"]

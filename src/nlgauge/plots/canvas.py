@@ -9,7 +9,7 @@ from typing import Any
 from nlgauge.errors import MissingExtraError, RecipeError
 from nlgauge.store import write_whole
 
-__all__ = ["COLOURS", "FORMATS", "new_figure", "save_figure"]
+__all__ = ["COLOURS", "FORMATS", "check_format", "new_figure", "new_panels", "save_figure"]
 
 #: Distinguishable for colour-blind readers (Okabe and Ito 2008), and in print.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
@@ -18,20 +18,27 @@ FORMATS = (".png", ".svg", ".pdf")
 
 def new_figure(width: float, height: float) -> tuple[Any, Any]:
     """A figure and its axes, drawn without a display."""
+    figure, (axes,) = new_panels(1, 1, width=width, height=height)
+    return figure, axes
+
+
+def new_panels(rows: int, columns: int, *, width: float, height: float) -> tuple[Any, list[Any]]:
+    """A figure `width` wide with panels in rows and columns, each row `height` high."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError as error:
         msg = "figures need matplotlib: pip install 'nlgauge[plot]'"
         raise MissingExtraError(msg) from error
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Figure(figsize=(width, height * rows), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    axes.grid(axis="y", color="#dddddd", linewidth=0.8)
-    axes.set_axisbelow(True)
-    return figure, axes
+    panels = [figure.add_subplot(rows, columns, number) for number in range(1, rows * columns + 1)]
+    for axes in panels:
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+        axes.grid(axis="y", color="#dddddd", linewidth=0.8)
+        axes.set_axisbelow(True)
+    return figure, panels
 
 
 def save_figure(figure: Any, path: Path) -> None:
