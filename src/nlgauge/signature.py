@@ -58,6 +58,7 @@ ABBREVIATIONS = {
     "zero_weight": "zw",
     "unconverged": "uc",
     "unknown": "uk",
+    "idf_hyps": "ih",
 }
 
 #: What `nlgauge signature show` says about a key.
@@ -99,6 +100,7 @@ MEANINGS = {
     "zero_weight": "segments in which idf, or the removal of tokens, left a text without weight",
     "unconverged": "segments in which an iteration stopped before it came to rest",
     "unknown": "segments in which words without a vector were left out",
+    "idf_hyps": "digest of the idf table of this system's own outputs",
 }
 
 

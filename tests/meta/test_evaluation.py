@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -161,7 +162,68 @@ def test_layers_are_tuned_without_idf() -> None:
         for layer in (0, 4)
     ]
     np.testing.assert_allclose(found.values[[0, 4], 0], [one.statistic for one in by_hand], atol=1e-9)
-    assert found.best == int(found.averages.argmax())
+    assert found.values[found.best].mean() == max(row.mean() for row in found.values)
+
+
+def test_corpus_scores_are_those_of_systems_even_where_systems_miss_segments() -> None:
+    ragged = table(systems=5, ragged=True)
+    found = evaluate(score_table(ragged, ["chrf"]), level="system", significance=Significance(test="none"))
+    human, whole = [], []
+    for system in ragged.systems:
+        part = ragged.where(system=system)
+        human.append(part.human["adequacy"].mean())
+        whole.append(nlgauge.score(part.hypothesis, part.references, metric="chrf").corpus["chrf"])
+    assert found.cells["chrf"]["en"].value == pytest.approx(pearsonr(whole, human).statistic)
+
+
+def test_released_distances_are_turned_round() -> None:
+    from dataclasses import replace
+
+    made = table()
+    flipped = replace(made, distances=frozenset({"other"}))
+    plain, turned = (
+        evaluate(ScoredTable(one, (released_rows(one, "other"),)), significance=Significance(test="none")).cells
+        for one in (made, flipped)
+    )
+    assert plain["other"]["en"].value == pytest.approx(-turned["other"]["en"].value)
+
+
+def test_a_metric_beside_its_rescaled_self_is_no_error() -> None:
+    from dataclasses import replace
+
+    made = replace(table(systems=8), system_scores={"en": {f"s{s}": float(s % 5) for s in range(8)}})
+    base = RowScores("raw", {"x": made.released["other"]}, "x")
+    scaled = RowScores("rescaled", {"x": (made.released["other"] - 0.3) / 0.7}, "x")
+    found = evaluate(ScoredTable(made, (base, scaled)), level="system")
+    assert found.cells["raw"]["en"].value == pytest.approx(found.cells["rescaled"]["en"].value)
+    assert found.options["test"] == "williams"
+    assert found.cells["raw"]["en"].low <= found.cells["raw"]["en"].value <= found.cells["raw"]["en"].high
+
+
+def test_a_name_that_is_taken_gets_a_number() -> None:
+    made = table()
+    scored = score_table(made, ["chrf"]).add(RowScores("chrf", {"x": made.released["other"]}, "x"))
+    assert [metric.name for metric in scored.metrics] == ["chrf", "chrf (2)"]
+
+
+@pytest.mark.parametrize(
+    ("question", "word"),
+    [
+        (
+            {"agreement": "spa", "level": "system", "significance": Significance(test="williams")},
+            "no significance test",
+        ),
+        ({"agreement": "acc-eq", "level": "topic", "significance": Significance(test="bootstrap")}, "permutation"),
+        ({"agreement": "kendall", "significance": Significance(test="williams")}, "Pearson"),
+        ({"level": "topic", "significance": Significance(test="bootstrap")}, "groups"),
+        ({"significance": Significance(test="permutation", alpha=3)}, "alpha"),
+        ({"aggregate": "median"}, "median"),
+    ],
+)
+def test_a_question_without_an_answer_is_refused(question: dict[str, Any], word: str) -> None:
+    made = table()
+    with pytest.raises(RecipeError, match=word):
+        evaluate(ScoredTable(made, (released_rows(made, "other"),)), **question)
 
 
 #: BERTScore F with idf from the references on the test sets of WMT17, measured for this project beforehand.

@@ -63,6 +63,9 @@ def test_a_field_set_by_hand_marks_the_profile() -> None:
     assert profile("moverscore:subwords=first") == "v1", "what the profile says anyway is no change"
     assert profile("moverscore:subwords=all") == "v1*"
     assert profile("moverscore:profile=web,idf=refs") == "web*"
+    for option in ("multiref=best", "specials=drop", "exponents=1", "punctuation=keep", "aggregation=last"):
+        assert profile(f"moverscore:{option}") == "v1*", option
+    assert profile("moverscore:n=2") == "v1", "n is no part of a profile"
 
 
 @pytest.mark.parametrize(

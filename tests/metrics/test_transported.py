@@ -207,7 +207,7 @@ def test_stop_words_by_name() -> None:
 
 def test_stop_words_of_spacy_and_nltk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The packages are heavy; what is read of them is a set and a function, which stand in here."""
-    from nlgauge.text import load_stopwords
+    from nlgauge.text import load_stopwords, stopwords
 
     folder = tmp_path / "spacy" / "lang" / "en"
     folder.mkdir(parents=True)
@@ -215,10 +215,73 @@ def test_stop_words_of_spacy_and_nltk(tmp_path: Path, monkeypatch: pytest.Monkey
         (package / "__init__.py").touch()
     (folder / "stop_words.py").write_text("STOP_WORDS = {'the', 'a'}\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    found = load_stopwords("spacy-en")
-    assert (found.name, found.words) == ("spacy-en", {"the", "a"})
-    with pytest.raises(nlgauge.RecipeError, match="'xx'"):
-        load_stopwords("spacy-xx")
+    before = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "spacy"}
+    for name in before:
+        del sys.modules[name]
+    try:
+        found = load_stopwords("spacy-en")
+        assert (found.name, found.words) == ("spacy-en", {"the", "a"})
+        with pytest.raises(nlgauge.RecipeError, match="'xx'"):
+            load_stopwords("spacy-xx")
+    finally:
+        for name in [name for name in sys.modules if name.partition(".")[0] == "spacy"]:
+            del sys.modules[name]
+        sys.modules.update(before)
+        stopwords._by_name.cache_clear()
     monkeypatch.setitem(sys.modules, "nltk.corpus", None)
     with pytest.raises(nlgauge.MissingExtraError, match="pip install nltk"):
         load_stopwords("nltk-en")
+
+
+@pytest.mark.parametrize(
+    ("metric", "best"),
+    [
+        ("moverscore:idf=none", 1.0),
+        ("smd:idf=none", 1.0),
+        ("smd:profile=web", 0.0),
+        ("moverscore:profile=paper,idf=none", 0.0),
+    ],
+)
+def test_an_empty_text_is_never_the_best(metric: str, best: float) -> None:
+    with pytest.warns(nlgauge.EmptyTextWarning):
+        score = nlgauge.score(["", HYPS[0], REFS[0]], [REFS[0]] * 3, metric=metric)
+    sign = 1 if score.higher_is_better else -1
+    empty, unlike, same = sign * score.score
+    assert unlike < same
+    assert empty < sign * best - 0.2
+
+
+@pytest.mark.parametrize(
+    ("subwords", "kept"),
+    [("first", "office thesis"), ("all", "office gem thesis"), ("average", "office ofgem thesis")],
+)
+def test_what_a_stop_word_is_depends_on_what_stands_for_a_word(tmp_path: Path, subwords: str, kept: str) -> None:
+    """ "ofgem" is "of" + "##gem" in this vocabulary; only whole words tell it from "of"."""
+    stop = tmp_path / "stop.txt"
+    stop.write_text("the\na\nof\n")
+    metric = f"moverscore:idf=none,specials=drop,subwords={subwords},stopwords={stop}"
+    text = "The office of ofgem thesis"
+    score = nlgauge.score([text], [text], metric=metric, alignments=True)
+    assert score.alignments is not None
+    flow = score.alignments[0]
+    assert flow is not None
+    tokens = load_encoder("minilm").tokenizer
+    (encoded,) = tokens.encode(["ofgem"])
+    assert tokens.token_strings(encoded) == ("[CLS]", "of", "##ge", "##m", "[SEP]")
+    expected = {"first": ("office", "thesis"), "all": ("office", "##ge", "##m", "thesis")}
+    assert flow.hypothesis_tokens == expected.get(subwords, ("office", "of", "thesis"))
+
+
+def test_a_zero_vector_is_no_vector(tmp_path: Path) -> None:
+    path = tmp_path / "words.txt"
+    path.write_text("ferry 1 0\nat 0 0\n")
+    with pytest.warns(nlgauge.UnknownWordWarning):
+        score = nlgauge.score(["ferry at"], ["ferry"], metric=f"moverscore:model={path},idf=none")
+    assert score.score[0] == pytest.approx(1)
+
+
+def test_the_run_part_names_each_systems_own_idf() -> None:
+    one, two = nlgauge.score_systems({"a": HYPS, "b": REFS[::-1]}, REFS, metrics=["moverscore"])
+    assert one.signature.recipe == two.signature.recipe
+    assert one.signature.run["idf_hyps"] != two.signature.run["idf_hyps"]
+    assert "idf_hyps" not in nlgauge.score(HYPS, REFS, metric="moverscore:idf=refs").signature.run

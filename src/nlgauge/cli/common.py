@@ -17,6 +17,7 @@ from nlgauge.store import write_whole
 __all__ = [
     "add_metric_options",
     "add_run_options",
+    "add_text_options",
     "file_label",
     "metric_options",
     "protect_stdin_columns",
@@ -41,6 +42,17 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         "--cache-size", type=float, default=defaults.cache_size, metavar="GB", help="most it may hold (%(default)s)"
     )
     group.add_argument("-q", "--quiet", action="store_true", help="no progress bar and no warnings on stderr")
+
+
+def add_text_options(parser: argparse.ArgumentParser) -> None:
+    """What to do with texts that cannot be scored as they are."""
+    texts = parser.add_argument_group("texts")
+    texts.add_argument(
+        "--long", choices=("truncate", "error"), default="truncate", help="over-long text: %(default)s (counted)"
+    )
+    texts.add_argument(
+        "--empty", choices=("error", "zero"), default="error", help="both sides of a pair empty: %(default)s"
+    )
 
 
 def run_options(args: argparse.Namespace) -> dict[str, Any]:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
-from nlgauge.cli.common import add_metric_options, add_run_options, metric_options, run_options, write_file
+from nlgauge.cli.common import (
+    add_metric_options,
+    add_run_options,
+    add_text_options,
+    metric_options,
+    run_options,
+    write_file,
+)
 from nlgauge.data import DATA_CARDS, JudgementTable, find_data_card, load
 from nlgauge.errors import RecipeError
 from nlgauge.meta import (
@@ -49,6 +57,7 @@ def add_commands(commands: Any) -> None:
     )
     add_data_options(parser)
     add_metric_options(parser)
+    add_text_options(parser)
     asked = parser.add_argument_group("agreement")
     asked.add_argument("--level", choices=LEVELS, default="segment", help="(%(default)s)")
     asked.add_argument(
@@ -66,7 +75,7 @@ def add_commands(commands: Any) -> None:
     defaults = Significance()
     tests.add_argument(
         "--test",
-        choices=("permutation", "bootstrap", "williams", "none"),
+        choices=("default", "permutation", "bootstrap", "williams", "none"),
         default=defaults.test,
         help="(%(default)s)",
     )
@@ -101,7 +110,7 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
     """Which data set, and where it lies."""
     data = parser.add_argument_group("data")
     data.add_argument("--data", required=True, metavar="NAME", help=f"one of {', '.join(DATA_CARDS)}")
-    data.add_argument("--at", required=True, metavar="PATH", help="its folder or file, or a folder that holds it")
+    data.add_argument("--at", metavar="PATH", help="its folder or file, or a folder that holds it ($NLGAUGE_DATA)")
     data.add_argument("--langpairs", nargs="+", metavar="PAIR", help="only these (default: all)")
     data.add_argument(
         "--set",
@@ -121,7 +130,11 @@ def load_data(args: argparse.Namespace, **more: Any) -> JudgementTable:
             msg = f"--set takes KEY=VALUE, got {text!r}"
             raise RecipeError(msg)
         options[key] = _value(value)
-    return load(args.data, args.at, langpairs=args.langpairs, **options)
+    at = args.at or os.environ.get("NLGAUGE_DATA")
+    if not at:
+        msg = f"say where {args.data} lies: --at PATH, or the environment variable NLGAUGE_DATA"
+        raise RecipeError(msg)
+    return load(args.data, at, langpairs=args.langpairs, **options)
 
 
 def _value(text: str) -> Any:
@@ -131,20 +144,12 @@ def _value(text: str) -> Any:
 
 
 def _meta(args: argparse.Namespace) -> int:
-    for agreement in args.agreement:
-        check_question(args.level, agreement)
     target = Path(args.plot) if args.plot else None
     if target is not None:
         check_format(target)
     whole = args.level == "system" and "level" in find_data_card(args.data).options
     more = {"level": "system"} if whole else {}
     table = load_data(args, **more)
-    if args.level != "system":
-        table.gold(args.criterion)  # a wrong name is an error before the work, not after
-    scored = score_table(table, args.metric, **metric_options(args), **run_options(args))
-    scored = scored.add(*(released_rows(table, name) for name in args.released))
-    if not args.no_sentinels:
-        scored = scored.add(*sentinels_of(table))
     significance = Significance(
         test=args.test,
         alpha=args.alpha,
@@ -152,17 +157,15 @@ def _meta(args: argparse.Namespace) -> int:
         resamples=args.resamples,
         seed=args.seed,
     )
-    results = [
-        evaluate(
-            scored,
-            level=args.level,
-            agreement=agreement,
-            criterion=args.criterion,
-            aggregate=args.aggregate,
-            significance=significance,
-        )
-        for agreement in args.agreement
-    ]
+    question = {"criterion": args.criterion, "aggregate": args.aggregate, "significance": significance}
+    released = [released_rows(table, name) for name in args.released]
+    for agreement in args.agreement:  # what has no answer is an error before the work, not after
+        check_question(table, args.level, agreement, **question)
+    texts = {"long": args.long, "empty": args.empty}
+    scored = score_table(table, args.metric, **metric_options(args), **texts, **run_options(args)).add(*released)
+    if not args.no_sentinels:
+        scored = scored.add(*sentinels_of(table))
+    results = [evaluate(scored, level=args.level, agreement=agreement, **question) for agreement in args.agreement]
     sys.stdout.write(render_agreement(results, format=args.format, width=args.width))
     if target is not None:
         for number, result in enumerate(results):

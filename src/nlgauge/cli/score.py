@@ -10,6 +10,7 @@ from typing import Any
 from nlgauge.cli.common import (
     add_metric_options,
     add_run_options,
+    add_text_options,
     file_label,
     metric_options,
     run_options,
@@ -66,13 +67,7 @@ def add_commands(commands: Any) -> None:
     )
     add_metric_options(parser)
     add_run_options(parser)
-    texts = parser.add_argument_group("texts")
-    texts.add_argument(
-        "--long", choices=("truncate", "error"), default="truncate", help="over-long text: %(default)s (counted)"
-    )
-    texts.add_argument(
-        "--empty", choices=("error", "zero"), default="error", help="both sides of a pair empty: %(default)s"
-    )
+    add_text_options(parser)
     output = parser.add_argument_group("output")
     output.add_argument("-f", "--format", choices=("text", "json", "tsv", "latex"), default="text")
     output.add_argument("--segments", action="store_true", help="scores of each segment too")

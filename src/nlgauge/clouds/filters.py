@@ -22,30 +22,45 @@ SUBWORDS = ("first", "all", "average")
 PUNCTUATION = ("keep", "drop-ascii", "drop-unicode")
 SPECIALS = ("keep", "drop")
 
+#: What a stop word is compared with, by what stands for a word.
+_STOPS = {"first": "starts", "all": "pieces", "average": "words"}
+
 _ASCII = frozenset(string.punctuation)
 
 
 @dataclass(frozen=True)
 class TokenFilter:
-    """What is kept. A stop word is a token that starts a word and is spelt like it (as published)."""
+    """What is kept.
+
+    What counts as a stop word depends on what stands for a word. Under `first` it is a first piece spelt like one (as
+    in the released MoverScore, where the first piece of "therapist" may be "the"); under `all` it is any piece spelt
+    like one, without its mark (the reproducibility study's code); under `average` it is a whole word. `stops` chooses
+    otherwise.
+    """
 
     subwords: str = "first"
     punctuation: str = "drop-ascii"
     stopwords: frozenset[str] = frozenset()
     specials: str = "keep"
+    stops: str = ""
+    """starts, pieces or words; empty: by `subwords`."""
 
     def __post_init__(self) -> None:
         for name, allowed in (
             ("subwords", SUBWORDS),
             ("punctuation", PUNCTUATION),
             ("specials", SPECIALS),
+            ("stops", ("", *_STOPS.values())),
         ):
             if getattr(self, name) not in allowed:
                 msg = f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
                 raise RecipeError(msg)
 
-    def kept(self, tokens: Tokens, surfaces: Sequence[str]) -> NDArray[np.bool_]:
-        """Which tokens stay; special tokens do unless they are to be dropped (their idf, if any, weighs them)."""
+    def kept(self, tokens: Tokens, surfaces: Sequence[str], pieces: Sequence[str]) -> NDArray[np.bool_]:
+        """Which tokens stay; special tokens do unless they are to be dropped (their idf, if any, weighs them).
+
+        `surfaces` are tokens as a reader writes them, `pieces` the same without the marks of continued words.
+        """
         starts = tokens.starts_word
         keep = np.ones(len(tokens), dtype=np.bool_)
         if self.punctuation == "drop-ascii":
@@ -53,10 +68,19 @@ class TokenFilter:
         elif self.punctuation == "drop-unicode":
             keep = np.array([not _is_punctuation(text) for text in surfaces], dtype=np.bool_)
         if self.stopwords:
-            keep &= ~(starts & np.array([text in self.stopwords for text in surfaces], dtype=np.bool_))
+            keep &= ~self._is_stopword(tokens, pieces)
         if self.subwords == "first":
             keep &= starts
         return keep | tokens.is_special if self.specials == "keep" else keep & ~tokens.is_special
+
+    def _is_stopword(self, tokens: Tokens, pieces: Sequence[str]) -> NDArray[np.bool_]:
+        rule = self.stops or _STOPS[self.subwords]
+        if rule == "words":
+            starts, sizes = tokens.word_pieces
+            spelt = ["".join(pieces[at : at + size]) for at, size in zip(starts, sizes, strict=True)]
+            return np.repeat([word in self.stopwords for word in spelt], sizes)
+        found = np.array([text in self.stopwords for text in pieces], dtype=np.bool_)
+        return found & tokens.starts_word if rule == "starts" else found
 
 
 def _is_punctuation(text: str) -> bool:

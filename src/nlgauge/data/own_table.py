@@ -24,6 +24,7 @@ def load_own_table(
     human: str | Sequence[str] = "score",
     gold: str | None = None,
     released: str | Sequence[str] = (),
+    distances: str | Sequence[str] = (),
     source: str | None = None,
     segment: str | None = None,
     system: str | None = None,
@@ -35,8 +36,9 @@ def load_own_table(
     """The file's rows; every option names a column (a key in JSONL), or several.
 
     Without `segment` a row's id is its number, from 1; without `langpair` the language is "und" (not determined).
-    Gold is the first of `human` unless `gold` names another. A score that is missing (an empty cell, null) is NaN;
-    one that is no number stops. `references=()` is for data without references; a JSONL key may hold a list of them.
+    Those of `released` that are better when lower are named in `distances` too. Gold is the first of `human` unless
+    `gold` names another. A score that is missing (an empty cell, null) is NaN; one that is no number stops.
+    `references=()` is for data without references; a JSONL key may hold a list of them.
     """
     file = str(path)
     form = parse_source(file).format
@@ -66,7 +68,7 @@ def load_own_table(
             released={column: _score(row, column) for column in metrics},
         )
     (default,) = chosen(criteria[0] if gold is None else gold, criteria, f"{file}: gold criterion")
-    table = build.table(name or path.name, default_criterion=default)
+    table = build.table(name or path.name, default_criterion=default, distances=frozenset(_several(distances)))
     return table if langpairs is None else table.where(langpair=langpairs)
 
 

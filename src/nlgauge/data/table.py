@@ -63,6 +63,8 @@ class JudgementTable:
     source: tuple[str, ...] | None = None
     topic: tuple[str, ...] | None = None
     released: Mapping[str, FloatArray] = field(default_factory=dict)
+    distances: frozenset[str] = frozenset()
+    """Names of the released scores that are better when they are lower."""
     system_scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     human_systems: frozenset[str] = frozenset()
     caveats: Mapping[str, str] = field(default_factory=dict)
@@ -86,6 +88,9 @@ class JudgementTable:
             freeze(self, kind, MappingProxyType(columns))
         for kind in ("system_scores", "caveats"):
             freeze(self, kind, MappingProxyType(dict(getattr(self, kind))))
+        if unknown := sorted(self.distances - set(self.released)):
+            msg = f"{self.name}: {unknown[0]!r} is called a distance but is no released score"
+            raise InputError(msg)
         if both := set(self.human) & set(self.released):
             msg = f"{self.name}: {min(both)!r} is both a human criterion and a released score; rename one"
             raise InputError(msg)

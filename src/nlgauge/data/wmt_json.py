@@ -10,6 +10,7 @@ The one system is called after the task; which system wrote a sentence is not to
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from nlgauge.data.builder import TableBuilder
@@ -28,7 +29,9 @@ def load_wmt_json(path: Path, *, year: int, langpairs: str | Iterable[str] | Non
     build = TableBuilder()
     for langpair in chosen(langpairs, list(files), f"{path}: language pair"):
         _add_file(build, files[langpair], langpair)
-    return build.table(f"wmt{year}", default_criterion="human")
+    table = build.table(f"wmt{year}", default_criterion="human")
+    # BaryScore's variants are transport costs; the other released scores are similarities.
+    return replace(table, distances=frozenset(name for name in table.released if "nbarycenters" in name))
 
 
 def _add_file(build: TableBuilder, path: Path, langpair: str) -> None:

@@ -5,8 +5,8 @@
 
 It has one layer, 0, and no context: what a metric of the family does with such vectors is the word mover's
 distance of Kusner et al. (2015), the rows `+ W2V` of MoverScore's tables. Texts are split at white space and
-punctuation, and lower-cased if the file holds no capital letter. Words without a vector are left out, and
-counted.
+punctuation, and lower-cased if the file holds no capital letter. Words without a vector, or with a zero vector, are
+left out and counted.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def read_vectors(path: Path) -> tuple[list[str], NDArray[np.float32]]:
         if not word or len(row) != width or not np.isfinite(row).all():
             msg = f"{path.name}, line {number}: expected a word and {width} finite numbers, got {len(fields)} fields"
             raise FileFormatError(msg)
-        if word not in words:
+        if word not in words and row.any():  # a zero vector has no direction: the word counts as unknown
             words[word] = None
             rows.append(row)
     if not rows:

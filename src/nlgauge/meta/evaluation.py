@@ -24,13 +24,13 @@ from nlgauge.data import JudgementTable
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.meta.difference_correlation import pairwise_difference_pearson
 from nlgauge.meta.levels import aggregated
-from nlgauge.meta.ranks import compare_metrics
-from nlgauge.meta.scores import Matrix, MetricScores
+from nlgauge.meta.ranks import check_comparison, compare_metrics
+from nlgauge.meta.scores import Matrix, MetricScores, distinct_names
 from nlgauge.meta.scoring import RowScores, ScoredTable
 from nlgauge.meta.soft_accuracy import soft_pairwise_accuracies
 from nlgauge.meta.tie_accuracy import tie_calibrated_accuracy
 from nlgauge.meta.tie_comparison import compare_tie_accuracies
-from nlgauge.stats import bootstrap_correlations, correlate
+from nlgauge.stats import bootstrap_correlations, bootstrap_mean, correlate
 
 __all__ = ["AGREEMENTS", "LEVELS", "Agreement", "Cell", "Significance", "check_question", "evaluate"]
 
@@ -49,11 +49,30 @@ _DEFINED = {"acc-eq": "topic", "differences": "topic", "spa": "system"}
 class Significance:
     """How metrics are tested against each other, and intervals drawn."""
 
-    test: Literal["permutation", "bootstrap", "williams", "none"] = "permutation"
+    test: Literal["default", "permutation", "bootstrap", "williams", "none"] = "default"
+    """default: PERM-BOTH; for Pearson over systems Williams' test, because few systems leave little to permute."""
     alpha: float = 0.05
     correction: Literal["bonferroni", "holm"] | None = None
     resamples: int = 1000
     seed: int = 12345
+
+    def resolved(self, level: str, agreement: str) -> Significance:
+        """With the test that a question really gets; one that does not exist for it is refused."""
+        if agreement in ("differences", "spa"):
+            if self.test not in ("default", "none"):
+                msg = f"there is no significance test for agreement {agreement!r}; leave out test={self.test!r}"
+                raise RecipeError(msg)
+            return replace(self, test="none")
+        if self.test == "default":
+            few = level == "system" and agreement == "pearson"
+            return replace(self, test="williams" if few else "permutation")
+        if agreement == "acc-eq" and self.test not in ("permutation", "none"):
+            msg = f"agreement 'acc-eq' is tested by permutation, not by {self.test!r}"
+            raise RecipeError(msg)
+        if self.test != "none":
+            kind = agreement if agreement in _CORRELATIONS else "pearson"
+            check_comparison("item" if level == "topic" else "segment", kind, self.test, self.alpha, self.correction)
+        return self
 
     @property
     def draws(self) -> dict[str, int]:
@@ -138,9 +157,11 @@ def evaluate(
     significance: Significance | None = None,
 ) -> Agreement:
     """The agreement of each metric with people, per language pair, with intervals and significance."""
-    check_question(level, agreement)
     table = scored.table
-    significance = significance or Significance()
+    distinct_names([MetricScores(metric.name, metric.values[None, :]) for metric in scored.metrics])
+    significance = check_question(
+        table, level, agreement, criterion=criterion, aggregate=aggregate, significance=significance
+    )
     cells: dict[str, dict[str, Cell]] = {metric.name: {} for metric in scored.metrics}
     for langpair in table.langpairs:
         rows = np.array([at for at, pair in enumerate(table.langpair) if pair == langpair], dtype=np.intp)
@@ -164,8 +185,16 @@ def evaluate(
     )
 
 
-def check_question(level: str, agreement: str) -> None:
-    """Refuse a level or an agreement that does not exist, or that do not go together."""
+def check_question(
+    table: JudgementTable,
+    level: str,
+    agreement: str,
+    *,
+    criterion: str | None = None,
+    aggregate: str = "mean",
+    significance: Significance | None = None,
+) -> Significance:
+    """Refuse a question that has no answer on this data, before hours of work; returns the test it will get."""
     for what, value, allowed in (("level", level, LEVELS), ("agreement", agreement, AGREEMENTS)):
         if value not in allowed:
             msg = f"{what} must be one of {', '.join(allowed)}, got {value!r}"
@@ -173,6 +202,16 @@ def check_question(level: str, agreement: str) -> None:
     if _DEFINED.get(agreement, level) != level:
         msg = f"agreement {agreement!r} is defined at level {_DEFINED[agreement]!r}, not at level {level!r}"
         raise RecipeError(msg)
+    if aggregate != "mean" and (level != "system" or agreement == "spa"):
+        msg = f"aggregate={aggregate!r} joins a system's scores; it means nothing to {agreement} at level {level!r}"
+        raise RecipeError(msg)
+    official = level == "system" and criterion is None and set(table.langpairs) <= set(table.system_scores)
+    if agreement == "spa" and table.default_criterion is None and criterion is None:
+        msg = f"{table.name} has judgements of whole systems only; 'spa' needs judgements of segments"
+        raise RecipeError(msg)
+    if not official or agreement == "spa":
+        table.gold(criterion)
+    return (significance or Significance()).resolved(level, agreement)
 
 
 def _rows(
@@ -202,13 +241,14 @@ def _rows(
         human,
         level="segment" if place is None else "item",
         kind=agreement,
-        test=significance.test if significance.test != "none" else "permutation",
+        test="permutation" if not tested else significance.test,  # type: ignore[arg-type]  # resolved above
         undefined="leave out",
         **(significance.pairs if tested else {"resamples": 1}),
     )
     cells = {name: Cell(float("nan"), note=why) for name, why in comparison.left_out.items()}
     kept = [metric for metric in metrics if metric.name in comparison.names]
-    intervals = _intervals(kept, human, agreement, significance) if place is None else {}
+    draw = _intervals if place is None else _topic_intervals
+    intervals = draw(kept, human, agreement, significance)
     for at, name in enumerate(comparison.names):
         cells[name] = Cell(
             float(comparison.correlations[at]),
@@ -267,6 +307,23 @@ def _intervals(
     drawn = bootstrap_correlations(table, human[judged], kind=kind, **significance.draws)
     intervals = [drawn.interval(at) for at in range(len(metrics))]
     return {metric.name: (one.low, one.high) for metric, one in zip(metrics, intervals, strict=True)}
+
+
+def _topic_intervals(
+    metrics: Sequence[MetricScores], human: Matrix, kind: str, significance: Significance
+) -> dict[str, tuple[float, float]]:
+    """Topics are what is drawn; those without a correlation are left out, as in the mean."""
+    found = {}
+    for metric in metrics:
+        values = []
+        for ours, theirs in zip(metric.oriented.T, human.T, strict=True):
+            judged = ~np.isnan(theirs)
+            if judged.sum() > 1:
+                value = correlate(ours[judged], theirs[judged], kind=kind, undefined="nan").value
+                values += [value] if np.isfinite(value) else []
+        one = bootstrap_mean(values, **significance.draws)
+        found[metric.name] = (one.low, one.high)
+    return found
 
 
 def _tie_accuracies(metrics: Sequence[MetricScores], human: Matrix, significance: Significance) -> dict[str, Cell]:
@@ -343,16 +400,19 @@ def _compared_systems(
     found = {name: correlate(values, gold, kind=kind, undefined="nan") for name, values in vectors.items()}
     cells = {name: Cell(one.value, count=len(gold), note=one.reason or "") for name, one in found.items()}
     names = [name for name, cell in cells.items() if np.isfinite(cell.value)]
-    test = significance.test
-    if test == "none" or len(names) < 2 or len(gold) < 4:
+    if len(gold) < 4:
+        return cells
+    kept = [MetricScores(name, vectors[name][None, :]) for name in names]
+    for name, (low, high) in _intervals(kept, gold[None, :], kind, significance).items():
+        cells[name] = replace(cells[name], low=low, high=high)
+    if significance.test == "none" or len(names) < 2:
         return cells
     compared = compare_metrics(
-        [MetricScores(name, vectors[name][None, :]) for name in names],
+        kept,
         gold[None, :],
         level="segment",  # one score per system: systems are what is drawn
         kind=kind,
-        # Few systems leave a permutation test little to draw from; Williams' is the field's for Pearson.
-        test="williams" if kind == "pearson" and test == "permutation" else test,
+        test=significance.test,  # type: ignore[arg-type]  # resolved above
         undefined="leave out",
         **significance.pairs,
     )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from nlgauge.data import JudgementTable
 from nlgauge.encoders import load_encoder
+from nlgauge.errors import InputError
 from nlgauge.meta.evaluation import Significance, evaluate
 from nlgauge.meta.scoring import score_table
 from nlgauge.metrics import BERTScore
@@ -36,7 +37,10 @@ class LayerTuning:
     @property
     def best(self) -> int:
         """The layer with the highest average."""
-        return int(self.averages.argmax())
+        if np.isnan(self.averages).all():
+            msg = f"no layer of {self.model!r} has a correlation with people on every language pair of {self.data}"
+            raise InputError(msg)
+        return int(np.nanargmax(self.averages))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -60,6 +64,7 @@ def tune_layer(
     table: JudgementTable, *, model: str = "minilm", agreement: str = "pearson", **run: Any
 ) -> LayerTuning:
     """Score a table at every layer of a model on one encoding of its texts."""
+    table.gold()  # a data set without judgements of segments is an error before the work, not after
     top = load_encoder(model, engine=run.get("engine", "onnx"), progress=bool(run.get("progress"))).layers
     metrics = [BERTScore(model=model, layer=layer) for layer in range(top + 1)]
     scored = score_table(table, metrics, **run)

@@ -29,7 +29,7 @@ from nlgauge.stats.permutation import (
 )
 from nlgauge.stats.significance import bonferroni, holm, williams
 
-__all__ = ["MetricComparison", "assign_ranks", "compare_metrics", "correct_pairs", "unbeaten"]
+__all__ = ["MetricComparison", "assign_ranks", "check_comparison", "compare_metrics", "correct_pairs", "unbeaten"]
 
 Level: TypeAlias = Literal["segment", "system", "item", "by-system"]
 Test: TypeAlias = Literal["permutation", "bootstrap", "williams"]
@@ -82,7 +82,7 @@ def compare_metrics(
     correlated again in every draw, which is slow for many scores. `bootstrap` resamples outputs (or systems);
     `williams` needs Pearson. Neither is defined for means over groups.
     """
-    _check_options(level, kind, test, alpha, correction, undefined)
+    check_comparison(level, kind, test, alpha, correction, undefined)
     check_resampling(resamples, seed)
     distinct_names(metrics)
     kept, correlations, left_out = _correlations(metrics, human, level, kind, aggregate, undefined)
@@ -162,7 +162,10 @@ def correct_pairs(p_values: Matrix, correction: str | None) -> Matrix:
     return corrected
 
 
-def _check_options(level: str, kind: str, test: str, alpha: float, correction: str | None, undefined: str) -> None:
+def check_comparison(
+    level: str, kind: str, test: str, alpha: float, correction: str | None, undefined: str = "raise"
+) -> None:
+    """Refuse options of `compare_metrics` that do not exist or do not go together."""
     for name, value, allowed in (
         ("level", level, _LEVELS),
         ("test", test, _TESTS),

@@ -10,7 +10,7 @@ Metrics that count idf look at whole files. Which texts those are depends on the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -20,8 +20,7 @@ from nlgauge.data import JudgementTable
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.meta.scores import MetricScores
 from nlgauge.meta.sentinels import sentinel_rows
-from nlgauge.metrics import Corpus, Metric, RunOptions, make_corpus, run_metrics
-from nlgauge.scores import Score
+from nlgauge.metrics import Corpus, Metric, RunOptions, TextMetric, make_corpus, run_metrics
 from nlgauge.scoring import recipes_and_run
 
 __all__ = ["RowScores", "ScoredTable", "released_rows", "score_table", "sentinels_of", "table_corpora"]
@@ -65,8 +64,16 @@ class ScoredTable:
     metrics: tuple[RowScores, ...]
 
     def add(self, *more: RowScores) -> ScoredTable:
-        """The same with further metrics."""
-        return ScoredTable(self.table, (*self.metrics, *more))
+        """The same with further metrics; one whose name is taken is called `NAME (2)`."""
+        kept = list(self.metrics)
+        for metric in more:
+            names = [one.name for one in kept]
+            number = 2
+            name = metric.name
+            while name in names:
+                name, number = f"{metric.name} ({number})", number + 1
+            kept.append(replace(metric, name=name))
+        return ScoredTable(self.table, tuple(kept))
 
 
 def score_table(table: JudgementTable, metrics: Sequence[str | Metric], **options: Any) -> ScoredTable:
@@ -82,16 +89,21 @@ def score_table(table: JudgementTable, metrics: Sequence[str | Metric], **option
     values = [{name: np.full(len(table), np.nan) for name in recipe.components} for recipe in recipes]
     signatures: list[dict[str, str]] = [{} for _ in recipes]
     corpus: list[dict[tuple[str, str], float]] = [{} for _ in recipes]
+    # What looks at the texts only counts no idf, and its corpus scores are those of whole systems.
+    plain = [at for at, recipe in enumerate(recipes) if isinstance(recipe, TextMetric)]
+    encoded = [at for at in range(len(recipes)) if at not in plain]
     for langpair in table.langpairs:
-        for part, rows in table_corpora(table, langpair):
-            scores = run_metrics(recipes, part, RunOptions.of(run))
-            systems = list(part.systems)
-            for number, score in enumerate(scores):
-                metric, system = number // len(systems), systems[number % len(systems)]
-                for name, found in score.segments.items():
-                    values[metric][name][rows[system]] = found
-                signatures[metric].setdefault(langpair, score.signature.recipe_part)
-                _keep_corpus_score(corpus[metric], score, langpair, system)
+        for chosen, corpora in ((encoded, table_corpora), (plain, system_corpora)):
+            for part, rows in corpora(table, langpair) if chosen else ():
+                scores = run_metrics([recipes[at] for at in chosen], part, RunOptions.of(run))
+                systems = list(part.systems)
+                for number, score in enumerate(scores):
+                    metric, system = chosen[number // len(systems)], systems[number % len(systems)]
+                    for name, found in score.segments.items():
+                        values[metric][name][rows[system]] = found
+                    signatures[metric].setdefault(langpair, score.signature.recipe_part)
+                    if score.main in score.corpus:
+                        corpus[metric][langpair, system] = score.corpus[score.main]
     return ScoredTable(
         table,
         tuple(
@@ -101,13 +113,17 @@ def score_table(table: JudgementTable, metrics: Sequence[str | Metric], **option
     )
 
 
-def released_rows(table: JudgementTable, name: str, *, higher_is_better: bool = True) -> RowScores:
-    """Scores that came with the data, as rows beside ours."""
+def released_rows(table: JudgementTable, name: str) -> RowScores:
+    """Scores that came with the data, as rows beside ours; a distance if the table says that it is one."""
     if name not in table.released:
         msg = f"{table.name} has no released score {name!r}; it has {', '.join(table.released) or 'none'}"
         raise RecipeError(msg)
     return RowScores(
-        name, {name: table.released[name]}, name, higher_is_better, dict.fromkeys(table.langpairs, "released")
+        name,
+        {name: table.released[name]},
+        name,
+        name not in table.distances,
+        dict.fromkeys(table.langpairs, "released"),
     )
 
 
@@ -134,17 +150,10 @@ def _names(metrics: Sequence[str | Metric]) -> list[str]:
     ]
 
 
-def _keep_corpus_score(kept: dict[tuple[str, str], float], score: Score, langpair: str, system: str) -> None:
-    if score.main in score.corpus:
-        kept[langpair, system] = score.corpus[score.main]
-
-
 def table_corpora(table: JudgementTable, langpair: str) -> Iterator[tuple[Corpus, Mapping[str, NDArray[np.intp]]]]:
     """What to score in one go, with the rows of the table that each system's segments are."""
     of_pair = np.array([at for at, pair in enumerate(table.langpair) if pair == langpair], dtype=np.intp)
-    by_system: dict[str, list[int]] = {}
-    for at in of_pair:
-        by_system.setdefault(table.system[at], []).append(int(at))
+    by_system = _by_system(table, langpair)
     kind = idf_texts(table, by_system)
     if kind == "files":
         for system, rows in by_system.items():
@@ -164,6 +173,21 @@ def table_corpora(table: JudgementTable, langpair: str) -> Iterator[tuple[Corpus
     else:
         texts, refs = _texts(table, of_pair)
         yield make_corpus({langpair: texts}, refs), {langpair: of_pair}
+
+
+def system_corpora(table: JudgementTable, langpair: str) -> Iterator[tuple[Corpus, Mapping[str, NDArray[np.intp]]]]:
+    """Each system's rows on their own."""
+    for system, rows in _by_system(table, langpair).items():
+        texts, refs = _texts(table, rows)
+        yield make_corpus({system: texts}, refs), {system: np.array(rows, dtype=np.intp)}
+
+
+def _by_system(table: JudgementTable, langpair: str) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for at, pair in enumerate(table.langpair):
+        if pair == langpair:
+            found.setdefault(table.system[at], []).append(at)
+    return found
 
 
 def idf_texts(table: JudgementTable, by_system: Mapping[str, Sequence[int]]) -> IdfTexts:

@@ -160,13 +160,18 @@ class BaryScore(TransportMetric[BaryState]):
             converged = converged and plan.converged
         return Moved(values, converged)
 
-    def cost_of_origin(self, cloud: LabelledCloud) -> float:
+    @property
+    def needs_plan(self) -> bool:
+        """Only W is made from the exact plan."""
+        return "W" in self.components
+
+    def value_of_empty(self, cloud: LabelledCloud) -> float:
         if not len(cloud):
             return 0.0
         return float((cloud.points**2).sum(axis=1) @ cloud.weights / cloud.weights.sum())
 
     def describe(self, state: BaryState) -> dict[str, str]:
-        changed = self._idf != PROFILES[self.profile]
+        changed = self._idf != PROFILES[self.profile] or self.multiref != "mean"
         return {
             "profile": self.profile + "*" * changed,
             "values": self.values,
@@ -174,6 +179,9 @@ class BaryScore(TransportMetric[BaryState]):
             "idf": state.idf.label,
             "multiref": self.multiref,
         }
+
+    def describe_run(self, state: BaryState, system: str) -> dict[str, str]:
+        return state.idf.run_fields(self.side(system))
 
     @classmethod
     def options_from_signature(cls, recipe: Mapping[str, str]) -> dict[str, str]:

@@ -167,6 +167,10 @@ class CloudMetric(Metric, Generic[State, Form]):
     def describe(self, state: State) -> dict[str, str]:
         """The metric's own fields of the signature, resolved."""
 
+    def describe_run(self, state: State, system: str) -> dict[str, str]:
+        """What belongs to one system's run only, for the run part of its signature."""
+        return {}
+
 
 @dataclass(frozen=True, kw_only=True)
 class TextMetric(Metric):

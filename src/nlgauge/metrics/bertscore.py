@@ -147,7 +147,7 @@ class BERTScore(CloudMetric[BERTScoreState, Cloud]):
         if baseline is not None:
             baseline.row(layer)  # a missing layer is an error before hours of work, not after
         stopwords = load_stopwords(self.stopwords)
-        keep = TokenFilter("all", "keep", stopwords.words)
+        keep = TokenFilter("all", "keep", stopwords.words, stops="starts")
         return BERTScoreState(layer, idf, baseline, baseline_origin, encoder.tokenizer, stopwords, keep)
 
     def represent(self, text: EncodedText, state: BERTScoreState, side: str) -> Cloud:
@@ -202,6 +202,9 @@ class BERTScore(CloudMetric[BERTScoreState, Cloud]):
             "multiref": self.multiref,
             "rescale": _with_digest(state.baseline_origin, state.baseline),
         } | ({"stopwords": stopwords_label(state.stopwords)} if state.stopwords.words else {})
+
+    def describe_run(self, state: BERTScoreState, system: str) -> dict[str, str]:
+        return state.idf.run_fields(self.side(system))
 
     @classmethod
     def options_from_signature(cls, recipe: Mapping[str, str]) -> dict[str, str]:

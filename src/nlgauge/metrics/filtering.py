@@ -22,7 +22,8 @@ def kept_tokens(text: EncodedText, keep: TokenFilter, tokenizer: TextTokenizer) 
     """Places of the tokens that stay; where pieces are averaged, numbers of the words that do."""
 
     def make() -> NDArray[np.intp]:
-        kept = keep.kept(text.tokens, surfaces_of(text, tokenizer))
+        pieces = text.derived("pieces", lambda: tokenizer.pieces(text.tokens)) if keep.stopwords else ()
+        kept = keep.kept(text.tokens, surfaces_of(text, tokenizer), pieces)
         return np.flatnonzero(kept[text.tokens.starts_word] if keep.subwords == "average" else kept)
 
     return text.derived(("kept", keep), make)

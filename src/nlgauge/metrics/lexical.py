@@ -93,12 +93,16 @@ class BLEU(_SacreBLEUMetric):
         if self.tokenize not in bleu.TOKENIZERS:
             msg = f"tokenize must be one of {', '.join(bleu.TOKENIZERS)}, got {self.tokenize!r}"
             raise RecipeError(msg)
-        return bleu(
-            lowercase=self.case == "lower",
-            tokenize=self.tokenize,
-            smooth_method=self.smooth,
-            effective_order=sentences,
-        )
+        try:
+            return bleu(
+                lowercase=self.case == "lower",
+                tokenize=self.tokenize,
+                smooth_method=self.smooth,
+                effective_order=sentences,
+            )
+        except (RuntimeError, ImportError) as error:  # tokenizers of some languages are packages of their own
+            msg = f"tokenizer {self.tokenize!r} of sacrebleu cannot be used here: {' '.join(str(error).split())}"
+            raise MissingExtraError(msg) from error
 
     def _described(self) -> dict[str, str]:
         return {"case": self.case, "tokenize": self.tokenize, "smooth": self.smooth}
@@ -124,6 +128,13 @@ class ChrF(_SacreBLEUMetric):
     chars: int = option(6, parse=int, help="longest character n-gram")
     words: int = option(0, parse=int, help="longest word n-gram; 2 makes it chrF++")
     beta: int = option(2, parse=int, help="weight of recall")
+
+    def __post_init__(self) -> None:
+        for name, least in (("chars", 1), ("words", 0), ("beta", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                msg = f"{name} is a whole number, at least {least}, got {value!r}"
+                raise RecipeError(msg)
 
     def _engine(self, *, sentences: bool) -> Any:
         return _package("sacrebleu.metrics").CHRF(char_order=self.chars, word_order=self.words, beta=self.beta)

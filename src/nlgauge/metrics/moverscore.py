@@ -20,7 +20,7 @@ consistent set:
 `v1` is `moverscore.py`, which the authors name as the reproducible version; `v2` is `moverscore_v2.py`, the
 default of their README, whose `n_gram` does nothing: another n than 1 shows here as `v2*`. `web` is the web
 service. `paper` is a distance. Special tokens are kept in all of them; an idf computed from texts gives them
-0. Any other choice of a field shows as `v1*`.
+0. Any other choice of a field but n shows as `v1*`.
 
 Where this file differs from the released code on purpose: weights sum to exactly 1 (the code adds 1e-5 to
 the sum, and moves the missing mass at the highest cost); a text that idf leaves without weight gets uniform
@@ -60,7 +60,7 @@ from nlgauge.metrics.weighting import IdfBySide, idf_by_side, idf_side
 from nlgauge.text import StopWords, TextTokenizer, load_stopwords
 from nlgauge.transport import squared_distances
 
-__all__ = ["MoverScore"]
+__all__ = ["MoverScore", "parse_n"]
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,8 @@ class MoverState:
     """All that a token's vector depends on beside the text: recipes that agree on it share the vectors."""
 
 
-def _parse_n(text: str) -> int | str:
+def parse_n(text: str) -> int | str:
+    """A number of tokens, or `sentence`."""
     return text if text == "sentence" else int(text)
 
 
@@ -140,7 +141,7 @@ class MoverScore(TransportMetric[MoverState]):
 }"""
 
     profile: str = option("v1", parse=str, help="v1, v2, paper or web")
-    n: int | str = option(1, parse=_parse_n, help="length of n-grams, or 'sentence' for one point per text (SMD)")
+    n: int | str = option(1, parse=parse_n, help="length of n-grams, or 'sentence' for one point per text (SMD)")
     aggregation: str = option("", parse=str, help=f"{_AGGREGATIONS} (default: the profile's)")
     exponents: str = option(_EXPONENTS, parse=str, help="of the power means, joined by +")
     idf: str = option("", parse=str, help="both (each side's own), refs, none, or a file (default: the profile's)")
@@ -277,14 +278,15 @@ class MoverScore(TransportMetric[MoverState]):
             return Moved([1 - cost])
         return Moved([1 / (1 + cost) if self._fixed.score == "1/(1+cost)" else cost])
 
-    def cost_of_origin(self, cloud: LabelledCloud) -> float:
-        if not len(cloud):
+    def value_of_empty(self, cloud: LabelledCloud) -> float:
+        if self.higher_is_better or not len(cloud):
             return 0.0
         return float(np.linalg.norm(cloud.points, axis=1) @ cloud.weights / cloud.weights.sum())
 
     def describe(self, state: MoverState) -> dict[str, str]:
         changed = any(getattr(self, name) not in ("", getattr(self._fixed, name)) for name in _PROFILED)
-        changed = changed or self.specials != "keep" or (self.profile == "v2" and self.n != 1)
+        changed = changed or self.specials != "keep" or self.stopwords != "none" or self.multiref != "mean"
+        changed = changed or (self.profile == "v2" and self.n != 1)
         changed = changed or (self._chosen("aggregation") == "pmeans" and self.exponents != _EXPONENTS)
         return {
             "profile": self.profile + "*" * changed,
@@ -299,6 +301,9 @@ class MoverScore(TransportMetric[MoverState]):
             "specials": self.specials,
             "multiref": self.multiref,
         }
+
+    def describe_run(self, state: MoverState, system: str) -> dict[str, str]:
+        return state.idf.run_fields(self.side(system))
 
     @classmethod
     def options_from_signature(cls, recipe: Mapping[str, str]) -> dict[str, str]:

@@ -248,7 +248,7 @@ def _score(
         segments=finished.segments,
         main=metric.main,
         higher_is_better=metric.higher_is_better,
-        signature=_signature(metric, state, tokenized, notes),
+        signature=_signature(metric, state, tokenized, system, notes),
         notes=notes,
         best_reference=finished.best_reference,
         alignments=None if alignments is None else tuple(alignments),
@@ -269,9 +269,11 @@ def _recipe_fields(metric: AnyCloudMetric, state: Any, tokenized: TokenizedCorpu
     return metric.describe(state) | dict(zip(RUNNER_FIELDS, values, strict=True))
 
 
-def _signature(metric: AnyCloudMetric, state: Any, tokenized: TokenizedCorpus, notes: SegmentNotes) -> Signature:
+def _signature(
+    metric: AnyCloudMetric, state: Any, tokenized: TokenizedCorpus, system: str, notes: SegmentNotes
+) -> Signature:
     recipe = _recipe_fields(metric, state, tokenized)
-    return Signature(metric.name, recipe, run_fields(notes))
+    return Signature(metric.name, recipe, run_fields(notes) | metric.describe_run(state, system))
 
 
 def _texts_at(corpus: Corpus, at: int) -> Iterator[str]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nlgauge.clouds import LabelledCloud
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.base import option
-from nlgauge.metrics.moverscore import MoverScore
+from nlgauge.metrics.moverscore import MoverScore, parse_n
 from nlgauge.metrics.transported import Moved
 
 __all__ = ["SMD"]
@@ -30,7 +30,7 @@ class SMD(MoverScore):
     """One point per text, and the distance between two of them."""
 
     name: ClassVar[str] = "smd"
-    n: int | str = option("sentence", parse=str, help="sentence: the whole text is one n-gram")
+    n: int | str = option("sentence", parse=parse_n, help="sentence: the whole text is one n-gram")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -50,3 +50,8 @@ class SMD(MoverScore):
         if self.profile == "web":
             return Moved([-cost])
         return super().moved(hypothesis, reference, costs, cost)
+
+    def value_of_empty(self, cloud: LabelledCloud) -> float:
+        if self.profile == "web" and len(cloud):
+            return -float(np.abs(cloud.points).sum(axis=1) @ cloud.weights / cloud.weights.sum())
+        return super().value_of_empty(cloud)

@@ -14,7 +14,7 @@ from nlgauge.clouds import LabelledCloud
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.base import CloudMetric, Comparison, Finished, option
 from nlgauge.scores import Flow
-from nlgauge.transport import exact_transports
+from nlgauge.transport import Plan, exact_transports
 
 __all__ = ["MULTIREF_RULES", "Moved", "TransportMetric"]
 
@@ -50,11 +50,19 @@ class TransportMetric(CloudMetric[State, LabelledCloud], Generic[State]):
     def moved(
         self, hypothesis: LabelledCloud, reference: LabelledCloud, costs: NDArray[np.float64], cost: float
     ) -> Moved:
-        """Components, from the costs and from the exact plan's total cost."""
+        """Components, from the costs and from the exact plan's total cost (nan where no plan was needed)."""
 
     @abstractmethod
-    def cost_of_origin(self, cloud: LabelledCloud) -> float:
-        """What it costs to move a cloud to the origin: where a distance puts an empty text."""
+    def value_of_empty(self, cloud: LabelledCloud) -> float:
+        """Score of a text against an empty one; of two empty texts where the cloud is empty too.
+
+        A similarity is 0; a distance, or what is made of one, is that to a cloud at the origin.
+        """
+
+    @property
+    def needs_plan(self) -> bool:
+        """Whether the exact plan is part of what was asked for."""
+        return True
 
     def compare(
         self, hypothesis: LabelledCloud, references: Sequence[LabelledCloud], state: State, *, align: bool
@@ -62,20 +70,22 @@ class TransportMetric(CloudMetric[State, LabelledCloud], Generic[State]):
         values = np.zeros((len(references), len(self.components)))
         full = [row for row, reference in enumerate(references) if len(hypothesis) and len(reference)]
         costs = {row: self.costs(hypothesis, references[row]) for row in full}
-        plans = exact_transports((hypothesis.weights, references[row].weights, costs[row]) for row in full)
+        plans: list[Plan | None] = [None] * len(full)
+        if self.needs_plan or align:
+            problems = ((hypothesis.weights, references[row].weights, costs[row]) for row in full)
+            plans = list(exact_transports(problems))
         flows: list[Flow | None] = [None] * len(references)
         zero = hypothesis.zero_weight or any(reference.zero_weight for reference in references)
         converged = True
         for row, plan in zip(full, plans, strict=True):
             reference = references[row]
-            found = self.moved(hypothesis, reference, costs[row], plan.cost)
+            found = self.moved(hypothesis, reference, costs[row], np.nan if plan is None else plan.cost)
             values[row] = found.values
             converged = converged and found.converged
-            if align:
+            if align and plan is not None:
                 flows[row] = _flow(row, hypothesis, reference, plan.flow, costs[row])
-        if not self.higher_is_better:
-            for row in set(range(len(references))) - set(full):
-                values[row] = self.cost_of_origin(hypothesis if len(hypothesis) else references[row])
+        for row in set(range(len(references))) - set(full):
+            values[row] = self.value_of_empty(hypothesis if len(hypothesis) else references[row])
         return Comparison(values, tuple(flows) if align else None, zero, not converged)
 
     def finish(self, comparisons: Sequence[Comparison], state: State) -> Finished:

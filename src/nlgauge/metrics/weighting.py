@@ -20,6 +20,10 @@ from nlgauge.text import IdfTable, Tokens
 __all__ = ["IdfBySide", "idf_by_side", "idf_side"]
 
 
+#: Before the system's name in the side of its texts.
+_OWN = "hyps:"
+
+
 @dataclass(frozen=True, eq=False)
 class IdfBySide:
     """The tables of a run, and how a signature names them."""
@@ -31,12 +35,16 @@ class IdfBySide:
         """The table of a side; None where tokens weigh the same."""
         return self.tables.get(side)
 
+    def run_fields(self, side: str) -> dict[str, str]:
+        """Names a system's own table in the run part of its signature: another one for each system."""
+        return {"idf_hyps": short_digest(self.tables[side].digest)} if side.startswith(_OWN) else {}
+
 
 def idf_side(choice: str, system: str | None) -> str:
     """The side that a system's texts (None: references) are on; all texts share one unless idf is `both`."""
     if choice != "both":
         return ""
-    return "refs" if system is None else f"hyps:{system}"
+    return "refs" if system is None else f"{_OWN}{system}"
 
 
 def idf_by_side(choice: str, corpus: TokenizedCorpus) -> IdfBySide:

@@ -52,7 +52,10 @@ def save_figure(figure: Any, path: Path) -> None:
 
 
 def check_format(path: Path) -> None:
-    """Refuse a file name that says no format, before hours of work."""
+    """Refuse a file name that says no format, or lies nowhere, before hours of work."""
     if path.suffix not in FORMATS:
         msg = f"a figure's file ends in {', '.join(FORMATS)}, got {path.name!r}"
+        raise RecipeError(msg)
+    if not path.parent.is_dir():
+        msg = f"cannot write {str(path)!r}: the folder {str(path.parent)!r} does not exist"
         raise RecipeError(msg)

@@ -69,14 +69,12 @@ def _explained(result: Agreement) -> list[str]:
     if any(cell.unbeaten for row in result.cells.values() for cell in row.values()):
         test = {"permutation": "PERM-BOTH permutation", "bootstrap": "paired bootstrap", "williams": "Williams"}
         name = test[options["test"]]
-        if result.level == "system" and options["test"] == "permutation" and result.agreement == "pearson":
-            name = test["williams"]
         if result.agreement == "acc-eq":
             name = "permutation of outcomes"
         corrected = f", {options['correction']} corrected" if options["correction"] else ""
         draws = "" if name == "Williams" else f", {options['resamples']} resamples, seed {options['seed']}"
         notes.append(
-            f"* no other metric is significantly better ({name}, p < {options['alpha']:g}{corrected}{draws})"
+            f"* no other metric is significantly better ({name}, p <= {options['alpha']:g}{corrected}{draws})"
         )
     return notes
 

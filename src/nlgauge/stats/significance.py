@@ -43,7 +43,7 @@ def williams(first: float, second: float, between: float, n: int) -> Williams:
         msg = f"no three lists correlate like this: first={first!r}, second={second!r}, between={between!r}"
         raise InputError(msg)
     spread = 2 * max(k, 0.0) * (n - 1) / (n - 3) + (first + second) ** 2 / 4 * (1 - between) ** 3
-    if first == second:
+    if abs(first - second) < 1e-12:  # equal up to rounding, as for a metric and its rescaled self
         t = 0.0
     elif spread <= 0:
         msg = f"williams has no value for two metrics that correlate perfectly (between={between!r})"

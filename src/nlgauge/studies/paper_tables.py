@@ -79,8 +79,6 @@ class TableRow:
     component: str = ""
     released: str = ""
     """A column of scores that came with the data."""
-    higher_is_better: bool = True
-    """Of the released scores; a recipe knows itself."""
     twin: str = ""
     """A released column that may turn out to hold the same scores."""
     data: str = ""

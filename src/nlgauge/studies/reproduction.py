@@ -233,7 +233,7 @@ class _Run:
         for row in rows:
             if row.released:
                 if row.released in table.released:
-                    found[row.name] = released_rows(table, row.released, higher_is_better=row.higher_is_better)
+                    found[row.name] = released_rows(table, row.released)
                 else:
                     self.missing[f"{table.name} {langpair}: released scores {row.released!r}"] = None
             elif row.model is None or self._model_is_here():

@@ -166,6 +166,16 @@ class TextTokenizer:
             return self.token_strings(tokens)
         return tuple(self._surface(int(i)) for i in tokens.ids)
 
+    def pieces(self, tokens: Tokens) -> tuple[str, ...]:
+        """Each token without any mark: "ing" where WordPiece spells "##ing"."""
+        model = self._backend.model
+        surfaces = self.surfaces(tokens)
+        if not isinstance(model, tokenizers.models.WordPiece):
+            return surfaces
+        mark = model.continuing_subword_prefix
+        starts = tokens.starts_word
+        return tuple(text if start else text.removeprefix(mark) for text, start in zip(surfaces, starts, strict=True))
+
     def _surface(self, token: int) -> str:
         if token not in self._surfaces:
             self._surfaces[token] = self._backend.decode([token], skip_special_tokens=False).strip()
