@@ -137,7 +137,9 @@ def test_without_the_extra_the_error_has_the_command(monkeypatch: pytest.MonkeyP
 
 
 def test_a_language_outside_the_sixteen_is_warned_of() -> None:
-    with pytest.warns(NlgaugeWarning, match="'fi'.*ar, de, en, es, fr, it, ja, ko, nl, pl, pt, ru, th, tr, zh, zh-tw"):
+    with pytest.warns(
+        NlgaugeWarning, match="'fi'.*ar, de, en, es, fr, it, ja, ko, nl, pl, pt, ru, th, tr, zh, zh-tw"
+    ):
         warn_if_unsupported("fi")
     with warnings.catch_warnings():
         warnings.simplefilter("error")

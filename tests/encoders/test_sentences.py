@@ -12,7 +12,7 @@ from tests.encoders.tiny_models import TINY, write_model
 
 from nlgauge import ModelError, TruncationWarning, UnsupportedModelError
 from nlgauge.encoders import encode_texts, load_encoder
-from nlgauge.encoders.sentences import Pooling, load_sentence_encoder, read_pooling
+from nlgauge.encoders.sentences import load_sentence_encoder, read_pooling
 
 TEXTS = ["the cat sat on the red dog", "a storm", "the ferry was late and unknown", "ran"]
 
