@@ -38,8 +38,8 @@ def test_procrustes_recovers_a_planted_rotation(seed: int) -> None:
     np.testing.assert_allclose(mapped, x @ planted, atol=1e-6)
 
 
-def test_procrustes_is_scipy_s_and_the_formula_s(seed: int = 3) -> None:
-    x, z = rows(seed), rows(seed + 1)
+def test_procrustes_is_scipy_s_and_the_formula_s() -> None:
+    x, z = rows(3), rows(4)
     w = procrustes(x, z)
     np.testing.assert_allclose(w, orthogonal_procrustes(x, z)[0], atol=1e-10)
     np.testing.assert_allclose(w.T @ w, np.eye(12), atol=1e-12)

@@ -1,4 +1,4 @@
-"""The embedded multilingual encoder: the package's own sentence vectors, token vectors that do not look at neighbours."""
+"""The embedded multilingual encoder: its package's sentence vectors, and token vectors that see no other text."""
 
 from __future__ import annotations
 

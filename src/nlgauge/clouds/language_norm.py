@@ -7,8 +7,8 @@ neighbours; padding never enters:
     standardise   (v - mean(language)) / sqrt(var(language) + 1e-9)
 
 `position_norm` is the published scope (Eq. 4): statistics of a batch at each position, over its texts. A text's
-vectors then depend on its batch mates and their order, a batch of one is all zeros, and in the released code the zeros
-of padding count as vectors (D9.4). It is here to reproduce published figures.
+vectors then depend on its batch mates and their order, a batch of one is all zeros, and in the released code the
+zeros of padding count as vectors (D9.4). It is here to reproduce published figures.
 """
 
 from __future__ import annotations

@@ -43,8 +43,7 @@ def procrustes(source: ArrayLike, target: ArrayLike) -> NDArray[np.float64]:
 def least_squares(source: ArrayLike, target: ArrayLike) -> NDArray[np.float64]:
     """W with the least |X W - Z|, no constraint; of several, the one of least size."""
     x, z = row_pairs(source, target)
-    solution: NDArray[np.float64] = np.linalg.lstsq(x, z, rcond=None)[0]
-    return solution
+    return np.asarray(np.linalg.lstsq(x, z, rcond=None)[0], dtype=np.float64)
 
 
 def mismatch_directions(source: ArrayLike, target: ArrayLike, *, count: int = 1) -> NDArray[np.float64]:

@@ -254,7 +254,8 @@ class _Network:
         first = mean @ d["p1"] + np.maximum(mean @ d["d0"], 0) @ d["d1"]
         np.maximum(first, 0, out=first)
         z: Array = np.tanh(first @ d["p3"] + np.maximum(first @ d["d2"], 0) @ d["d3"])
-        return z / np.sqrt(np.maximum((z * z).sum(axis=-1, keepdims=True), np.float32(self._epsilon)))
+        z /= np.sqrt(np.maximum((z * z).sum(axis=-1, keepdims=True), np.float32(self._epsilon)))
+        return z
 
     def _features(self, ids: NDArray[np.int64]) -> Array:
         """(texts, length, 1280): the embedding beside the three branches, normalised together."""
