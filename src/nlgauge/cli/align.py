@@ -38,7 +38,7 @@ def add_commands(commands: Any) -> None:
         type=text_source,
         required=True,
         metavar=("SOURCE", "TARGET"),
-        help="texts, line by line",
+        help="texts by line",
     )
     fit.add_argument("-o", "--output", required=True, metavar="FILE", help="the re-mapping, an .npz file")
     fit.add_argument("--model", default="muse", help="model whose vectors are mapped (%(default)s)")
@@ -68,7 +68,7 @@ def _fit(args: argparse.Namespace) -> int:
             warn_if_unsupported(language)
     source, target = _texts(args)
     options = RunOptions.of(run_options(args))
-    loading = {
+    loading: dict[str, Any] = {
         "engine": options.engine,
         "threads": options.threads,
         "device": options.device,
