@@ -33,16 +33,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path.mkdir()
     write_tokenizer(path, style="bert", max_length=None)
     torch.manual_seed(3)
-    config = transformers.GPT2Config(
-        vocab_size=64,
-        n_positions=12,
-        n_embd=16,
-        n_layer=2,
-        n_head=2,
-        initializer_range=0.8,
-        bos_token_id=2,
-        eos_token_id=3,
-    )
+    sizes = {"vocab_size": 64, "n_positions": 12, "n_embd": 16, "n_layer": 2, "n_head": 2}
+    config = transformers.GPT2Config(**sizes, initializer_range=0.8, bos_token_id=2, eos_token_id=3)
     transformers.GPT2LMHeadModel(config).save_pretrained(path)
     return path
 

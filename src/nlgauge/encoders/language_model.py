@@ -16,6 +16,7 @@ import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -79,6 +80,10 @@ class LanguageModel:
             if not path.is_file():
                 msg = f"the language model {model!r} does not exist; give the path of a .gguf file"
                 raise ModelNotFoundError(msg)
+            missing = [package for package in ("gguf", "accelerate") if find_spec(package) is None]
+            if missing:
+                msg = f"transformers reads .gguf files with {' and '.join(missing)}: pip install 'nlgauge[gguf]'"
+                raise MissingExtraError(msg)
             self.name, self.digest = path.name, file_digest(path)
             self._tokenizer, self._network = self._load(path.parent, {"gguf_file": path.name})
         else:
@@ -160,10 +165,6 @@ class LanguageModel:
                     **{dtype: self._torch.float32},
                     **options,
                 )
-        except ImportError as error:  # transformers says so of the package that reads GGUF files
-            msg = f"transformers cannot load language model {self.name!r} as it is installed: {error}".rstrip()
-            fix = "; for .gguf files: pip install gguf" if options else ""
-            raise MissingExtraError(msg + fix) from error
         except Exception as error:  # whatever the reader of a file raises
             msg = f"transformers cannot load language model {self.name!r}: {error}"
             raise ModelError(msg) from error
