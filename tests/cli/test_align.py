@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.cli.conftest import REFERENCE, SYSTEM_A, Refusal, Run, write_lines
 
+from nlgauge.clouds.language_norm import LanguageNorm
 from nlgauge.clouds.remap import METHODS, Remapping
 from nlgauge.encoders import encode_texts, load_encoder
 
@@ -73,6 +74,21 @@ def test_sentence_vectors(run: Run, folder: Path) -> None:
     assert result.status == 0, result.err
     assert "clp of 6 pairs of sentences" in result.err
     assert Remapping.load(folder / "map.npz").origin.layer == -1
+
+
+def test_means_of_languages(run: Run, folder: Path) -> None:
+    """From the command, and from the vectors of each text put together."""
+    result = run("align", "means", "--texts", "xx=a.txt", "yy=ref.txt", "--model", "minilm", "-o", "means.npz")
+    assert (result.status, result.out) == (0, "")
+    norm = LanguageNorm.load(folder / "means.npz")
+    assert norm.digest[:12] in result.err
+    encoder = load_encoder("minilm")
+    norm.check_model(encoder.weights_digest, layer=4)
+    encoded = encode_texts(encoder, encoder.tokenizer.encode(REFERENCE), (4,), batch_tokens=4096)
+    rows = np.concatenate([text.layers[4][1:-1] for text in encoded])
+    assert norm.moments["yy"].count == len(rows)
+    np.testing.assert_allclose(norm.moments["yy"].mean, rows.mean(0), atol=1e-6)
+    assert run("align", "means", "--texts", "a.txt", "-o", "means.npz").status == 2
 
 
 def test_refusals(run: Run, refused: Refusal, folder: Path) -> None:

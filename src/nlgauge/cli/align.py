@@ -1,20 +1,25 @@
-"""`nlgauge align fit`: learn from parallel texts how to map one language's vectors onto another's."""
+"""`nlgauge align fit` and `align means`: learn from texts how to bring the vectors of languages together."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nlgauge.cli.common import add_run_options, file_label, run_options, text_source
+from nlgauge.clouds.language_norm import NORM_MODES, LanguageMoments, LanguageNorm
 from nlgauge.clouds.parallel import paired_words
 from nlgauge.clouds.remap import METHODS, Origin, fit_remapping
 from nlgauge.data import Inputs, parse_source
-from nlgauge.encoders import load_encoder
+from nlgauge.encoders import Encoder, encode_texts, load_encoder
 from nlgauge.encoders.muse import warn_if_unsupported
 from nlgauge.encoders.sentences import load_sentence_encoder
-from nlgauge.errors import InputError
+from nlgauge.errors import InputError, RecipeError
 from nlgauge.metrics import RunOptions
 from nlgauge.metrics.defaults import default_layer
 from nlgauge.signature import short_digest
@@ -25,13 +30,26 @@ __all__ = ["add_commands"]
 #: Published: two thousand pairs of sentences (spec 5.1).
 _SENTENCES = 2000
 
+#: Texts whose vectors are held at once.
+_PORTION = 512
+
 
 def add_commands(commands: Any) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser("align", help="map one language's vectors onto another's")
-    fit = parser.add_subparsers(dest="action", metavar="ACTION", required=True).add_parser(
-        "fit", help="fit a re-mapping (CLP, UMD) to parallel texts"
+    parser = commands.add_parser("align", help="bring the vectors of languages together")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    means = actions.add_parser("means", help="freeze the mean and variance of each language's vectors to a file")
+    means.add_argument(
+        "--texts", nargs="+", type=text_source, required=True, metavar="LANG=FILE", help="texts of a language by line"
     )
+    means.add_argument("-o", "--output", required=True, metavar="FILE", help="the means, an .npz file")
+    means.add_argument("--model", default="muse", help="model whose vectors are meant (%(default)s)")
+    means.add_argument("--layer", type=int, metavar="N", help="default: the model's tuned one")
+    means.add_argument("--mode", choices=NORM_MODES, default="centre", help="(%(default)s)")
+    add_run_options(means)
+    means.set_defaults(run=_means)
+
+    fit = actions.add_parser("fit", help="fit a re-mapping (CLP, UMD) to parallel texts")
     fit.add_argument(
         "--parallel",
         nargs=2,
@@ -68,12 +86,7 @@ def _fit(args: argparse.Namespace) -> int:
             warn_if_unsupported(language)
     source, target = _texts(args)
     options = RunOptions.of(run_options(args))
-    loading: dict[str, Any] = {
-        "engine": options.engine,
-        "threads": options.threads,
-        "device": options.device,
-        "progress": options.progress,
-    }
+    loading = _loading(options)
     note = ", ".join(file_label(spec) for spec in args.parallel)
     origin = Origin(source=args.source_lang, target=args.target_lang, note=note)
     if args.level == "sentence":
@@ -85,8 +98,7 @@ def _fit(args: argparse.Namespace) -> int:
         what = f"{len(x)} pairs of sentences"
     else:
         encoder = load_encoder(args.model, **loading)
-        layer = default_layer(encoder) if args.layer is None else args.layer
-        _check_layer(layer, encoder.layers, args.model)
+        layer = _layer(args, encoder)
         found = paired_words(
             encoder,
             source,
@@ -135,7 +147,53 @@ def _alignments(args: argparse.Namespace, source: list[str], target: list[str]) 
     return links
 
 
-def _check_layer(layer: int, top: int, model: str) -> None:
-    if not 0 <= layer <= top:
-        msg = f"layer {layer} asked for, but model {model!r} has layers 0 to {top}"
+def _layer(args: argparse.Namespace, encoder: Encoder) -> int:
+    layer: int = default_layer(encoder) if args.layer is None else args.layer
+    if not 0 <= layer <= encoder.layers:
+        msg = f"layer {layer} asked for, but model {encoder.model!r} has layers 0 to {encoder.layers}"
         raise InputError(msg)
+    return layer
+
+
+def _loading(options: RunOptions) -> dict[str, Any]:
+    names = ("engine", "threads", "device", "progress")
+    return {name: getattr(options, name) for name in names}
+
+
+def _means(args: argparse.Namespace) -> int:
+    inputs = Inputs()
+    texts: dict[str, list[str]] = {}
+    for entry in args.texts:
+        language, equals, spec = entry.partition("=")
+        if not (language and equals and spec) or language in texts:
+            msg = f"--texts takes LANG=FILE, each language once, got {entry!r}"
+            raise RecipeError(msg)
+        texts[language] = inputs.texts(parse_source(spec))
+    if args.model == "muse":
+        for language in texts:
+            warn_if_unsupported(language)
+    options = RunOptions.of(run_options(args))
+    encoder = load_encoder(args.model, **_loading(options))
+    layer = _layer(args, encoder)
+    moments = {
+        language: LanguageMoments.of(_token_vectors(encoder, lines, layer, options.batch_tokens))
+        for language, lines in texts.items()
+    }
+    note = ", ".join(file_label(entry.partition("=")[2]) for entry in args.texts)
+    norm = LanguageNorm(moments, args.mode, encoder.weights_digest, layer, note)
+    norm.save(Path(args.output))
+    if not args.quiet:
+        counts = ", ".join(f"{language} {found.count}" for language, found in moments.items())
+        print(f"{args.output}: {args.mode} of {counts} tokens, {short_digest(norm.digest)}", file=sys.stderr)
+    return 0
+
+
+def _token_vectors(
+    encoder: Encoder, texts: list[str], layer: int, batch_tokens: int
+) -> Iterator[NDArray[np.float32]]:
+    """Vectors of the texts' tokens, without special ones, a portion of texts at a time."""
+    for start in range(0, len(texts), _PORTION):
+        tokens = encoder.tokenizer.encode(texts[start : start + _PORTION])
+        for text in encode_texts(encoder, tokens, (layer,), batch_tokens=batch_tokens):
+            if not text.tokens.empty:
+                yield text.layers[layer][~text.tokens.is_special]

