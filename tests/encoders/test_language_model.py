@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from tests.encoders.tiny_models import TINY, write_model, write_tokenizer
 
-from nlgauge import ModelError, ModelNotFoundError, TruncationWarning
+from nlgauge import MissingExtraError, ModelError, ModelNotFoundError, TruncationWarning
+from nlgauge.encoders import language_model
 from nlgauge.encoders.language_model import LanguageModel, Likelihoods, load_language_model, twice_normalised
 
 TEXTS = ["the cat sat on the dog", "a storm", "ran", "", "the ferry was late and the cat ran", "red red red red"]
@@ -108,10 +109,17 @@ def test_it_stays_loaded_and_has_name_and_digest(folder: Path) -> None:
 
 
 @pytest.mark.torch
-def test_what_is_no_language_model_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_language_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("transformers")
     with pytest.raises(ModelNotFoundError, match=r"'none\.gguf' does not exist"):
         LanguageModel("none.gguf", **ONE)
+    (tmp_path / "small.gguf").write_bytes(b"GGUF")
+    monkeypatch.setattr(language_model, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"gguf and accelerate: pip install 'nlgauge\[gguf\]'"):
+        LanguageModel(str(tmp_path / "small.gguf"), **ONE)
+    monkeypatch.setattr(language_model, "find_spec", lambda name: name)
+    with pytest.raises(ModelError, match=r"cannot load language model 'small\.gguf'"):
+        LanguageModel(str(tmp_path / "small.gguf"), **ONE)
     # An encoder without an output layer: transformers would make one up.
     encoder = write_model(tmp_path / "encoder", TINY["bert"] | {"is_decoder": True})
     with pytest.raises(ModelError, match="its weights lack cls"):
