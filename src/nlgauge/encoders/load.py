@@ -48,6 +48,8 @@ def load_encoder(
     if engine == "onnx" and device not in {"auto", "cpu"}:
         msg = f"engine 'onnx' computes on the CPU; for device {device!r} use engine 'torch'"
         raise RecipeError(msg)
+    if model == "muse":
+        return _multilingual(threads or default_threads())
     if Path(model).is_file():
         return _word_vectors(Path(model))
     files = resolve(model, progress=progress)
@@ -77,6 +79,15 @@ def _word_vectors(path: Path) -> Encoder:
     key = (path.name, str(path.resolve()) + file_digest(path), "static", 0, "")
     with _lock:
         return _loaded[key] if key in _loaded else _keep(key, StaticEncoder(path))
+
+
+def _multilingual(threads: int) -> Encoder:
+    """The embedded multilingual model comes as a package, with an engine of its own."""
+    from nlgauge.encoders.muse import MuseEncoder
+
+    key = ("muse", "", "numpy", threads, "")
+    with _lock:
+        return _loaded[key] if key in _loaded else _keep(key, MuseEncoder(threads=threads))
 
 
 def _keep(key: tuple[str, str, str, int, str], encoder: Encoder) -> Encoder:

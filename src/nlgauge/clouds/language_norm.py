@@ -1,0 +1,179 @@
+"""Language-agnostic vectors: take off what is common to a language, its mean and its variance (spec 6.1 to 6.3).
+
+`LanguageNorm` is fitted once per language on a corpus and frozen, so a text's vectors do not depend on its
+neighbours; padding never enters:
+
+    centre        v - mean(language)
+    standardise   (v - mean(language)) / sqrt(var(language) + 1e-9)
+
+`position_norm` is the published scope (Eq. 4): statistics of a batch at each position, over its texts. A text's
+vectors then depend on its batch mates and their order, a batch of one is all zeros, and in the released code the
+zeros of padding count as vectors (D9.4). It is here to reproduce published figures.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nlgauge.clouds.array_files import read_arrays, write_arrays
+from nlgauge.errors import InputError, RecipeError
+
+__all__ = ["NORM_MODES", "LanguageMoments", "LanguageNorm", "position_norm"]
+
+NORM_MODES = ("centre", "standardise")
+
+_FORMAT = "nlgauge-language-norm/1"
+_EPSILON = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class LanguageMoments:
+    """Mean and (biased) variance of one language's vectors, entry by entry."""
+
+    count: int
+    mean: NDArray[np.float64]
+    variance: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, portions: Iterable[ArrayLike]) -> LanguageMoments:
+        """From matrices of vectors, one after the other, so that a corpus need not fit into memory.
+
+        Portions are joined by the rule of Chan et al. (1979), which does not lose digits where the mean is large.
+        """
+        count = 0
+        mean = squares = np.zeros(0)
+        for portion in portions:
+            rows = np.asarray(portion, dtype=np.float64)
+            if rows.ndim != 2 or (count and rows.shape[1] != len(mean)) or not np.isfinite(rows).all():
+                msg = f"expected finite matrices of one width, got one of shape {rows.shape} after {count} vectors"
+                raise InputError(msg)
+            if not len(rows):
+                continue
+            if not count:
+                mean = squares = np.zeros(rows.shape[1])
+            own = rows.mean(axis=0)
+            total = count + len(rows)
+            shift = own - mean
+            squares = squares + ((rows - own) ** 2).sum(axis=0) + shift**2 * (count * len(rows) / total)
+            mean = mean + shift * (len(rows) / total)
+            count = total
+        if not count:
+            msg = "a language needs at least one vector, got none"
+            raise InputError(msg)
+        return cls(count, mean, squares / count)
+
+
+@dataclass(frozen=True, eq=False)
+class LanguageNorm:
+    """Moments by language, and what is done with them."""
+
+    moments: Mapping[str, LanguageMoments]
+    mode: str = "centre"
+    weights: str = ""
+    """Digest of the weights of the model whose vectors these are."""
+    layer: int = -1
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if self.mode not in NORM_MODES:
+            msg = f"mode must be one of {', '.join(NORM_MODES)}, got {self.mode!r}"
+            raise RecipeError(msg)
+
+    @classmethod
+    def fit(
+        cls, vectors: Mapping[str, Iterable[ArrayLike]], *, mode: str = "centre", weights: str = "", layer: int = -1
+    ) -> LanguageNorm:
+        """From each language's matrices of vectors (one per text, or any other portions)."""
+        moments = {language: LanguageMoments.of(portions) for language, portions in sorted(vectors.items())}
+        return cls(moments, mode, weights, layer)
+
+    def apply(self, vectors: ArrayLike, language: str) -> NDArray[np.float32]:
+        """Vectors (n, width) of a language, without what is common to it."""
+        if language not in self.moments:
+            msg = f"no mean was fitted for language {language!r}; there are: {', '.join(self.moments)}"
+            raise InputError(msg)
+        found = self.moments[language]
+        rows = np.asarray(vectors, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != len(found.mean):
+            msg = f"the means are for vectors of width {len(found.mean)}, got an array of shape {rows.shape}"
+            raise InputError(msg)
+        rows = rows - found.mean
+        if self.mode == "standardise":
+            rows = rows / np.sqrt(found.variance + _EPSILON)
+        return rows.astype(np.float32)
+
+    @cached_property
+    def digest(self) -> str:
+        """sha256 of the numbers, the mode and what they belong to."""
+        state = hashlib.sha256(f"{_FORMAT}\n{self.mode}\n{self.weights}\n{self.layer}\n".encode())
+        for language, found in sorted(self.moments.items()):
+            state.update(f"{language} {found.count} {len(found.mean)}\n".encode())
+            state.update(np.stack([found.mean, found.variance]).astype("<f8").tobytes())
+        return state.hexdigest()
+
+    def check_model(self, weights: str, *, layer: int) -> None:
+        """Refuse vectors that the means do not belong to."""
+        if self.weights and (self.weights, self.layer) != (weights, layer):
+            msg = (
+                f"the language means were fitted on layer {self.layer} of weights {self.weights[:12]}, but the "
+                f"vectors are of layer {layer} of {weights[:12]}; fit them again with the model you score with"
+            )
+            raise InputError(msg)
+
+    def save(self, path: Path) -> None:
+        """Write an .npz file; equal means give equal bytes."""
+        header = {
+            "format": _FORMAT,
+            "digest": self.digest,
+            "mode": self.mode,
+            "weights": self.weights,
+            "layer": self.layer,
+            "note": self.note,
+            "languages": {language: found.count for language, found in self.moments.items()},
+        }
+        stacked = {f"moments{at}": np.stack([m.mean, m.variance]) for at, m in enumerate(self.moments.values())}
+        write_arrays(path, header, stacked)
+
+    @classmethod
+    def load(cls, path: Path) -> LanguageNorm:
+        """Read a file that `save` wrote, and check its digest."""
+        fix = "make one with LanguageNorm.fit(...).save(path)"
+        return read_arrays(path, form=_FORMAT, what="file of language means", fix=fix, make=cls._from_arrays)
+
+    @classmethod
+    def _from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> LanguageNorm:
+        moments = {
+            language: LanguageMoments(int(count), *arrays[f"moments{at}"].astype(np.float64))
+            for at, (language, count) in enumerate(header["languages"].items())
+        }
+        return cls(moments, str(header["mode"]), str(header["weights"]), int(header["layer"]), str(header["note"]))
+
+
+def position_norm(batch: Sequence[ArrayLike], *, padding: bool = True) -> list[NDArray[np.float32]]:
+    """NORM as published: each position's vectors, over the texts of a batch, to mean 0 and variance 1.
+
+    `padding` counts a missing position of a shorter text as a vector of zeros, as the released code does.
+    """
+    texts = [np.asarray(text, dtype=np.float64) for text in batch]
+    if not texts:
+        return []
+    longest = max(len(text) for text in texts)
+    padded = np.zeros((len(texts), longest, texts[0].shape[1]))
+    there = np.zeros((len(texts), longest, 1))
+    for row, text in enumerate(texts):
+        padded[row, : len(text)] = text
+        there[row, : len(text)] = 1
+    counted = np.ones_like(there) if padding else there
+    count = counted.sum(axis=0)
+    mean = padded.sum(axis=0) / count
+    variance = (((padded - mean) * counted) ** 2).sum(axis=0) / count
+    scaled = (padded - mean) / np.sqrt(variance + _EPSILON)
+    return [scaled[row, : len(text)].astype(np.float32) for row, text in enumerate(texts)]

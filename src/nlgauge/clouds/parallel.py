@@ -1,0 +1,140 @@
+"""Pairs of word vectors from parallel texts: what a re-mapping is fitted on (XMoverScore's `mapping/`, spec 5.3).
+
+A word's vector is the average of its pieces; special tokens are left out, and so are pairs of texts that are empty
+or longer than 175 tokens on a side. A link gives one row on either side. Links come from a word aligner's file, where
+a word is what white space separates, or from mutual nearest neighbours among the contextual vectors, where it is
+what the tokenizer calls one (so that Chinese is not one word).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.clouds.filters import average_pieces
+from nlgauge.encoders import EncodedText, Encoder, encode_texts
+from nlgauge.errors import InputError
+from nlgauge.text import TextTokenizer, Tokens
+from nlgauge.text.word_alignment import Links, mutual_nearest
+
+__all__ = ["MOST_TOKENS", "PairedWords", "paired_words", "white_space_words", "word_vectors"]
+
+#: Published: longer texts are left out.
+MOST_TOKENS = 175
+
+#: Pairs of texts whose vectors are held at once.
+_WINDOW = 256
+
+
+class PairedWords(NamedTuple):
+    """Rows of words that translate each other, and where they come from."""
+
+    source: NDArray[np.float32]
+    target: NDArray[np.float32]
+    links: tuple[Links, ...]
+    """Of each pair of texts, used or not."""
+    used: int
+    """Pairs of texts that gave a row."""
+    left_out: int
+    """Pairs that are empty, too long, or whose words the tokenizer does not keep apart."""
+
+
+def word_vectors(text: EncodedText, *, layer: int, words: NDArray[np.int32] | None = None) -> NDArray[np.float32]:
+    """One row per word, in order: the average of its pieces, without special tokens."""
+    tokens = text.tokens if words is None else _renumbered(text.tokens, words)
+    vectors = text.layers[layer]
+    if tokens.empty:
+        return vectors[:0]
+    mean, _, starts = average_pieces(vectors, np.ones(len(tokens)), tokens)
+    return mean[~tokens.is_special[starts]]
+
+
+def _renumbered(tokens: Tokens, words: NDArray[np.int32]) -> Tokens:
+    return Tokens(tokens.ids, tokens.is_special, words, tokens.cut, tokens.unknown)
+
+
+def white_space_words(tokenizer: TextTokenizer, text: str, tokens: Tokens) -> NDArray[np.int32] | None:
+    """For each token the number of the word, as white space separates them; -1 for special tokens.
+
+    A tokenizer that never joins across white space reads a text as its words one after the other; for one that
+    marks the start of a text otherwise (byte-level BPE) its own words serve if they are as many. None if neither.
+    """
+    split = text.split()
+    pieces = [word.ids[~word.is_special] for word in tokenizer.encode(split)]
+    numbers = np.full(len(tokens), -1, dtype=np.int32)
+    inside = ~tokens.is_special
+    joined = np.concatenate(pieces) if pieces else np.empty(0, dtype=np.int32)
+    if np.array_equal(joined, tokens.ids[inside]):
+        numbers[inside] = np.repeat(np.arange(len(split)), [len(piece) for piece in pieces])
+        # A word without a piece would shift the numbers of rows.
+        return numbers if all(len(piece) for piece in pieces) else None
+    own = np.unique(tokens.words[inside])
+    return tokens.words if np.array_equal(own, np.arange(len(split))) else None
+
+
+def paired_words(
+    encoder: Encoder,
+    source: Sequence[str],
+    target: Sequence[str],
+    *,
+    layer: int,
+    alignments: Sequence[Links] | None = None,
+    batch_tokens: int = 4096,
+    advance: Callable[[int], None] | None = None,
+) -> PairedWords:
+    """Rows for each link between the words of parallel texts; without `alignments`, of mutual nearest neighbours."""
+    if len(source) != len(target):
+        msg = f"parallel texts come in pairs, got {len(source)} of the source and {len(target)} of the target"
+        raise InputError(msg)
+    if alignments is not None and len(alignments) != len(source):
+        msg = f"expected the links of each of {len(source)} pairs of texts, got {len(alignments)}"
+        raise InputError(msg)
+    both = [encoder.tokenizer.encode(texts) for texts in (source, target)]
+    rows: tuple[list[NDArray[np.float32]], list[NDArray[np.float32]]] = ([], [])
+    links: list[Links] = [()] * len(source)
+    fit = [n for n in range(len(source)) if all(_fits(tokens[n]) for tokens in both)]
+    used = 0
+    for start in range(0, len(fit), _WINDOW):
+        window = fit[start : start + _WINDOW]
+        encoded = [
+            encode_texts(encoder, [tokens[n] for n in window], (layer,), batch_tokens=batch_tokens, advance=advance)
+            for tokens in both
+        ]
+        for n, left, right in zip(window, *encoded, strict=True):
+            given = None if alignments is None else alignments[n]
+            words = _words(
+                encoder.tokenizer, (source[n], target[n]), (left, right), layer, by_blanks=given is not None
+            )
+            if words is None:
+                continue
+            links[n] = mutual_nearest(*words) if given is None else given
+            for side, place in ((0, 0), (1, 1)):
+                rows[side].append(words[side][[link[place] for link in links[n]]])
+            used += bool(links[n])
+    none = np.empty((0, encoder.hidden_size), dtype=np.float32)
+    x, z = (np.concatenate([none, *side]) for side in rows)
+    return PairedWords(x, z, tuple(links), used, len(source) - used)
+
+
+def _fits(tokens: Tokens) -> bool:
+    return not tokens.empty and not tokens.cut and len(tokens) <= MOST_TOKENS
+
+
+def _words(
+    tokenizer: TextTokenizer,
+    texts: tuple[str, str],
+    encoded: tuple[EncodedText, EncodedText],
+    layer: int,
+    *,
+    by_blanks: bool,
+) -> list[NDArray[np.float32]] | None:
+    found = []
+    for text, vectors in zip(texts, encoded, strict=True):
+        numbers = white_space_words(tokenizer, text, vectors.tokens) if by_blanks else vectors.tokens.words
+        if numbers is None:
+            return None
+        found.append(word_vectors(vectors, layer=layer, words=numbers))
+    return found

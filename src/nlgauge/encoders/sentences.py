@@ -1,0 +1,243 @@
+"""One vector for a whole text: the model named `muse`, or any model in the layout of sentence-transformers.
+
+A folder of that layout says in `modules.json` what follows the network, and in `1_Pooling/config.json` how the last
+layer's vectors become one, special tokens included as the library has it:
+
+    cls    the first token's vector              mean            their average
+    max    the largest value of each entry       mean_sqrt_len   their sum over the root of their number
+
+several of them side by side in the order cls, max, mean, mean_sqrt_len; `Normalize` scales to length 1. A folder
+without `modules.json` is averaged, as the library does. Texts are cut at its `max_seq_length`, with a warning.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.encoders.base import Encoder, encode_texts
+from nlgauge.encoders.load import load_encoder
+from nlgauge.encoders.muse import MuseEncoder
+from nlgauge.errors import ModelError, RecipeError, TruncationWarning, UnsupportedModelError
+from nlgauge.store import resolve, text_digest
+from nlgauge.text import Tokens
+
+__all__ = ["MuseSentences", "PooledSentences", "Pooling", "SentenceEncoder", "load_sentence_encoder", "read_pooling"]
+
+#: Ways of pooling in the order in which sentence-transformers puts them side by side.
+POOLINGS = ("cls", "max", "mean", "mean_sqrt_len")
+
+#: How `1_Pooling/config.json` spells them.
+_SWITCHES = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len",
+}
+
+_BATCH_TOKENS = 4096
+
+
+class SentenceEncoder(Protocol):
+    """A loaded model that gives one vector per text."""
+
+    @property
+    def name(self) -> str:
+        """The model's name, as a signature shows it."""
+
+    @property
+    def digest(self) -> str:
+        """sha256 of all that a vector depends on: weights, tokenizer, pooling, limit."""
+
+    @property
+    def engine(self) -> str:
+        """Engine and version, as a signature shows them."""
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """A row per text; a text without a token is at the origin."""
+
+
+@dataclass(frozen=True)
+class Pooling:
+    """How the vectors of a text's tokens become one."""
+
+    modes: tuple[str, ...] = ("mean",)
+    normalise: bool = False
+    max_tokens: int | None = None
+    """Longest text in tokens, where the folder states one below the model's own limit."""
+    lowercase: bool = False
+
+    def __post_init__(self) -> None:
+        unknown = [mode for mode in self.modes if mode not in POOLINGS]
+        if unknown or not self.modes:
+            msg = f"pooling must be one or more of {', '.join(POOLINGS)}, got {', '.join(unknown) or 'none'}"
+            raise RecipeError(msg)
+
+    def __call__(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        """One vector from the rows of a text."""
+        count = np.float32(len(vectors))
+        parts = {
+            "cls": lambda: vectors[0],
+            "max": lambda: vectors.max(axis=0),
+            "mean": lambda: vectors.sum(axis=0) / count,
+            "mean_sqrt_len": lambda: vectors.sum(axis=0) / np.sqrt(count),
+        }
+        vector: NDArray[np.float32] = np.concatenate([parts[mode]() for mode in POOLINGS if mode in self.modes])
+        length = np.sqrt(vector @ vector)
+        return vector / length if self.normalise and length > 0 else vector
+
+    def __str__(self) -> str:
+        """For people and digests: `mean+unit`."""
+        modes = "+".join(mode for mode in POOLINGS if mode in self.modes)
+        return modes + ("+unit" if self.normalise else "") + ("+lowercase" if self.lowercase else "")
+
+
+class PooledSentences:
+    """A token encoder whose last layer is pooled."""
+
+    def __init__(self, encoder: Encoder, pooling: Pooling, *, name: str | None = None) -> None:
+        self._encoder = encoder
+        self.pooling = pooling
+        self.name = name or encoder.model
+        self.engine = encoder.engine
+        self.limit = min(encoder.tokenizer.limit, pooling.max_tokens or encoder.tokenizer.limit)
+        parts = (encoder.weights_digest, encoder.tokenizer.digest, str(pooling), str(self.limit))
+        self.digest = text_digest("\n".join(parts))
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """A row per text; a text without a token is at the origin."""
+        encoder, layer = self._encoder, self._encoder.layers
+        chosen = [text.lower() for text in texts] if self.pooling.lowercase else texts
+        tokens = [self._cut(text) for text in encoder.tokenizer.encode(chosen)]
+        cut = sum(text.cut > 0 for text in tokens)
+        if cut:
+            msg = f"{cut} of {len(texts)} texts were truncated to the {self.limit} tokens that {self.name!r} reads"
+            warnings.warn(msg, TruncationWarning, stacklevel=2)
+        encoded = encode_texts(encoder, tokens, (layer,), batch_tokens=_BATCH_TOKENS)
+        rows = np.zeros((len(texts), encoder.hidden_size * len(set(self.pooling.modes))), dtype=np.float32)
+        for row, text in zip(rows, encoded, strict=True):
+            if not text.tokens.empty:
+                row[:] = self.pooling(text.layers[layer])
+        return rows
+
+    def _cut(self, tokens: Tokens) -> Tokens:
+        """The first tokens and the special ones at the end, within the limit of the folder."""
+        lost = len(tokens) - self.limit
+        if lost <= 0:
+            return tokens
+        tail = int(np.argmin(tokens.is_special[::-1]))
+        kept = np.r_[0 : self.limit - tail, len(tokens) - tail : len(tokens)]
+        return Tokens(tokens.ids[kept], tokens.is_special[kept], tokens.words[kept], tokens.cut + lost)
+
+
+class MuseSentences:
+    """The sentence vectors of the embedded multilingual model."""
+
+    def __init__(self, encoder: MuseEncoder) -> None:
+        self._encoder = encoder
+        self.name = encoder.model
+        self.engine = encoder.engine
+        self.digest = text_digest(f"{encoder.weights_digest}\n{encoder.tokenizer.digest}\nmuse")
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """A unit row per text; a text without a token is at the origin."""
+        return self._encoder.sentence_vectors(texts)
+
+
+def load_sentence_encoder(
+    model: str, *, engine: str = "onnx", threads: int | None = None, device: str = "auto", progress: bool = False
+) -> SentenceEncoder:
+    """A sentence encoder by name (`muse`, `minilm`, `mpnet`), folder or hub id."""
+    options: dict[str, Any] = {"engine": engine, "threads": threads, "device": device, "progress": progress}
+    if model == "muse":
+        encoder = load_encoder(model, **options)
+        assert isinstance(encoder, MuseEncoder)  # by its name
+        return MuseSentences(encoder)
+    # In older folders the network lies in a folder of its own, which only modules.json names.
+    inner = _network_folder(Path(model))
+    if inner is not None:
+        name = Path(model).resolve().name
+        return PooledSentences(load_encoder(str(inner), **options), read_pooling(Path(model), name=name), name=name)
+    files = resolve(model, progress=progress)
+    return PooledSentences(load_encoder(model, **options), read_pooling(files.path, name=files.name))
+
+
+def read_pooling(folder: Path, *, name: str) -> Pooling:
+    """The pooling that a folder in the layout of sentence-transformers states."""
+    modules = _modules(folder, name=name)
+    if modules is None:
+        return Pooling()
+    modes: tuple[str, ...] | None = None
+    normalise = False
+    base = folder
+    for kind, path in modules:
+        if kind == "Transformer":
+            base = folder / path
+        elif kind == "Pooling":
+            modes = _pooling_modes(folder / path / "config.json", name=name)
+        elif kind == "Normalize":
+            normalise = True
+        else:
+            msg = (
+                f"model {name!r} has a module {kind!r} after its network ({path!r} in modules.json); "
+                "nlgauge knows Transformer, Pooling and Normalize"
+            )
+            raise UnsupportedModelError(msg)
+    if modes is None:
+        msg = f"modules.json of model {name!r} names no Pooling, so its token vectors do not become one vector"
+        raise UnsupportedModelError(msg)
+    stated = base / "sentence_bert_config.json"
+    limits = _json(stated, name=name) if stated.is_file() else {}
+    limit = limits.get("max_seq_length")
+    return Pooling(
+        modes,
+        normalise=normalise,
+        max_tokens=limit if isinstance(limit, int) and limit > 0 else None,
+        lowercase=limits.get("do_lower_case") is True,
+    )
+
+
+def _network_folder(folder: Path) -> Path | None:
+    if (folder / "config.json").is_file() or not (folder / "modules.json").is_file():
+        return None
+    paths = [path for kind, path in _modules(folder, name=folder.name) or [] if kind == "Transformer" and path]
+    return folder / paths[0] if paths else None
+
+
+def _modules(folder: Path, *, name: str) -> list[tuple[str, str]] | None:
+    """Kind and path of each module, in order; None for a folder without them."""
+    if not (folder / "modules.json").is_file():
+        return None
+    try:
+        listed = sorted(_json(folder / "modules.json", name=name), key=lambda entry: entry["idx"])
+        return [(str(entry["type"]).rpartition(".")[2], str(entry["path"])) for entry in listed]
+    except (TypeError, KeyError) as error:
+        msg = f"modules.json of model {name!r} must be a list of objects with idx, path and type: {error!r}"
+        raise ModelError(msg) from error
+
+
+def _pooling_modes(path: Path, *, name: str) -> tuple[str, ...]:
+    config = _json(path, name=name)
+    on = [key for key, value in config.items() if key.startswith("pooling_mode_") and value is True]
+    unknown = [key for key in on if key not in _SWITCHES]
+    if unknown or not on:
+        what = f"asks for {', '.join(unknown)}" if unknown else "switches no pooling mode on"
+        msg = f"{path.parent.name}/config.json of model {name!r} {what}; nlgauge knows {', '.join(_SWITCHES)}"
+        raise UnsupportedModelError(msg)
+    return tuple(mode for key, mode in _SWITCHES.items() if key in on)
+
+
+def _json(path: Path, *, name: str) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        where = f"{path.parent.name}/{path.name}"
+        msg = f"{where} of model {name!r} cannot be read: {error}; fetch the model again, or give its folder"
+        raise ModelError(msg) from error

@@ -1,0 +1,86 @@
+"""The fluency term of WMDo (Chow, Specia and Madhyastha 2019), as SentSim uses it (spec 7.1): numbers only.
+
+    WMDo = WMD - gamma * (1/2 - chunks / matches),  gamma = 0.2
+
+A match is a word of one text with its word in the other; a chunk is a longest run of matches that follow each other
+in both texts. One chunk for all words (the same order) takes nearly gamma/2 off the distance, a chunk for each word
+(scrambled) adds gamma/2.
+
+Matches come as links (SentSim: METEOR's alignment of words) or from the flow of the distance itself: each row's
+largest share of mass. In SentSim's code a pair without a match has chunks / matches = 0, so it is rewarded as if its
+order were better than perfect; `unmatched="published"` does that, "neutral" leaves the distance as it is, and "worst"
+counts it as scrambled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nlgauge.errors import InputError, RecipeError
+
+__all__ = ["GAMMA", "UNMATCHED", "chunks", "flow_links", "fluency_term", "wmdo"]
+
+GAMMA = 0.2
+
+#: What chunks / matches is for a pair without a match.
+UNMATCHED = {"published": 0.0, "neutral": 0.5, "worst": 1.0}
+
+
+def chunks(links: Iterable[tuple[int, int]]) -> int:
+    """Longest runs of links whose words follow each other in both texts.
+
+    >>> chunks([(0, 0), (1, 1), (2, 5), (3, 6), (4, 2)])
+    3
+    """
+    ordered = sorted(links)
+    breaks = sum(later != (earlier[0] + 1, earlier[1] + 1) for earlier, later in pairwise(ordered))
+    return breaks + 1 if ordered else 0
+
+
+def flow_links(
+    flow: ArrayLike, rows: Sequence[int] | None = None, columns: Sequence[int] | None = None
+) -> tuple[tuple[int, int], ...]:
+    """Each row with the column that gets most of its mass (the first of equals); a row without mass has no link.
+
+    `rows` and `columns` are the positions of the points in their texts, where points were left out.
+    """
+    mass = np.asarray(flow, dtype=np.float64)
+    if mass.ndim != 2:
+        msg = f"a flow is a matrix of mass from rows to columns, got an array of shape {mass.shape}"
+        raise InputError(msg)
+    places = [
+        range(size) if given is None else given for given, size in zip((rows, columns), mass.shape, strict=True)
+    ]
+    if tuple(len(of) for of in places) != mass.shape:
+        msg = f"expected a position for each of {mass.shape} points, got {len(places[0])} and {len(places[1])}"
+        raise InputError(msg)
+    if mass.size == 0:
+        return ()
+    nearest = mass.argmax(axis=1)
+    return tuple(
+        (int(places[0][row]), int(places[1][column])) for row, column in enumerate(nearest) if mass[row, column] > 0
+    )
+
+
+def fluency_term(links: Sequence[tuple[int, int]], *, gamma: float = GAMMA, unmatched: str = "published") -> float:
+    """What is added to the distance: -gamma (1/2 - chunks / matches), from -gamma/2 to gamma/2.
+
+    >>> fluency_term([(0, 0), (1, 1), (2, 2), (3, 3)])
+    -0.05
+    """
+    if unmatched not in UNMATCHED:
+        msg = f"unmatched must be one of {', '.join(UNMATCHED)}, got {unmatched!r}"
+        raise RecipeError(msg)
+    fragments = chunks(links) / len(links) if links else UNMATCHED[unmatched]
+    return -gamma * (0.5 - fragments)
+
+
+def wmdo(
+    distance: float, links: Sequence[tuple[int, int]], *, gamma: float = GAMMA, unmatched: str = "published"
+) -> float:
+    """The word mover's distance with the fluency term; it can fall below 0."""
+    return distance + fluency_term(links, gamma=gamma, unmatched=unmatched)

