@@ -48,8 +48,8 @@ def word_vectors(text: EncodedText, *, layer: int, words: NDArray[np.int32] | No
     vectors = text.layers[layer]
     if tokens.empty:
         return vectors[:0]
-    mean, _, starts = average_pieces(vectors, np.ones(len(tokens)), tokens)
-    return mean[~tokens.is_special[starts]]
+    mean: NDArray[np.float32] = average_pieces(vectors, tokens)[~tokens.is_special[tokens.starts_word]]
+    return mean
 
 
 def _renumbered(tokens: Tokens, words: NDArray[np.int32]) -> Tokens:
