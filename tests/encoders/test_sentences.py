@@ -64,7 +64,7 @@ def test_the_embedded_english_models_average_and_normalise_as_their_folders_say(
 
 
 def test_minilm_gives_the_published_similarities() -> None:
-    """The example of the model's page at sentence-transformers (all-MiniLM-L6-v2, `model.similarity`)."""
+    """The example of the quick start in the documentation of Sentence Transformers (all-MiniLM-L6-v2)."""
     texts = ["The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."]
     vectors = load_sentence_encoder("minilm", threads=1).encode(texts)
     published = [[1.0000, 0.6660, 0.1046], [0.6660, 1.0000, 0.1411], [0.1046, 0.1411, 1.0000]]
