@@ -651,6 +651,8 @@ def test_an_interrupt_ends_with_130_and_one_line(folder: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",
+        # A shell that starts the tests in the background has them ignore Ctrl-C, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
         pipe = open_when_read(folder / "slow.txt")  # from here on the child waits for a text
@@ -658,7 +660,7 @@ def test_an_interrupt_ends_with_130_and_one_line(folder: Path) -> None:
         os.close(pipe)
     finally:
         child.kill()
-        child.wait()
+        child.communicate()
     assert (child.returncode, out, err) == (130, "", "nlgauge: interrupted\n")
 
 
