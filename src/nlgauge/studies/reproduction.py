@@ -115,8 +115,13 @@ class _Part(NamedTuple):
 
 
 def data_at(table: PaperTable, at: str | os.PathLike[str] | None) -> dict[str, bool]:
-    """Whether each data set of a published table lies under a folder."""
-    return {name: at is not None and locate(find_data_card(name), at) is not None for name in table.data}
+    """Whether each data set of a published table lies under a folder, with the rankings where it needs those."""
+    ranked = {part.data for part, _ in _parts(table, _columns(table, None)) if part.ranked}
+    found = {}
+    for name in table.data:
+        place = None if at is None else locate(find_data_card(name), at)
+        found[name] = place is not None and (name not in ranked or (place / "RR-seglevel.csv").is_file())
+    return found
 
 
 def reproduce(
