@@ -7,6 +7,7 @@ recipe), 130 interrupted.
 from __future__ import annotations
 
 import argparse
+import importlib
 import io
 import os
 import sys
@@ -15,15 +16,29 @@ from collections.abc import Sequence
 from typing import Any
 
 from nlgauge._version import __version__
-from nlgauge.cli import align, datasets, meta, models, reproduce, score, sensitivity, signatures, tables
 from nlgauge.cli.common import protect_stdin_columns
 from nlgauge.errors import NlgaugeError, NlgaugeWarning, RecipeError
 
 __all__ = ["build_parser", "main"]
 
+#: The module of each command. Only that of the command at hand is imported, so that none waits for the others.
+_MODULES = {
+    "score": "score",
+    "meta": "meta",
+    "tune-layer": "meta",
+    "sensitivity": "sensitivity",
+    "reproduce": "reproduce",
+    "models": "models",
+    "data": "datasets",
+    "idf": "tables",
+    "baseline": "tables",
+    "align": "align",
+    "signature": "signatures",
+}
 
-def build_parser() -> argparse.ArgumentParser:
-    """All commands and their options."""
+
+def build_parser(command: str | None = None) -> argparse.ArgumentParser:
+    """The command and its options; all commands where it is none of them."""
     parser = argparse.ArgumentParser(
         prog="nlgauge",
         allow_abbrev=False,
@@ -31,8 +46,9 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"nlgauge {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in (score, meta, sensitivity, reproduce, models, datasets, tables, align, signatures):
-        module.add_commands(commands)
+    wanted = [_MODULES[command]] if command in _MODULES else dict.fromkeys(_MODULES.values())
+    for name in wanted:
+        importlib.import_module(f"nlgauge.cli.{name}").add_commands(commands)
     return parser
 
 
@@ -41,7 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8")  # the same bytes under any locale
-    args = build_parser().parse_args(protect_stdin_columns(sys.argv[1:] if argv is None else argv))
+    words = protect_stdin_columns(sys.argv[1:] if argv is None else argv)
+    args = build_parser(words[0] if words else None).parse_args(words)
     quiet = getattr(args, "quiet", False)
     try:
         with warnings.catch_warnings():
