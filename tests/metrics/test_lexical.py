@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 import sacrebleu
@@ -99,3 +101,20 @@ def test_empty_texts(metric: str) -> None:
 def test_a_value_that_they_do_not_take_is_refused(metric: str) -> None:
     with pytest.raises(nlgauge.RecipeError):
         nlgauge.score(HYPS, REFS, metric=metric)
+
+
+@pytest.mark.parametrize(
+    ("metric", "package"), [("bleu", "sacrebleu"), ("chrf", "sacrebleu"), ("rouge1", "rouge_score")]
+)
+def test_a_missing_package_is_named_before_anything_is_encoded(
+    metric: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nlgauge.metrics import runner
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(runner, "encode_texts", refuse)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(nlgauge.MissingExtraError, match=r"nlgauge\[meta\]"):
+        nlgauge.score_systems({"a": HYPS}, REFS, metrics=["bertscore", metric])

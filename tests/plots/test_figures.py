@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from nlgauge.errors import RecipeError
+from nlgauge.errors import MissingExtraError, RecipeError
 from nlgauge.meta.evaluation import Agreement, Cell
-from nlgauge.plots import check_format, plot_agreement, plot_ranks, plot_variation
+from nlgauge.plots import check_figure, plot_agreement, plot_ranks, plot_variation
 from nlgauge.studies.flips import Flip
 from nlgauge.studies.results import Movement, Ranking, Sensitivity
 
@@ -37,7 +38,7 @@ def test_the_same_table_gives_the_same_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["figure", "figure.gif"])
 def test_a_name_without_a_format_is_refused(name: str) -> None:
     with pytest.raises(RecipeError, match=r"\.png"):
-        check_format(Path(name))
+        check_figure(Path(name))
 
 
 def study() -> Sensitivity:
@@ -60,3 +61,9 @@ def test_the_figures_of_a_study(tmp_path: Path) -> None:
         draw(study(), second)
         assert first.read_bytes().startswith(b"\x89PNG")
         assert first.read_bytes() == second.read_bytes()
+
+
+def test_a_missing_matplotlib_is_named_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=r"nlgauge\[plot\]"):
+        check_figure(Path("figure.png"))

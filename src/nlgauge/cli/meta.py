@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,8 @@ from nlgauge.cli.common import (
     run_options,
     write_file,
 )
-from nlgauge.data import DATA_CARDS, JudgementTable, find_data_card, load
-from nlgauge.errors import RecipeError
+from nlgauge.cli.data_options import add_data_options, load_data
+from nlgauge.data import find_data_card
 from nlgauge.meta import (
     AGREEMENTS,
     LEVELS,
@@ -30,11 +29,11 @@ from nlgauge.meta import (
     sentinels_of,
     tune_layer,
 )
-from nlgauge.plots import check_format, plot_agreement
+from nlgauge.plots import check_figure, plot_agreement
 from nlgauge.report import render_agreement
 from nlgauge.report.table import Marked, Table
 
-__all__ = ["add_commands", "add_data_options", "load_data"]
+__all__ = ["add_commands"]
 
 _EXAMPLES = """\
 examples:
@@ -106,47 +105,10 @@ def add_commands(commands: Any) -> None:
     tune.set_defaults(run=_tune)
 
 
-def add_data_options(parser: argparse.ArgumentParser) -> None:
-    """Which data set, and where it lies."""
-    data = parser.add_argument_group("data")
-    data.add_argument("--data", required=True, metavar="NAME", help=f"one of {', '.join(DATA_CARDS)}")
-    data.add_argument("--at", metavar="PATH", help="its folder or file, or a folder that holds it ($NLGAUGE_DATA)")
-    data.add_argument("--langpairs", nargs="+", metavar="PAIR", help="only these (default: all)")
-    data.add_argument(
-        "--set",
-        nargs="+",
-        default=[],
-        metavar="KEY=VALUE",
-        help="options of the data set; see nlgauge data info NAME",
-    )
-
-
-def load_data(args: argparse.Namespace, **more: Any) -> JudgementTable:
-    """The table that the options name."""
-    options: dict[str, Any] = dict(more)
-    for text in args.set:
-        key, equals, value = text.partition("=")
-        if not equals:
-            msg = f"--set takes KEY=VALUE, got {text!r}"
-            raise RecipeError(msg)
-        options[key] = _value(value)
-    at = args.at or os.environ.get("NLGAUGE_DATA")
-    if not at:
-        msg = f"say where {args.data} lies: --at PATH, or the environment variable NLGAUGE_DATA"
-        raise RecipeError(msg)
-    return load(args.data, at, langpairs=args.langpairs, **options)
-
-
-def _value(text: str) -> Any:
-    if "," in text:
-        return tuple(text.split(","))
-    return {"true": True, "false": False}.get(text, int(text) if text.isdigit() else text)
-
-
 def _meta(args: argparse.Namespace) -> int:
     target = Path(args.plot) if args.plot else None
     if target is not None:
-        check_format(target)
+        check_figure(target)
     whole = args.level == "system" and "level" in find_data_card(args.data).options
     more = {"level": "system"} if whole else {}
     table = load_data(args, **more)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from nlgauge.cli.common import add_run_options, run_options, text_source
+from nlgauge.cli.data_options import add_data_options, load_data
 from nlgauge.cli.score import check_parallel, read_references, read_systems
-from nlgauge.data import Inputs, JudgementTable, load
+from nlgauge.data import Inputs, JudgementTable
 from nlgauge.errors import RecipeError
-from nlgauge.plots import check_format, plot_ranks, plot_variation
+from nlgauge.plots import check_figure, plot_ranks, plot_variation
 from nlgauge.report.sensitivity import sensitivity_report
 from nlgauge.studies.presets import DEFAULT_METRICS, PRESETS, preset
 from nlgauge.studies.sensitivity import StudyOptions, run_study, systems_table
@@ -43,17 +43,7 @@ def add_commands(commands: Any) -> None:
     parser.add_argument("hyps", nargs="*", type=text_source, metavar="HYP", help="outputs of systems, as in score")
     parser.add_argument("-r", "--refs", nargs="+", type=text_source, metavar="REF", help="references, as in score")
     parser.add_argument("--input-format", choices=("text", "tsv", "jsonl"), help="of all inputs")
-    data = parser.add_argument_group("data with human judgements, instead of files")
-    data.add_argument("--data", metavar="NAME", help="a data set's name ('nlgauge data list')")
-    data.add_argument("--at", metavar="PATH", help="where it lies")
-    data.add_argument("--langpairs", nargs="+", metavar="PAIR", help="default: all")
-    data.add_argument(
-        "--data-option",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="of the data set's loader ('nlgauge data info'), such as level=system; may be repeated",
-    )
+    data = add_data_options(parser, title="data with human judgements, instead of files", required=False)
     data.add_argument("--without-people", action="store_true", help="leave out systems that are people")
     data.add_argument("--rows", type=int, metavar="N", help="the first N rows of each language pair and system")
     what = parser.add_argument_group("what varies")
@@ -106,7 +96,7 @@ def _run(args: argparse.Namespace) -> int:
     )
     target = Path(args.plot) if args.plot else None
     if target is not None:
-        check_format(target)
+        check_figure(target)
     result = run_study(study, _table(args), options=options, state=args.state, **run_options(args))
     sys.stdout.write(sensitivity_report(result, format=args.format, width=args.width))
     if target is not None:
@@ -131,16 +121,14 @@ def _study(args: argparse.Namespace) -> Study:
 
 def _table(args: argparse.Namespace) -> JudgementTable:
     if args.data:
-        if not args.at or args.refs:
-            msg = f"--data {args.data} needs --at PATH, and has references of its own"
+        if args.refs:
+            msg = f"--data {args.data} has references of its own; leave out --refs"
             raise RecipeError(msg)
-        table = load(args.data, args.at, langpairs=args.langpairs, **_loader_options(args.data_option))
+        table = load_data(args)
         table = table.without_humans() if args.without_people else table
         return table if args.rows is None else _first_rows(table, args.rows)
-    if not args.refs or args.at or args.langpairs or args.data_option or args.without_people or args.rows is not None:
-        msg = (
-            "files of systems need --refs; --at, --langpairs, --data-option, --without-people, --rows go with --data"
-        )
+    if not args.refs or args.at or args.langpairs or args.set or args.without_people or args.rows is not None:
+        msg = "files of systems need --refs; --at, --langpairs, --set, --without-people, --rows go with --data"
         raise RecipeError(msg)
     inputs = Inputs()
     systems = read_systems(args.hyps, inputs, args.input_format)
@@ -148,17 +136,6 @@ def _table(args: argparse.Namespace) -> JudgementTable:
     check_parallel(systems, references)
     refs = [tuple(text for group in groups for text in group) for groups in zip(*references.values(), strict=True)]
     return systems_table(systems, refs, lang=args.lang or "en")
-
-
-def _loader_options(given: Sequence[str]) -> dict[str, str | bool]:
-    options: dict[str, str | bool] = {}
-    for text in given:
-        key, equals, value = text.partition("=")
-        if not equals or not key:
-            msg = f"--data-option takes KEY=VALUE, got {text!r}"
-            raise RecipeError(msg)
-        options[key] = {"true": True, "false": False}.get(value.lower(), value)
-    return options
 
 
 def _first_rows(table: JudgementTable, count: int) -> JudgementTable:

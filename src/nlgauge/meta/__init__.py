@@ -1,7 +1,7 @@
 """Metrics beside people: correlations at every level, accuracies, significance, ranks and sentinels."""
 
 from nlgauge.meta.difference_correlation import DifferenceCorrelation, pairwise_difference_pearson
-from nlgauge.meta.evaluation import AGREEMENTS, LEVELS, Agreement, Significance, check_question, evaluate
+from nlgauge.meta.evaluation import Agreement, evaluate
 from nlgauge.meta.hybrids import HybridResult, Hybrids, hybrid_results, make_hybrids, model_selection
 from nlgauge.meta.layers import LayerTuning, tune_layer
 from nlgauge.meta.levels import (
@@ -14,6 +14,7 @@ from nlgauge.meta.levels import (
     unweighted_mean,
 )
 from nlgauge.meta.preferences import Preferences, preference_tau, preferences_from_scores
+from nlgauge.meta.question import AGREEMENTS, LEVELS, Significance, check_question
 from nlgauge.meta.ranks import MetricComparison, assign_ranks, compare_metrics
 from nlgauge.meta.scores import MetricScores
 from nlgauge.meta.scoring import RowScores, ScoredTable, released_rows, score_table, sentinels_of

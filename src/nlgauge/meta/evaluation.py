@@ -21,10 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.data import JudgementTable
-from nlgauge.errors import InputError, RecipeError
+from nlgauge.errors import InputError
 from nlgauge.meta.difference_correlation import pairwise_difference_pearson
 from nlgauge.meta.levels import aggregated
-from nlgauge.meta.ranks import check_comparison, compare_metrics
+from nlgauge.meta.question import Significance, check_question
+from nlgauge.meta.ranks import compare_metrics
 from nlgauge.meta.scores import Matrix, MetricScores, distinct_names
 from nlgauge.meta.scoring import RowScores, ScoredTable
 from nlgauge.meta.soft_accuracy import soft_pairwise_accuracies
@@ -32,57 +33,10 @@ from nlgauge.meta.tie_accuracy import tie_calibrated_accuracy
 from nlgauge.meta.tie_comparison import compare_tie_accuracies
 from nlgauge.stats import bootstrap_correlations, bootstrap_mean, correlate
 
-__all__ = ["AGREEMENTS", "LEVELS", "Agreement", "Cell", "Significance", "check_question", "evaluate"]
-
-LEVELS = ("segment", "topic", "system")
-_CORRELATIONS = ("pearson", "spearman", "kendall")
-AGREEMENTS = (*_CORRELATIONS, "acc-eq", "differences", "spa")
+__all__ = ["Agreement", "Cell", "evaluate"]
 
 #: Lines and columns of rows in a matrix of systems x topics.
 _Place: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
-
-#: Levels at which an agreement is defined.
-_DEFINED = {"acc-eq": "topic", "differences": "topic", "spa": "system"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Significance:
-    """How metrics are tested against each other, and intervals drawn."""
-
-    test: Literal["default", "permutation", "bootstrap", "williams", "none"] = "default"
-    """default: PERM-BOTH; for Pearson over systems Williams' test, because few systems leave little to permute."""
-    alpha: float = 0.05
-    correction: Literal["bonferroni", "holm"] | None = None
-    resamples: int = 1000
-    seed: int = 12345
-
-    def resolved(self, level: str, agreement: str) -> Significance:
-        """With the test that a question really gets; one that does not exist for it is refused."""
-        if agreement in ("differences", "spa"):
-            if self.test not in ("default", "none"):
-                msg = f"there is no significance test for agreement {agreement!r}; leave out test={self.test!r}"
-                raise RecipeError(msg)
-            return replace(self, test="none")
-        if self.test == "default":
-            few = level == "system" and agreement == "pearson"
-            return replace(self, test="williams" if few else "permutation")
-        if agreement == "acc-eq" and self.test not in ("permutation", "none"):
-            msg = f"agreement 'acc-eq' is tested by permutation, not by {self.test!r}"
-            raise RecipeError(msg)
-        if self.test != "none":
-            kind = agreement if agreement in _CORRELATIONS else "pearson"
-            check_comparison("item" if level == "topic" else "segment", kind, self.test, self.alpha, self.correction)
-        return self
-
-    @property
-    def draws(self) -> dict[str, int]:
-        """What every resampling function takes."""
-        return {"resamples": self.resamples, "seed": self.seed}
-
-    @property
-    def pairs(self) -> dict[str, Any]:
-        """What every comparison of metrics takes."""
-        return {"alpha": self.alpha, "correction": self.correction, **self.draws}
 
 
 @dataclass(frozen=True)
@@ -183,35 +137,6 @@ def evaluate(
         table.notes,
         {"aggregate": aggregate, **asdict(significance)},
     )
-
-
-def check_question(
-    table: JudgementTable,
-    level: str,
-    agreement: str,
-    *,
-    criterion: str | None = None,
-    aggregate: str = "mean",
-    significance: Significance | None = None,
-) -> Significance:
-    """Refuse a question that has no answer on this data, before hours of work; returns the test it will get."""
-    for what, value, allowed in (("level", level, LEVELS), ("agreement", agreement, AGREEMENTS)):
-        if value not in allowed:
-            msg = f"{what} must be one of {', '.join(allowed)}, got {value!r}"
-            raise RecipeError(msg)
-    if _DEFINED.get(agreement, level) != level:
-        msg = f"agreement {agreement!r} is defined at level {_DEFINED[agreement]!r}, not at level {level!r}"
-        raise RecipeError(msg)
-    if aggregate != "mean" and (level != "system" or agreement == "spa"):
-        msg = f"aggregate={aggregate!r} joins a system's scores; it means nothing to {agreement} at level {level!r}"
-        raise RecipeError(msg)
-    official = level == "system" and criterion is None and set(table.langpairs) <= set(table.system_scores)
-    if agreement == "spa" and table.default_criterion is None and criterion is None:
-        msg = f"{table.name} has judgements of whole systems only; 'spa' needs judgements of segments"
-        raise RecipeError(msg)
-    if not official or agreement == "spa":
-        table.gold(criterion)
-    return (significance or Significance()).resolved(level, agreement)
 
 
 def _rows(

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from nlgauge.data import JudgementTable
 from nlgauge.encoders import load_encoder
 from nlgauge.errors import InputError
-from nlgauge.meta.evaluation import Significance, evaluate
+from nlgauge.meta.evaluation import evaluate
+from nlgauge.meta.question import Significance
 from nlgauge.meta.scoring import score_table
 from nlgauge.metrics import BERTScore
 

@@ -93,7 +93,8 @@ def score_table(table: JudgementTable, metrics: Sequence[str | Metric], **option
     plain = [at for at, recipe in enumerate(recipes) if isinstance(recipe, TextMetric)]
     encoded = [at for at in range(len(recipes)) if at not in plain]
     for langpair in table.langpairs:
-        for chosen, corpora in ((encoded, table_corpora), (plain, system_corpora)):
+        # Those first, because a package that is missing shows there before anything is encoded.
+        for chosen, corpora in ((plain, system_corpora), (encoded, table_corpora)):
             for part, rows in corpora(table, langpair) if chosen else ():
                 scores = run_metrics([recipes[at] for at in chosen], part, RunOptions.of(run))
                 systems = list(part.systems)

@@ -9,7 +9,7 @@ order, as sacrebleu advises) and sentence chrF.
 from __future__ import annotations
 
 import importlib
-import logging
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -32,14 +32,20 @@ def _package(name: str) -> Any:
         raise MissingExtraError(msg) from error
 
 
+def _version(package: str) -> str:
+    _package(package.replace("-", "_"))  # an error with the command to run where it is missing
+    return version(package)
+
+
 @dataclass(frozen=True, kw_only=True)
 class _SacreBLEUMetric(TextMetric):
     """What BLEU and chrF share; several references count together, as each metric defines it."""
 
     higher_is_better: ClassVar[bool] = True
 
+    @abstractmethod
     def _engine(self, *, sentences: bool) -> Any:
-        raise NotImplementedError
+        """The package's object, for single sentences or for a whole corpus."""
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Finished:
         sentence, corpus = self._engine(sentences=True), self._engine(sentences=False)
@@ -50,15 +56,15 @@ class _SacreBLEUMetric(TextMetric):
         most = max(len(group) for group in references)
         # sacrebleu takes streams; where the number of references varies, None stands for a missing one.
         streams = [[group[at] if at < len(group) else None for group in references] for at in range(most)]
-        logging.getLogger("sacrebleu").setLevel(logging.ERROR)  # "tokenized period": data sets are as they are
         whole = corpus.corpus_score(list(hypotheses), streams).score
         return Finished({self.main: np.array(values)}, corpus={self.main: float(whole)})
 
+    @abstractmethod
     def _described(self) -> dict[str, str]:
-        raise NotImplementedError
+        """The options, for the signature."""
 
     def describe_texts(self) -> dict[str, str]:
-        return self._described() | {"sacrebleu": version("sacrebleu")}
+        return self._described() | {"sacrebleu": _version("sacrebleu")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +105,7 @@ class BLEU(_SacreBLEUMetric):
                 tokenize=self.tokenize,
                 smooth_method=self.smooth,
                 effective_order=sentences,
+                force=True,  # no word about tokenised texts: data sets are as they are
             )
         except (RuntimeError, ImportError) as error:  # tokenizers of some languages are packages of their own
             msg = f"tokenizer {self.tokenize!r} of sacrebleu cannot be used here: {' '.join(str(error).split())}"
@@ -198,7 +205,7 @@ class _Rouge(TextMetric):
             "stemmer": self.stemmer,
             "multiref": self.multiref,
             "measure": self.measure,
-            "rouge_score": version("rouge-score"),
+            "rouge_score": _version("rouge-score"),
         }
 
 

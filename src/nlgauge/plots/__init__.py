@@ -1,7 +1,7 @@
 """Figures (extra `nlgauge[plot]`)."""
 
 from nlgauge.plots.agreement import plot_agreement
-from nlgauge.plots.canvas import check_format
+from nlgauge.plots.canvas import check_figure
 from nlgauge.plots.sensitivity import plot_ranks, plot_variation
 
-__all__ = ["check_format", "plot_agreement", "plot_ranks", "plot_variation"]
+__all__ = ["check_figure", "plot_agreement", "plot_ranks", "plot_variation"]

@@ -9,7 +9,7 @@ from typing import Any
 from nlgauge.errors import MissingExtraError, RecipeError
 from nlgauge.store import write_whole
 
-__all__ = ["COLOURS", "FORMATS", "check_format", "new_figure", "new_panels", "save_figure"]
+__all__ = ["COLOURS", "FORMATS", "check_figure", "new_figure", "new_panels", "save_figure"]
 
 #: Distinguishable for colour-blind readers (Okabe and Ito 2008), and in print.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
@@ -24,12 +24,10 @@ def new_figure(width: float, height: float) -> tuple[Any, Any]:
 
 def new_panels(rows: int, columns: int, *, width: float, height: float) -> tuple[Any, list[Any]]:
     """A figure `width` wide with panels in rows and columns, each row `height` high."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        msg = "figures need matplotlib: pip install 'nlgauge[plot]'"
-        raise MissingExtraError(msg) from error
+    _need_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(width, height * rows), layout="constrained")
     FigureCanvasAgg(figure)
     panels = [figure.add_subplot(rows, columns, number) for number in range(1, rows * columns + 1)]
@@ -43,7 +41,7 @@ def new_panels(rows: int, columns: int, *, width: float, height: float) -> tuple
 
 def save_figure(figure: Any, path: Path) -> None:
     """Write the figure, whole or not at all; the same input gives the same bytes."""
-    check_format(path)
+    check_figure(path)
     buffer = io.BytesIO()
     kind = path.suffix.removeprefix(".")
     stamps = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
@@ -51,11 +49,20 @@ def save_figure(figure: Any, path: Path) -> None:
     write_whole(path, buffer.getvalue())
 
 
-def check_format(path: Path) -> None:
-    """Refuse a file name that says no format, or lies nowhere, before hours of work."""
+def check_figure(path: Path) -> None:
+    """Refuse a figure that could not be written (its name, its folder, no matplotlib) before hours of work."""
+    _need_matplotlib()
     if path.suffix not in FORMATS:
         msg = f"a figure's file ends in {', '.join(FORMATS)}, got {path.name!r}"
         raise RecipeError(msg)
     if not path.parent.is_dir():
         msg = f"cannot write {str(path)!r}: the folder {str(path.parent)!r} does not exist"
         raise RecipeError(msg)
+
+
+def _need_matplotlib() -> None:
+    try:
+        import matplotlib  # noqa: F401 - only whether it is there
+    except ImportError as error:
+        msg = "figures need matplotlib: pip install 'nlgauge[plot]'"
+        raise MissingExtraError(msg) from error
