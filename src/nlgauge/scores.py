@@ -105,6 +105,8 @@ class Score:
     alignments: tuple[Alignment | Flow | None, ...] | None = None
     corpus: Mapping[str, float] = field(default_factory=dict)
     """Scores of the whole system by component, where they are no means over segments (BLEU counts them all)."""
+    distances: tuple[str, ...] = ()
+    """Components that are better when they are lower, beside a main component that is not one of them."""
 
     def __getattr__(self, name: str) -> NDArray[np.float64]:
         # Only called for names that are not fields: a component, or an honest error.
@@ -173,6 +175,7 @@ class Score:
             "score": self.system_scores[self.main],
             "main": self.main,
             "higher_is_better": self.higher_is_better,
+            **({"distances": list(self.distances)} if self.distances else {}),
             "means": self.means,
             **({"corpus": dict(self.corpus)} if self.corpus else {}),
             "signature": str(self.signature),

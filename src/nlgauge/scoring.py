@@ -35,6 +35,7 @@ def score(
     *,
     metric: str | Metric | Signature = "bertscore",
     ref_streams: Iterable[Iterable[str]] | None = None,
+    sources: Iterable[str] | None = None,
     **options: Any,
 ) -> Score:
     """Score the outputs of one system.
@@ -46,6 +47,7 @@ def score(
             (`BERTScore(layer=4)`), or a signature, which is then required to come out again.
         ref_streams: References as sacreBLEU has them, instead of `refs`: a list of streams, each with a
             text per segment.
+        sources: The texts that were translated, for metrics that compare with them (`against="source"`).
         options: Fields of the metric's recipe (`model=`, `layer=`, ...), `lang=` (model and baseline by
             table), and options of the run: `engine="onnx" | "torch"`, `device="auto" | "cpu" | "cuda"`,
             `threads=`, `batch_tokens=`, `long="truncate" | "error"`, `empty="error" | "zero"`,
@@ -56,7 +58,7 @@ def score(
     >>> round(result.mean, 4)
     1.0
     """
-    return score_systems({"": hyps}, refs, metrics=[metric], ref_streams=ref_streams, **options)[0]
+    return score_systems({"": hyps}, refs, metrics=[metric], ref_streams=ref_streams, sources=sources, **options)[0]
 
 
 def score_systems(
@@ -65,6 +67,7 @@ def score_systems(
     *,
     metrics: Sequence[str | Metric | Signature] = ("bertscore",),
     ref_streams: Iterable[Iterable[str]] | None = None,
+    sources: Iterable[str] | None = None,
     **options: Any,
 ) -> list[Score]:
     """Score several systems on the same segments with one or more metrics.
@@ -81,7 +84,7 @@ def score_systems(
     recipes, run = recipes_and_run(named, options)
     expected = [Signature.parse(m) if isinstance(m, str) and _is_signature(m) else None for m in named]
     run.setdefault("engine", _one_engine(expected))
-    corpus = make_corpus(systems, refs, ref_streams=ref_streams)
+    corpus = make_corpus(systems, refs, ref_streams=ref_streams, sources=sources)
 
     def approve(number: int, got: Signature) -> None:
         asked = expected[number]

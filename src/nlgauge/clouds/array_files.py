@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nlgauge.errors import FileFormatError, InputError
 from nlgauge.store import write_whole
 
-__all__ = ["Digested", "read_arrays", "write_arrays"]
+__all__ = ["Digested", "read_arrays", "stated_format", "write_arrays"]
 
 
 class Digested(Protocol):
@@ -34,6 +34,18 @@ def write_arrays(path: Path, header: Mapping[str, Any], arrays: Mapping[str, NDA
     text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     np.savez(buffer, allow_pickle=False, header=text, **arrays)
     write_whole(path, buffer.getvalue())
+
+
+def stated_format(path: Path) -> str:
+    """The format that a file's header names; empty for a file of another kind."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return str(json.loads(file["header"].tobytes())["format"])
+    except FileNotFoundError as error:
+        msg = f"{str(path)!r} does not exist"
+        raise InputError(msg) from error
+    except Exception:  # zipfile, numpy and json raise a dozen classes for another kind of file
+        return ""
 
 
 def read_arrays(

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,7 +30,6 @@ __all__ = ["NORM_MODES", "LanguageMoments", "LanguageNorm", "position_norm"]
 
 NORM_MODES = ("centre", "standardise")
 
-_FORMAT = "nlgauge-language-norm/1"
 _EPSILON = 1e-9
 
 
@@ -75,6 +74,8 @@ class LanguageMoments:
 class LanguageNorm:
     """Moments by language, and what is done with them."""
 
+    FORMAT: ClassVar[str] = "nlgauge-language-norm/1"
+
     moments: Mapping[str, LanguageMoments]
     mode: str = "centre"
     weights: str = ""
@@ -113,7 +114,7 @@ class LanguageNorm:
     @cached_property
     def digest(self) -> str:
         """sha256 of the numbers, the mode and what they belong to."""
-        state = hashlib.sha256(f"{_FORMAT}\n{self.mode}\n{self.weights}\n{self.layer}\n".encode())
+        state = hashlib.sha256(f"{self.FORMAT}\n{self.mode}\n{self.weights}\n{self.layer}\n".encode())
         for language, found in sorted(self.moments.items()):
             state.update(f"{language} {found.count} {len(found.mean)}\n".encode())
             state.update(np.stack([found.mean, found.variance]).astype("<f8").tobytes())
@@ -131,7 +132,7 @@ class LanguageNorm:
     def save(self, path: Path) -> None:
         """Write an .npz file; equal means give equal bytes."""
         header = {
-            "format": _FORMAT,
+            "format": self.FORMAT,
             "digest": self.digest,
             "mode": self.mode,
             "weights": self.weights,
@@ -146,7 +147,7 @@ class LanguageNorm:
     def load(cls, path: Path) -> LanguageNorm:
         """Read a file that `save` wrote, and check its digest."""
         fix = "make one with LanguageNorm.fit(...).save(path)"
-        return read_arrays(path, form=_FORMAT, what="file of language means", fix=fix, make=cls._from_arrays)
+        return read_arrays(path, form=cls.FORMAT, what="file of language means", fix=fix, make=cls._from_arrays)
 
     @classmethod
     def _from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> LanguageNorm:

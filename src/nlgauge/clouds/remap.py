@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,7 +34,6 @@ __all__ = ["METHODS", "Origin", "Remapping", "Side", "Step", "fit_remapping", "f
 METHODS = ("clp", "umd", "clp-umd", "umd-clp", "lsq")
 Side = Literal["source", "target"]
 
-_FORMAT = "nlgauge-remap/1"
 _KINDS = ("linear", "remove")
 
 #: How far the published matrices are from orthogonal and their directions from unit length is at most 2.2e-6.
@@ -75,6 +74,8 @@ class Origin(NamedTuple):
 class Remapping:
     """Steps that are applied in order. Frozen, and named by a digest."""
 
+    FORMAT: ClassVar[str] = "nlgauge-remap/1"
+
     steps: tuple[Step, ...]
     origin: Origin = field(default_factory=Origin)
 
@@ -100,7 +101,7 @@ class Remapping:
     @cached_property
     def digest(self) -> str:
         """sha256 of the numbers and of what they belong to; notes for people are not part of it."""
-        state = hashlib.sha256(f"{_FORMAT}\n{self.origin.weights}\n{self.origin.layer}\n".encode())
+        state = hashlib.sha256(f"{self.FORMAT}\n{self.origin.weights}\n{self.origin.layer}\n".encode())
         for step in self.steps:
             state.update(f"{step.kind} {step.both} {step.array.shape}\n".encode())
             state.update(np.ascontiguousarray(step.array, dtype="<f8").tobytes())
@@ -122,7 +123,7 @@ class Remapping:
     def save(self, path: Path) -> None:
         """Write an .npz file, whole or not at all; equal re-mappings give equal bytes."""
         header = {
-            "format": _FORMAT,
+            "format": self.FORMAT,
             "digest": self.digest,
             "steps": [{"kind": step.kind, "both": step.both} for step in self.steps],
             "origin": self.origin._asdict(),
@@ -133,7 +134,7 @@ class Remapping:
     def load(cls, path: Path) -> Remapping:
         """Read a file that `save` wrote, and check its digest."""
         fix = "make one with 'nlgauge align fit'"
-        return read_arrays(path, form=_FORMAT, what="re-mapping", fix=fix, make=cls._from_arrays)
+        return read_arrays(path, form=cls.FORMAT, what="re-mapping", fix=fix, make=cls._from_arrays)
 
     @classmethod
     def _from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Remapping:

@@ -27,7 +27,6 @@ from nlgauge.encoders.load import load_encoder
 from nlgauge.encoders.muse import MuseEncoder
 from nlgauge.errors import ModelError, RecipeError, TruncationWarning, UnsupportedModelError
 from nlgauge.store import resolve, text_digest
-from nlgauge.text import Tokens
 
 __all__ = ["MuseSentences", "PooledSentences", "Pooling", "SentenceEncoder", "load_sentence_encoder", "read_pooling"]
 
@@ -115,7 +114,7 @@ class PooledSentences:
         """A row per text; a text without a token is at the origin."""
         encoder, layer = self._encoder, self._encoder.layers
         chosen = [text.lower() for text in texts] if self.pooling.lowercase else texts
-        tokens = [self._cut(text) for text in encoder.tokenizer.encode(chosen)]
+        tokens = [text.cut_to(self.limit) for text in encoder.tokenizer.encode(chosen)]
         cut = sum(text.cut > 0 for text in tokens)
         if cut:
             msg = f"{cut} of {len(texts)} texts were truncated to the {self.limit} tokens that {self.name!r} reads"
@@ -126,15 +125,6 @@ class PooledSentences:
             if not text.tokens.empty:
                 row[:] = self.pooling(text.layers[layer])
         return rows
-
-    def _cut(self, tokens: Tokens) -> Tokens:
-        """The first tokens and the special ones at the end, within the limit of the folder."""
-        lost = len(tokens) - self.limit
-        if lost <= 0:
-            return tokens
-        tail = int(np.argmin(tokens.is_special[::-1]))
-        kept = np.r_[0 : self.limit - tail, len(tokens) - tail : len(tokens)]
-        return Tokens(tokens.ids[kept], tokens.is_special[kept], tokens.words[kept], tokens.cut + lost)
 
 
 class MuseSentences:

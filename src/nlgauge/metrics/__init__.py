@@ -9,7 +9,8 @@ from nlgauge.metrics.defaults import model_for_language
 from nlgauge.metrics.lexical import BLEU, ChrF, Rouge1, Rouge2, RougeL
 from nlgauge.metrics.moverscore import MoverScore
 from nlgauge.metrics.registry import METRICS, metric_class, metric_name, parse_metric, recipe_from_signature
-from nlgauge.metrics.runner import RunOptions, run_metrics
+from nlgauge.metrics.run_options import RunOptions
+from nlgauge.metrics.runner import run_metrics
 from nlgauge.metrics.smd import SMD
 
 __all__ = [

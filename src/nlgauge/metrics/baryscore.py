@@ -36,6 +36,7 @@ from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.base import option
 from nlgauge.metrics.corpus import TokenizedCorpus
+from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.transported import Moved, TransportMetric
 from nlgauge.metrics.weighting import IdfBySide, idf_by_side, idf_side
 from nlgauge.transport import barycentre_from_origin, sinkhorn_transport, squared_distances
@@ -120,7 +121,7 @@ class BaryScore(TransportMetric[BaryState]):
     def side(self, system: str | None) -> str:
         return idf_side(self._idf, system)
 
-    def prepare(self, corpus: TokenizedCorpus) -> BaryState:
+    def prepare(self, corpus: TokenizedCorpus, options: RunOptions) -> BaryState:
         return BaryState(self.layers(corpus.encoder), idf_by_side(self._idf, corpus), corpus.encoder)
 
     def represent(self, text: EncodedText, state: BaryState, side: str) -> LabelledCloud:

@@ -15,21 +15,32 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.clouds.steps import VectorSteps
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.corpus import References, TokenizedCorpus
-from nlgauge.metrics.defaults import model_for_language
+from nlgauge.metrics.defaults import MULTILINGUAL, model_for_language
+from nlgauge.metrics.run_options import RunOptions
 from nlgauge.scores import Alignment, Flow, Score
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["CloudMetric", "Comparison", "Finished", "Metric", "TextMetric", "option"]
+__all__ = [
+    "CloudMetric",
+    "Comparison",
+    "Finished",
+    "Metric",
+    "Reading",
+    "TextMetric",
+    "WindowTexts",
+    "option",
+]
 
 State = TypeVar("State")
 Form = TypeVar("Form")
@@ -55,6 +66,8 @@ class Finished:
     best_reference: NDArray[np.int64] | None = None
     corpus: Mapping[str, float] = field(default_factory=dict)
     """Scores of the whole system, where those are no means over segments."""
+    run: Mapping[str, str] = field(default_factory=dict)
+    """What the run part of the signature must say of it."""
 
 
 def option(default: Any, *, parse: Callable[[str], Any], help: str) -> Any:  # noqa: A002 - as argparse has it
@@ -73,6 +86,10 @@ class Metric(ABC):
     citation: ClassVar[str]
     signature_fields: ClassVar[tuple[str, ...]]
     """Keys of `describe`, in order."""
+    distances: ClassVar[frozenset[str]] = frozenset()
+    """Components that are better when they are lower, beside a main component that is not one of them."""
+    whole_corpus: ClassVar[bool] = False
+    """Whether the score of a pair depends on the other pairs of the run."""
 
     @classmethod
     @abstractmethod
@@ -106,14 +123,36 @@ class Metric(ABC):
         refs: References | None = None,
         *,
         ref_streams: Iterable[Iterable[str]] | None = None,
+        sources: Iterable[str] | None = None,
         **run: Any,
     ) -> Score:
         """Score one system; see `nlgauge.score` for the options of a run."""
         from nlgauge.metrics.corpus import make_corpus
-        from nlgauge.metrics.runner import RunOptions, run_metrics
+        from nlgauge.metrics.runner import run_metrics
 
-        corpus = make_corpus({"": hyps}, refs, ref_streams=ref_streams)
+        corpus = make_corpus({"": hyps}, refs, ref_streams=ref_streams, sources=sources)
         return run_metrics([self], corpus, RunOptions.of(run))[0]
+
+
+class Reading(NamedTuple):
+    """A model, and what is done to a text before it."""
+
+    model: str
+    case: str
+    cut: int | None
+
+
+class WindowTexts(NamedTuple):
+    """The distinct texts of a window, for what looks at all of them at once."""
+
+    encoded: Mapping[str, EncodedText]
+    hypotheses: Sequence[str]
+    others: Sequence[str]
+    """References, or sources."""
+
+
+def _parse_cut(text: str) -> int | None:
+    return None if text == "model" else int(text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,25 +163,53 @@ class CloudMetric(Metric, Generic[State, Form]):
         "", parse=str, help="minilm, mpnet, a folder, or a Hugging Face id; default: by language, minilm for English"
     )
     lang: str = option("", parse=str, help="language of the texts: chooses model and baseline if they are not named")
+    against: str = option("refs", parse=str, help="what a text is compared with: refs, or source (then model: muse)")
+    src_lang: str = option("", parse=str, help="language of the sources, where steps need it")
+    case: str = option("keep", parse=str, help="keep, or lower (all texts in lower case)")
+    cut: int | None = option(None, parse=_parse_cut, help="longest text in tokens, or 'model' for the model's")
+    steps: str = option(
+        "none", parse=str, help="what is done to token vectors, joined by +: files of 'nlgauge align', position-norm"
+    )
 
     def __post_init__(self) -> None:
-        if isinstance(self.model, os.PathLike):
-            object.__setattr__(self, "model", os.fspath(self.model))
-        for name in ("model", "lang"):
+        for name in ("model", "steps"):
+            if isinstance(getattr(self, name), os.PathLike):
+                object.__setattr__(self, name, os.fspath(getattr(self, name)))
+        for name in ("model", "lang", "src_lang", "steps"):
             if not isinstance(getattr(self, name), str):
-                msg = f"{name} must be a string, got {getattr(self, name)!r}: {self.options()[name].metadata['help']}"
-                raise RecipeError(msg)
-        object.__setattr__(self, "lang", self.lang.lower())
+                self._refuse(name)
+        for name, allowed in (("against", ("refs", "source")), ("case", ("keep", "lower"))):
+            if getattr(self, name) not in allowed:
+                self._refuse(name)
+        if self.cut is not None and (not isinstance(self.cut, int) or self.cut < 1):
+            self._refuse("cut")
+        for name in ("lang", "src_lang"):
+            object.__setattr__(self, name, getattr(self, name).lower())
+        object.__setattr__(self, "steps", self.steps or "none")
         if not self.model:
-            object.__setattr__(self, "model", model_for_language(self.lang or "en"))
+            across = self.against == "source"
+            object.__setattr__(self, "model", MULTILINGUAL if across else model_for_language(self.lang or "en"))
+
+    def _refuse(self, name: str) -> None:
+        msg = f"{self.name} does not take {name}={getattr(self, name)!r}: {self.options()[name].metadata['help']}"
+        raise RecipeError(msg)
+
+    @property
+    def reading(self) -> Reading:
+        """How texts become tokens and vectors; metrics that agree on it share them."""
+        return Reading(self.model, self.case, self.cut)
 
     @abstractmethod
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         """Layers whose vectors the metric needs."""
 
+    def check_steps(self, steps: VectorSteps, encoder: Encoder) -> None:
+        """Refuse steps that do not fit the vectors they are to work on."""
+        steps.check(encoder.weights_digest, layers=self.layers(encoder), width=encoder.hidden_size)
+
     @abstractmethod
-    def prepare(self, corpus: TokenizedCorpus) -> State:
-        """What needs the whole corpus, frozen."""
+    def prepare(self, corpus: TokenizedCorpus, options: RunOptions) -> State:
+        """What needs the whole corpus, frozen; and second models, loaded with the options of the run."""
 
     def side(self, system: str | None) -> str:
         """Names the tables that a system's texts (None: references) are represented with.
@@ -150,6 +217,13 @@ class CloudMetric(Metric, Generic[State, Form]):
         Texts of one side share one form. Most metrics know only one side.
         """
         return ""
+
+    def read(self, texts: WindowTexts, state: State) -> None:
+        """Look at all texts of a window before they are represented, such as with a second model.
+
+        What is found belongs to `EncodedText.derived`, from where `represent` takes it.
+        """
+        return
 
     @abstractmethod
     def represent(self, text: EncodedText, state: State, side: str) -> Form:
@@ -162,6 +236,10 @@ class CloudMetric(Metric, Generic[State, Form]):
     @abstractmethod
     def finish(self, comparisons: Sequence[Comparison], state: State) -> Finished:
         """Segment scores of one system."""
+
+    def finish_all(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, Finished]:
+        """Segment scores of all systems of a run; each on its own, unless a metric says otherwise."""
+        return {system: self.finish(found, state) for system, found in comparisons.items()}
 
     @abstractmethod
     def describe(self, state: State) -> dict[str, str]:

@@ -39,6 +39,7 @@ from nlgauge.metrics.baseline import Baseline
 from nlgauge.metrics.corpus import TokenizedCorpus
 from nlgauge.metrics.defaults import default_layer
 from nlgauge.metrics.filtering import kept_tokens, stopwords_label
+from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.weighting import IdfBySide, idf_by_side, idf_side
 from nlgauge.scores import Alignment
 from nlgauge.signature import short_digest
@@ -74,8 +75,8 @@ def _parse_layer(text: str) -> int | None:
 class BERTScore(CloudMetric[BERTScoreState, Cloud]):
     """Greedy cosine matching of token vectors: precision, recall, F.
 
-    >>> BERTScore(layer=4, idf="refs")
-    BERTScore(model='minilm', lang='', layer=4, idf='refs', multiref='best-f', rescale='no', stopwords='none')
+    >>> BERTScore(layer=4, idf="refs")  # doctest: +ELLIPSIS
+    BERTScore(model='minilm', ..., layer=4, idf='refs', multiref='best-f', rescale='no', stopwords='none')
     """
 
     name: ClassVar[str] = "bertscore"
@@ -133,7 +134,7 @@ class BERTScore(CloudMetric[BERTScoreState, Cloud]):
     def side(self, system: str | None) -> str:
         return idf_side(self.idf, system)
 
-    def prepare(self, corpus: TokenizedCorpus) -> BERTScoreState:
+    def prepare(self, corpus: TokenizedCorpus, options: RunOptions) -> BERTScoreState:
         encoder = corpus.encoder
         layer = self._resolved_layer(encoder)
         idf = idf_by_side(self.idf, corpus)

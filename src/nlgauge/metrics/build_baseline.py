@@ -12,7 +12,8 @@ from nlgauge.errors import InputError, RecipeError
 from nlgauge.metrics.baseline import Baseline
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.corpus import make_corpus
-from nlgauge.metrics.runner import RunOptions, run_metrics
+from nlgauge.metrics.run_options import RunOptions
+from nlgauge.metrics.runner import run_metrics
 
 __all__ = ["build_baseline"]
 

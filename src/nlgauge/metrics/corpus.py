@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Sized
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from nlgauge.encoders import Encoder
@@ -19,24 +20,63 @@ References: TypeAlias = Iterable[str | Iterable[str]]
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Outputs of one or more systems for the same segments, with the references of each segment."""
+    """Outputs of one or more systems for the same segments, with the references of each segment, or its source."""
 
     systems: Mapping[str, Sequence[str]]
     references: Sequence[tuple[str, ...]]
+    """Empty groups where there are only sources."""
     idf_documents: Mapping[str | None, Sequence[str]] = field(default_factory=dict)
     """Texts that idf is counted on instead of those above: by system, and under None for the references.
 
     Data sets of judged segments are samples of a system's whole file, and published idf is that of the file.
     """
+    sources: Sequence[str] | None = None
+    across: bool = False
+    """Whether the references are the sources: texts of another language."""
 
     def __len__(self) -> int:
         return len(self.references)
 
     @property
     def reference_count(self) -> str:
-        """References per segment, or `var` where the number varies."""
+        """References per segment, `var` where the number varies, or `source`."""
         counts = {len(group) for group in self.references}
-        return str(counts.pop()) if len(counts) == 1 else "var"
+        return "source" if self.across else str(counts.pop()) if len(counts) == 1 else "var"
+
+    def against(self, what: str, *, metric: str) -> Corpus:
+        """The corpus as a metric sees it that compares with references (`refs`) or sources (`source`)."""
+        if what == "refs":
+            if not all(self.references):
+                msg = (
+                    f"{metric} compares with references, and none were given; give refs=, "
+                    f"or compare with the source: {metric}:against=source"
+                )
+                raise InputError(msg)
+            return self
+        if self.sources is None:
+            msg = (
+                f"{metric} compares with the source, and none was given; give sources=, "
+                f"or compare with references: {metric}:against=refs"
+            )
+            raise InputError(msg)
+        return self._across
+
+    @cached_property
+    def _across(self) -> Corpus:
+        documents = dict(self.idf_documents)
+        documents.pop(None, None)
+        return Corpus(self.systems, [(text,) for text in self.sources or ()], documents, self.sources, across=True)
+
+    @cached_property
+    def lowered(self) -> Corpus:
+        """The same in lower case."""
+        return replace(
+            self,
+            systems={name: [text.lower() for text in texts] for name, texts in self.systems.items()},
+            references=[tuple(text.lower() for text in group) for group in self.references],
+            idf_documents={name: [text.lower() for text in texts] for name, texts in self.idf_documents.items()},
+            sources=None if self.sources is None else [text.lower() for text in self.sources],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +86,8 @@ class TokenizedCorpus:
     corpus: Corpus
     encoder: Encoder
     tokens: Mapping[str, Tokens]
+    limit: int = 0
+    """Longest text in tokens: the model's limit, or less where the recipe says so."""
     memo: dict[str, Any] = field(default_factory=dict, repr=False)
     """What recipes count on the corpus and share with each other: idf tables, by choice."""
 
@@ -66,10 +108,14 @@ def make_corpus(
     refs: References | None,
     *,
     ref_streams: Iterable[Iterable[str]] | None = None,
+    sources: Iterable[str] | None = None,
 ) -> Corpus:
     """Check and gather. Every complaint names the item's index, what was expected, and what came."""
-    if (refs is None) == (ref_streams is None):
+    if refs is not None and ref_streams is not None:
         msg = "give the references either per segment (refs=) or as streams (ref_streams=), one of the two"
+        raise InputError(msg)
+    if refs is None and ref_streams is None and sources is None:
+        msg = "there is nothing to compare with: give references (refs=, or ref_streams=) or sources (sources=)"
         raise InputError(msg)
     if not isinstance(systems, Mapping) or not systems:
         msg = f"there is no system to score: expected a dict from each system's name to its texts, got {systems!r}"
@@ -88,8 +134,16 @@ def make_corpus(
     if count == 0:
         msg = f"{_hypotheses_name(first)}: the list is empty, so there is nothing to score"
         raise InputError(msg)
-    references = _per_segment(refs, count) if refs is not None else _from_streams(ref_streams or (), count)
-    return Corpus(checked, references)
+    references: list[tuple[str, ...]] = [()] * count
+    if refs is not None:
+        references = _per_segment(refs, count)
+    elif ref_streams is not None:
+        references = _from_streams(ref_streams, count)
+    originals = None if sources is None else _texts(sources, "sources")
+    if originals is not None and len(originals) != count:
+        msg = f"sources: {len(originals)} segments for {count} hypotheses; there must be one per hypothesis"
+        raise InputError(msg)
+    return Corpus(checked, references, sources=originals)
 
 
 def _hypotheses_name(system: str) -> str:

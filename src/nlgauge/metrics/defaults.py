@@ -5,7 +5,7 @@ from __future__ import annotations
 from nlgauge.encoders import Encoder
 from nlgauge.errors import RecipeError
 
-__all__ = ["default_layer", "model_for_language"]
+__all__ = ["MULTILINGUAL", "default_layer", "model_for_language"]
 
 #: Layer by the model's name. The two embedded models: best average Pearson of F without idf on the four language
 #: pairs of WMT15 (`nlgauge tune-layer --model NAME --data wmt15`: .699 and .762). The others: the table
@@ -35,6 +35,10 @@ LANGUAGE_MODELS = {
     "tr": "dbmdz/bert-base-turkish-cased",
     "zh": "bert-base-chinese",
 }
+
+#: Model for texts of two languages, offline (extra `multilingual`).
+MULTILINGUAL = "muse"
+
 OTHER_LANGUAGES = "bert-base-multilingual-cased"
 
 

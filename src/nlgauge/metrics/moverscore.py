@@ -55,6 +55,7 @@ from nlgauge.errors import RecipeError
 from nlgauge.metrics.base import option
 from nlgauge.metrics.corpus import TokenizedCorpus
 from nlgauge.metrics.filtering import kept_tokens, stopwords_label, surfaces_of
+from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.transported import Moved, TransportMetric
 from nlgauge.metrics.weighting import IdfBySide, idf_by_side, idf_side
 from nlgauge.text import StopWords, TextTokenizer, load_stopwords
@@ -203,7 +204,7 @@ class MoverScore(TransportMetric[MoverState]):
     def side(self, system: str | None) -> str:
         return idf_side(self._chosen("idf"), system)
 
-    def prepare(self, corpus: TokenizedCorpus) -> MoverState:
+    def prepare(self, corpus: TokenizedCorpus, options: RunOptions) -> MoverState:
         stopwords = load_stopwords(self.stopwords)
         keep = TokenFilter(self._chosen("subwords"), self._chosen("punctuation"), stopwords.words, self.specials)
         idf = idf_by_side(self._chosen("idf"), corpus)

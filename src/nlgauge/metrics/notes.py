@@ -40,7 +40,7 @@ def run_fields(notes: SegmentNotes) -> dict[str, str]:
 def note_tokens(tokenized: TokenizedCorpus, *, long: str, empty: str) -> dict[str, SegmentNotes]:
     """What each system's texts make us decide under a model; refuses what the options say to refuse."""
     corpus, tokens = tokenized.corpus, tokenized.tokens
-    limit = tokenized.encoder.tokenizer.limit
+    limit = tokenized.limit
     notes = {}
     for system, hypotheses in corpus.systems.items():
         truncated, unknown, blank = [], [], []
@@ -60,7 +60,7 @@ def note_tokens(tokenized: TokenizedCorpus, *, long: str, empty: str) -> dict[st
     _warn(
         TruncationWarning,
         (at for note in notes.values() for at in note.truncated),
-        f"texts were truncated to the model's limit of {limit} tokens",
+        f"texts were truncated to the limit of {limit} tokens",
     )
     _warn_of_empty(notes)
     strange = (at for note in notes.values() for at in note.unknown)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from nlgauge.errors import RecipeError, SignatureError
 from nlgauge.metrics.baryscore import BaryScore
-from nlgauge.metrics.base import Metric
+from nlgauge.metrics.base import CloudMetric, Metric
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.lexical import BLEU, ChrF, Rouge1, Rouge2, RougeL
 from nlgauge.metrics.moverscore import MoverScore
-from nlgauge.metrics.runner import RUNNER_FIELDS
+from nlgauge.metrics.runner import RUNNER_FIELDS, SOMETIMES_FIELDS
 from nlgauge.metrics.smd import SMD
 from nlgauge.signature import ABBREVIATIONS, Signature
 
@@ -40,8 +41,8 @@ def parse_metric(text: str, **shared: Any) -> Metric:
     `shared` are options that apply to every metric of a call: those that the metric knows and the text does
     not set itself.
 
-    >>> parse_metric("bertscore:layer=4", layer=6, idf="refs")
-    BERTScore(model='minilm', lang='', layer=4, idf='refs', multiref='best-f', rescale='no', stopwords='none')
+    >>> parse_metric("bertscore:layer=4", layer=6, idf="refs")  # doctest: +ELLIPSIS
+    BERTScore(model='minilm', ..., layer=4, idf='refs', multiref='best-f', rescale='no', stopwords='none')
     """
     name, _, tail = text.partition(":")
     metric = metric_class(name)
@@ -71,15 +72,30 @@ def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric:
     """
     parsed = Signature.parse(signature) if isinstance(signature, str) else signature
     metric = metric_class(parsed.metric)
-    known = (*metric.signature_fields, *RUNNER_FIELDS)
+    sometimes = SOMETIMES_FIELDS if issubclass(metric, CloudMetric) else ()
+    known = (*metric.signature_fields, *sometimes, *RUNNER_FIELDS)
     for key in parsed.recipe:
         if key not in known:
             hint = "; this is the short form, which does not parse back" if key in ABBREVIATIONS.values() else ""
             msg = f"a {metric.name} signature has no field {key!r}{hint}; it has: {', '.join(known)}"
             raise SignatureError(msg)
-    options = metric.options_from_signature(parsed.recipe) | replace
+    options = metric.options_from_signature(parsed.recipe)
+    if issubclass(metric, CloudMetric):
+        options |= _reading_options(parsed.recipe)
+    options |= replace
     for key, value in options.items():
         if value == "file":
             msg = f"the signature names its {key} file by digest only ({parsed.recipe[key]}); say {key}=PATH"
             raise SignatureError(msg)
     return metric.from_options(options)
+
+
+def _reading_options(recipe: Mapping[str, str]) -> dict[str, str]:
+    """How texts are read and what they are compared with, from the fields of the runner."""
+    options = {key: recipe[key] for key in ("case", "cut") if key in recipe}
+    if "refs" in recipe:
+        options["against"] = "source" if recipe["refs"] == "source" else "refs"
+    if "steps" in recipe:
+        by_file = "[" in recipe["steps"]  # a file is named by its digest
+        options["steps"] = "file" if by_file else recipe["steps"]
+    return options

@@ -7,69 +7,33 @@ references or metrics of a window share is encoded once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any
 
 from nlgauge._version import __version__
-from nlgauge.encoders import EmbeddingCache, EncodedText, Encoder, encode_texts, load_encoder
-from nlgauge.encoders.cache import DEFAULT_GIGABYTES
-from nlgauge.errors import (
-    RecipeError,
-)
-from nlgauge.metrics.base import CloudMetric, Comparison, Metric, TextMetric
+from nlgauge.clouds.steps import load_steps
+from nlgauge.encoders import EmbeddingCache, Encoder, encode_texts, load_encoder
+from nlgauge.errors import RecipeError
+from nlgauge.metrics.base import CloudMetric, Comparison, Finished, Metric, Reading, TextMetric
 from nlgauge.metrics.corpus import Corpus, TokenizedCorpus
 from nlgauge.metrics.notes import note_texts, note_tokens, run_fields, warn_of_compromises
-from nlgauge.scores import Alignment, Flow, Score, SegmentNotes
+from nlgauge.metrics.run_options import RunOptions
+from nlgauge.metrics.window import AnyCloudMetric, Forms, Job, distinct_corpora, texts_of, windows
+from nlgauge.scores import Alignment, Flow, Score
 from nlgauge.signature import Signature, short_digest
 
-__all__ = ["RUNNER_FIELDS", "RunOptions", "run_metrics"]
+__all__ = ["RUNNER_FIELDS", "SOMETIMES_FIELDS", "run_metrics"]
 
 #: Bytes of layer vectors that a window may hold.
 _WINDOW_BYTES = 128 * 2**20
 
-AnyCloudMetric: TypeAlias = CloudMetric[Any, Any]
+#: Fields of a signature that a metric of vectors has where they are not as usual.
+SOMETIMES_FIELDS = ("case", "cut", "steps")
 
-#: Fields of a signature that every metric has, after its own.
+#: Fields of a signature that every metric has, after its own. `refs` counts references, or says `source`.
 RUNNER_FIELDS = ("refs", "model", "weights", "tokenizer", "maxlen", "engine", "nlgauge")
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunOptions:
-    """How to compute, and what to refuse. Only the engine and its device move a score, within 1e-5."""
-
-    engine: str = "onnx"
-    threads: int | None = None
-    device: str = "auto"
-    batch_tokens: int = 4096
-    long: Literal["truncate", "error"] = "truncate"
-    empty: Literal["error", "zero"] = "error"
-    alignments: bool = False
-    progress: bool = False
-    cache: str | None = None
-    """Folder that keeps layer vectors for the next run; None keeps nothing."""
-    cache_size: float = DEFAULT_GIGABYTES
-    """Most that the folder may hold, in GB; what was used least recently goes first."""
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.batch_tokens, int) or self.batch_tokens < 1:
-            msg = f"batch_tokens must be a whole number, at least 1, got {self.batch_tokens!r}"
-            raise RecipeError(msg)
-        for name, allowed in (("long", ("truncate", "error")), ("empty", ("error", "zero"))):
-            if getattr(self, name) not in allowed:
-                msg = f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
-                raise RecipeError(msg)
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> RunOptions:
-        """From keywords, with an error that lists what there is."""
-        known = [f.name for f in fields(cls)]
-        for name in given:
-            if name not in known:
-                msg = f"unknown option {name!r}; options of a run are: {', '.join(known)}"
-                raise RecipeError(msg)
-        return cls(**given)
 
 
 def run_metrics(
@@ -84,28 +48,30 @@ def run_metrics(
     `approve` is shown each metric's number and resolved recipe before anything is encoded; it may raise.
     """
     approve = approve or (lambda number, recipe: None)
-    by_model: dict[str, list[int]] = {}
+    by_reading: dict[Reading, list[int]] = {}
     scores: dict[tuple[int, str], Score] = {}
     for number, metric in enumerate(metrics):
         if isinstance(metric, CloudMetric):
-            by_model.setdefault(metric.model, []).append(number)
+            by_reading.setdefault(metric.reading, []).append(number)
+            corpus.against(metric.against, metric=metric.name)  # complains before a model is loaded
     for number, metric in enumerate(metrics):
         if isinstance(metric, TextMetric):
             for system, score in _score_texts(metric, corpus, options, partial(approve, number)).items():
                 scores[number, system] = score
-    for model, numbers in by_model.items():
+    for reading, numbers in by_reading.items():
         encoder = load_encoder(
-            model,
+            reading.model,
             engine=options.engine,
             threads=options.threads,
             device=options.device,
             progress=options.progress,
         )
         group = [metric for number in numbers if isinstance(metric := metrics[number], CloudMetric)]
-        prepared = _prepare(group, corpus, encoder, options)
-        for number, metric, state in zip(numbers, group, prepared.states, strict=True):
-            approve(number, Signature(metric.name, _recipe_fields(metric, state, prepared.tokenized)))
-        for number, by_system in zip(numbers, _run_group(group, prepared, options), strict=True):
+        texts = corpus.lowered if reading.case == "lower" else corpus
+        jobs = _prepare(group, texts, encoder, options, reading.cut)
+        for number, job in zip(numbers, jobs, strict=True):
+            approve(number, Signature(job.metric.name, _recipe_fields(job)))
+        for number, by_system in zip(numbers, _run_group(jobs, options), strict=True):
             for system, score in by_system.items():
                 scores[number, system] = score
     return [scores[number, system] for number in range(len(metrics)) for system in corpus.systems]
@@ -115,6 +81,7 @@ def _score_texts(
     metric: TextMetric, corpus: Corpus, options: RunOptions, approve: Callable[[Signature], None]
 ) -> dict[str, Score]:
     """A metric without a model, system by system."""
+    corpus = corpus.against("refs", metric=metric.name)
     recipe = metric.describe_texts() | {"refs": corpus.reference_count, "nlgauge": __version__}
     approve(Signature(metric.name, recipe))
     notes = note_texts(corpus, empty=options.empty)
@@ -135,106 +102,93 @@ def _score_texts(
     return scores
 
 
-class _Prepared(NamedTuple):
-    """What is known before the first text is encoded."""
+def _prepare(
+    metrics: list[AnyCloudMetric], corpus: Corpus, encoder: Encoder, options: RunOptions, cut: int | None
+) -> list[Job]:
+    views = {metric.against: corpus.against(metric.against, metric=metric.name) for metric in metrics}
+    corpora = list(views.values())
+    texts = list(dict.fromkeys(text for at in range(len(corpus)) for text in texts_of(corpora, at)))
+    documents = [document for view in corpora for document in view.idf_documents.values()]
+    texts += {text: None for document in documents for text in document}.keys() - set(texts)
+    limit = _limit(encoder, cut)
+    tokens = dict(zip(texts, (one.cut_to(limit) for one in encoder.tokenizer.encode(texts)), strict=True))
+    tokenized = {against: TokenizedCorpus(view, encoder, tokens, limit) for against, view in views.items()}
+    notes = {
+        against: note_tokens(view, long=options.long, empty=options.empty) for against, view in tokenized.items()
+    }
+    jobs = []
+    for metric in metrics:
+        steps = load_steps(metric.steps, source=metric.src_lang, target=metric.lang or "en")
+        if steps is not None:
+            metric.check_steps(steps, encoder)
+        view = tokenized[metric.against]
+        jobs.append(Job(metric, view, metric.prepare(view, options), steps, notes[metric.against]))
+    return jobs
 
-    tokenized: TokenizedCorpus
-    notes: dict[str, SegmentNotes]
-    states: list[Any]
+
+def _limit(encoder: Encoder, cut: int | None) -> int:
+    most = encoder.tokenizer.limit
+    if cut is None:
+        return most
+    frame = len(encoder.tokenizer.encode([""])[0])
+    if not frame < cut <= most:
+        msg = f"cut of model {encoder.model!r} is a number of tokens from {frame + 1} to {most}, got {cut}"
+        raise RecipeError(msg)
+    return cut
 
 
-def _prepare(metrics: list[AnyCloudMetric], corpus: Corpus, encoder: Encoder, options: RunOptions) -> _Prepared:
-    texts = list(dict.fromkeys(text for at in range(len(corpus)) for text in _texts_at(corpus, at)))
-    texts += {text: None for documents in corpus.idf_documents.values() for text in documents}.keys() - set(texts)
-    tokenized = TokenizedCorpus(corpus, encoder, dict(zip(texts, encoder.tokenizer.encode(texts), strict=True)))
-    notes = note_tokens(tokenized, long=options.long, empty=options.empty)
-    return _Prepared(tokenized, notes, [metric.prepare(tokenized) for metric in metrics])
-
-
-def _run_group(metrics: list[AnyCloudMetric], prepared: _Prepared, options: RunOptions) -> list[dict[str, Score]]:
-    """All metrics that share a model."""
-    tokenized, notes, states = prepared
-    corpus, encoder = tokenized.corpus, tokenized.encoder
-    layers = tuple(sorted({layer for metric in metrics for layer in metric.layers(encoder)}))
-    comparisons: list[dict[str, list[Comparison]]] = [{system: [] for system in corpus.systems} for _ in metrics]
+def _run_group(jobs: list[Job], options: RunOptions) -> list[dict[str, Score]]:
+    """All metrics that read texts alike."""
+    tokens, encoder = jobs[0].tokenized.tokens, jobs[0].tokenized.encoder
+    corpora = distinct_corpora(jobs)
+    layers = tuple(sorted({layer for job in jobs for layer in job.metric.layers(encoder)}))
+    comparisons: list[dict[str, list[Comparison]]] = [{system: [] for system in job.corpus.systems} for job in jobs]
     budget = _WINDOW_BYTES // (4 * encoder.hidden_size * max(1, len(layers)))
-    windows = [
-        (window, list(dict.fromkeys(text for at in window for text in _texts_at(corpus, at))))
-        for window in _windows(tokenized, budget)
+    cut = [
+        (window, list(dict.fromkeys(text for at in window for text in texts_of(corpora, at))))
+        for window in windows(jobs, budget)
     ]
-    total = sum(len(tokenized.tokens[text]) for _, wanted in windows for text in wanted)
+    total = sum(len(tokens[text]) for _, wanted in cut for text in wanted)
     cache = None
     if options.cache is not None and encoder.layers:  # word vectors are in memory as they are
         cache = EmbeddingCache(options.cache, gigabytes=options.cache_size)
     with _Progress(total, options.progress) as progress:
-        for window, wanted in windows:
+        for window, wanted in cut:
             encoded = encode_texts(
                 encoder,
-                [tokenized.tokens[text] for text in wanted],
+                [tokens[text] for text in wanted],
                 layers,
                 batch_tokens=options.batch_tokens,
                 advance=progress,
                 cache=cache,
             )
             by_text = dict(zip(wanted, encoded, strict=True))
-            with _one_blas_thread():
-                for metric, state, found in zip(metrics, states, comparisons, strict=True):
-                    forms = _Forms(metric, state, by_text)
-                    _compare_window(metric, state, forms, corpus, window, found, options.alignments)
+            for job, found in zip(jobs, comparisons, strict=True):
+                forms = Forms(job, window, by_text)
+                with _one_blas_thread():
+                    _compare_window(job, forms, window, found, options.alignments)
     warn_of_compromises(comparisons)
-    return [
-        {
-            system: _score(metric, state, found[system], tokenized, system, notes[system], options)
-            for system in corpus.systems
-        }
-        for metric, state, found in zip(metrics, states, comparisons, strict=True)
-    ]
-
-
-class _Forms:
-    """What a metric makes of the texts of a window, each once per side."""
-
-    def __init__(self, metric: AnyCloudMetric, state: Any, encoded: Mapping[str, EncodedText]) -> None:
-        self._metric = metric
-        self._state = state
-        self._encoded = encoded
-        self._made: dict[tuple[str, str], Any] = {}
-
-    def of(self, text: str, system: str | None) -> Any:
-        side = self._metric.side(system)
-        if (text, side) not in self._made:
-            self._made[text, side] = self._metric.represent(self._encoded[text], self._state, side)
-        return self._made[text, side]
+    return [_scores(job, found, options) for job, found in zip(jobs, comparisons, strict=True)]
 
 
 def _compare_window(
-    metric: AnyCloudMetric,
-    state: Any,
-    forms: _Forms,
-    corpus: Corpus,
-    window: range,
-    found: Mapping[str, list[Comparison]],
-    align: bool,
+    job: Job, forms: Forms, window: range, found: Mapping[str, list[Comparison]], align: bool
 ) -> None:
-    for system, hypotheses in corpus.systems.items():
+    for system in job.corpus.systems:
         for at in window:
-            hypothesis = forms.of(hypotheses[at], system)
-            references = [forms.of(text, None) for text in corpus.references[at]]
-            found[system].append(metric.compare(hypothesis, references, state, align=align))
+            hypothesis, references = forms.hypothesis(system, at), forms.references(at)
+            found[system].append(job.metric.compare(hypothesis, references, job.state, align=align))
 
 
-def _score(
-    metric: AnyCloudMetric,
-    state: Any,
-    comparisons: list[Comparison],
-    tokenized: TokenizedCorpus,
-    system: str,
-    notes: SegmentNotes,
-    options: RunOptions,
-) -> Score:
-    finished = metric.finish(comparisons, state)
+def _scores(job: Job, found: Mapping[str, list[Comparison]], options: RunOptions) -> dict[str, Score]:
+    finished = job.metric.finish_all(found, job.state)
+    return {system: _score(job, system, found[system], finished[system], options) for system in found}
+
+
+def _score(job: Job, system: str, comparisons: list[Comparison], finished: Finished, options: RunOptions) -> Score:
+    metric = job.metric
     notes = replace(
-        notes,
+        job.notes[system],
         zero_weight=tuple(at for at, comparison in enumerate(comparisons) if comparison.zero_weight),
         unconverged=tuple(at for at, comparison in enumerate(comparisons) if comparison.unconverged),
     )
@@ -242,23 +196,25 @@ def _score(
     if options.alignments and finished.best_reference is not None:
         best = finished.best_reference
         alignments = [c.alignments[best[at]] if c.alignments else None for at, c in enumerate(comparisons)]
+    run = run_fields(notes) | metric.describe_run(job.state, system) | dict(finished.run)
     return Score(
         metric=metric.name,
         system=system or None,
         segments=finished.segments,
         main=metric.main,
         higher_is_better=metric.higher_is_better,
-        signature=_signature(metric, state, tokenized, system, notes),
+        signature=Signature(metric.name, _recipe_fields(job), run),
         notes=notes,
         best_reference=finished.best_reference,
         alignments=None if alignments is None else tuple(alignments),
+        distances=tuple(name for name in finished.segments if name in metric.distances),
     )
 
 
-def _recipe_fields(metric: AnyCloudMetric, state: Any, tokenized: TokenizedCorpus) -> dict[str, str]:
-    encoder = tokenized.encoder
+def _recipe_fields(job: Job) -> dict[str, str]:
+    encoder = job.tokenized.encoder
     values = (
-        tokenized.corpus.reference_count,
+        job.corpus.reference_count,
         encoder.model,
         short_digest(encoder.weights_digest),
         short_digest(encoder.tokenizer.digest),
@@ -266,36 +222,14 @@ def _recipe_fields(metric: AnyCloudMetric, state: Any, tokenized: TokenizedCorpu
         encoder.engine,
         __version__,
     )
-    return metric.describe(state) | dict(zip(RUNNER_FIELDS, values, strict=True))
-
-
-def _signature(
-    metric: AnyCloudMetric, state: Any, tokenized: TokenizedCorpus, system: str, notes: SegmentNotes
-) -> Signature:
-    recipe = _recipe_fields(metric, state, tokenized)
-    return Signature(metric.name, recipe, run_fields(notes) | metric.describe_run(state, system))
-
-
-def _texts_at(corpus: Corpus, at: int) -> Iterator[str]:
-    for hypotheses in corpus.systems.values():
-        yield hypotheses[at]
-    yield from corpus.references[at]
-
-
-def _windows(tokenized: TokenizedCorpus, budget: int) -> Iterator[range]:
-    """Ranges of segments whose distinct texts have at most `budget` tokens (or a single segment)."""
-    start, seen, size = 0, set[str](), 0
-    for at in range(len(tokenized.corpus)):
-        new = set(_texts_at(tokenized.corpus, at)) - seen
-        cost = sum(len(tokenized.tokens[text]) for text in new)
-        if at > start and size + cost > budget:
-            yield range(start, at)
-            start, seen, size = at, set(), 0
-            new = set(_texts_at(tokenized.corpus, at))
-            cost = sum(len(tokenized.tokens[text]) for text in new)
-        seen |= new
-        size += cost
-    yield range(start, len(tokenized.corpus))
+    own = job.metric.describe(job.state)
+    if job.metric.case != "keep":
+        own["case"] = job.metric.case
+    if job.metric.cut is not None:
+        own["cut"] = str(job.metric.cut)
+    if job.steps is not None:
+        own["steps"] = job.steps.label
+    return own | dict(zip(RUNNER_FIELDS, values, strict=True))
 
 
 class _Progress:

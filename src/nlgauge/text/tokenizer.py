@@ -63,6 +63,15 @@ class Tokens:
         """Some of the tokens, as the same text."""
         return Tokens(self.ids[places], self.is_special[places], self.words[places], self.cut, self.unknown)
 
+    def cut_to(self, limit: int) -> Tokens:
+        """The first tokens and the special ones at the end, at most `limit` in all."""
+        lost = len(self) - limit
+        if lost <= 0 or self.empty:
+            return self
+        tail = int(np.argmin(self.is_special[::-1]))
+        kept = np.r_[0 : limit - tail, len(self) - tail : len(self)]
+        return Tokens(self.ids[kept], self.is_special[kept], self.words[kept], self.cut + lost, self.unknown)
+
     @cached_property
     def empty(self) -> bool:
         """Whether nothing but special tokens is left."""

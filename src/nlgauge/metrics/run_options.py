@@ -1,0 +1,49 @@
+"""Options of a run: how to compute, and what to refuse. They are no part of a recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from nlgauge.encoders.cache import DEFAULT_GIGABYTES
+from nlgauge.errors import RecipeError
+
+__all__ = ["RunOptions"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How to compute, and what to refuse. Only the engine and its device move a score, within 1e-5."""
+
+    engine: str = "onnx"
+    threads: int | None = None
+    device: str = "auto"
+    batch_tokens: int = 4096
+    long: Literal["truncate", "error"] = "truncate"
+    empty: Literal["error", "zero"] = "error"
+    alignments: bool = False
+    progress: bool = False
+    cache: str | None = None
+    """Folder that keeps layer vectors for the next run; None keeps nothing."""
+    cache_size: float = DEFAULT_GIGABYTES
+    """Most that the folder may hold, in GB; what was used least recently goes first."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.batch_tokens, int) or self.batch_tokens < 1:
+            msg = f"batch_tokens must be a whole number, at least 1, got {self.batch_tokens!r}"
+            raise RecipeError(msg)
+        for name, allowed in (("long", ("truncate", "error")), ("empty", ("error", "zero"))):
+            if getattr(self, name) not in allowed:
+                msg = f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
+                raise RecipeError(msg)
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> RunOptions:
+        """From keywords, with an error that lists what there is."""
+        known = [f.name for f in fields(cls)]
+        for name in given:
+            if name not in known:
+                msg = f"unknown option {name!r}; options of a run are: {', '.join(known)}"
+                raise RecipeError(msg)
+        return cls(**given)
