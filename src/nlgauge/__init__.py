@@ -40,6 +40,8 @@ from nlgauge.metrics import (
     Rouge1,
     Rouge2,
     RougeL,
+    SentSim,
+    XMoverScore,
     recipe_from_signature,
 )
 from nlgauge.scores import Alignment, Flow, Score
@@ -74,12 +76,14 @@ __all__ = [
     "Rouge2",
     "RougeL",
     "Score",
+    "SentSim",
     "Signature",
     "SignatureError",
     "TooLongError",
     "TruncationWarning",
     "UnknownWordWarning",
     "UnsupportedModelError",
+    "XMoverScore",
     "ZeroWeightWarning",
     "__version__",
     "recipe_from_signature",

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import random
+import tempfile
 import warnings
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ from tests.strategies import any_text, corpora, texts
 import nlgauge
 from nlgauge.metrics import METRICS
 from nlgauge.metrics import runner as runner_module
+from nlgauge.metrics.bounds import Bounds
 
 quick = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -33,6 +37,12 @@ ALONE = [
     "smd:idf=none",
     "smd:profile=web",
     "baryscore:idf=none",
+    "sentsim:combine=sss+bertscore+wmd+smd,bounds=FROZEN",
+    "sentsim:combine=sss+wmdo,links=words,against=refs,bounds=FROZEN",
+    "xmoverscore",
+    "xmoverscore:profile=head,trim=0",
+    "xmoverscore:profile=paper,idf=none",
+    "xmoverscore:unit=sentence",
     "bleu",
     "chrf",
     "rouge1",
@@ -49,14 +59,35 @@ NOT_BEST_ON_IDENTITY: dict[str, str] = {
     "rouge1": "its words are of the letters a to z and digits; a text of others has none, and scores 0",
     "rouge2": "a text of one word has no pair of words, and scores 0",
     "rougel": "as rouge1",
+    "sentsim:combine=sss+wmdo,links=words,against=refs,bounds=FROZEN": "fewer words make a chunk a larger share",
 }
 
 #: Highest score of similarities whose highest is not 1.
-HIGHEST = {"smd:profile=web": 0.0, "bleu": 100.0, "chrf": 100.0}  # minus a distance (D5.8); per cent
+HIGHEST = {
+    "smd:profile=web": 0.0,  # minus a distance (D5.8)
+    "xmoverscore:profile=paper,idf=none": 0.0,  # minus a distance (D8.14)
+    "bleu": 100.0,
+    "chrf": 100.0,
+} | {metric: math.e for metric in ALONE if metric.startswith("sentsim")}
+
+
+@cache
+def resolved(metric: str) -> str:
+    """The recipe with bounds of a corpus that holds a pair of equal texts, where it asks for frozen ones."""
+    if "FROZEN" not in metric:
+        return metric
+    texts = ["The ferry was cancelled.", "Nobody wrote a letter to the baker."]
+    free = metric.replace("bounds=FROZEN", "bounds=corpus")
+    score = nlgauge.score(texts, [texts[0], "Rain fell all night."], sources=[texts[0], "Regen fiel."], metric=free)
+    path = Path(tempfile.mkdtemp(prefix="nlgauge-bounds-")) / "bounds.json"
+    Bounds.of_scores([score]).save(path)
+    return metric.replace("FROZEN", str(path))
 
 
 def by_pair(pairs: list[tuple[str, str]], metric: str, **run: object) -> np.ndarray:
-    score = nlgauge.score([h for h, _ in pairs], [r for _, r in pairs], metric=metric, **run)
+    """Each text beside its partner, which is its reference and its source."""
+    others = [r for _, r in pairs]
+    score = nlgauge.score([h for h, _ in pairs], others, sources=others, metric=resolved(metric), **run)
     return np.array([score.segments[name] for name in score.segments]).T
 
 
@@ -123,7 +154,7 @@ def test_same_input_same_bytes(pairs: list[tuple[str, str]]) -> None:
 @quick
 @given(text=texts, other=texts)
 def test_identical_texts_get_the_best_score(metric: str, text: str, other: str) -> None:
-    score = nlgauge.score([text, other], [text, text], metric=metric)
+    score = nlgauge.score([text, other], [text, text], sources=[text, text], metric=resolved(metric))
     sign = 1 if score.higher_is_better else -1
     values = score.segments[score.main]
     best = HIGHEST.get(metric, 1.0) if score.higher_is_better else 0.0
@@ -132,14 +163,28 @@ def test_identical_texts_get_the_best_score(metric: str, text: str, other: str) 
 
 
 @pytest.mark.parametrize(
-    "metric", ["bertscore:idf=refs", "moverscore", "smd", "baryscore", "chrf", *ROUNDING_DECIDES]
+    "metric",
+    [
+        "bertscore:idf=refs",
+        "moverscore",
+        "smd",
+        "baryscore",
+        "chrf",
+        "sentsim:combine=all,bounds=FROZEN",
+        "xmoverscore:profile=head",
+        "xmoverscore:profile=paper",
+        "xmoverscore:unit=sentence",
+        *ROUNDING_DECIDES,
+    ],
 )
 @quick
 @given(pairs=st.lists(st.tuples(any_text, any_text), min_size=1, max_size=6))
 def test_any_text_has_a_finite_score(metric: str, pairs: list[tuple[str, str]]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
-        score = nlgauge.score([h for h, _ in pairs], [r for _, r in pairs], metric=metric, empty="zero")
+        others = [r for _, r in pairs]
+        hyps = [h for h, _ in pairs]
+        score = nlgauge.score(hyps, others, sources=others, metric=resolved(metric), empty="zero")
     assert all(np.isfinite(values).all() for values in score.segments.values())
 
 

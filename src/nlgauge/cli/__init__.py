@@ -32,6 +32,7 @@ _MODULES = {
     "data": "datasets",
     "idf": "tables",
     "baseline": "tables",
+    "sentsim": "sentsim",
     "align": "align",
     "signature": "signatures",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nlgauge.cli.common import (
@@ -22,7 +22,7 @@ from nlgauge.metrics import metric_class, metric_name
 from nlgauge.report import Confidence, render
 from nlgauge.scoring import score_systems
 
-__all__ = ["add_commands", "check_parallel", "read_references", "read_systems"]
+__all__ = ["add_commands", "check_parallel", "joined_references", "read_references", "read_systems"]
 
 #: Options of --confidence and their defaults.
 _CONFIDENCE = {"confidence_level": 0.95, "resamples": 1000, "seed": 12345}
@@ -32,6 +32,7 @@ examples:
   nlgauge score system.txt --refs reference.txt
   nlgauge score a.txt b.txt --refs r1.txt r2.txt --metric bertscore:layer=4,idf=refs
   nlgauge score out.tsv:translation --refs out.tsv:reference --format json --segments
+  nlgauge score system.en --source source.de --metric sentsim xmoverscore
   cut -f2 out.tsv | nlgauge score - --refs reference.txt --quiet --format tsv
 """
 
@@ -41,7 +42,7 @@ def add_commands(commands: Any) -> None:
     parser = commands.add_parser(
         "score",
         allow_abbrev=False,
-        help="score one or more systems against references",
+        help="score one or more systems against references, or their source",
         description="Score one or more systems against references. Texts are encoded once for all of them.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -61,6 +62,13 @@ def add_commands(commands: Any) -> None:
         type=text_source,
         metavar="REF",
         help="references, likewise; several files are several references",
+    )
+    parser.add_argument(
+        "-s",
+        "--source",
+        type=text_source,
+        metavar="SRC",
+        help="the texts that were translated, likewise, for metrics that compare with them (sentsim, xmoverscore)",
     )
     parser.add_argument(
         "--input-format", choices=("text", "tsv", "jsonl"), help="format of all inputs, instead of by their suffix"
@@ -94,11 +102,13 @@ def _run(args: argparse.Namespace) -> int:
         confidence = Confidence(level=args.confidence_level, resamples=args.resamples, seed=args.seed)
     inputs = Inputs()
     hypotheses = read_systems(args.hyps, inputs, args.input_format)
-    references = read_references(args.refs, inputs, args.input_format)
-    check_parallel(hypotheses, references)
+    references = read_references(args.refs or (), inputs, args.input_format)
+    sources = None if args.source is None else inputs.texts(parse_source(args.source, input_format=args.input_format))
+    check_parallel(hypotheses, references | ({} if sources is None else {f"source:{args.source}": sources}))
     scores = score_systems(
         hypotheses,
-        [tuple(text for group in groups for text in group) for groups in zip(*references.values(), strict=True)],
+        joined_references(references),
+        sources=sources,
         metrics=args.metric,
         long=args.long,
         empty=args.empty,
@@ -123,8 +133,8 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
-    if not args.hyps or not args.refs:
-        missing = "a system's output (HYP)" if not args.hyps else "the references (--refs REF)"
+    if not args.hyps or not (args.refs or args.source):
+        missing = "a system's output (HYP)" if not args.hyps else "references (--refs REF) or a source (--source SRC)"
         msg = f"nlgauge score needs {missing}; see 'nlgauge score --help'"
         raise RecipeError(msg)
     if args.alignments and not (args.segments and args.format == "json"):
@@ -168,7 +178,14 @@ def read_references(
     }
 
 
-def check_parallel(systems: dict[str, list[str]], references: dict[str, list[tuple[str, ...]]]) -> None:
+def joined_references(files: Mapping[str, Sequence[tuple[str, ...]]]) -> list[tuple[str, ...]] | None:
+    """The references of each segment from all files; None where there is no file."""
+    if not files:
+        return None
+    return [tuple(text for group in groups for text in group) for groups in zip(*files.values(), strict=True)]
+
+
+def check_parallel(systems: dict[str, list[str]], references: Mapping[str, Sequence[Any]]) -> None:
     """Refuse files of unequal length."""
     first, texts = next(iter(systems.items()))
     others: dict[str, int] = {name: len(t) for name, t in systems.items()}

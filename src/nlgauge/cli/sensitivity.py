@@ -10,7 +10,7 @@ from typing import Any
 
 from nlgauge.cli.common import add_run_options, run_options, text_source
 from nlgauge.cli.data_options import add_data_options, load_data
-from nlgauge.cli.score import check_parallel, read_references, read_systems
+from nlgauge.cli.score import check_parallel, joined_references, read_references, read_systems
 from nlgauge.data import Inputs, JudgementTable
 from nlgauge.errors import RecipeError
 from nlgauge.plots import check_figure, plot_ranks, plot_variation
@@ -134,8 +134,7 @@ def _table(args: argparse.Namespace) -> JudgementTable:
     systems = read_systems(args.hyps, inputs, args.input_format)
     references = read_references(args.refs, inputs, args.input_format)
     check_parallel(systems, references)
-    refs = [tuple(text for group in groups for text in group) for groups in zip(*references.values(), strict=True)]
-    return systems_table(systems, refs, lang=args.lang or "en")
+    return systems_table(systems, joined_references(references) or [], lang=args.lang or "en")
 
 
 def _first_rows(table: JudgementTable, count: int) -> JudgementTable:

@@ -113,7 +113,7 @@ class VectorSteps:
                 rows = position_norm(rows) if step is None else [self._apply(step, row, side) for row in rows]
             for at, row in zip(full, rows, strict=True):
                 layers[at][layer] = row
-        return [EncodedText(text.tokens, moved) for text, moved in zip(texts, layers, strict=True)]
+        return [EncodedText(text.tokens, moved, facts=text.facts) for text, moved in zip(texts, layers, strict=True)]
 
 
 def load_steps(choice: str, *, source: str, target: str) -> VectorSteps | None:

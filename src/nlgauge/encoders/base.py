@@ -56,6 +56,8 @@ class EncodedText:
     tokens: Tokens
     layers: Mapping[int, NDArray[np.float32]]
     memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    facts: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    """What second models found about the text itself, whatever is done to its vectors."""
 
     def derived(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """What recipes derive from the text and share with each other: made once, and gone when the text goes."""

@@ -40,6 +40,8 @@ class RowScores:
     """By language pair; one text where idf makes no difference between systems."""
     corpus: Mapping[tuple[str, str], float] = field(default_factory=dict)
     """Score of the whole system by language pair and system, for metrics (BLEU) whose score is no mean."""
+    distances: frozenset[str] = frozenset()
+    """Components that are better when they are lower, beside a main component that is not one of them."""
 
     @property
     def values(self) -> NDArray[np.float64]:
@@ -51,8 +53,11 @@ class RowScores:
         if name not in self.components:
             msg = f"{self.name} has no component {name!r}; it has {', '.join(self.components)}"
             raise RecipeError(msg)
-        return RowScores(
-            f"{self.name} {name}", self.components, name, self.higher_is_better, self.signatures, self.corpus
+        return replace(
+            self,
+            name=f"{self.name} {name}",
+            main=name,
+            higher_is_better=self.higher_is_better and name not in self.distances,
         )
 
 
@@ -91,10 +96,12 @@ def score_table(table: JudgementTable, metrics: Sequence[str | Metric], **option
     corpus: list[dict[tuple[str, str], float]] = [{} for _ in recipes]
     # What looks at the texts only counts no idf, and its corpus scores are those of whole systems.
     plain = [at for at, recipe in enumerate(recipes) if isinstance(recipe, TextMetric)]
-    encoded = [at for at in range(len(recipes)) if at not in plain]
+    # What scales over a corpus scales over a language pair, as published.
+    pooled = [at for at, recipe in enumerate(recipes) if recipe.whole_corpus]
+    encoded = [at for at in range(len(recipes)) if at not in plain and at not in pooled]
     for langpair in table.langpairs:
-        # Those first, because a package that is missing shows there before anything is encoded.
-        for chosen, corpora in ((plain, system_corpora), (encoded, table_corpora)):
+        # Texts first, because a package that is missing shows there before anything is encoded.
+        for chosen, corpora in ((plain, system_corpora), (pooled, pooled_corpora), (encoded, table_corpora)):
             for part, rows in corpora(table, langpair) if chosen else ():
                 scores = run_metrics([recipes[at] for at in chosen], part, RunOptions.of(run))
                 systems = list(part.systems)
@@ -108,7 +115,7 @@ def score_table(table: JudgementTable, metrics: Sequence[str | Metric], **option
     return ScoredTable(
         table,
         tuple(
-            RowScores(name, value, recipe.main, recipe.higher_is_better, signature, whole)
+            RowScores(name, value, recipe.main, recipe.higher_is_better, signature, whole, recipe.distances)
             for name, recipe, value, signature, whole in zip(names, recipes, values, signatures, corpus, strict=True)
         ),
     )
@@ -153,34 +160,30 @@ def _names(metrics: Sequence[str | Metric]) -> list[str]:
 
 def table_corpora(table: JudgementTable, langpair: str) -> Iterator[tuple[Corpus, Mapping[str, NDArray[np.intp]]]]:
     """What to score in one go, with the rows of the table that each system's segments are."""
-    of_pair = np.array([at for at, pair in enumerate(table.langpair) if pair == langpair], dtype=np.intp)
     by_system = _by_system(table, langpair)
     kind = idf_texts(table, by_system)
     if kind == "files":
         for system, rows in by_system.items():
             documents = table.documents(langpair, system)
             references = [text for group in documents.references for text in group]
-            texts, refs = _texts(table, rows)
-            checked = make_corpus({system: texts}, refs)
             whole = {system: list(documents.hypotheses), None: references}
-            yield Corpus(checked.systems, checked.references, whole), {system: np.array(rows, dtype=np.intp)}
+            yield replace(_corpus(table, {system: rows}), idf_documents=whole), _arrays({system: rows})
     elif kind == "grid":
-        systems = {system: _texts(table, rows)[0] for system, rows in by_system.items()}
-        refs = _texts(table, next(iter(by_system.values())))[1]
-        yield (
-            make_corpus(systems, refs),
-            {system: np.array(rows, dtype=np.intp) for system, rows in by_system.items()},
-        )
+        yield _corpus(table, by_system), _arrays(by_system)
     else:
-        texts, refs = _texts(table, of_pair)
-        yield make_corpus({langpair: texts}, refs), {langpair: of_pair}
+        yield from pooled_corpora(table, langpair)
+
+
+def pooled_corpora(table: JudgementTable, langpair: str) -> Iterator[tuple[Corpus, Mapping[str, NDArray[np.intp]]]]:
+    """All rows of a language pair together, whichever systems they are of."""
+    rows = {langpair: [at for at, pair in enumerate(table.langpair) if pair == langpair]}
+    yield _corpus(table, rows), _arrays(rows)
 
 
 def system_corpora(table: JudgementTable, langpair: str) -> Iterator[tuple[Corpus, Mapping[str, NDArray[np.intp]]]]:
     """Each system's rows on their own."""
     for system, rows in _by_system(table, langpair).items():
-        texts, refs = _texts(table, rows)
-        yield make_corpus({system: texts}, refs), {system: np.array(rows, dtype=np.intp)}
+        yield _corpus(table, {system: rows}), _arrays({system: rows})
 
 
 def _by_system(table: JudgementTable, langpair: str) -> dict[str, list[int]]:
@@ -201,9 +204,20 @@ def idf_texts(table: JudgementTable, by_system: Mapping[str, Sequence[int]]) -> 
     return "grid" if len(shapes) == 1 else "pooled"
 
 
-def _texts(table: JudgementTable, rows: Sequence[int] | NDArray[np.intp]) -> tuple[list[str], list[tuple[str, ...]]]:
-    for at in rows:
-        if not table.references[at]:
+def _corpus(table: JudgementTable, by_system: Mapping[str, Sequence[int]]) -> Corpus:
+    """The texts of these rows; every system's rows are of the same segments."""
+    rows = next(iter(by_system.values()))
+    systems = {system: [table.hypothesis[at] for at in own] for system, own in by_system.items()}
+    sources = None if table.source is None else [table.source[at] for at in rows]
+    refs = [table.references[at] for at in rows]
+    if sources is not None and not any(refs):
+        return make_corpus(systems, None, sources=sources)
+    for at, group in zip(rows, refs, strict=True):
+        if not group:
             msg = f"{table.name}: segment {table.segment[at]!r} has no reference; a metric of this call needs one"
             raise InputError(msg)
-    return [table.hypothesis[at] for at in rows], [table.references[at] for at in rows]
+    return make_corpus(systems, refs, sources=sources)
+
+
+def _arrays(rows: Mapping[str, Sequence[int]]) -> dict[str, NDArray[np.intp]]:
+    return {name: np.array(own, dtype=np.intp) for name, own in rows.items()}

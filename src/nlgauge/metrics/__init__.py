@@ -11,7 +11,9 @@ from nlgauge.metrics.moverscore import MoverScore
 from nlgauge.metrics.registry import METRICS, metric_class, metric_name, parse_metric, recipe_from_signature
 from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.runner import run_metrics
+from nlgauge.metrics.sentsim import SentSim
 from nlgauge.metrics.smd import SMD
+from nlgauge.metrics.xmoverscore import XMoverScore
 
 __all__ = [
     "BLEU",
@@ -29,7 +31,9 @@ __all__ = [
     "Rouge2",
     "RougeL",
     "RunOptions",
+    "SentSim",
     "TextMetric",
+    "XMoverScore",
     "build_baseline",
     "make_corpus",
     "metric_class",

@@ -39,7 +39,7 @@ from nlgauge.metrics.corpus import TokenizedCorpus
 from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.transported import Moved, TransportMetric
 from nlgauge.metrics.weighting import IdfBySide, idf_by_side, idf_side
-from nlgauge.transport import barycentre_from_origin, sinkhorn_transport, squared_distances
+from nlgauge.transport import Plan, barycentre_from_origin, sinkhorn_transport, squared_distances
 
 __all__ = ["BaryScore"]
 
@@ -143,22 +143,22 @@ class BaryScore(TransportMetric[BaryState]):
         return squared_distances(hypothesis.points, reference.points)
 
     def moved(
-        self, hypothesis: LabelledCloud, reference: LabelledCloud, costs: NDArray[np.float64], cost: float
+        self, hypothesis: LabelledCloud, reference: LabelledCloud, costs: NDArray[np.float64], plan: Plan
     ) -> Moved:
         values, converged = [], True
         for name in self.components:
             if name == "W":
-                values.append(cost)
+                values.append(plan.cost)
                 continue
-            plan = sinkhorn_transport(
+            soft = sinkhorn_transport(
                 hypothesis.weights,
                 reference.weights,
                 costs,
                 regularisation=float(name.removeprefix("SD_")),
                 stable=self.profile != "released",
             )
-            values.append(plan.cost)
-            converged = converged and plan.converged
+            values.append(soft.cost)
+            converged = converged and soft.converged
         return Moved(values, converged)
 
     @property

@@ -211,6 +211,10 @@ class CloudMetric(Metric, Generic[State, Form]):
     def prepare(self, corpus: TokenizedCorpus, options: RunOptions) -> State:
         """What needs the whole corpus, frozen; and second models, loaded with the options of the run."""
 
+    def check_recipe(self, recipe: Mapping[str, str], state: State) -> None:
+        """Refuse what does not fit the resolved recipe, in the words of its signature."""
+        return
+
     def side(self, system: str | None) -> str:
         """Names the tables that a system's texts (None: references) are represented with.
 
@@ -221,7 +225,7 @@ class CloudMetric(Metric, Generic[State, Form]):
     def read(self, texts: WindowTexts, state: State) -> None:
         """Look at all texts of a window before they are represented, such as with a second model.
 
-        What is found belongs to `EncodedText.derived`, from where `represent` takes it.
+        What is found goes to `EncodedText.facts`, from where `represent` takes it.
         """
         return
 

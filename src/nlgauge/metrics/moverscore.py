@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
@@ -59,7 +59,7 @@ from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.transported import Moved, TransportMetric
 from nlgauge.metrics.weighting import IdfBySide, idf_by_side, idf_side
 from nlgauge.text import StopWords, TextTokenizer, load_stopwords
-from nlgauge.transport import squared_distances
+from nlgauge.transport import Plan, squared_distances, trim_flow
 
 __all__ = ["MoverScore", "parse_n"]
 
@@ -77,6 +77,8 @@ class MoverProfile:
     """Vector of an n-gram: `unit` (of unit length) or `sum`."""
     squared: bool
     score: str
+    trim: float = 0.0
+    """Share of the flow's smallest masses that is dropped (XMoverScore)."""
 
 
 PROFILES = {
@@ -85,7 +87,15 @@ PROFILES = {
     "paper": MoverProfile("pmeans", "both", "all", "keep", False, "sum", False, "cost"),
     "web": MoverProfile("pmeans", "none", "all", "keep", True, "unit", True, "1-cost"),
 }
-_AGGREGATIONS = "pmeans, routing, barycentre, last, or layer-N"
+_AGGREGATIONS = "pmeans, routing, barycentre, last, two-thirds (layer 8 of 12), or layer-N"
+
+#: What becomes of the cost.
+_SCORES: dict[str, Callable[[float], float]] = {
+    "cost": lambda cost: cost,
+    "-cost": lambda cost: -cost,
+    "1-cost": lambda cost: 1 - cost,
+    "1/(1+cost)": lambda cost: 1 / (1 + cost),
+}
 
 #: Layers that power means, routing and barycentre look at.
 _LAYERS = 5
@@ -119,6 +129,7 @@ class MoverScore(TransportMetric[MoverState]):
     name: ClassVar[str] = "moverscore"
     components: ClassVar[tuple[str, ...]] = ("score",)
     main: ClassVar[str] = "score"
+    profiles: ClassVar[Mapping[str, MoverProfile]] = PROFILES
     signature_fields: ClassVar[tuple[str, ...]] = (
         "profile",
         "n",
@@ -153,10 +164,10 @@ class MoverScore(TransportMetric[MoverState]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.profile not in PROFILES:
-            msg = f"profile must be one of {', '.join(PROFILES)}, got {self.profile!r}"
+        if self.profile not in self.profiles:
+            msg = f"profile must be one of {', '.join(self.profiles)}, got {self.profile!r}"
             raise RecipeError(msg)
-        if not re.fullmatch(r"|pmeans|routing|barycentre|last|layer-\d+", self.aggregation):
+        if not re.fullmatch(r"|pmeans|routing|barycentre|last|two-thirds|layer-\d+", self.aggregation):
             msg = f"aggregation must be one of {_AGGREGATIONS}, got {self.aggregation!r}"
             raise RecipeError(msg)
         whole = isinstance(self.n, int) and not isinstance(self.n, bool) and self.n >= 1
@@ -172,7 +183,12 @@ class MoverScore(TransportMetric[MoverState]):
 
     @property
     def _fixed(self) -> MoverProfile:
-        return PROFILES[self.profile]
+        return self.profiles[self.profile]
+
+    @property
+    def trimmed(self) -> float:
+        """Share of the flow's smallest masses that is dropped before the cost is added up."""
+        return self._fixed.trim
 
     @property
     def _powers(self) -> tuple[float, ...]:
@@ -197,8 +213,8 @@ class MoverScore(TransportMetric[MoverState]):
                 msg = f"layer {layer} asked for, but model {encoder.model!r} has layers 0 to {top}"
                 raise RecipeError(msg)
             return (layer,)
-        if kind == "last":
-            return (top,)
+        if kind in {"last", "two-thirds"}:
+            return (top if kind == "last" else round(top * 2 / 3),)
         return tuple(range(min(top, max(1, top - _LAYERS + 1)), top + 1))  # static vectors have layer 0 only
 
     def side(self, system: str | None) -> str:
@@ -273,16 +289,17 @@ class MoverScore(TransportMetric[MoverState]):
         return squared if self._fixed.squared else np.sqrt(squared)
 
     def moved(
-        self, hypothesis: LabelledCloud, reference: LabelledCloud, costs: NDArray[np.float64], cost: float
+        self, hypothesis: LabelledCloud, reference: LabelledCloud, costs: NDArray[np.float64], plan: Plan
     ) -> Moved:
-        if self._fixed.score == "1-cost":
-            return Moved([1 - cost])
-        return Moved([1 / (1 + cost) if self._fixed.score == "1/(1+cost)" else cost])
+        cost = trim_flow(plan.flow, costs, share=self.trimmed).cost if self.trimmed else plan.cost
+        return Moved([_SCORES[self._fixed.score](cost)])
 
     def value_of_empty(self, cloud: LabelledCloud) -> float:
-        if self.higher_is_better or not len(cloud):
+        if self._fixed.score not in {"cost", "-cost"} or not len(cloud):
             return 0.0
-        return float(np.linalg.norm(cloud.points, axis=1) @ cloud.weights / cloud.weights.sum())
+        return _SCORES[self._fixed.score](
+            float(np.linalg.norm(cloud.points, axis=1) @ cloud.weights / cloud.weights.sum())
+        )
 
     def describe(self, state: MoverState) -> dict[str, str]:
         changed = any(getattr(self, name) not in ("", getattr(self._fixed, name)) for name in _PROFILED)

@@ -12,13 +12,16 @@ from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.lexical import BLEU, ChrF, Rouge1, Rouge2, RougeL
 from nlgauge.metrics.moverscore import MoverScore
 from nlgauge.metrics.runner import RUNNER_FIELDS, SOMETIMES_FIELDS
+from nlgauge.metrics.sentsim import SentSim
 from nlgauge.metrics.smd import SMD
+from nlgauge.metrics.xmoverscore import XMoverScore
 from nlgauge.signature import ABBREVIATIONS, Signature
 
 __all__ = ["METRICS", "metric_class", "metric_name", "parse_metric", "recipe_from_signature"]
 
 METRICS: dict[str, type[Metric]] = {
-    metric.name: metric for metric in (BERTScore, MoverScore, SMD, BaryScore, BLEU, ChrF, Rouge1, Rouge2, RougeL)
+    metric.name: metric
+    for metric in (BERTScore, MoverScore, SMD, BaryScore, SentSim, XMoverScore, BLEU, ChrF, Rouge1, Rouge2, RougeL)
 }
 
 

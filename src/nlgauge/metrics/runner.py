@@ -70,7 +70,9 @@ def run_metrics(
         texts = corpus.lowered if reading.case == "lower" else corpus
         jobs = _prepare(group, texts, encoder, options, reading.cut)
         for number, job in zip(numbers, jobs, strict=True):
-            approve(number, Signature(job.metric.name, _recipe_fields(job)))
+            recipe = _recipe_fields(job)
+            job.metric.check_recipe(recipe, job.state)
+            approve(number, Signature(job.metric.name, recipe))
         for number, by_system in zip(numbers, _run_group(jobs, options), strict=True):
             for system, score in by_system.items():
                 scores[number, system] = score

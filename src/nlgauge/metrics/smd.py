@@ -21,6 +21,7 @@ from nlgauge.errors import RecipeError
 from nlgauge.metrics.base import option
 from nlgauge.metrics.moverscore import MoverScore, parse_n
 from nlgauge.metrics.transported import Moved
+from nlgauge.transport import Plan
 
 __all__ = ["SMD"]
 
@@ -45,11 +46,11 @@ class SMD(MoverScore):
         return super().costs(hypothesis, reference)
 
     def moved(
-        self, hypothesis: LabelledCloud, reference: LabelledCloud, costs: NDArray[np.float64], cost: float
+        self, hypothesis: LabelledCloud, reference: LabelledCloud, costs: NDArray[np.float64], plan: Plan
     ) -> Moved:
         if self.profile == "web":
-            return Moved([-cost])
-        return super().moved(hypothesis, reference, costs, cost)
+            return Moved([-plan.cost])
+        return super().moved(hypothesis, reference, costs, plan)
 
     def value_of_empty(self, cloud: LabelledCloud) -> float:
         if self.profile == "web" and len(cloud):

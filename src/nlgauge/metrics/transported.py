@@ -22,6 +22,8 @@ State = TypeVar("State")
 
 MULTIREF_RULES = ("mean", "best")
 
+_NO_PLAN = Plan(np.nan, np.empty((0, 0)))
+
 
 class Moved(NamedTuple):
     """Components of a hypothesis against a reference, made from the exact plan between them."""
@@ -48,9 +50,9 @@ class TransportMetric(CloudMetric[State, LabelledCloud], Generic[State]):
 
     @abstractmethod
     def moved(
-        self, hypothesis: LabelledCloud, reference: LabelledCloud, costs: NDArray[np.float64], cost: float
+        self, hypothesis: LabelledCloud, reference: LabelledCloud, costs: NDArray[np.float64], plan: Plan
     ) -> Moved:
-        """Components, from the costs and from the exact plan's total cost (nan where no plan was needed)."""
+        """Components, from the costs and from the exact plan (of cost nan where none is needed)."""
 
     @abstractmethod
     def value_of_empty(self, cloud: LabelledCloud) -> float:
@@ -79,7 +81,7 @@ class TransportMetric(CloudMetric[State, LabelledCloud], Generic[State]):
         converged = True
         for row, plan in zip(full, plans, strict=True):
             reference = references[row]
-            found = self.moved(hypothesis, reference, costs[row], np.nan if plan is None else plan.cost)
+            found = self.moved(hypothesis, reference, costs[row], plan or _NO_PLAN)
             values[row] = found.values
             converged = converged and found.converged
             if align and plan is not None:

@@ -184,6 +184,8 @@ def _metric_table(title: str, scores: Sequence[Score], confidence: Confidence | 
     columns = [*_system_column(scores), *_mean_columns(scores, confidence)]
     records = [{"system": score.system, **_means(score, confidence)} for score in scores]
     caption = title + ("" if scores[0].higher_is_better else " (distance: lower is better)")
+    if scores[0].distances:
+        caption += f" (lower is better: {', '.join(scores[0].distances)})"
     notes = _signature_notes(scores, short) + ([] if confidence is None else [f"bootstrap: {confidence}"])
     return Table(columns, _rows(columns, records), caption, notes)
 

@@ -9,6 +9,7 @@ from nlgauge.transport.barycentre import (
 from nlgauge.transport.exact import Plan, Problem, exact_transport, exact_transports, normalised_weights
 from nlgauge.transport.greedy import GreedyMatch, greedy_match
 from nlgauge.transport.sinkhorn import EntropicPlan, sinkhorn_transport
+from nlgauge.transport.trimming import Trimmed, trim_flow
 
 __all__ = [
     "Barycentre",
@@ -16,6 +17,7 @@ __all__ = [
     "GreedyMatch",
     "Plan",
     "Problem",
+    "Trimmed",
     "barycentre_from_origin",
     "exact_transport",
     "exact_transports",
@@ -24,4 +26,5 @@ __all__ = [
     "normalised_weights",
     "sinkhorn_transport",
     "squared_distances",
+    "trim_flow",
 ]

@@ -1,0 +1,71 @@
+"""`nlgauge sentsim calibrate`: freeze the ranges of SentSim's parts, so that a pair can be scored alone."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from nlgauge.cli.common import add_run_options, add_text_options, run_options, text_source
+from nlgauge.cli.score import check_parallel, joined_references, read_references, read_systems
+from nlgauge.data import Inputs, parse_source
+from nlgauge.errors import RecipeError
+from nlgauge.metrics.bounds import Bounds
+from nlgauge.metrics.sentsim import PARTS, SentSim
+from nlgauge.scoring import score_systems
+from nlgauge.signature import short_digest
+
+__all__ = ["add_commands"]
+
+#: Options of the recipe that the values of the parts depend on.
+_OPTIONS = ("model", "lang", "layer", "sentence", "case", "cut", "src_lang", "steps", "links")
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser("sentsim", help="bounds for SentSim")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    calibrate = actions.add_parser(
+        "calibrate", help="keep the lowest and highest value of each part over a corpus in a file"
+    )
+    calibrate.add_argument("hyps", nargs="+", type=text_source, metavar="HYP", help="outputs, as in score")
+    calibrate.add_argument("-s", "--source", type=text_source, metavar="SRC", help="source texts (SRC-MT)")
+    calibrate.add_argument("-r", "--refs", nargs="+", type=text_source, metavar="REF", help="references (MT-REF)")
+    calibrate.add_argument("--input-format", choices=("text", "tsv", "jsonl"), help="of all inputs")
+    calibrate.add_argument("-o", "--output", required=True, metavar="FILE", help="the bounds, a JSON file")
+    calibrate.add_argument("--combine", default="all", help=f"parts, of {', '.join(PARTS)} (%(default)s)")
+    for name in _OPTIONS:
+        text = SentSim.options()[name].metadata["help"]
+        calibrate.add_argument(f"--{name}", dest=f"option_{name}", metavar=name.upper(), help=text)
+    add_run_options(calibrate)
+    add_text_options(calibrate)
+    calibrate.set_defaults(run=_calibrate)
+
+
+def _calibrate(args: argparse.Namespace) -> int:
+    if (args.source is None) == (args.refs is None):
+        msg = "nlgauge sentsim calibrate needs either the source (--source SRC) or references (--refs REF)"
+        raise RecipeError(msg)
+    inputs = Inputs()
+    systems = read_systems(args.hyps, inputs, args.input_format)
+    references = read_references(args.refs or (), inputs, args.input_format)
+    sources = None if args.source is None else inputs.texts(parse_source(args.source, input_format=args.input_format))
+    check_parallel(systems, references | ({} if sources is None else {f"source:{args.source}": sources}))
+    given = {name: value for name in _OPTIONS if (value := getattr(args, f"option_{name}")) is not None}
+    against = "refs" if sources is None else "source"
+    scores = score_systems(
+        systems,
+        joined_references(references),
+        sources=sources,
+        metrics=[SentSim.from_options({"combine": args.combine, "against": against} | given)],
+        long=args.long,
+        empty=args.empty,
+        **run_options(args),
+    )
+    bounds = Bounds.of_scores(scores)
+    bounds.save(Path(args.output))
+    for name, (low, high) in bounds.ranges.items():
+        print(f"{name}\t{low:.6g}\t{high:.6g}")
+    print(f"bounds of {bounds.pairs} pairs, {short_digest(bounds.digest)}: {args.output}", file=sys.stderr)
+    return 0
