@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.encoders.batching import equal_length_batches
-from nlgauge.errors import MissingExtraError, NlgaugeWarning
+from nlgauge.errors import LanguageWarning, MissingExtraError
 from nlgauge.store.digests import check_digests
 from nlgauge.text import TextTokenizer, Tokens
 from nlgauge.text.tokenizer import check_encodable
@@ -73,7 +73,7 @@ def warn_if_unsupported(language: str) -> None:
             f"model 'muse' was not trained on language {language!r}, so its vectors mean little there; "
             f"it knows: {', '.join(LANGUAGES)}"
         )
-        warnings.warn(msg, NlgaugeWarning, stacklevel=3)
+        warnings.warn(msg, LanguageWarning, stacklevel=3)
 
 
 class MuseTokenizer(TextTokenizer):
