@@ -33,6 +33,7 @@ _MODULES = {
     "idf": "tables",
     "baseline": "tables",
     "align": "align",
+    "normalise": "normalise",
     "signature": "signatures",
 }
 
