@@ -296,6 +296,59 @@ def test_a_contraction_moves_as_a_whole() -> None:
     assert normalise_sentence(sentence, ["objects", "contractions"]) == "weil er sucht Wege zu dem Arzt"
 
 
+def test_a_modifier_goes_before_the_whole_noun() -> None:
+    sentence = tree("""
+1 der DET 4 det
+2 US NOUN 4 compound +
+3 - PUNCT 2 punct +
+4 Kongress NOUN 0 root
+5 gesamt ADJ 4 amod +
+6 . PUNCT 4 punct
+""")
+    assert normalise_sentence(sentence, ["adjectives"]) == "der gesamt US-Kongress."
+
+
+def test_an_adjective_between_quotation_marks() -> None:
+    """From the Italian part of the parallel treebanks PUD (UD), n01002017, shortened."""
+    sentence = tree("""
+1 permetterà VERB 0 root
+2 un DET 4 det
+3 " PUNCT 4 punct +
+4 numero NOUN 1 obj
+5 enorme ADJ 4 amod +
+6 " PUNCT 4 punct
+7 di ADP 8 case
+8 immigrati NOUN 4 nmod
+9 legali ADJ 8 amod +
+10 . PUNCT 1 punct
+""")
+    assert normalise_sentence(sentence, ["adjectives"]) == 'permetterà un "enorme numero" di legali immigrati.'
+
+
+def test_an_object_with_its_clause_behind_the_verb() -> None:
+    """From the German part of PUD, n01010042, shortened: the object's clause stands behind the verb already."""
+    sentence = tree("""
+1 Punkt NOUN 0 root +
+2 , PUNCT 8 punct
+3 an ADP 4 case
+4 dem PRON 8 obl
+5 er PRON 8 nsubj
+6 das DET 7 det
+7 Gefühl NOUN 8 obj
+8 hatte VERB 1 acl:relcl +
+9 , PUNCT 14 punct
+10 dass SCONJ 14 mark
+11 sie PRON 14 nsubj
+12 das DET 13 det
+13 Gebäude NOUN 14 obj
+14 verlassen VERB 7 acl
+15 sollten AUX 14 aux +
+16 . PUNCT 1 punct
+""")
+    expected = "Punkt, an dem er hatte das Gefühl, dass sie verlassen sollten das Gebäude."
+    assert normalise_sentence(sentence, ["objects"]) == expected
+
+
 def test_a_modifier_in_pieces_stays() -> None:
     sentence = tree("""
 1 Vino NOUN 3 nsubj

@@ -175,9 +175,13 @@ def _asks_or_relates(words: Sequence[Word], place: int) -> bool:
 
 
 def _noun_start(words: Sequence[Word], noun: int) -> int:
+    """Where the noun begins with what is one with it, hyphens included: US-Behörde."""
     start = noun
-    while start and words[start - 1].head == noun + 1 and words[start - 1].base in _PARTS_OF_A_NOUN:
-        start -= 1
+    for place in range(noun - 1, -1, -1):
+        if words[place].head == noun + 1 and words[place].base in _PARTS_OF_A_NOUN:
+            block = _subtree(words, place)
+            if _is_whole(block) and block[-1] == start - 1:
+                start = block[0]
     return start
 
 
