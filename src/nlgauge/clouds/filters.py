@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import string
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from nlgauge.errors import RecipeError
 from nlgauge.text import Tokens
+from nlgauge.text.characters import is_punctuation
 
 __all__ = ["PUNCTUATION", "SPECIALS", "SUBWORDS", "TokenFilter", "average_pieces"]
 
@@ -84,7 +84,7 @@ class TokenFilter:
 
 
 def _is_punctuation(text: str) -> bool:
-    return text in _ASCII or (len(text) == 1 and unicodedata.category(text).startswith("P"))
+    return len(text) == 1 and is_punctuation(text)
 
 
 def average_pieces(values: NDArray[Number], tokens: Tokens) -> NDArray[Number]:

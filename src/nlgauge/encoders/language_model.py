@@ -7,6 +7,9 @@ For the tokens t_1 ... t_T of a text, without a token for its beginning (spec 5.
 which is 0 for a text of one token or none, as published. The later code's "perplexity" is exp(log-likelihood / T),
 normalised by length twice; `twice_normalised` has it.
 
+Known by name: `smollm2`, SmolLM2-135M-Instruct quantised to 4 bits (English; extras `torch,gguf`), so that the term
+is to be had without the hub.
+
 Batches hold texts of one length, so there is no padding that could touch a text.
 """
 
@@ -25,10 +28,11 @@ import tokenizers
 from numpy.typing import NDArray
 
 from nlgauge.encoders.batching import equal_length_batches
+from nlgauge.encoders.gguf_files import one_reading
 from nlgauge.encoders.load import default_threads
 from nlgauge.encoders.torch_engine import _device, _quiet, _threads, _version
 from nlgauge.errors import MissingExtraError, ModelError, ModelNotFoundError, TruncationWarning
-from nlgauge.store import file_digest, resolve, text_digest
+from nlgauge.store import file_digest, find_card, resolve, text_digest
 from nlgauge.text.tokenizer import check_encodable
 
 __all__ = ["LanguageModel", "Likelihoods", "load_language_model", "twice_normalised"]
@@ -68,24 +72,20 @@ class LanguageModel:
             import torch
             import transformers
         except ImportError as error:
-            msg = "a language model needs torch and transformers: pip install 'nlgauge[torch]'"
+            extra = "torch,gguf" if _comes_as_gguf(model) else "torch"
+            msg = f"a language model needs torch and transformers: pip install 'nlgauge[{extra}]'"
             raise MissingExtraError(msg) from error
         self._torch, self._transformers = torch, transformers
         self._count = threads or default_threads()
         self._device = _device(torch, device)
         self._lock = threading.Lock()
         self._known: OrderedDict[str, tuple[float, int]] = OrderedDict()
-        if model.endswith(".gguf"):
-            path = Path(model).expanduser()
-            if not path.is_file():
-                msg = f"the language model {model!r} does not exist; give the path of a .gguf file"
-                raise ModelNotFoundError(msg)
-            missing = [package for package in ("gguf", "accelerate") if find_spec(package) is None]
-            if missing:
-                msg = f"transformers reads .gguf files with {' and '.join(missing)}: pip install 'nlgauge[gguf]'"
-                raise MissingExtraError(msg)
-            self.name, self.digest = path.name, file_digest(path)
-            self._tokenizer, self._network = self._load(path.parent, {"gguf_file": path.name})
+        if _comes_as_gguf(model):
+            _check_gguf(model)
+            self.name, path = _gguf_file(model, progress=progress)
+            self.digest = file_digest(path)
+            with one_reading():
+                self._tokenizer, self._network = self._load(path.parent, {"gguf_file": path.name})
         else:
             files = resolve(model, progress=progress)
             self.name = files.name
@@ -187,13 +187,39 @@ class LanguageModel:
         return backend
 
 
+def _comes_as_gguf(model: str) -> bool:
+    card = find_card(model)
+    return (card.weights if card is not None else model).endswith(".gguf")
+
+
+def _check_gguf(model: str) -> None:
+    """Refuse what cannot be read before anything is downloaded."""
+    if find_card(model) is None and not Path(model).expanduser().is_file():
+        msg = f"the language model {model!r} does not exist; give the path of a .gguf file"
+        raise ModelNotFoundError(msg)
+    missing = [package for package in ("gguf", "accelerate") if find_spec(package) is None]
+    if missing:
+        msg = f"transformers reads .gguf files with {' and '.join(missing)}: pip install 'nlgauge[torch,gguf]'"
+        raise MissingExtraError(msg)
+
+
+def _gguf_file(model: str, *, progress: bool) -> tuple[str, Path]:
+    """Name and file of a known model, or of a path; the same bytes have the same digest by either way."""
+    if find_card(model) is None:
+        path = Path(model).expanduser()
+        return path.name, path
+    files = resolve(model, progress=progress)
+    assert files.gguf is not None  # by its card
+    return files.name, files.gguf
+
+
 _loaded: dict[tuple[str, int | None, str], LanguageModel] = {}
 
 
 def load_language_model(
     model: str, *, threads: int | None = None, device: str = "auto", progress: bool = False
 ) -> LanguageModel:
-    """A causal language model by folder, hub id or .gguf file; the last one stays in memory."""
+    """A causal language model by name (`smollm2`), folder, hub id or .gguf file; the last one stays in memory."""
     key = (model, threads, device)
     if key not in _loaded:
         made = LanguageModel(model, threads=threads, device=device, progress=progress)

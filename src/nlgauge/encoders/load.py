@@ -8,8 +8,8 @@ from collections import OrderedDict
 from pathlib import Path
 
 from nlgauge.encoders.base import Encoder
-from nlgauge.errors import RecipeError
-from nlgauge.store import file_digest, resolve
+from nlgauge.errors import RecipeError, UnsupportedModelError
+from nlgauge.store import CARDS, file_digest, find_card, resolve
 
 __all__ = ["ENGINES", "default_threads", "load_encoder"]
 
@@ -52,6 +52,11 @@ def load_encoder(
         return _multilingual(threads or default_threads())
     if Path(model).is_file():
         return _word_vectors(Path(model))
+    card = find_card(model)
+    if card is not None and card.kind != "encoder":
+        encoders = ", ".join(name for name, known in CARDS.items() if known.kind == "encoder")
+        msg = f"model {model!r} is a {card.kind}, which gives no vectors; take an encoder, such as {encoders} or muse"
+        raise UnsupportedModelError(msg)
     files = resolve(model, progress=progress)
     # The name is part of the key: the same folder asked for by path and by name signs differently.
     where = str(files.path.resolve())

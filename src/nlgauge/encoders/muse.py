@@ -30,9 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.encoders.batching import equal_length_batches
-from nlgauge.errors import MissingExtraError, NlgaugeWarning
+from nlgauge.errors import LanguageWarning, MissingExtraError
 from nlgauge.store.digests import check_digests
 from nlgauge.text import TextTokenizer, Tokens
+from nlgauge.text.characters import is_unspaced
 from nlgauge.text.tokenizer import check_encodable
 
 __all__ = ["LANGUAGES", "REQUIREMENT", "MuseEncoder", "MuseTokenizer", "is_installed", "warn_if_unsupported"]
@@ -52,7 +53,6 @@ _DIGESTS = {
 _NO_LIMIT = 1_000_000
 _UNKNOWN, _START, _END = 0, 1, 2
 _WORD_MARK = "\u2581"
-_UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI")
 
 #: (n-gram order, pieces to the left) of the three branches.
 _BRANCHES = ((2, 0), (3, 1), (5, 2))
@@ -73,7 +73,7 @@ def warn_if_unsupported(language: str) -> None:
             f"model 'muse' was not trained on language {language!r}, so its vectors mean little there; "
             f"it knows: {', '.join(LANGUAGES)}"
         )
-        warnings.warn(msg, NlgaugeWarning, stacklevel=3)
+        warnings.warn(msg, LanguageWarning, stacklevel=3)
 
 
 class MuseTokenizer(TextTokenizer):
@@ -152,8 +152,7 @@ def _kind_of(piece: str) -> int:
     if not bare:
         return kind | _BARE
     symbol = all(unicodedata.category(char)[0] in "PS" for char in bare)
-    unspaced = unicodedata.name(bare[0], "").startswith(_UNSPACED)
-    return kind | (_ALONE if symbol or unspaced else 0)
+    return kind | (_ALONE if symbol or is_unspaced(bare[0]) else 0)
 
 
 class MuseEncoder:

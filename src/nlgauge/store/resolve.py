@@ -34,6 +34,13 @@ class ModelFiles:
     card: ModelCard | None = None
 
     @property
+    def gguf(self) -> Path | None:
+        """The one file that is the whole model, for a known model that comes as such."""
+        if self.card is None or not self.card.weights.endswith(".gguf"):
+            return None
+        return self.path / self.card.weights
+
+    @property
     def config(self) -> dict[str, Any]:
         """The parsed config.json."""
         path = self.path / "config.json"
@@ -53,6 +60,8 @@ class ModelFiles:
     @cached_property
     def weights_digest(self) -> str:
         """The sha256 of the weights file; for shards, of their sorted digests, one per line."""
+        if self.gguf is not None:
+            return file_digest(self.gguf)
         names = weight_files(file_names(self.path))
         if not names:
             msg = f"The model {self.name!r} has no weights in {self.path}: expected {WEIGHTS_HINT}."
@@ -63,6 +72,8 @@ class ModelFiles:
     @cached_property
     def tokenizer_digest(self) -> str:
         """The sha256 of tokenizer.json; without one, of the lines "name digest" of the vocabulary files."""
+        if self.gguf is not None:
+            return self.weights_digest
         names = tokenizer_files(file_names(self.path))
         if not names:
             msg = f"The model {self.name!r} has no tokenizer in {self.path}: expected {TOKENIZER_HINT}."
@@ -78,7 +89,7 @@ _FOLDER_HINT = "A model's folder holds config.json, the weights and the tokenize
 def resolve(model: str | os.PathLike[str], *, download: bool = True, progress: bool = False) -> ModelFiles:
     """Find a model by name, folder or hub id, and download it if need be.
 
-    In this order: a name that nlgauge knows (`minilm`, `mpnet`, or one of their aliases), an existing
+    In this order: a name that nlgauge knows (`minilm`, `mpnet`, `smollm2`, or one of their aliases), an existing
     folder, an id of the Hugging Face hub. What starts with `./`, `../`, `/` or `~` is always a folder.
     Nothing is downloaded with `download=False` or while the environment variable NLGAUGE_OFFLINE is set.
 

@@ -1,0 +1,228 @@
+"""Parsed sentences in the format CoNLL-U of Universal Dependencies, as UDPipe, Stanza and others write it.
+
+    # text = Il gatto del vicino.
+    1     Il      il      DET    _  _  2  det    _  _
+    2     gatto   gatto   NOUN   _  _  0  root   _  _
+    3-4   del     _       _      _  _  _  _      _  _
+    3     di      di      ADP    _  _  5  case   _  _
+    4     il      il      DET    _  _  5  det    _  _
+    5     vicino  vicino  NOUN   _  _  2  nmod   _  SpaceAfter=No
+    6     .       .       PUNCT  _  _  2  punct  _  _
+
+Ten columns with tabs between, and an empty line after each sentence. A line `3-4` is what stands in the text for the
+syntactic words 3 and 4. Empty nodes (`3.1`) are not in the text and are left out. A file that is not so is refused
+with its line: half a tree would re-order words at random.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+from nlgauge.errors import FileFormatError
+
+__all__ = ["Contraction", "Sentence", "Word", "parse_conllu", "read_conllu", "spell"]
+
+_COLUMNS = 10
+_ID = re.compile(r"(?P<word>[1-9]\d*)(?:-(?P<last>[1-9]\d*)|\.[1-9]\d*)?|0\.[1-9]\d*", flags=re.ASCII)
+
+
+class Word(NamedTuple):
+    """A syntactic word; its number is its place in the sentence, from 1."""
+
+    form: str
+    upos: str
+    features: Mapping[str, str]
+    head: int
+    """Number of the word it depends on, 0 for the root."""
+    relation: str
+    blank: bool
+    """Whether a blank follows in the text."""
+
+    @property
+    def base(self) -> str:
+        """The relation without its subtype: `obj` of `obj:lvc`."""
+        return self.relation.partition(":")[0]
+
+
+class Contraction(NamedTuple):
+    """What stands in the text for the words from `first` to `last`."""
+
+    first: int
+    last: int
+    form: str
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence with its tree."""
+
+    words: tuple[Word, ...]
+    contractions: tuple[Contraction, ...]
+    text: str
+    """As it was written; where the file does not have it (`# text = ...`), as the tokens spell it."""
+
+
+def read_conllu(path: Path) -> list[Sentence]:
+    """The sentences of a file."""
+    try:
+        content = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        msg = f"parsed sentences {str(path)!r} cannot be read: {error}"
+        raise FileFormatError(msg) from error
+    return list(parse_conllu((line.removesuffix("\r") for line in content.split("\n")), name=path.name))
+
+
+def parse_conllu(lines: Iterable[str], *, name: str) -> Iterator[Sentence]:
+    """The sentences of lines without their ends; `name` is what errors call the file."""
+    found = 0
+    block = _Block(name, 1)
+    for number, line in enumerate(lines, 1):
+        if line:
+            block.add(line, number)
+            continue
+        if block.started:
+            yield block.sentence()
+            found += 1
+        block = _Block(name, number + 1)
+    if block.started:
+        yield block.sentence()
+        found += 1
+    if not found:
+        msg = f"{name}: no sentence; give a file in CoNLL-U, as UDPipe or Stanza write it"
+        raise FileFormatError(msg)
+
+
+def spell(words: Sequence[Word], contractions: Sequence[Contraction]) -> str:
+    """The text of words in their order: contracted where they are, a blank where one follows."""
+    starts = {contraction.first: contraction for contraction in contractions}
+    parts = []
+    place = 0
+    while place < len(words):
+        contraction = starts.get(place + 1)
+        form, last = (words[place].form, place) if contraction is None else (contraction.form, contraction.last - 1)
+        parts.append(form + (" " if words[last].blank else ""))
+        place = last + 1
+    return "".join(parts).rstrip(" ")
+
+
+class _Block:
+    """The lines of one sentence, checked as they come."""
+
+    def __init__(self, name: str, first: int) -> None:
+        self._name, self._first = name, first
+        self._words: list[Word] = []
+        self._lines: list[int] = []
+        self._contractions: list[Contraction] = []
+        self._after: list[tuple[bool, int]] = []
+        self._text: tuple[str, int] | None = None
+        self.started = False
+
+    def add(self, line: str, number: int) -> None:
+        self.started = True
+        if not line.strip():
+            self._refuse(number, f"blanks only, got {line!r}; a sentence ends at an empty line")
+        if line.startswith("#"):
+            self._comment(line, number)
+            return
+        fields = line.split("\t")
+        if len(fields) != _COLUMNS:
+            fix = "keep the tabs, and put an empty line between sentences"
+            self._refuse(
+                number, f"expected {_COLUMNS} columns with tabs between, got {len(fields)} in {line!r}; {fix}"
+            )
+        found = _ID.fullmatch(fields[0])
+        if found is None:
+            self._refuse(number, f"expected a number such as 3, 3-4 or 3.1 in column 1, got {fields[0]!r}")
+        if "." in fields[0]:
+            return
+        if not fields[1] or (fields[1] == "_" and fields[2] not in {"_", ""}):
+            self._refuse(number, f"the word {fields[0]} has no form; merge the treebank with its texts first")
+        if found["last"]:
+            self._contraction(int(found["word"]), int(found["last"]), fields, number)
+        else:
+            self._word(int(found["word"]), fields, number)
+
+    def _comment(self, line: str, number: int) -> None:
+        if self._words or self._contractions:
+            self._refuse(number, f"a comment after a sentence's words, {line!r}; put an empty line before it")
+        key, equals, value = line[1:].partition("=")
+        if key.strip() == "text" and equals:
+            if self._text is not None:
+                self._refuse(number, f"a second text, {value.strip()!r}; put an empty line between sentences")
+            self._text = (value.strip(), number)
+
+    def _contraction(self, first: int, last: int, fields: list[str], number: int) -> None:
+        taken = self._contractions[-1].last if self._contractions else 0
+        if first != len(self._words) + 1 or first <= taken or last <= first:
+            self._refuse(number, f"the words {fields[0]} must be the next ones and of no other such line")
+        self._contractions.append(Contraction(first, last, fields[1]))
+        self._after.append((_blank(fields), number))
+
+    def _word(self, own: int, fields: list[str], number: int) -> None:
+        if own != len(self._words) + 1:
+            self._refuse(number, f"expected word {len(self._words) + 1}, got {own}; words are numbered from 1")
+        if not re.fullmatch(r"\d+", fields[6], flags=re.ASCII):
+            self._refuse(
+                number, f"expected the number of a head in column 7, got {fields[6]!r}; parse the text first"
+            )
+        if fields[7] in {"", "_"}:
+            self._refuse(
+                number, f"expected a relation such as obj in column 8, got {fields[7]!r}; parse the text first"
+            )
+        features = {} if fields[5] == "_" else _pairs(fields[5])
+        self._words.append(Word(fields[1], fields[3], features, int(fields[6]), fields[7], _blank(fields)))
+        self._lines.append(number)
+
+    def sentence(self) -> Sentence:
+        if not self._words:
+            self._refuse(self._first, "a sentence without a word; remove its lines")
+        self._check_tree()
+        for contraction, (blank, number) in zip(self._contractions, self._after, strict=True):
+            if contraction.last > len(self._words):
+                said = f"{contraction.form!r} stands for words {contraction.first} to {contraction.last}"
+                self._refuse(number, f"{said}, but the sentence has {len(self._words)}; mend the numbers")
+            # Whether a blank follows is said of the token in the text, not of the words that it stands for.
+            for place in range(contraction.first - 1, contraction.last):
+                self._words[place] = self._words[place]._replace(blank=blank and place == contraction.last - 1)
+        words, contractions = tuple(self._words), tuple(self._contractions)
+        spelt = spell(words, contractions)
+        if self._text is None:
+            return Sentence(words, contractions, spelt)
+        text, number = self._text
+        if "".join(text.split()) != "".join(spelt.split()):
+            self._refuse(number, f"the text {text!r} is not what its tokens spell, {spelt!r}; parse it again")
+        return Sentence(words, contractions, text)
+
+    def _check_tree(self) -> None:
+        heads = [word.head for word in self._words]
+        for own, (head, number) in enumerate(zip(heads, self._lines, strict=True), 1):
+            if head > len(heads) or head == own:
+                self._refuse(number, f"word {own} depends on {head}, but the sentence has words 1 to {len(heads)}")
+        if heads.count(0) != 1:
+            self._refuse(self._lines[0], f"expected one root (head 0), got {heads.count(0)}; parse the text again")
+        good = {0}
+        for own in range(1, len(heads) + 1):
+            path: list[int] = []
+            at = own
+            while at not in good:
+                if at in path:
+                    self._refuse(self._lines[at - 1], f"word {at} depends on itself by way of others; no tree")
+                path.append(at)
+                at = heads[at - 1]
+            good.update(path)
+
+    def _refuse(self, number: int, problem: str) -> NoReturn:
+        msg = f"{self._name}, line {number}: {problem}"
+        raise FileFormatError(msg)
+
+
+def _blank(fields: list[str]) -> bool:
+    return _pairs(fields[9]).get("SpaceAfter") != "No"
+
+
+def _pairs(field: str) -> dict[str, str]:
+    return {key: value for key, _, value in (entry.partition("=") for entry in field.split("|"))}
