@@ -86,7 +86,7 @@ def _notes(result: Reproduction) -> Iterator[str]:
         yield f"recipe: {recipe} = {', '.join(names)}"
     for options, pairs in _exceptions(result).items():
         yield f"recipe: {', '.join(pairs)} with {options}"
-    yield from (f"note: {note}" for note in table.notes)
+    yield from (f"note: {note}" for note in (*table.notes, *result.notes))
     yield from (f"missing: {what}" for what in result.missing)
 
 
