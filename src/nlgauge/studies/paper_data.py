@@ -92,8 +92,9 @@ def find_judged(part: Part, at: str | os.PathLike[str] | None, missing: dict[str
         missing[f"data set {card.name}: {where}; published at {card.published}"] = None
         return None
     try:
-        table = load(part.data, place, langpairs=part.langpair, **dict(part.options))
+        # Rankings first: they are small, and without them the texts are of no use.
         pairs = load_wmt_rankings(place, year=_year(part.data), langpairs=part.langpair) if part.ranked else None
+        table = load(part.data, place, langpairs=part.langpair, **dict(part.options))
     except FileFormatError:
         raise
     except (InputError, RecipeError, MissingExtraError) as error:

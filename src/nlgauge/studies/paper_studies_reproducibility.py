@@ -237,7 +237,7 @@ REPRODUCIBILITY_STUDIES = (
         decimals=3,
         idf_corpora=_LARGE_CORPORA,
         notes=(
-            "ten large corpora in print, .347 to .351 on WMT18, .320 to .324 on WMT19; which has which is unknown here",
+            "ten large corpora in print: .347 to .351 on WMT18, .320 to .324 on WMT19, but not which has which",
             "--idf-corpus FILE ... adds a row for each corpus; a document is a line",
             "WMT17 (Pearson) is not in print; it is what can be had where the rankings of WMT18 and 19 are missing",
         ),

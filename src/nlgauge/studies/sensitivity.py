@@ -99,6 +99,7 @@ def run_study(
     state: str | Path | StudyState | None = None,
     pairs: RankedPairs | None = None,
     idf_texts: Sequence[str] | None = None,
+    rankings: bool = True,
     **run: Any,
 ) -> Sensitivity:
     """Score a table under every setting of a study, and say what moves.
@@ -111,6 +112,7 @@ def run_study(
             a state that several calls share.
         pairs: Relative rankings of outputs (`nlgauge.data.load_wmt_rankings`): the segment level is then WMT's tau.
         idf_texts: What random corpora for idf are drawn from; default: the texts of the table.
+        rankings: Whether systems are ranked, and flips tested; else only movements are found.
         run: Options of `nlgauge.score`: `engine=`, `threads=`, `cache=`, ...
     """
     options = options or StudyOptions()
@@ -120,7 +122,7 @@ def run_study(
         plan = _plan(study, _Texts(table, idf_texts), languages, options, running, Path(folder))
         kept = state if isinstance(state, StudyState) else StudyState(state)
         scored = _score(plan, table, languages, running, kept)
-    return _summary(study, plan, scored, table, options, pairs)
+    return _summary(study, plan, scored, table, options, pairs, rankings=rankings)
 
 
 @dataclass(eq=False)
@@ -300,10 +302,12 @@ def _summary(
     table: JudgementTable,
     options: StudyOptions,
     pairs: RankedPairs | None,
+    *,
+    rankings: bool,
 ) -> Sensitivity:
     notes = list(dict.fromkeys(plan.notes + list(table.notes)))
-    judged = bool(table.default_criterion or options.criterion or table.system_scores or pairs)
-    infos, movements, rankings = [], [], []
+    judged = bool(table.default_criterion or options.criterion or table.system_scores) or pairs is not None
+    infos, movements, ranked = [], [], []
     found: dict[tuple[str, Setting, str], dict[str, float | None]] = {}
     levels = list(options.levels) if judged else ["score"]
     for (metric, setting), one in scored.items():
@@ -324,11 +328,11 @@ def _summary(
             by_setting = [found[metric, setting, level] for setting in settings]
             groups = {group: tuple(row[group] for row in by_setting) for group in by_setting[0]}
             movements.append(Movement(metric, sweep.name, level, labels, groups, options.ddof))
-        for langpair in table.langpairs:
+        for langpair in table.langpairs if rankings else ():
             ranks = [_system_scores(scored[metric, setting], table, langpair) for setting in settings]
             if len(ranks[0].segments) > 1:
-                rankings.append(_ranking(metric, sweep.name, langpair, labels, ranks, options))
-    if not rankings:
+                ranked.append(_ranking(metric, sweep.name, langpair, labels, ranks, options))
+    if rankings and not ranked:
         notes.append("the data names fewer than two systems, so there is no ranking that could change")
     agreement = f"{options.agreement} with {options.criterion or table.default_criterion or 'official system scores'}"
     if pairs is not None:
@@ -339,7 +343,7 @@ def _summary(
         agreement if judged else None,
         tuple(infos),
         tuple(movements),
-        tuple(rankings),
+        tuple(ranked),
         plan.stopwords,
         tuple(notes),
         asdict(options) | {"levels": levels},

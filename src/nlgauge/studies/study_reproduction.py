@@ -147,6 +147,8 @@ class _Run:
 
     def values(self, kept: Sequence[Column | Mean]) -> dict[tuple[str, str], _Value]:
         """Ours by row and column; those that cannot be had are left out."""
+        if self.model == NO_MODEL:
+            return {}
         parts: dict[_Group, dict[Part, list[Column]]] = {}
         for column in kept:
             if isinstance(column, Column) and column.question is not None and self._reads(column.langpair):
@@ -158,7 +160,7 @@ class _Run:
         for group, columns in parts.items():
             here = {part: judged for part in columns if (judged := find_judged(part, self.at, self.missing))}
             sweeps = self._sweeps(group.lang) if here else []
-            if not here or not sweeps or self.model == NO_MODEL:
+            if not here or not sweeps:
                 continue
             if encoder_is_here is None:
                 encoder_is_here = find_model(self.study, self.model, self.options, self.missing) is not None
@@ -248,6 +250,7 @@ class _Run:
             state=state,
             pairs=judged.pairs,
             idf_texts=texts,
+            rankings=False,
             **vars(self.options),
         )
 
