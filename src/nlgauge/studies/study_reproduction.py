@@ -32,10 +32,7 @@ from nlgauge.text import load_stopwords
 __all__ = ["StudyInputs", "reproduce_study"]
 
 #: The list that MoverScore's release has, with 153 words.
-_MOVER_LIST = (
-    "MoverScore's list of 153 English stop words (--stopwords FILE): "
-    "github.com/AIPHES/emnlp19-moverscore, examples/stopwords.txt"
-)
+_MOVER_LIST = "MoverScore's list of 153 English stop words (--stopwords FILE): github.com/AIPHES/emnlp19-moverscore"
 
 
 @dataclass(frozen=True, kw_only=True)
