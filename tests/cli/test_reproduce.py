@@ -81,3 +81,34 @@ def test_names_that_are_wrong(refused: Refusal) -> None:
     assert "known are repro-table1" in refused(2, "reproduce", "table99")
     assert "language pair 'xx-en' is not here" in refused(2, "reproduce", "table2", "--langpairs", "xx-en")
     assert "row 'nothing' is not here" in refused(2, "reproduce", "table2", "--rows", "nothing")
+
+
+def test_a_study_with_its_figure(run: Run, folder: Path, refused: Refusal) -> None:
+    outputs = {
+        "A.1": ("the cat sat, here", "a dog, no", "rain!"),
+        "B.2": ("cat sat", "the dog ran home", "it is dry"),
+    }
+    human = iter((0.5, 0.1, -0.2, 0.3, 0.9, -0.7))
+    (folder / "references").mkdir()
+    (folder / "system-outputs").mkdir()
+    write_lines(
+        folder / "references" / "newstest2017-csen-ref.en", ["the cat sat here.", "the dog ran.", "rain fell."]
+    )
+    judged = ["LP DATA SYSTEM SID HUMAN"]
+    for system, lines in outputs.items():
+        write_lines(folder / "system-outputs" / f"newstest2017.{system}.cs-en", list(lines))
+        judged += [f"cs-en newstest2017 {system} {line} {next(human)}" for line in (1, 2, 3)]
+    write_lines(folder / "DA-seglevel.csv", judged)
+    limits = ("--at", ".", "--data", "wmt17", "--levels", "segment", "--langpairs", "cs-en", "-q")
+    result = run("reproduce", "figure2", *limits, "--state", "s", "--plot", "f.png", "--format", "json")
+    assert (result.status, result.err) == (0, "")
+    found = json.loads(result.out)
+    assert found["id"] == "repro-figure2"
+    assert {row["metric"]: row["cells"]["17 seg cs-en"]["ours"] is None for row in found["rows"]} == {
+        "Mover-1 CV_SUB": False,
+        "Mover-1 RD(dis,pr)": False,
+    }
+    assert (folder / "f.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "s").stat().st_size > 100
+    assert "repro-table2 has no figure" in refused(2, "reproduce", "table2", "--plot", "f.png")
+    assert "repro-table2 is no sensitivity study" in refused(2, "reproduce", "table2", "--state", "s")

@@ -1,4 +1,4 @@
-"""`nlgauge reproduce list` and `nlgauge reproduce NAME`: published tables beside ours."""
+"""`nlgauge reproduce list` and `nlgauge reproduce NAME`: published tables and figures beside ours."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import argparse
 import json
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 from nlgauge.cli.common import add_run_options, run_options, write_file
+from nlgauge.plots import check_figure, check_plotted, plot_study
 from nlgauge.report.reproduction import render_reproduction, render_tables
-from nlgauge.studies import PAPER_TABLES, PaperTable, data_at, find_paper_table, reproduce
+from nlgauge.studies import PAPER_TABLES, PaperTable, StudyInputs, data_at, find_paper_table, reproduce
 
 __all__ = ["add_commands"]
 
@@ -18,9 +20,9 @@ __all__ = ["add_commands"]
 def add_commands(commands: Any) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
-        "reproduce", help="a published table: values in print, ours, and why they differ; 'list' shows all"
+        "reproduce", help="a published table or figure: values in print, ours, and why they differ; 'list' shows all"
     )
-    parser.add_argument("name", metavar="NAME", help="a table's id, or 'list'")
+    parser.add_argument("name", metavar="NAME", help="a table's or figure's id, or 'list'")
     parser.add_argument(
         "--at", metavar="PATH", help="folder under which the data sets lie (default: $NLGAUGE_DATA, if set)"
     )
@@ -37,6 +39,22 @@ def add_commands(commands: Any) -> None:
     )
     parser.add_argument("--rows", nargs="+", metavar="METRIC", help="only these rows, by their names in the table")
     parser.add_argument("--langpairs", nargs="+", metavar="PAIR", help="only these language pairs, such as cs-en")
+    parser.add_argument("--data", nargs="+", metavar="NAME", help="only columns of these data sets, such as wmt17")
+    parser.add_argument("--levels", nargs="+", metavar="LEVEL", help="only columns of segment, topic or system level")
+    studies = parser.add_argument_group("sensitivity studies (repro-table9 to 15, repro-figure1 and 2)")
+    studies.add_argument("--state", metavar="FILE", help="keeps what is finished, so that an interrupted run goes on")
+    studies.add_argument(
+        "--idf-corpus", nargs="+", default=[], metavar="FILE", help="text files to count idf on (repro-table13)"
+    )
+    studies.add_argument(
+        "--stopwords",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="lists of English stop words, instead of iso",
+    )
+    studies.add_argument("--ddof", type=int, choices=(0, 1), default=1, help="of the CV (%(default)s)")
+    studies.add_argument("--plot", metavar="FILE", help="bars of what was computed (.png, .svg, .pdf)")
     parser.add_argument("--format", choices=("text", "json", "tsv", "latex"), default="text", help="(%(default)s)")
     parser.add_argument("-o", "--output", metavar="FILE", help="also write the result as JSON to FILE")
     add_run_options(parser)
@@ -49,6 +67,10 @@ def _reproduce(args: argparse.Namespace) -> int:
         _list(at, as_json=args.format == "json")
         return 0
     table = find_paper_table(args.name)
+    target = Path(args.plot) if args.plot else None
+    if target is not None:
+        check_plotted(table)
+        check_figure(target)
     result = reproduce(
         table,
         at=at,
@@ -56,11 +78,21 @@ def _reproduce(args: argparse.Namespace) -> int:
         layer=args.layer,
         langpairs=args.langpairs,
         rows=args.rows,
+        data=args.data,
+        levels=args.levels,
+        study=StudyInputs(
+            state=args.state,
+            idf_corpora=tuple(args.idf_corpus),
+            stopwords=tuple(args.stopwords),
+            ddof=args.ddof,
+        ),
         **run_options(args),
     )
     sys.stdout.write(render_reproduction(result, format=args.format))
     if args.output:
         write_file(args.output, render_reproduction(result, format="json"))
+    if target is not None:
+        plot_study(result, target)
     return 0
 
 

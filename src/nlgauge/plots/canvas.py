@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import io
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from nlgauge.errors import MissingExtraError, RecipeError
 from nlgauge.store import write_whole
 
-__all__ = ["COLOURS", "FORMATS", "check_figure", "new_figure", "new_panels", "save_figure"]
+__all__ = ["COLOURS", "FORMATS", "check_figure", "draw_bars", "new_figure", "new_panels", "save_figure"]
 
 #: Distinguishable for colour-blind readers (Okabe and Ito 2008), and in print.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 FORMATS = (".png", ".svg", ".pdf")
+
+#: Longest name that stands below its bars without a slant.
+_SHORT_NAME = 7
 
 
 def new_figure(width: float, height: float) -> tuple[Any, Any]:
@@ -37,6 +42,21 @@ def new_panels(rows: int, columns: int, *, width: float, height: float) -> tuple
         axes.grid(axis="y", color="#dddddd", linewidth=0.8)
         axes.set_axisbelow(True)
     return figure, panels
+
+
+def draw_bars(
+    axes: Any, names: Sequence[str], bars: Mapping[str, Sequence[float | None]], order: Sequence[str]
+) -> None:
+    """Groups of bars: for each name a bar of each series; `order` are all series of the figure, for their colours."""
+    size = 0.84 / len(order)
+    for label, heights in bars.items():
+        number = order.index(label)
+        places = [at + (number - (len(order) - 1) / 2) * size for at in range(len(names))]
+        drawn = [math.nan if height is None else height for height in heights]
+        axes.bar(places, drawn, size * 0.92, color=COLOURS[number % len(COLOURS)], label=label)
+    axes.axhline(0, color="#333333", linewidth=0.8)
+    slant = {"rotation": 20, "ha": "right"} if max(map(len, names)) > _SHORT_NAME else {}
+    axes.set_xticks(range(len(names)), names, fontsize=8, **slant)
 
 
 def save_figure(figure: Any, path: Path) -> None:

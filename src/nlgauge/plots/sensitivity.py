@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nlgauge.plots.canvas import COLOURS, new_panels, save_figure
+from nlgauge.plots.canvas import COLOURS, draw_bars, new_panels, save_figure
 from nlgauge.studies.results import Movement, Ranking, Sensitivity
 
 __all__ = ["plot_ranks", "plot_variation"]
@@ -24,9 +24,6 @@ _LEVELS = {
     "system": "agreement with people, systems",
     "score": "scores of systems",
 }
-
-#: Longest name that stands below its bars without a slant.
-_SHORT_NAME = 7
 
 #: Panels of one figure; more would not be read.
 _MOST_PANELS = 24
@@ -76,19 +73,13 @@ def _names(parts: Sequence[Movement]) -> list[str]:
 
 def _bars(axes: Any, parts: Sequence[Movement], metrics: Sequence[str]) -> None:
     names = _names(parts)
-    size = 0.84 / len(metrics)
     two = all(len(one.settings) == 2 for one in parts)
+    bars = {}
     for one in parts:
-        number = metrics.index(one.metric)
         found = {group: row[1] for group, row in one.rd.items()} if two else one.cv
         mean = one.mean_rd[1] if two else one.mean_cv
-        heights = [_number(mean if name == "average" and name not in found else found.get(name)) for name in names]
-        places = [at + (number - (len(metrics) - 1) / 2) * size for at in range(len(names))]
-        axes.bar(places, heights, size * 0.92, color=COLOURS[number % len(COLOURS)], label=one.metric)
-    axes.axhline(0, color="#333333", linewidth=0.8)
-    long = max(map(len, names)) > _SHORT_NAME
-    slant = {"rotation": 20, "ha": "right"} if long else {}
-    axes.set_xticks(range(len(names)), names, fontsize=8, **slant)
+        bars[one.metric] = [mean if name == "average" and name not in found else found.get(name) for name in names]
+    draw_bars(axes, names, bars, metrics)
     axes.set_ylabel(f"RD to {parts[0].settings[0]} (%)" if two else "CV (%)", fontsize=8)
 
 
@@ -108,7 +99,3 @@ def _strip(axes: Any, ranking: Ranking) -> None:
     count = len(ranking.flips)
     title = f"{ranking.metric}, {ranking.sweep}, {ranking.langpair}: {count} flip{'s' * (count != 1)}"
     axes.set_title(title, loc="left", fontsize=8)
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value

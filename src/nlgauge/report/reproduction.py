@@ -74,8 +74,11 @@ def _notes(result: Reproduction) -> Iterator[str]:
     table = result.table
     yield f"source: {table.source}"
     if table.data:
-        pairs = sorted({column.langpair for column in result.columns if isinstance(column, Column)})
-        yield f"data: {', '.join(table.data)} ({', '.join(pairs)})"
+        shown = [column for column in result.columns if isinstance(column, Column)]
+        used = {column.question.data for column in shown if column.question} | {row.data for row in table.rows}
+        names = [name for name in table.data if name in used] or table.data
+        pairs = sorted({column.langpair for column in shown})
+        yield f"data: {', '.join(names)}" + (f" ({', '.join(pairs)})" if pairs else "")
     if table.models:
         yield f"model: {result.model}; published: {', '.join(model.name for model in table.models)}"
     recipes: dict[str, list[str]] = {}
@@ -86,7 +89,7 @@ def _notes(result: Reproduction) -> Iterator[str]:
         yield f"recipe: {recipe} = {', '.join(names)}"
     for options, pairs in _exceptions(result).items():
         yield f"recipe: {', '.join(pairs)} with {options}"
-    yield from (f"note: {note}" for note in table.notes)
+    yield from (f"note: {note}" for note in (*table.notes, *result.notes))
     yield from (f"missing: {what}" for what in result.missing)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,12 @@ def idf_table(value: str, tokenizer: TextTokenizer, texts: Sequence[str], *, see
     if drawn := re.fullmatch(r"random-(\d+)", value):
         return IdfTable.count(random_sample(texts, int(drawn[1]), seed=seed), tokenizer, source=value)
     if value.startswith("corpus:"):
-        path = value.removeprefix("corpus:")
-        return IdfTable.count(stream_lines(path), tokenizer, source=Path(path).name)
+        path = Path(value.removeprefix("corpus:"))
+        changed = path.stat().st_mtime_ns if path.is_file() else 0
+        return _counted(str(path), changed, tokenizer)
     return None
+
+
+@lru_cache(maxsize=16)  # a study of many language pairs counts a corpus of millions of lines once
+def _counted(path: str, changed: int, tokenizer: TextTokenizer) -> IdfTable:
+    return IdfTable.count(stream_lines(path), tokenizer, source=Path(path).name)

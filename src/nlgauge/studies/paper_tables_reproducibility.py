@@ -11,9 +11,9 @@ from dataclasses import replace
 from nlgauge.studies.paper_tables import Column, Mean, PaperTable, Question, TableRow, language_columns
 from nlgauge.studies.paper_tables_moverscore import BERT_BASE, BERT_MNLI, D2T_COLUMNS, MSCOCO, TO_ENGLISH_17
 
-__all__ = ["REPRODUCIBILITY_TABLES"]
+__all__ = ["BERT_F1", "MOVER_1", "NONE_AT_HAND", "REPRODUCIBILITY_TABLES", "SOME_AT_HAND", "SOURCE", "TO_ENGLISH_18"]
 
-_SOURCE = (
+SOURCE = (
     "Chen, Belouadi, Eger 2022, Reproducibility Issues for BERT-based Evaluation Metrics (EMNLP), "
     "aclanthology.org/2022.emnlp-main.192, {}; code: github.com/cyr19/Reproducibility"
 )
@@ -22,18 +22,18 @@ _SENTSIM = (
     "aclanthology.org/2021.naacl-main.252, {}"
 )
 _NOT_HERE = "only shown: SentSim is not part of nlgauge yet"
-_AVERAGES = "of the values in print only those shown here are at hand"
-_NONE = "values in print are not at hand; ours stand alone"
+SOME_AT_HAND = "of the values in print only those shown here are at hand"
+NONE_AT_HAND = "values in print are not at hand; ours stand alone"
 
-_BERT = TableRow("BERT-F1", recipe="bertscore:layer=9,idf=refs", elsewhere="bertscore:idf=refs", model=BERT_BASE)
-_MOVER = TableRow("Mover-1", recipe="moverscore:profile=v1,n=1", model=BERT_BASE)
+BERT_F1 = TableRow("BERT-F1", recipe="bertscore:layer=9,idf=refs", elsewhere="bertscore:idf=refs", model=BERT_BASE)
+MOVER_1 = TableRow("Mover-1", recipe="moverscore:profile=v1,n=1", model=BERT_BASE)
 _BARY = TableRow(
     "Bary-W",
     recipe="baryscore:profile=released",
     model=BERT_BASE,
     note="the released code depends on rounding where all first costs tie; its idf is inert (D16)",
 )
-_MOVER_MNLI = replace(_MOVER, name="Mover-1+", model=BERT_MNLI)
+_MOVER_MNLI = replace(MOVER_1, name="Mover-1+", model=BERT_MNLI)
 _BARY_MNLI = replace(_BARY, name="Bary-W+", model=BERT_MNLI)
 
 
@@ -41,32 +41,32 @@ def _with(row: TableRow, published: Mapping[str, float]) -> TableRow:
     return replace(row, published=published)
 
 
-_TO_ENGLISH_18 = ("cs-en", "de-en", "et-en", "fi-en", "ru-en", "tr-en", "zh-en")
+TO_ENGLISH_18 = ("cs-en", "de-en", "et-en", "fi-en", "ru-en", "tr-en", "zh-en")
 _TABLE1 = PaperTable(
     "repro-table1",
     "WMT18 to English, segment level, Kendall-like tau on relative rankings",
-    _SOURCE.format("Table 1"),
-    language_columns(Question("wmt18", agreement="darr"), _TO_ENGLISH_18),
+    SOURCE.format("Table 1"),
+    language_columns(Question("wmt18", agreement="darr"), TO_ENGLISH_18),
     (
-        _with(_BERT, {"de-en": 0.538, "avg": 0.354}),
-        _with(_MOVER, {"de-en": 0.529, "avg": 0.350}),
+        _with(BERT_F1, {"de-en": 0.538, "avg": 0.354}),
+        _with(MOVER_1, {"de-en": 0.529, "avg": 0.350}),
         replace(
             _BARY,
             published={"de-en": 0.525, "avg": 0.339},
             note=f"{_BARY.note}; the script passed references as hypotheses and credits a distance's ties (D18, D21)",
         ),
     ),
-    notes=("needs RR-seglevel.csv of the WMT18 metrics package; idf is counted on the ranked outputs", _AVERAGES),
+    notes=("needs RR-seglevel.csv of the WMT18 metrics package; idf is counted on the ranked outputs", SOME_AT_HAND),
 )
 
 _TABLE2 = PaperTable(
     "repro-table2",
     "WMT17 to English, segment level, Pearson",
-    _SOURCE.format("Table 2"),
+    SOURCE.format("Table 2"),
     language_columns(Question("wmt17"), TO_ENGLISH_17),
     (
-        _with(_BERT, {"avg": 0.718}),
-        _with(_MOVER, {"avg": 0.718}),
+        _with(BERT_F1, {"avg": 0.718}),
+        _with(MOVER_1, {"avg": 0.718}),
         _with(_BARY, {"avg": 0.709}),
         _with(_MOVER_MNLI, {"avg": 0.737}),
         TableRow(
@@ -75,7 +75,7 @@ _TABLE2 = PaperTable(
             note="only shown: MoverScore's own value, with all sub-words for fi-en and lv-en (moverscore-table1)",
         ),
     ),
-    notes=(_AVERAGES,),
+    notes=(SOME_AT_HAND,),
 )
 
 
@@ -110,8 +110,8 @@ _RELEASED = (
     TableRow("Mover, uniform weights (released)", released=_UNIFORM),
 )
 _REPRODUCED = (
-    _with(_BERT, {"15 avg": 0.745, "16 avg": 0.689}),
-    _with(_MOVER, {"15 avg": 0.735, "16 avg": 0.685}),
+    _with(BERT_F1, {"15 avg": 0.745, "16 avg": 0.689}),
+    _with(MOVER_1, {"15 avg": 0.735, "16 avg": 0.685}),
     _with(_BARY, {"15 de-en": 0.731, "15 avg": 0.748, "16 avg": 0.694}),
     _with(_MOVER_MNLI, {"15 avg": 0.760, "16 avg": 0.720}),
     _with(_BARY_MNLI, {"15 avg": 0.764, "16 avg": 0.720}),
@@ -120,13 +120,13 @@ _WMT16 = "the public copies of wmt16 lack ro-en and tr-en, so its average cannot
 _TABLE3 = PaperTable(
     "repro-table3",
     "WMT15 and WMT16 to English, segment level, Pearson: reported and reproduced",
-    _SOURCE.format("Table 3"),
+    SOURCE.format("Table 3"),
     _wmt15_16("pearson"),
     (*_RELEASED, *_REPRODUCED),
     notes=(
         "reported rows are printed truncated to three decimals, and come from the released scores",
         _WMT16,
-        _AVERAGES,
+        SOME_AT_HAND,
     ),
 )
 
@@ -135,10 +135,10 @@ def _other_coefficient(number: int, coefficient: str) -> PaperTable:
     return PaperTable(
         f"repro-table{number}",
         f"as repro-table3, {coefficient.capitalize()}",
-        _SOURCE.format(f"Table {number}"),
+        SOURCE.format(f"Table {number}"),
         _wmt15_16(coefficient),
         tuple(_with(row, {}) for row in _TABLE3.rows),
-        notes=(_NONE, _WMT16),
+        notes=(NONE_AT_HAND, _WMT16),
     )
 
 
@@ -151,7 +151,7 @@ _LIKELIHOOD = TableRow(
 _TABLE4 = PaperTable(
     "repro-table4",
     "MLQE-PE (WMT20), segment level, Pearson x 100: SentSim with the human score as target",
-    _SOURCE.format("Table 4"),
+    SOURCE.format("Table 4"),
     language_columns(Question("mlqe-pe"), _MLQE),
     (
         TableRow("SentSim(BERTScore) fixed", {"en-de": 6.15, "ro-en": 78.55, "avg": 45.36}, note=_NOT_HERE),
@@ -162,7 +162,7 @@ _TABLE4 = PaperTable(
     ),
     decimals=2,
     scale=100,
-    notes=(_AVERAGES,),
+    notes=(SOME_AT_HAND,),
 )
 _SENTSIM_TABLE5 = PaperTable(
     "sentsim-table5",
@@ -182,35 +182,35 @@ _SENTSIM_TABLE5 = PaperTable(
         ),
         _LIKELIHOOD,
     ),
-    notes=("the printed values are correlations with model_scores, not with people (D22)", _AVERAGES),
+    notes=("the printed values are correlations with model_scores, not with people (D22)", SOME_AT_HAND),
 )
 
 _TABLE7 = PaperTable(
     "repro-table7",
     "BAGEL and SFHOTEL, utterance level, Spearman",
-    _SOURCE.format("Table 7"),
+    SOURCE.format("Table 7"),
     D2T_COLUMNS,
     (
         replace(
-            _BERT, recipe="bertscore:layer=9,idf=refs,multiref=mean", elsewhere="bertscore:idf=refs,multiref=mean"
+            BERT_F1, recipe="bertscore:layer=9,idf=refs,multiref=mean", elsewhere="bertscore:idf=refs,multiref=mean"
         ),
-        _MOVER,
+        MOVER_1,
         _MOVER_MNLI,
         _BARY,
     ),
-    notes=(_NONE,),
+    notes=(NONE_AT_HAND,),
 )
 _TABLE8 = PaperTable(
     "repro-table8",
     "MSCOCO captions, system level, Pearson",
-    _SOURCE.format("Table 8"),
+    SOURCE.format("Table 8"),
     (Column("M1", None), Column("M2", None)),
     (
         TableRow("Mover-1, mean of references", {"M1": 0.687, "M2": 0.674}),
         TableRow("Mover-1, best reference", {"M1": 0.690, "M2": 0.714}),
         TableRow("BERT-R, best reference", {"M1": 0.851, "M2": 0.793}),
     ),
-    notes=(_AVERAGES,),
+    notes=(SOME_AT_HAND,),
     unavailable=MSCOCO,
 )
 

@@ -18,7 +18,7 @@ from nlgauge.errors import RecipeError
 from nlgauge.metrics import CloudMetric, parse_metric
 from nlgauge.studies.study import RELATIVE_LISTS, Study, Sweep
 
-__all__ = ["DEFAULT_METRICS", "PRESETS", "preset"]
+__all__ = ["DEFAULT_METRICS", "PRESETS", "preset", "published_sweep"]
 
 PRESETS = ("stopwords", "idf", "subwords", "punctuation", "subwords-x-punctuation", "layers", "all")
 
@@ -50,26 +50,42 @@ def preset(
     if idf_corpora and name not in {"idf", "all"}:
         msg = f"corpora for idf belong to the presets 'idf' and 'all', not to {name!r}"
         raise RecipeError(msg)
-    sweeps: list[Sweep] = []
-    if name in {"stopwords", "all"}:
-        sweeps.append(Sweep({"stopwords": ("none", *RELATIVE_LISTS)}, "stopwords"))
+    names = [name]
     if name in {"idf", "all"}:
-        sweeps.append(Sweep({"idf": ("original", "none")}, "idf"))
-        if random_corpora:
-            drawn = [f"random-{number}" for number in range(1, random_corpora + 1)]
-            sweeps.append(Sweep({"idf": ("original", *drawn)}, "idf-random"))
-        if idf_corpora:
-            sweeps.append(Sweep({"idf": ("original", *(f"corpus:{path}" for path in idf_corpora))}, "idf-large"))
-    if name in {"subwords", "all"}:
-        sweeps.append(Sweep({"subwords": _SUBWORDS}, "subwords"))
-    if name in {"punctuation", "all"}:
-        sweeps.append(Sweep({"punctuation": _PUNCTUATION}, "punctuation"))
-    if name == "subwords-x-punctuation":
-        sweeps.append(Sweep({"subwords": _SUBWORDS, "punctuation": _PUNCTUATION}, name))
-    if name in {"layers", "all"}:
-        layers = [str(layer) for layer in range(_layers(metrics), 0, -1)]
-        sweeps.append(Sweep({"layer": layers}, "layers"))
+        names = ["idf", *(["idf-random"] if random_corpora else []), *(["idf-large"] if idf_corpora else [])]
+    if name == "all":
+        names = ["stopwords", *names, "subwords", "punctuation", "layers"]
+    sweeps = [
+        Sweep({"layer": [str(layer) for layer in range(_layers(metrics), 0, -1)]}, one)
+        if one == "layers"
+        else published_sweep(one, idf_corpora=idf_corpora, random_corpora=random_corpora)
+        for one in names
+    ]
     return Study(metrics, sweeps, name)
+
+
+def published_sweep(
+    name: str,
+    *,
+    idf_corpora: Sequence[str] = (),
+    random_corpora: int = _RANDOM,
+    lists: Sequence[str] = RELATIVE_LISTS,
+) -> Sweep:
+    """The settings of a published grid, the first being as published; of idf there are three grids.
+
+    >>> [setting.label for setting in published_sweep("idf").settings]
+    ['original', 'none']
+    """
+    factors: dict[str, dict[str, Sequence[str]]] = {
+        "stopwords": {"stopwords": ("none", *lists)},
+        "idf": {"idf": ("original", "none")},
+        "idf-random": {"idf": ("original", *(f"random-{number}" for number in range(1, random_corpora + 1)))},
+        "idf-large": {"idf": ("original", *(f"corpus:{path}" for path in idf_corpora))},
+        "subwords": {"subwords": _SUBWORDS},
+        "punctuation": {"punctuation": _PUNCTUATION},
+        "subwords-x-punctuation": {"subwords": _SUBWORDS, "punctuation": _PUNCTUATION},
+    }
+    return Sweep(factors[name], name)
 
 
 def _layers(metrics: Sequence[str]) -> int:

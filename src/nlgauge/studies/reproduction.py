@@ -9,91 +9,25 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nlgauge.data import JudgementTable, RankedPairs, find_data_card, load, load_wmt_rankings, locate
+from nlgauge.data import JudgementTable
 from nlgauge.data.table import chosen
-from nlgauge.encoders import load_encoder
-from nlgauge.errors import FileFormatError, InputError, MissingExtraError, ModelError, RecipeError
+from nlgauge.errors import MissingExtraError, RecipeError
 from nlgauge.meta import RowScores, ScoredTable, Significance, evaluate, released_rows, score_table
 from nlgauge.metrics import RunOptions
-from nlgauge.stats import relative_ranking, roc_auc
+from nlgauge.stats import roc_auc
+from nlgauge.studies.paper_data import NO_MODEL, Judged, Part, find_judged, find_model, kept_columns, part_of
+from nlgauge.studies.paper_studies import PaperStudy
 from nlgauge.studies.paper_tables import Column, Mean, PaperTable, Question, TableRow
+from nlgauge.studies.ranked import ranking_tau
+from nlgauge.studies.reproduced import ReproducedCell, ReproducedRow, Reproduction, agrees
+from nlgauge.studies.study_reproduction import StudyInputs, reproduce_study
 
-__all__ = ["ReproducedCell", "ReproducedRow", "Reproduction", "data_at", "reproduce"]
-
-#: The name of a model that computes only what needs none: lexical metrics and released scores.
-NO_MODEL = "none"
-
-
-@dataclass(frozen=True)
-class ReproducedCell:
-    """A value in print beside ours, both on the scale of the print; None where there is none."""
-
-    published: float | None
-    ours: float | None
-
-    @property
-    def difference(self) -> float | None:
-        """Ours minus the published value."""
-        return None if self.published is None or self.ours is None else self.ours - self.published
-
-
-@dataclass(frozen=True)
-class ReproducedRow:
-    """A metric of the table."""
-
-    name: str
-    cells: Mapping[str, ReproducedCell]
-    """By column."""
-    recipe: str
-    """With the model at hand; empty for a row that is only shown."""
-    reason: str
-    """Why ours differs, or is missing."""
-    signatures: Mapping[str, str] = field(default_factory=dict)
-    """By column."""
-
-
-@dataclass(frozen=True)
-class Reproduction:
-    """A table, recomputed."""
-
-    table: PaperTable
-    model: str
-    columns: tuple[Column | Mean, ...]
-    rows: tuple[ReproducedRow, ...]
-    missing: tuple[str, ...] = ()
-    """What is not here, and where it is published."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
-        return {
-            "id": self.table.id,
-            "title": self.table.title,
-            "source": self.table.source,
-            "data": list(self.table.data),
-            "published_models": [{"name": model.name, "published": model.published} for model in self.table.models],
-            "model": self.model,
-            "columns": [column.label for column in self.columns],
-            "rows": [
-                {
-                    "metric": row.name,
-                    "recipe": row.recipe,
-                    "reason": row.reason,
-                    "cells": {
-                        label: {"published": cell.published, "ours": cell.ours, "difference": cell.difference}
-                        for label, cell in row.cells.items()
-                    },
-                    "signatures": dict(row.signatures),
-                }
-                for row in self.rows
-            ],
-            "notes": list(self.table.notes),
-            "missing": list(self.missing),
-        }
+__all__ = ["reproduce"]
 
 
 class _Value(NamedTuple):
@@ -105,25 +39,6 @@ class _Value(NamedTuple):
     """The released scores are those of the column that the row names as their twin."""
 
 
-class _Part(NamedTuple):
-    """Columns that are answered by the same rows of a data set."""
-
-    data: str
-    options: tuple[tuple[str, Any], ...]
-    langpair: str
-    ranked: bool
-
-
-def data_at(table: PaperTable, at: str | os.PathLike[str] | None) -> dict[str, bool]:
-    """Whether each data set of a published table lies under a folder, with the rankings where it needs those."""
-    ranked = {part.data for part, _ in _parts(table, _columns(table, None)) if part.ranked}
-    found = {}
-    for name in table.data:
-        place = None if at is None else locate(find_data_card(name), at)
-        found[name] = place is not None and (name not in ranked or (place / "RR-seglevel.csv").is_file())
-    return found
-
-
 def reproduce(
     table: PaperTable,
     *,
@@ -132,19 +47,39 @@ def reproduce(
     layer: int | None = None,
     langpairs: str | Iterable[str] | None = None,
     rows: str | Iterable[str] | None = None,
+    data: str | Iterable[str] | None = None,
+    levels: str | Iterable[str] | None = None,
+    study: StudyInputs | None = None,
     **options: Any,
 ) -> Reproduction:
     """The table with our values beside the published ones.
 
-    `at` is the folder under which the data sets lie; `langpairs` limits the columns, `rows` the metrics. `layer` is
-    BERTScore's in another model than the published one (default: the model's tuned one). Options are those of a run
-    (`RunOptions`: engine, threads, ...). With `model="none"` only lexical metrics and released scores are computed.
+    `at` is the folder under which the data sets lie; `langpairs`, `data` and `levels` limit the columns, `rows` the
+    metrics. `layer` is BERTScore's in another model than the published one (default: the model's tuned one). `study`
+    is what a sensitivity study can be given (`PaperStudy` only). Options are those of a run (`RunOptions`: engine,
+    threads, ...). With `model="none"` only lexical metrics and released scores are computed.
     """
+    if isinstance(table, PaperStudy):
+        return reproduce_study(
+            table,
+            at=at,
+            model=model,
+            layer=layer,
+            langpairs=langpairs,
+            rows=rows,
+            data=data,
+            levels=levels,
+            inputs=study,
+            **options,
+        )
+    if study is not None and study != StudyInputs():
+        msg = f"{table.id} is no sensitivity study; leave out the state, idf corpora, stop words and ddof"
+        raise RecipeError(msg)
     names = chosen(rows, [row.name for row in table.rows], f"{table.id}: row")
     table = replace(table, rows=tuple(row for row in table.rows if row.name in names))
     shared = {"model": model} | ({} if layer is None else {"layer": layer})
     run = _Run(table, at, shared, RunOptions.of(options))
-    kept = _columns(table, langpairs)
+    kept = kept_columns(table, langpairs=langpairs, data=data, levels=levels)
     values: dict[tuple[str, str], _Value] = {}
     for part, columns in _parts(table, kept):
         values |= run.answers(part, columns)
@@ -154,28 +89,15 @@ def reproduce(
     return Reproduction(table, model, kept, reproduced, tuple(run.missing))
 
 
-def _columns(table: PaperTable, langpairs: str | Iterable[str] | None) -> tuple[Column | Mean, ...]:
-    wanted = chosen(langpairs, table.langpairs, f"{table.id}: language pair")
-    kept = {column.label for column in table.questions if column.langpair in wanted}
-    # An average of fewer columns than in print would be another number under the same name.
-    return tuple(
-        column
-        for column in table.columns
-        if (set(column.over) <= kept if isinstance(column, Mean) else column.label in kept)
-    )
-
-
-def _parts(table: PaperTable, kept: Sequence[Column | Mean]) -> Iterator[tuple[_Part, list[tuple[TableRow, Column]]]]:
+def _parts(table: PaperTable, kept: Sequence[Column | Mean]) -> Iterator[tuple[Part, list[tuple[TableRow, Column]]]]:
     """What is asked, grouped so that each part of a data set is read and encoded once."""
-    found: dict[_Part, list[tuple[TableRow, Column]]] = {}
+    found: dict[Part, list[tuple[TableRow, Column]]] = {}
     for column in kept:
         if isinstance(column, Mean) or column.question is None:
             continue
         for row in table.rows:
             if row.computed:
-                question = column.question
-                options = () if row.data else question.options
-                part = _Part(row.data or question.data, options, column.langpair, question.agreement == "darr")
+                part = part_of(column.question, column.langpair, data=row.data)
                 found.setdefault(part, []).append((row, column))
     yield from found.items()
 
@@ -192,9 +114,9 @@ class _Run:
         self.depth: int | None = None
         self.no_model = self.model == NO_MODEL
 
-    def answers(self, part: _Part, asked: Sequence[tuple[TableRow, Column]]) -> dict[tuple[str, str], _Value]:
+    def answers(self, part: Part, asked: Sequence[tuple[TableRow, Column]]) -> dict[tuple[str, str], _Value]:
         """Our values of these rows and columns; those that cannot be had are left out."""
-        judged = self._judged(part)
+        judged = find_judged(part, self.at, self.missing)
         if judged is None:
             return {}
         rows = {row.name: row for row, _ in asked}
@@ -211,25 +133,6 @@ class _Run:
                 signature = one.signatures.get(part.langpair, "")
                 found[row.name, column.label] = _Value(number * self.table.scale, signature, twin)
         return found
-
-    def _judged(self, part: _Part) -> _Judged | None:
-        card = find_data_card(part.data)
-        place = None if self.at is None else locate(card, self.at)
-        if place is None:
-            where = (
-                "no folder of data was given (--at PATH)" if self.at is None else f"not under {os.fspath(self.at)!r}"
-            )
-            self.missing[f"data set {card.name}: {where}; published at {card.published}"] = None
-            return None
-        try:
-            table = load(part.data, place, langpairs=part.langpair, **dict(part.options))
-            pairs = load_wmt_rankings(place, year=_year(part.data), langpairs=part.langpair) if part.ranked else None
-        except FileFormatError:
-            raise
-        except (InputError, RecipeError, MissingExtraError) as error:
-            self.missing[f"{part.data}: {error}; published at {card.published}"] = None
-            return None
-        return _Judged(table, None) if pairs is None else _ranked(table, pairs)
 
     def _scores(self, table: JudgementTable, langpair: str, rows: Sequence[TableRow]) -> dict[str, RowScores]:
         """By row; rows with one recipe share its scores."""
@@ -259,14 +162,9 @@ class _Run:
 
     def _model_is_here(self) -> bool:
         if self.depth is None and not self.no_model:
-            try:
-                encoder = load_encoder(self.model, engine=self.options.engine, progress=self.options.progress)
-                self.depth = encoder.layers
-            except (ModelError, MissingExtraError) as error:
-                self.no_model = True
-                self.missing[f"model {self.model!r}: {error}"] = None
-                for one in self.table.models:
-                    self.missing[f"published model {one.name}: {one.published}"] = None
+            encoder = find_model(self.table, self.model, self.options, self.missing)
+            self.no_model = encoder is None
+            self.depth = None if encoder is None else encoder.layers
         return not self.no_model
 
     def recipe(self, row: TableRow, langpair: str = "") -> str:
@@ -319,52 +217,12 @@ class _Run:
         return "; ".join(reasons)
 
 
-def agrees(cells: Iterable[ReproducedCell], decimals: int) -> str:
-    """How our values become the printed ones, if they all do; empty where one differs or none is in print.
-
-    >>> agrees([ReproducedCell(0.743, 0.7436)], 3)
-    'as published, truncated'
-    """
-    step = 10.0**-decimals
-    # Ours minus print: at most half a step when print is rounded, up to a step of the same sign when it is cut.
-    off = [
-        (cell.ours - cell.published) / step for cell in cells if cell.ours is not None and cell.published is not None
-    ]
-    slack = 1e-6
-    if not off:
-        return ""
-    if all(abs(one) <= 0.5 + slack for one in off):
-        return "as published"
-    return "as published, truncated" if all(-0.5 - slack <= one < 1 for one in off) else ""
-
-
-class _Judged(NamedTuple):
-    """Rows to score, with the ranked pairs where people's side is these."""
-
-    table: JudgementTable
-    pairs: RankedPairs | None
-
-
-def _ranked(table: JudgementTable, pairs: RankedPairs) -> _Judged:
-    """Only the outputs that stand in a pair; idf is counted on these."""
-    named = {*zip(pairs.better, pairs.segment, strict=True), *zip(pairs.worse, pairs.segment, strict=True)}
-    rows = [at for at, key in enumerate(zip(table.system, table.segment, strict=True)) if key in named]
-    return _Judged(table.take(rows), pairs)
-
-
-def _agreement(judged: _Judged, scores: RowScores, question: Question, langpair: str) -> tuple[float, str]:
+def _agreement(judged: Judged, scores: RowScores, question: Question, langpair: str) -> tuple[float, str]:
     """The number, and why there is none where it is nan."""
     table = judged.table
     oriented = scores.values if scores.higher_is_better else -scores.values
     if judged.pairs is not None:
-        by_output = dict(zip(zip(table.system, table.segment, strict=True), oriented, strict=True))
-        pairs = judged.pairs
-        sides = [
-            [by_output.get((system, segment), np.nan) for system, segment in zip(systems, pairs.segment, strict=True)]
-            for systems in (pairs.better, pairs.worse)
-        ]
-        found = relative_ranking(*sides, undefined="nan")
-        return found.value, found.reason or ""
+        return ranking_tau(table, oriented, judged.pairs, langpair)
     if question.agreement == "auc":
         return roc_auc(oriented, table.gold(question.criterion)), ""
     agreement = evaluate(
@@ -376,7 +234,3 @@ def _agreement(judged: _Judged, scores: RowScores, question: Question, langpair:
     )
     cell = agreement.cells[scores.name][langpair]
     return cell.value, cell.note
-
-
-def _year(data: str) -> int:
-    return 2000 + int(data.removeprefix("wmt"))

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.data import UNKNOWN_SYSTEM, JudgementTable
+from nlgauge.data import UNKNOWN_SYSTEM, JudgementTable, RankedPairs
 from nlgauge.encoders import Encoder, load_encoder
 from nlgauge.errors import InputError, MissingExtraError, RecipeError
 from nlgauge.meta import RowScores, ScoredTable, Significance, evaluate
@@ -34,6 +34,7 @@ from nlgauge.metrics import (
 )
 from nlgauge.studies.flips import SystemScores, find_flips, rank_agreement
 from nlgauge.studies.idf_corpora import idf_table
+from nlgauge.studies.ranked import ranking_tau
 from nlgauge.studies.results import Movement, Ranking, Sensitivity, SettingInfo
 from nlgauge.studies.state import Piece, StudyState, corpus_key, recipe_key
 from nlgauge.studies.study import RELATIVE_LISTS, Setting, Study, Sweep, with_setting
@@ -95,7 +96,10 @@ def run_study(
     table: JudgementTable,
     *,
     options: StudyOptions | None = None,
-    state: str | Path | None = None,
+    state: str | Path | StudyState | None = None,
+    pairs: RankedPairs | None = None,
+    idf_texts: Sequence[str] | None = None,
+    rankings: bool = True,
     **run: Any,
 ) -> Sensitivity:
     """Score a table under every setting of a study, and say what moves.
@@ -104,16 +108,35 @@ def run_study(
         study: What is varied; `presets.preset("stopwords")`, `study.load_study("mine.toml")`, or made by hand.
         table: Data with human judgements (`nlgauge.data.load`), or systems without (`systems_table`).
         options: What is measured.
-        state: File that keeps finished pieces, so that the next call goes on where this one was interrupted.
+        state: File that keeps finished pieces, so that the next call goes on where this one was interrupted; or
+            a state that several calls share.
+        pairs: Relative rankings of outputs (`nlgauge.data.load_wmt_rankings`): the segment level is then WMT's tau.
+        idf_texts: What random corpora for idf are drawn from; default: the texts of the table.
+        rankings: Whether systems are ranked, and flips tested; else only movements are found.
         run: Options of `nlgauge.score`: `engine=`, `threads=`, `cache=`, ...
     """
     options = options or StudyOptions()
     running = RunOptions.of(run)
     languages = {pair: options.lang or pair.rpartition("-")[2] for pair in table.langpairs}
     with tempfile.TemporaryDirectory(prefix="nlgauge-study-") as folder:
-        plan = _plan(study, table, languages, options, running, Path(folder))
-        scored = _score(plan, table, languages, running, StudyState(state))
-    return _summary(study, plan, scored, table, options)
+        plan = _plan(study, _Texts(table, idf_texts), languages, options, running, Path(folder))
+        kept = state if isinstance(state, StudyState) else StudyState(state)
+        scored = _score(plan, table, languages, running, kept)
+    return _summary(study, plan, scored, table, options, pairs, rankings=rankings)
+
+
+@dataclass(eq=False)
+class _Texts:
+    """What random corpora are drawn from."""
+
+    table: JudgementTable
+    given: Sequence[str] | None
+
+    def all(self) -> Sequence[str]:
+        table = self.table
+        if self.given is not None:
+            return self.given
+        return [text for at in range(len(table)) for text in (table.hypothesis[at], *table.references[at])]
 
 
 @dataclass(eq=False)
@@ -152,7 +175,7 @@ def _model(metric: str, setting: Setting) -> str:
 
 def _plan(
     study: Study,
-    table: JudgementTable,
+    texts: _Texts,
     languages: Mapping[str, str],
     options: StudyOptions,
     running: RunOptions,
@@ -170,7 +193,7 @@ def _plan(
                 if name == "stopwords" and value not in missing:
                     _measure_list(value, set(languages.values()), plan, missing)
                 if name == "idf":
-                    _place_table(value, model, plan, table, options, folder)
+                    _place_table(value, model, plan, texts, options, folder)
             if not any(value in missing for value in setting.values):
                 kept.append(setting)
         if len(kept) > 1:
@@ -203,13 +226,10 @@ def _measure_list(value: str, languages: set[str], plan: _Plan, missing: dict[st
         missing[value] = f"stop words {value!r} left out: {error}"
 
 
-def _place_table(
-    value: str, model: str, plan: _Plan, table: JudgementTable, options: StudyOptions, folder: Path
-) -> None:
+def _place_table(value: str, model: str, plan: _Plan, texts: _Texts, options: StudyOptions, folder: Path) -> None:
     if (model, value) in plan.idf_files:
         return
-    texts = [text for at in range(len(table)) for text in (table.hypothesis[at], *table.references[at])]
-    made = idf_table(value, plan.encoders[model].tokenizer, texts, seed=options.seed)
+    made = idf_table(value, plan.encoders[model].tokenizer, texts.all(), seed=options.seed)
     if made is not None:
         path = folder / f"{len(plan.idf_files)}.idf"
         made.save(path)
@@ -281,16 +301,19 @@ def _summary(
     scored: Mapping[tuple[str, Setting], _Scored],
     table: JudgementTable,
     options: StudyOptions,
+    pairs: RankedPairs | None,
+    *,
+    rankings: bool,
 ) -> Sensitivity:
     notes = list(dict.fromkeys(plan.notes + list(table.notes)))
-    judged = table.default_criterion is not None or options.criterion is not None or bool(table.system_scores)
-    infos, movements, rankings = [], [], []
+    judged = bool(table.default_criterion or options.criterion or table.system_scores) or pairs is not None
+    infos, movements, ranked = [], [], []
     found: dict[tuple[str, Setting, str], dict[str, float | None]] = {}
     levels = list(options.levels) if judged else ["score"]
     for (metric, setting), one in scored.items():
         for level in list(levels):
             try:
-                values = _agreement(one, table, level, options) if judged else _means(one, table)
+                values = _agreement(one, table, level, options, pairs) if judged else _means(one, table)
             except InputError as error:  # the data set does not have this level
                 levels.remove(level)
                 notes.append(f"no {level} level: {error}")
@@ -305,27 +328,35 @@ def _summary(
             by_setting = [found[metric, setting, level] for setting in settings]
             groups = {group: tuple(row[group] for row in by_setting) for group in by_setting[0]}
             movements.append(Movement(metric, sweep.name, level, labels, groups, options.ddof))
-        for langpair in table.langpairs:
+        for langpair in table.langpairs if rankings else ():
             ranks = [_system_scores(scored[metric, setting], table, langpair) for setting in settings]
             if len(ranks[0].segments) > 1:
-                rankings.append(_ranking(metric, sweep.name, langpair, labels, ranks, options))
-    if not rankings:
+                ranked.append(_ranking(metric, sweep.name, langpair, labels, ranks, options))
+    if rankings and not ranked:
         notes.append("the data names fewer than two systems, so there is no ranking that could change")
     agreement = f"{options.agreement} with {options.criterion or table.default_criterion or 'official system scores'}"
+    if pairs is not None:
+        agreement = "WMT's tau on ranked pairs of segments" + (f"; {agreement}" if levels != ["segment"] else "")
     return Sensitivity(
         table.name,
         study.name,
         agreement if judged else None,
         tuple(infos),
         tuple(movements),
-        tuple(rankings),
+        tuple(ranked),
         plan.stopwords,
         tuple(notes),
         asdict(options) | {"levels": levels},
     )
 
 
-def _agreement(one: _Scored, table: JudgementTable, level: str, options: StudyOptions) -> dict[str, float | None]:
+def _agreement(
+    one: _Scored, table: JudgementTable, level: str, options: StudyOptions, pairs: RankedPairs | None
+) -> dict[str, float | None]:
+    if pairs is not None and level == "segment":
+        oriented = one.values if one.higher_is_better else -one.values
+        taus = {pair: ranking_tau(table, oriented, pairs, pair)[0] for pair in table.langpairs}
+        return {pair: None if np.isnan(tau) else tau for pair, tau in taus.items()}
     rows = RowScores("m", {"score": one.values}, "score", one.higher_is_better)
     cells = evaluate(
         ScoredTable(table, (rows,)),

@@ -1,0 +1,118 @@
+"""The data behind a published table: which columns are asked for, and what of it is here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from nlgauge.data import JudgementTable, RankedPairs, find_data_card, load, load_wmt_rankings, locate
+from nlgauge.data.table import chosen
+from nlgauge.encoders import Encoder, load_encoder
+from nlgauge.errors import FileFormatError, InputError, MissingExtraError, ModelError, RecipeError
+from nlgauge.metrics import RunOptions
+from nlgauge.studies.paper_tables import Column, Mean, PaperTable, Question
+from nlgauge.studies.ranked import ranked_rows
+
+__all__ = ["NO_MODEL", "Judged", "Part", "data_at", "find_judged", "find_model", "kept_columns", "part_of"]
+
+#: The name of a model that computes only what needs none: lexical metrics and released scores.
+NO_MODEL = "none"
+
+#: Relative rankings of a WMT package.
+_RANKINGS = "RR-seglevel.csv"
+
+
+class Part(NamedTuple):
+    """Columns that are answered by the same rows of a data set."""
+
+    data: str
+    options: tuple[tuple[str, Any], ...]
+    langpair: str
+    ranked: bool
+
+
+class Judged(NamedTuple):
+    """Rows to score, with the ranked pairs where people's side is these."""
+
+    table: JudgementTable
+    pairs: RankedPairs | None
+
+
+def part_of(question: Question, langpair: str, *, data: str = "") -> Part:
+    """The rows that answer a question for a language pair, or those of another data set that stand for them."""
+    return Part(data or question.data, () if data else question.options, langpair, question.agreement == "darr")
+
+
+def data_at(table: PaperTable, at: str | os.PathLike[str] | None) -> dict[str, bool]:
+    """Whether each data set of a published table lies under a folder, with rankings where all depends on them."""
+    unranked = {row.data for row in table.rows if row.data}
+    for column in table.questions:
+        if column.question is not None and column.question.agreement != "darr":
+            unranked.add(column.question.data)
+    found = {}
+    for name in table.data:
+        place = None if at is None else locate(find_data_card(name), at)
+        found[name] = place is not None and (name in unranked or (place / _RANKINGS).is_file())
+    return found
+
+
+def kept_columns(
+    table: PaperTable,
+    *,
+    langpairs: str | Iterable[str] | None = None,
+    data: str | Iterable[str] | None = None,
+    levels: str | Iterable[str] | None = None,
+) -> tuple[Column | Mean, ...]:
+    """The columns of these language pairs, data sets and levels, with the averages that lack none of theirs."""
+    asked = [column.question for column in table.questions if column.question is not None]
+    pairs = chosen(langpairs, table.langpairs, f"{table.id}: language pair")
+    sets = chosen(data, table.data, f"{table.id}: data set")
+    wanted = chosen(levels, list(dict.fromkeys(one.level for one in asked)), f"{table.id}: level")
+    kept = {
+        column.label
+        for column in table.questions
+        if column.langpair in pairs
+        and (column.question is None or (column.question.data in sets and column.question.level in wanted))
+    }
+    # An average of fewer columns than in print would be another number under the same name.
+    return tuple(
+        column
+        for column in table.columns
+        if (set(column.over) <= kept if isinstance(column, Mean) else column.label in kept)
+    )
+
+
+def find_judged(part: Part, at: str | os.PathLike[str] | None, missing: dict[str, None]) -> Judged | None:
+    """The rows of a part; None where they are not here, with an entry of what is missing."""
+    card = find_data_card(part.data)
+    place = None if at is None else locate(card, at)
+    if place is None:
+        where = "no folder of data was given (--at PATH)" if at is None else f"not under {os.fspath(at)!r}"
+        missing[f"data set {card.name}: {where}; published at {card.published}"] = None
+        return None
+    try:
+        # Rankings first: they are small, and without them the texts are of no use.
+        pairs = load_wmt_rankings(place, year=_year(part.data), langpairs=part.langpair) if part.ranked else None
+        table = load(part.data, place, langpairs=part.langpair, **dict(part.options))
+    except FileFormatError:
+        raise
+    except (InputError, RecipeError, MissingExtraError) as error:
+        missing[f"{part.data}: {error}; published at {card.published}"] = None
+        return None
+    return Judged(table, None) if pairs is None else Judged(ranked_rows(table, pairs), pairs)
+
+
+def find_model(table: PaperTable, model: str, options: RunOptions, missing: dict[str, None]) -> Encoder | None:
+    """The model; None where it is not here, with entries of what is missing and of the published ones."""
+    try:
+        return load_encoder(model, engine=options.engine, progress=options.progress)
+    except (ModelError, MissingExtraError) as error:
+        missing[f"model {model!r}: {error}"] = None
+        for one in table.models:
+            missing[f"published model {one.name}: {one.published}"] = None
+        return None
+
+
+def _year(data: str) -> int:
+    return 2000 + int(data.removeprefix("wmt"))

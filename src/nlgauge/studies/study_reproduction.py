@@ -1,0 +1,350 @@
+"""Recompute a published sensitivity study: each language pair of its data sets is run under the study's grids.
+
+What is here runs; what is not (data, rankings, lists of stop words, large corpora, an encoder for other languages)
+is listed with where it is published. Columns without any value, in print or ours, are left out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nlgauge.data.table import chosen
+from nlgauge.errors import InputError, MissingExtraError, RecipeError
+from nlgauge.metrics import RunOptions, metric_class, metric_name
+from nlgauge.store import find_card
+from nlgauge.studies.paper_data import NO_MODEL, Judged, Part, find_judged, find_model, kept_columns, part_of
+from nlgauge.studies.paper_studies import PaperStudy, StudyRow
+from nlgauge.studies.paper_tables import Column, Mean, Question
+from nlgauge.studies.presets import published_sweep
+from nlgauge.studies.reproduced import ReproducedCell, ReproducedRow, Reproduction, agrees
+from nlgauge.studies.results import Movement, Sensitivity
+from nlgauge.studies.sensitivity import StudyOptions, run_study
+from nlgauge.studies.state import StudyState
+from nlgauge.studies.study import RELATIVE_LISTS, Study, Sweep
+from nlgauge.text import load_stopwords
+
+__all__ = ["StudyInputs", "reproduce_study"]
+
+#: The list that MoverScore's release has, with 153 words.
+_MOVER_LIST = "MoverScore's list of 153 English stop words (--stopwords FILE): github.com/AIPHES/emnlp19-moverscore"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyInputs:
+    """What the reproduction of a study can be given."""
+
+    state: str | os.PathLike[str] | None = None
+    """File that keeps what is finished, so that an interrupted run goes on."""
+    idf_corpora: tuple[str, ...] = ()
+    """Text files, a document per line, to count idf on."""
+    stopwords: tuple[str, ...] = ()
+    """Files of English stop words, for the list in print that is not shipped."""
+    ddof: int = 1
+    """Of the CV: 1 divides by n - 1, 0 by n."""
+
+
+class _Value(NamedTuple):
+    """A cell of ours."""
+
+    value: float | str
+    settings: int
+    """How many were run."""
+    signature: str
+
+
+class _Group(NamedTuple):
+    """Parts of one data set whose texts are in one language: random corpora are drawn from all of these."""
+
+    data: str
+    options: tuple[tuple[str, Any], ...]
+    ranked: bool
+    lang: str
+
+
+def reproduce_study(
+    study: PaperStudy,
+    *,
+    at: str | os.PathLike[str] | None = None,
+    model: str = "minilm",
+    layer: int | None = None,
+    langpairs: str | Iterable[str] | None = None,
+    rows: str | Iterable[str] | None = None,
+    data: str | Iterable[str] | None = None,
+    levels: str | Iterable[str] | None = None,
+    inputs: StudyInputs | None = None,
+    **options: Any,
+) -> Reproduction:
+    """The study with our values beside the published ones; arguments are those of `reproduce`.
+
+    By default only English texts are scored; `langpairs` names others, for a model that reads them.
+    """
+    inputs = inputs or StudyInputs()
+    study = _with_corpora(study, inputs)
+    names = chosen(rows, [row.name for row in study.rows], f"{study.id}: row")
+    study = replace(study, rows=tuple(row for row in study.rows if row.name in names))
+    pairs = study.english_pairs if langpairs is None else langpairs
+    kept = kept_columns(study, langpairs=pairs, data=data, levels=levels)
+    run = _Run(study, at, model, layer, inputs, RunOptions.of(options))
+    values = run.values(kept)
+    run.name_what_print_has(everything=langpairs is None)
+    made = [run.row(row, kept, values) for row in study.rows]
+    shown = tuple(column for column in kept if any(_has_value(row.cells[column.label]) for row in made))
+    labels = [column.label for column in shown]
+    cut = tuple(replace(row, cells={label: row.cells[label] for label in labels}) for row in made)
+    return Reproduction(study, model, shown, cut, tuple(run.missing), tuple(run.notes))
+
+
+def _with_corpora(study: PaperStudy, inputs: StudyInputs) -> PaperStudy:
+    """With a row for each corpus given; inputs that a study has no use for are refused."""
+    if inputs.stopwords and "stopwords" not in study.grids:
+        msg = f"{study.id} does not vary stop words; leave out --stopwords {inputs.stopwords[0]!r}"
+        raise RecipeError(msg)
+    if not inputs.idf_corpora:
+        return study
+    if not study.idf_corpora:
+        msg = f"{study.id} counts idf on no large corpus; leave out --idf-corpus {inputs.idf_corpora[0]!r}"
+        raise RecipeError(msg)
+    rows = [replace(row, grid="idf-large") for row in study.rows]
+    rows += [
+        replace(rows[0], name=Path(path).name, published={}, setting=f"corpus:{path}") for path in inputs.idf_corpora
+    ]
+    if len({row.name for row in rows}) < len(rows):
+        msg = f"corpora for idf need file names of their own, got {', '.join(inputs.idf_corpora)}"
+        raise RecipeError(msg)
+    return replace(study, rows=tuple(rows))
+
+
+def _has_value(cell: ReproducedCell) -> bool:
+    return cell.published is not None or cell.ours is not None
+
+
+class _Run:
+    """One study under one model; gathers what is missing."""
+
+    def __init__(
+        self,
+        study: PaperStudy,
+        at: str | os.PathLike[str] | None,
+        model: str,
+        layer: int | None,
+        inputs: StudyInputs,
+        options: RunOptions,
+    ) -> None:
+        self.study, self.at, self.inputs, self.options = study, at, inputs, options
+        self.model, self.layer = model, layer
+        self.missing: dict[str, None] = {}
+        self.notes: dict[str, None] = {}
+        self.sweeps: dict[str, list[Sweep]] = {}
+
+    def values(self, kept: Sequence[Column | Mean]) -> dict[tuple[str, str], _Value]:
+        """Ours by row and column; those that cannot be had are left out."""
+        if self.model == NO_MODEL:
+            return {}
+        parts: dict[_Group, dict[Part, list[Column]]] = {}
+        for column in kept:
+            if isinstance(column, Column) and column.question is not None and self._reads(column.langpair):
+                part = part_of(column.question, column.langpair)
+                parts.setdefault(_group(part), {}).setdefault(part, []).append(column)
+        state: StudyState | None = None
+        encoder_is_here: bool | None = None
+        found: dict[tuple[str, str], _Value] = {}
+        for group, columns in parts.items():
+            here = {part: judged for part in columns if (judged := find_judged(part, self.at, self.missing))}
+            sweeps = self._sweeps(group.lang) if here else []
+            if not here or not sweeps:
+                continue
+            if encoder_is_here is None:
+                encoder_is_here = find_model(self.study, self.model, self.options, self.missing) is not None
+            if not encoder_is_here:
+                break
+            # One for all parts and coefficients: what is scored once is not scored again.
+            state = state or StudyState(None if self.inputs.state is None else Path(self.inputs.state))
+            texts = self._texts(group, here) if "idf-random" in self.study.grids else None
+            for part, judged in here.items():
+                for question, asked in _by_question(columns[part]):
+                    result = self._result(judged, question, sweeps, texts, state)
+                    for row in self.study.rows:
+                        for column in asked:
+                            value = self._value(row, column, question, result)
+                            if value is not None:
+                                found[row.name, column.label] = value
+        return found
+
+    def _reads(self, langpair: str) -> bool:
+        """Whether the model is not known to lack the language of the texts."""
+        card, lang = find_card(self.model), langpair.rpartition("-")[2]
+        if card is None or lang in card.languages:
+            return True
+        other = self.study.other_model
+        published = "" if other is None else f"; published: {other.name} ({other.published})"
+        self.missing[f"{langpair}: {card.name} reads {', '.join(card.languages)} only{published}"] = None
+        return False
+
+    def _sweeps(self, lang: str) -> list[Sweep]:
+        """The grids of the rows, as far as their settings can be run in a language."""
+        if lang not in self.sweeps:
+            lists = self._lists(lang) if "stopwords" in self.study.grids else ()
+            self.sweeps[lang] = [
+                published_sweep(grid, idf_corpora=self.inputs.idf_corpora, lists=lists)
+                for grid in self.study.grids
+                if grid != "stopwords" or lists
+            ]
+        return self.sweeps[lang]
+
+    def _lists(self, lang: str) -> tuple[str, ...]:
+        wanted: tuple[str, ...] = RELATIVE_LISTS
+        if lang == "en" and self.inputs.stopwords:
+            wanted = (*self.inputs.stopwords, *(name for name in RELATIVE_LISTS if name != "iso"))
+        sizes = {}
+        for name in wanted:
+            try:
+                full = f"{name}-{lang}" if name in RELATIVE_LISTS else name
+                sizes[name] = len(load_stopwords(full).words)
+            except (MissingExtraError, RecipeError) as error:
+                self.missing[f"stop words {name!r} ({lang}): {error}"] = None
+        if sizes:
+            self.notes[f"stop words ({lang}): {', '.join(f'{name} {size}' for name, size in sizes.items())}"] = None
+        return tuple(sizes)
+
+    def _texts(self, group: _Group, here: Mapping[Part, Judged]) -> list[str]:
+        """All texts of a group, also those of language pairs that were not asked for."""
+        every = {part_of(column.question, column.langpair) for column in self.study.questions if column.question}
+        texts = []
+        for part in sorted(every):
+            if _group(part) == group:
+                judged = here.get(part) or find_judged(part, self.at, {})
+                if judged is not None:
+                    for hypothesis, references in zip(judged.table.hypothesis, judged.table.references, strict=True):
+                        texts += [hypothesis, *references]
+        return texts
+
+    def _result(
+        self,
+        judged: Judged,
+        question: Question,
+        sweeps: Sequence[Sweep],
+        texts: Sequence[str] | None,
+        state: StudyState,
+    ) -> Sensitivity:
+        ranked = judged.pairs is not None
+        measured = StudyOptions(
+            agreement="pearson" if ranked else question.agreement,  # type: ignore[arg-type]  # refused there
+            criterion=question.criterion,
+            levels=(question.level,),
+            ddof=self.inputs.ddof,
+        )
+        recipes = list(dict.fromkeys(self._recipe(row) for row in self.study.rows))
+        return run_study(
+            Study(recipes, sweeps, self.study.id),
+            judged.table,
+            options=measured,
+            state=state,
+            pairs=judged.pairs,
+            idf_texts=texts,
+            rankings=False,
+            **vars(self.options),
+        )
+
+    def _recipe(self, row: StudyRow) -> str:
+        """With the model at hand, and BERTScore's layer in it."""
+        text = self.shown_recipe(row)
+        added = {"model": self.model}
+        knows_layer = "layer" in metric_class(metric_name(text)).options()
+        if self.layer is not None and knows_layer and "layer=" not in text:
+            added["layer"] = str(self.layer)
+        return f"{text}{',' if ':' in text else ':'}{','.join(f'{key}={value}' for key, value in added.items())}"
+
+    def shown_recipe(self, row: StudyRow) -> str:
+        """What a row is computed with, without the model."""
+        published = row.model is not None and row.model.is_called(self.model)
+        return row.recipe if published else row.elsewhere or row.recipe
+
+    def _value(self, row: StudyRow, column: Column, question: Question, result: Sensitivity) -> _Value | None:
+        recipe = self._recipe(row)
+        try:
+            moved = result.movement(recipe, row.grid, question.level)
+        except InputError:  # the data lacks the level, or too few settings could be run
+            why = "; ".join(result.notes) or "no result"
+            self.missing[f"value of {row.name}, {column.label}: {why}"] = None
+            return None
+        value = _statistic(row, moved, column.langpair)
+        if value is None:
+            self.missing[f"value of {row.name}, {column.label}: it is not defined on these values"] = None
+            return None
+        base = row.setting or moved.settings[0]
+        for info in result.settings:
+            if (info.metric, info.sweep, info.setting) == (recipe, row.grid, base):
+                return _Value(value, len(moved.settings), info.signatures.get(column.langpair, ""))
+        return _Value(value, len(moved.settings), "")
+
+    def name_what_print_has(self, *, everything: bool) -> None:
+        """Parts of the print that are not computed unless somebody gives what they need."""
+        study = self.study
+        if "stopwords" in study.grids and not self.inputs.stopwords:
+            self.missing[_MOVER_LIST] = None
+        if study.idf_corpora and not self.inputs.idf_corpora:
+            self.missing[f"{study.idf_corpora}; give yours with --idf-corpus FILE ..."] = None
+        others = [pair for pair in study.langpairs if pair not in study.english_pairs and "-" in pair]
+        if everything and others and study.other_model is not None:
+            self.missing[
+                f"from-English text ({', '.join(others)}): needs an encoder of these languages; published: "
+                f"{study.other_model.name} ({study.other_model.published}); with one that reads them, name the pairs "
+                "with --langpairs"
+            ] = None
+
+    def row(
+        self, row: StudyRow, kept: Sequence[Column | Mean], values: Mapping[tuple[str, str], _Value]
+    ) -> ReproducedRow:
+        """A row with its averages and the reason why it differs."""
+        ours = {column.label: values[row.name, column.label] for column in kept if (row.name, column.label) in values}
+        shown = {label: one.value for label, one in ours.items()}
+        for column in kept:
+            if isinstance(column, Mean) and row.statistic != "best" and all(one in shown for one in column.over):
+                shown[column.label] = float(np.mean([shown[one] for one in column.over]))
+        cells = {
+            column.label: ReproducedCell(row.published.get(column.label), shown.get(column.label)) for column in kept
+        }
+        signatures = {label: one.signature for label, one in ours.items()}
+        return ReproducedRow(row.name, cells, self.shown_recipe(row), self._reason(row, cells, ours), signatures)
+
+    def _reason(self, row: StudyRow, cells: Mapping[str, ReproducedCell], ours: Mapping[str, _Value]) -> str:
+        if not ours:
+            return "not computed: --model none" if self.model == NO_MODEL else "not computed: see what is missing"
+        same = agrees(cells.values(), self.study.decimals)
+        reasons = [same] if same else []
+        if row.model is not None and not row.model.is_called(self.model):
+            reasons.append(f"another model: {self.model} (published: {row.model.name})")
+        # None and three lists in print; of the other grids all settings can be run anywhere.
+        counts = sorted({one.settings for one in ours.values()})
+        if row.grid == "stopwords" and counts != [len(RELATIVE_LISTS) + 1]:
+            reasons.append(f"{' or '.join(map(str, counts))} settings (print: {len(RELATIVE_LISTS) + 1})")
+        return "; ".join([*reasons, *([row.note] if row.note else [])])
+
+
+def _group(part: Part) -> _Group:
+    return _Group(part.data, part.options, part.ranked, part.langpair.rpartition("-")[2])
+
+
+def _by_question(columns: Sequence[Column]) -> Iterator[tuple[Question, list[Column]]]:
+    found: dict[Question, list[Column]] = {}
+    for column in columns:
+        if column.question is not None:
+            found.setdefault(column.question, []).append(column)
+    yield from found.items()
+
+
+def _statistic(row: StudyRow, moved: Movement, langpair: str) -> float | str | None:
+    """What a row says of a language pair (`paper_studies`)."""
+    if row.statistic == "cv":
+        return moved.cv[langpair]
+    if row.statistic == "rd":
+        return moved.rd[langpair][1]
+    if row.statistic == "best":
+        return moved.best[langpair]
+    return moved.values[langpair][moved.settings.index(row.setting)]
