@@ -28,8 +28,7 @@ def add_commands(commands: Any) -> None:
     )
     parser.add_argument(
         "--model",
-        default="minilm",
-        help="name, folder or hub id; 'none' computes only what needs no model (%(default)s)",
+        help="name, folder or hub id; 'none' computes only what needs no model (minilm; across languages muse)",
     )
     parser.add_argument(
         "--layer",

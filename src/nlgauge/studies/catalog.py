@@ -10,12 +10,19 @@ from nlgauge.studies.paper_tables import PaperTable
 from nlgauge.studies.paper_tables_bertscore import BERTSCORE_TABLES
 from nlgauge.studies.paper_tables_moverscore import MOVERSCORE_TABLES
 from nlgauge.studies.paper_tables_reproducibility import REPRODUCIBILITY_TABLES
+from nlgauge.studies.paper_tables_sentsim import SENTSIM_TABLES
 
 __all__ = ["PAPER_TABLES", "find_paper_table"]
 
 PAPER_TABLES: Mapping[str, PaperTable] = {
     table.id: table
-    for table in (*REPRODUCIBILITY_TABLES, *REPRODUCIBILITY_STUDIES, *MOVERSCORE_TABLES, *BERTSCORE_TABLES)
+    for table in (
+        *REPRODUCIBILITY_TABLES,
+        *REPRODUCIBILITY_STUDIES,
+        *MOVERSCORE_TABLES,
+        *BERTSCORE_TABLES,
+        *SENTSIM_TABLES,
+    )
 }
 
 

@@ -110,6 +110,8 @@ class PaperTable:
     notes: tuple[str, ...] = ()
     unavailable: str = ""
     """Data that no loader reads, and where it is published."""
+    default_model: str = "minilm"
+    """What stands in for the published model where nobody names one."""
 
     @property
     def questions(self) -> tuple[Column, ...]:

@@ -43,7 +43,7 @@ def reproduce(
     table: PaperTable,
     *,
     at: str | os.PathLike[str] | None = None,
-    model: str = "minilm",
+    model: str | None = None,
     layer: int | None = None,
     langpairs: str | Iterable[str] | None = None,
     rows: str | Iterable[str] | None = None,
@@ -57,8 +57,10 @@ def reproduce(
     `at` is the folder under which the data sets lie; `langpairs`, `data` and `levels` limit the columns, `rows` the
     metrics. `layer` is BERTScore's in another model than the published one (default: the model's tuned one). `study`
     is what a sensitivity study can be given (`PaperStudy` only). Options are those of a run (`RunOptions`: engine,
-    threads, ...). With `model="none"` only lexical metrics and released scores are computed.
+    threads, ...). Without a model the table's own stand-in is taken: `minilm`, or `muse` across languages. With
+    `model="none"` only lexical metrics and released scores are computed.
     """
+    model = model or table.default_model
     if isinstance(table, PaperStudy):
         return reproduce_study(
             table,
