@@ -266,23 +266,38 @@ def test_sentbleu_of_moverscore_table_1(data_folder: Path) -> None:
 
 
 def test_likelihoods_beside_people_on_mlqe(data_folder: Path) -> None:
-    result = reproduce(PAPER_TABLES["sentsim-table5"], at=need(data_folder, "mlqe-pe"))
+    result = reproduce(PAPER_TABLES["sentsim-table5"], at=need(data_folder, "mlqe-pe"), model="none")
     # Specification, part 2, 4.2.
     expected = {
-        "en-de": 0.2084,
-        "en-zh": 0.2570,
-        "et-en": 0.4865,
-        "ne-en": 0.4826,
-        "ro-en": 0.6470,
-        "ru-en": 0.5363,
-        "si-en": 0.4006,
+        "en-de": 20.84,
+        "en-zh": 25.70,
+        "et-en": 48.65,
+        "ne-en": 48.26,
+        "ro-en": 64.70,
+        "ru-en": 53.63,
+        "si-en": 40.06,
     }
-    ours = row(result, "model_scores beside z_mean")
-    assert {pair: ours[pair] for pair in expected} == pytest.approx(expected, abs=5e-5)
-    assert result.rows[0].cells["avg"].published == 0.400
-    assert "SentSim is not part of nlgauge yet" in result.rows[0].reason
-    percent = reproduce(PAPER_TABLES["repro-table4"], at=data_folder, langpairs="ro-en")
-    assert row(percent, "model_scores beside z_mean")["ro-en"] == pytest.approx(64.70, abs=5e-3)
+    ours = row(result, "model_scores")
+    assert {pair: ours[pair] for pair in expected} == pytest.approx(expected, abs=5e-3)
+    assert {ours[f"wrong {pair}"] for pair in expected} == {pytest.approx(100)}
+    assert result.rows[0].cells["wrong avg"].published == 40.0
+    assert result.rows[0].reason == "not computed: --model none"
+
+
+# Measured with the model's own package, without nlgauge: correlations of sentence cosines with people, and with the
+# log-likelihood that was taken for them.
+@pytest.mark.parametrize(
+    ("langpair", "people", "likelihood"),
+    [("en-de", -0.9, 42.5), ("en-zh", 6.7, 34.6), ("ru-en", 44.5, 43.5)],
+)
+def test_the_wrong_target_made_the_high_figures(
+    data_folder: Path, langpair: str, people: float, likelihood: float
+) -> None:
+    table = PAPER_TABLES["repro-table4"]
+    result = reproduce(table, at=need(data_folder, "mlqe-pe"), langpairs=langpair, rows="SSS")
+    assert row(result, "SSS")[langpair] == pytest.approx(people, abs=0.06)
+    assert row(result, "SSS")[f"wrong {langpair}"] == pytest.approx(likelihood, abs=0.06)
+    assert result.model == "muse"
 
 
 # Specification, part 1, 0.3: TAC 2008; responsiveness r, rho, pyramid r, rho. Some peers handed in nothing.

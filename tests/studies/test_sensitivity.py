@@ -262,6 +262,33 @@ def test_models_are_a_factor_too(table: JudgementTable, tmp_path: Path) -> None:
     assert len(set(moved.values["terse"])) == 4
 
 
+@pytest.mark.filterwarnings("ignore::nlgauge.TruncationWarning")
+def test_case_and_truncation_are_factors_too() -> None:
+    """MiniLM reads lower case only, so case moves nothing; the multilingual model tells the two apart."""
+    shouted = [text.upper() for text in FLUENT]
+    table = systems_table({"shouted": shouted, "fluent": FLUENT}, REFS)
+    factors = {"case": ["keep", "lower"], "cut": ["model", "6"]}
+    result = run_study(Study.one_at_a_time(["bertscore", "bertscore:model=muse"], factors), table)
+    assert result.movement("bertscore", "case", "score").groups["shouted"] == pytest.approx(
+        (nlgauge.score(FLUENT, REFS).mean,) * 2
+    )
+    kept, lowered = result.movement("bertscore:model=muse", "case", "score").groups["shouted"]
+    assert kept is not None
+    assert lowered is not None
+    assert kept < lowered == pytest.approx(nlgauge.score(FLUENT, REFS, model="muse").mean)
+    short = nlgauge.score(FLUENT, REFS, cut=6)
+    assert short.counts["truncated"] == len(REFS)
+    assert result.movement("bertscore", "cut", "score").groups["fluent"] == pytest.approx(
+        (nlgauge.score(FLUENT, REFS).mean, short.mean)
+    )
+    assert short.signature.recipe["cut"] == "6"
+
+
+def test_what_scales_over_a_corpus_is_no_base_of_a_study() -> None:
+    with pytest.raises(RecipeError, match="freeze its bounds"):
+        Study(["sentsim"], [Sweep({"combine": ["sss+wmd", "sss+bertscore"]})])
+
+
 def test_options_are_checked() -> None:
     for wrong in ({"agreement": "rmse"}, {"ddof": 2}, {"levels": ("paragraph",)}, {"alpha": 0}):
         with pytest.raises(RecipeError):

@@ -38,7 +38,7 @@ from nlgauge.metrics.base import option
 from nlgauge.metrics.corpus import TokenizedCorpus
 from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.transported import Moved, TransportMetric
-from nlgauge.metrics.weighting import IdfBySide, idf_by_side, idf_side
+from nlgauge.metrics.weighting import IdfBySide, counts_idf, idf_by_side, idf_side
 from nlgauge.transport import Plan, barycentre_from_origin, sinkhorn_transport, squared_distances
 
 __all__ = ["BaryScore"]
@@ -117,6 +117,11 @@ class BaryScore(TransportMetric[BaryState]):
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         return tuple(range(max(0, encoder.layers + 1 - _LAYERS), encoder.layers + 1))
+
+    @property
+    def counts_idf(self) -> bool:
+        """Whether idf is that of the texts at hand."""
+        return counts_idf(self._idf)
 
     def side(self, system: str | None) -> str:
         return idf_side(self._idf, system)

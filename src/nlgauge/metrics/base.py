@@ -195,6 +195,11 @@ class CloudMetric(Metric, Generic[State, Form]):
         raise RecipeError(msg)
 
     @property
+    def counts_idf(self) -> bool:
+        """Whether idf is counted on the texts at hand, for which whole files may have to be read."""
+        return False
+
+    @property
     def reading(self) -> Reading:
         """How texts become tokens and vectors; metrics that agree on it share them."""
         return Reading(self.model, self.case, self.cut)

@@ -40,7 +40,7 @@ from nlgauge.metrics.corpus import TokenizedCorpus
 from nlgauge.metrics.defaults import default_layer
 from nlgauge.metrics.filtering import kept_tokens, stopwords_label
 from nlgauge.metrics.run_options import RunOptions
-from nlgauge.metrics.weighting import IdfBySide, idf_by_side, idf_side
+from nlgauge.metrics.weighting import IdfBySide, counts_idf, idf_by_side, idf_side
 from nlgauge.scores import Alignment
 from nlgauge.signature import short_digest
 from nlgauge.text import StopWords, TextTokenizer, Tokens, load_stopwords
@@ -130,6 +130,11 @@ class BERTScore(CloudMetric[BERTScoreState, Cloud]):
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         return (self._resolved_layer(encoder),)
+
+    @property
+    def counts_idf(self) -> bool:
+        """Whether idf is that of the texts at hand."""
+        return counts_idf(self.idf)
 
     def side(self, system: str | None) -> str:
         return idf_side(self.idf, system)

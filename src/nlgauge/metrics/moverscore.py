@@ -57,7 +57,7 @@ from nlgauge.metrics.corpus import TokenizedCorpus
 from nlgauge.metrics.filtering import kept_tokens, stopwords_label, surfaces_of
 from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.transported import Moved, TransportMetric
-from nlgauge.metrics.weighting import IdfBySide, idf_by_side, idf_side
+from nlgauge.metrics.weighting import IdfBySide, counts_idf, idf_by_side, idf_side
 from nlgauge.text import StopWords, TextTokenizer, load_stopwords
 from nlgauge.transport import Plan, squared_distances, trim_flow
 
@@ -216,6 +216,11 @@ class MoverScore(TransportMetric[MoverState]):
         if kind in {"last", "two-thirds"}:
             return (top if kind == "last" else round(top * 2 / 3),)
         return tuple(range(min(top, max(1, top - _LAYERS + 1)), top + 1))  # static vectors have layer 0 only
+
+    @property
+    def counts_idf(self) -> bool:
+        """Whether idf is that of the texts at hand."""
+        return counts_idf(self._chosen("idf"))
 
     def side(self, system: str | None) -> str:
         return idf_side(self._chosen("idf"), system)

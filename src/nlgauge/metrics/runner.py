@@ -110,7 +110,8 @@ def _prepare(
     views = {metric.against: corpus.against(metric.against, metric=metric.name) for metric in metrics}
     corpora = list(views.values())
     texts = list(dict.fromkeys(text for at in range(len(corpus)) for text in texts_of(corpora, at)))
-    documents = [document for view in corpora for document in view.idf_documents.values()]
+    counted = {metric.against for metric in metrics if metric.counts_idf}
+    documents = [document for against in counted for document in views[against].idf_documents.values()]
     texts += {text: None for document in documents for text in document}.keys() - set(texts)
     limit = _limit(encoder, cut)
     tokens = dict(zip(texts, (one.cut_to(limit) for one in encoder.tokenizer.encode(texts)), strict=True))

@@ -17,8 +17,11 @@ from nlgauge.metrics.corpus import TokenizedCorpus
 from nlgauge.signature import short_digest
 from nlgauge.text import IdfTable, Tokens
 
-__all__ = ["IdfBySide", "idf_by_side", "idf_side"]
+__all__ = ["IdfBySide", "counts_idf", "idf_by_side", "idf_side"]
 
+
+#: Choices that look at the texts at hand.
+_COUNTED = ("refs", "both")
 
 #: Before the system's name in the side of its texts.
 _OWN = "hyps:"
@@ -38,6 +41,11 @@ class IdfBySide:
     def run_fields(self, side: str) -> dict[str, str]:
         """Names a system's own table in the run part of its signature: another one for each system."""
         return {"idf_hyps": short_digest(self.tables[side].digest)} if side.startswith(_OWN) else {}
+
+
+def counts_idf(choice: str) -> bool:
+    """Whether a choice is counted on the texts at hand."""
+    return choice in _COUNTED
 
 
 def idf_side(choice: str, system: str | None) -> str:
@@ -63,7 +71,7 @@ def _counted_or_read(choice: str, corpus: TokenizedCorpus) -> IdfBySide:
 
     if choice == "none":
         return IdfBySide()
-    if choice not in {"refs", "both"}:
+    if not counts_idf(choice):
         loaded = IdfTable.load(Path(choice))
         loaded.check_tokenizer(tokenizer.digest, vocabulary_size=tokenizer.vocabulary_size, path=choice)
         return IdfBySide(f"file[{short_digest(loaded.digest)}]", {"": loaded})

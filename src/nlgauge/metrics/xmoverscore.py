@@ -195,6 +195,11 @@ class XMoverScore(CloudMetric[XMoverState, XMoverForm]):
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         return self._mover.layers(encoder) if self.unit == "word" else ()
 
+    @property
+    def counts_idf(self) -> bool:
+        """Whether idf is that of the texts at hand."""
+        return self.unit == "word" and self._mover.counts_idf
+
     def side(self, system: str | None) -> str:
         return (_OTHER if system is None else _HYPOTHESIS) + self._mover.side(system)
 

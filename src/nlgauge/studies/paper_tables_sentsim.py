@@ -55,16 +55,16 @@ _JOINED = {"SSS + WMD": "sss+wmd", "SSS + BERTScore": "sss+bertscore"}
 def _rows(
     published: Mapping[str, Mapping[str, float]], *, model: PublishedModel = _XLMR, against: str = "source"
 ) -> tuple[TableRow, ...]:
-    """The five rows that the paper's tables have in common; the parts alone come from one recipe."""
+    """The five rows that the paper's tables have in common; a part alone is shown as it is before scaling."""
     rows = []
     for name, combine in (_SINGLE | _JOINED).items():
-        parts = "sss+bertscore+wmd" if name in _SINGLE else combine
-        recipe = f"sentsim:combine={parts},against={against}"
+        recipe = f"sentsim:combine={combine},against={against}"
+        sentence = f",sentence={_SENTENCES[model]}" if "sss" in combine else ""
         rows.append(
             TableRow(
                 name,
                 published.get(name, {}),
-                recipe=f"{recipe},sentence={_SENTENCES[model]}",
+                recipe=recipe + sentence,
                 elsewhere=recipe,
                 component=_SINGLE.get(name, ""),
                 model=model,

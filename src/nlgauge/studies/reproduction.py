@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ import numpy as np
 
 from nlgauge.data import JudgementTable
 from nlgauge.data.table import chosen
-from nlgauge.errors import MissingExtraError, RecipeError
+from nlgauge.errors import DataWarning, MissingExtraError, RecipeError
 from nlgauge.meta import RowScores, ScoredTable, Significance, evaluate, released_rows, score_table
 from nlgauge.metrics import RunOptions
 from nlgauge.stats import roc_auc
@@ -227,12 +228,15 @@ def _agreement(judged: Judged, scores: RowScores, question: Question, langpair: 
         return ranking_tau(table, oriented, judged.pairs, langpair)
     if question.agreement == "auc":
         return roc_auc(oriented, table.gold(question.criterion)), ""
-    agreement = evaluate(
-        ScoredTable(table, (scores,)),
-        level=question.level,  # type: ignore[arg-type]  # evaluate refuses others
-        agreement=question.agreement,
-        criterion=question.criterion,
-        significance=Significance(test="none", resamples=1),
-    )
+    with warnings.catch_warnings():
+        if question.criterion in table.caveats:  # the published table is about that very column, and says so
+            warnings.simplefilter("ignore", DataWarning)
+        agreement = evaluate(
+            ScoredTable(table, (scores,)),
+            level=question.level,  # type: ignore[arg-type]  # evaluate refuses others
+            agreement=question.agreement,
+            criterion=question.criterion,
+            significance=Significance(test="none", resamples=1),
+        )
     cell = agreement.cells[scores.name][langpair]
     return cell.value, cell.note

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.clouds.steps import POSITION_BATCH, POSITION_NORM
 from nlgauge.data import UNKNOWN_SYSTEM, JudgementTable, RankedPairs
 from nlgauge.encoders import Encoder, load_encoder
 from nlgauge.errors import InputError, MissingExtraError, RecipeError
@@ -245,8 +246,10 @@ def _score(
         recipes = {one: plan.recipe(*one, languages[langpair]) for one in wanted}
         keys = {one: recipe_key(recipe, _described(plan, recipe)) for one, recipe in recipes.items()}
         distinct = {key: recipes[one] for one, key in keys.items()}
+        steps = [recipe.steps for recipe in distinct.values() if isinstance(recipe, CloudMetric)]
+        batch = POSITION_BATCH if any(POSITION_NORM in step for step in steps) else 1
         for corpus, rows in table_corpora(table, langpair):
-            for part, places in _pieces(corpus):
+            for part, places in _pieces(corpus, batch):
                 scored = _score_piece(part, distinct, running, state)
                 for one, key in keys.items():
                     recipe, piece = recipes[one], scored[key]
@@ -264,17 +267,18 @@ def _described(plan: _Plan, recipe: Metric) -> str:
     return f"{encoder.weights_digest} {tokenizer.digest} {tokenizer.limit} {encoder.engine}"
 
 
-def _pieces(corpus: Corpus) -> Iterator[tuple[Corpus, range]]:
-    """Ranges of segments, each with the idf documents of the whole."""
+def _pieces(corpus: Corpus, batch: int) -> Iterator[tuple[Corpus, range]]:
+    """Ranges of segments in whole batches, each with the idf documents of the whole."""
     documents: dict[str | None, Sequence[str]] = dict(corpus.idf_documents)
     if not documents:
         documents = {system: list(texts) for system, texts in corpus.systems.items()}
         documents[None] = [text for group in corpus.references for text in group]
-    step = max(1, _PIECE // len(corpus.systems))
+    step = max(1, _PIECE // len(corpus.systems) // batch) * batch
     for start in range(0, len(corpus), step):
         stop = min(start + step, len(corpus))
         systems = {system: texts[start:stop] for system, texts in corpus.systems.items()}
-        yield Corpus(systems, corpus.references[start:stop], documents), range(start, stop)
+        sources = None if corpus.sources is None else corpus.sources[start:stop]
+        yield Corpus(systems, corpus.references[start:stop], documents, sources), range(start, stop)
 
 
 def _score_piece(

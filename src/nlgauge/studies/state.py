@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,9 @@ from nlgauge.metrics import Corpus, Metric, RunOptions
 from nlgauge.text import load_stopwords
 
 __all__ = ["Piece", "StudyState", "corpus_key", "recipe_key"]
+
+#: Options of a recipe that may name files.
+_FILES = ("idf", "rescale", "bounds", "steps")
 
 _FORMAT = "nlgauge-study/1"
 _HEAD = json.dumps({"format": _FORMAT}).encode() + b"\n"
@@ -107,7 +110,8 @@ def corpus_key(corpus: Corpus, options: RunOptions) -> str:
     state = hashlib.sha256(f"{_FORMAT} {__version__} {options.long} {options.empty}".encode())
     texts: list[Any] = [[name, list(found)] for name, found in corpus.systems.items()]
     documents = [[name, list(found)] for name, found in corpus.idf_documents.items()]
-    for part in (texts, [list(group) for group in corpus.references], documents):
+    sources = None if corpus.sources is None else list(corpus.sources)
+    for part in (texts, [list(group) for group in corpus.references], documents, sources):
         state.update(json.dumps(part).encode() + b"\n")
     return state.hexdigest()
 
@@ -119,6 +123,13 @@ def recipe_key(recipe: Metric, encoder: str) -> str:
         value = getattr(recipe, entry.name)
         if entry.name == "stopwords" and value != "none":
             changes[entry.name] = load_stopwords(value).digest
-        elif entry.name in {"idf", "rescale"} and isinstance(value, str) and Path(value).is_file():
-            changes[entry.name] = hashlib.sha256(Path(value).read_bytes()).hexdigest()
-    return f"{replace(recipe, **changes)!r} {encoder}"
+        elif entry.name in _FILES and isinstance(value, str):
+            changes[entry.name] = "+".join(_content(part) for part in value.split("+"))
+    described = {entry.name: changes.get(entry.name, getattr(recipe, entry.name)) for entry in fields(recipe)}
+    return f"{recipe.name} {described!r} {encoder}"
+
+
+def _content(value: str) -> str:
+    """The digest of a file's bytes, or the value itself where it is no file."""
+    path = Path(value)
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else value

@@ -105,7 +105,12 @@ class Study:
             if not issubclass(metric_class(metric_name(metric)), CloudMetric):
                 msg = f"a study varies how token vectors are compared, and {metric!r} has none; leave it out"
                 raise RecipeError(msg)
-            parse_metric(metric)
+            if parse_metric(metric).whole_corpus:
+                msg = (
+                    f"a study scores a corpus piece by piece, and {metric!r} scales over all of it; "
+                    "freeze its bounds: bounds=FILE (made by 'nlgauge sentsim calibrate')"
+                )
+                raise RecipeError(msg)
         if not self.sweeps:
             msg = f"study {self.name!r} has no sweep, so nothing varies"
             raise RecipeError(msg)

@@ -1,0 +1,147 @@
+"""What do re-mapping and normalisation change, without references? Pearson with people, and each change's interval.
+
+    python examples/crosslingual.py --at DATA --work FOLDER > table.md
+
+DATA holds wmt17, wmt17/testset (the same judgements, texts lower-cased and tokenised), mlqe-pe and wmt18. All is
+fitted on the first 2,000 sources and references of wmt18, never on what is tested. Steps (files made in FOLDER) are
+those of `nlgauge align fit` and `nlgauge align means`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from nlgauge.cli import main as nlgauge
+from nlgauge.data import JudgementTable, load
+from nlgauge.meta import score_table
+from nlgauge.stats import paired_bootstrap
+
+#: Data set, language pair, and the WMT18 pair whose texts are fitted on.
+TESTED = (
+    ("wmt17", "de-en", "deen"),
+    ("wmt17", "ru-en", "ruen"),
+    ("wmt17", "tr-en", "tren"),
+    ("wmt17", "zh-en", "zhen"),
+    ("wmt17-testset", "de-en", "deen"),
+    ("wmt17-testset", "ru-en", "ruen"),
+    ("wmt17-testset", "tr-en", "tren"),
+    ("wmt17-testset", "zh-en", "zhen"),
+    ("mlqe-pe", "en-de", "ende"),
+    ("mlqe-pe", "en-zh", "enzh"),
+    ("mlqe-pe", "ru-en", "ruen"),
+)
+
+#: Metrics by name: the recipe, and the component that stands for it.
+METRICS = {
+    "SSS": ("xmoverscore:unit=sentence", ""),
+    "WMD": ("sentsim:combine=wmd", "wmd"),
+    "BERTScore": ("bertscore:against=source", ""),
+    "SentSim(SSS+WMD)": ("sentsim:combine=sss+wmd", ""),
+    "SentSim(SSS+BERTScore)": ("sentsim:combine=sss+bertscore", ""),
+    "XMoverScore-1": ("xmoverscore:n=1", ""),
+    "XMoverScore-2": ("xmoverscore:n=2", ""),
+    "XMoverScore head": ("xmoverscore:profile=head", ""),
+}
+
+#: Steps of token vectors; sentence vectors have maps of their own, and no means.
+STEPS = ("clp", "umd", "clp-umd", "centre", "standardise")
+
+
+def fit(at: Path, work: Path, langpair: str, files: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Files of the steps, for token vectors and for sentence vectors."""
+    source, target = langpair.split("-")
+    texts = [at / "wmt18" / "source" / f"newstest2018-{files}-src.{source}"]
+    texts.append(at / "wmt18" / "references" / f"newstest2018-{files}-ref.{target}")
+    words, sentences = {}, {}
+    for method in ("clp", "umd", "clp-umd"):
+        for level, found in (("word", words), ("sentence", sentences)):
+            path = work / f"{files}-{level}-{method}.npz"
+            found[method] = str(path)
+            if not path.exists():
+                run("align", "fit", "--parallel", *texts, "--method", method, "--level", level, "-o", path)
+    for mode in ("centre", "standardise"):
+        path = work / f"{files}-{mode}.npz"
+        words[mode] = str(path)
+        if not path.exists():
+            given = [f"{language}={file}" for language, file in zip((source, target), texts, strict=True)]
+            run("align", "means", "--texts", *given, "--mode", mode, "-o", path)
+    return words, sentences
+
+
+def run(*words: object) -> None:
+    """A command of nlgauge, as it would be typed."""
+    if nlgauge([str(word) for word in words]):
+        sys.exit(1)
+
+
+def scores(table: JudgementTable, langpair: str, steps: str, names: list[str]) -> dict[str, np.ndarray]:
+    """The metrics' scores of all rows, higher being better."""
+    source, target = langpair.split("-")
+    found = score_table(
+        table, [METRICS[n][0] for n in names], src_lang=source, lang=target, steps=steps, model="muse"
+    )
+    result = {}
+    for name, rows in zip(names, found.metrics, strict=True):
+        chosen = rows.component(METRICS[name][1]) if METRICS[name][1] else rows
+        result[name] = chosen.values if chosen.higher_is_better else -chosen.values
+    return result
+
+
+def main() -> None:
+    """Write the table, and the numbers as JSON beside it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--at", type=Path, required=True, help="folder of the data sets")
+    parser.add_argument("--work", type=Path, required=True, help="folder for fitted files and results")
+    args = parser.parse_args()
+    args.work.mkdir(parents=True, exist_ok=True)
+    records = []
+    for data, langpair, files in TESTED:
+        table = load(data, args.at, langpairs=[langpair], **({"unquote": True} if data == "wmt17-testset" else {}))
+        human = table.gold(None)
+        words, sentences = fit(args.at, args.work, langpair, files)
+        plain = scores(table, langpair, "none", list(METRICS))
+        lines = {(name, "plain"): values for name, values in plain.items()}
+        for step in STEPS:
+            tokens = [name for name in METRICS if name != "SSS"]
+            for name, values in scores(table, langpair, words[step], tokens).items():
+                lines[name, step] = values
+            if step in sentences:
+                lines["SSS", step] = scores(table, langpair, sentences[step], ["SSS"])["SSS"]
+        for (name, step), values in lines.items():
+            change = paired_bootstrap(values, plain[name], human)
+            record = {"data": data, "langpair": langpair, "metric": name, "steps": step}
+            record |= {"r": float(np.corrcoef(values, human)[0, 1]), "change": change.delta}
+            records.append(record | {"low": change.low, "high": change.high})
+        print(f"{data} {langpair}: done", file=sys.stderr)
+    (args.work / "crosslingual.json").write_text(json.dumps(records, indent=1))
+    print(render(records))
+
+
+def render(records: list[dict[str, object]]) -> str:
+    """Rows of metric and step; in bold where the interval of the change leaves out 0."""
+    columns = list(dict.fromkeys((r["data"], r["langpair"]) for r in records))
+    rows = list(dict.fromkeys((r["metric"], r["steps"]) for r in records))
+    cells = {(r["metric"], r["steps"], r["data"], r["langpair"]): r for r in records}
+    lines = ["| metric | steps | " + " | ".join(f"{data} {pair}" for data, pair in columns) + " |"]
+    lines.append("|" + "---|" * (len(columns) + 2))
+    for metric, steps in sorted(rows, key=lambda row: list(METRICS).index(str(row[0]))):
+        found = [_cell(cells[(metric, steps, *column)], plain=steps == "plain") for column in columns]
+        lines.append(f"| {metric} | {steps} | " + " | ".join(found) + " |")
+    return "\n".join(lines)
+
+
+def _cell(record: dict[str, object], *, plain: bool) -> str:
+    r, change, low, high = (float(str(record[key])) for key in ("r", "change", "low", "high"))
+    if plain:
+        return f"{r:.3f}"
+    text = f"{r:.3f} ({change:+.3f} [{low:+.3f}, {high:+.3f}])"
+    return f"**{text}**" if low > 0 or high < 0 else text
+
+
+if __name__ == "__main__":
+    main()
