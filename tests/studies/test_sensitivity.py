@@ -269,16 +269,16 @@ def test_case_and_truncation_are_factors_too() -> None:
     table = systems_table({"shouted": shouted, "fluent": FLUENT}, REFS)
     factors = {"case": ["keep", "lower"], "cut": ["model", "6"]}
     result = run_study(Study.one_at_a_time(["bertscore", "bertscore:model=muse"], factors), table)
-    assert result.movement("bertscore", "case", "score").groups["shouted"] == pytest.approx(
+    assert result.movement("bertscore", "case", "score").values["shouted"] == pytest.approx(
         (nlgauge.score(FLUENT, REFS).mean,) * 2
     )
-    kept, lowered = result.movement("bertscore:model=muse", "case", "score").groups["shouted"]
+    kept, lowered = result.movement("bertscore:model=muse", "case", "score").values["shouted"]
     assert kept is not None
     assert lowered is not None
     assert kept < lowered == pytest.approx(nlgauge.score(FLUENT, REFS, model="muse").mean)
     short = nlgauge.score(FLUENT, REFS, cut=6)
     assert short.counts["truncated"] == len(REFS)
-    assert result.movement("bertscore", "cut", "score").groups["fluent"] == pytest.approx(
+    assert result.movement("bertscore", "cut", "score").values["fluent"] == pytest.approx(
         (nlgauge.score(FLUENT, REFS).mean, short.mean)
     )
     assert short.signature.recipe["cut"] == "6"
