@@ -79,12 +79,13 @@ def run(*words: object) -> None:
         sys.exit(1)
 
 
-def scores(table: JudgementTable, langpair: str, steps: str, names: list[str]) -> dict[str, np.ndarray]:
-    """The metrics' scores of all rows, higher being better."""
+def scores(
+    table: JudgementTable, langpair: str, steps: str, names: list[str], lm: str = "none"
+) -> dict[str, np.ndarray]:
+    """The metrics' scores of all rows, higher being better; `lm` is for XMoverScore only."""
     source, target = langpair.split("-")
-    found = score_table(
-        table, [METRICS[n][0] for n in names], src_lang=source, lang=target, steps=steps, model="muse"
-    )
+    recipes = [METRICS[name][0] + (f",lm={lm}" if lm != "none" else "") for name in names]
+    found = score_table(table, recipes, src_lang=source, lang=target, steps=steps, model="muse")
     result = {}
     for name, rows in zip(names, found.metrics, strict=True):
         chosen = rows.component(METRICS[name][1]) if METRICS[name][1] else rows
@@ -97,6 +98,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--at", type=Path, required=True, help="folder of the data sets")
     parser.add_argument("--work", type=Path, required=True, help="folder for fitted files and results")
+    parser.add_argument("--lm", default="none", help="language model of the fluency term, into English (smollm2)")
     args = parser.parse_args()
     args.work.mkdir(parents=True, exist_ok=True)
     records = []
@@ -112,6 +114,11 @@ def main() -> None:
                 lines[name, step] = values
             if step in sentences:
                 lines["SSS", step] = scores(table, langpair, sentences[step], ["SSS"])["SSS"]
+        if args.lm != "none" and langpair.endswith("-en"):
+            movers = ["XMoverScore-1", "XMoverScore-2"]
+            for step, file in (("lm", "none"), ("clp + lm", words["clp"])):
+                for name, values in scores(table, langpair, file, movers, args.lm).items():
+                    lines[name, step] = values
         for (name, step), values in lines.items():
             change = paired_bootstrap(values, plain[name], human)
             record = {"data": data, "langpair": langpair, "metric": name, "steps": step}
@@ -130,7 +137,8 @@ def render(records: list[dict[str, object]]) -> str:
     lines = ["| metric | steps | " + " | ".join(f"{data} {pair}" for data, pair in columns) + " |"]
     lines.append("|" + "---|" * (len(columns) + 2))
     for metric, steps in sorted(rows, key=lambda row: list(METRICS).index(str(row[0]))):
-        found = [_cell(cells[(metric, steps, *column)], plain=steps == "plain") for column in columns]
+        there = [cells.get((metric, steps, *column)) for column in columns]
+        found = ["" if cell is None else _cell(cell, plain=steps == "plain") for cell in there]
         lines.append(f"| {metric} | {steps} | " + " | ".join(found) + " |")
     return "\n".join(lines)
 

@@ -27,6 +27,10 @@ _LEVELS = {
 
 #: Panels of one figure; more would not be read.
 _MOST_PANELS = 24
+_MOST_STRIPS = 8
+
+#: Once the colours are used up, the next systems have another mark.
+_MARKS = "os^Dv"
 
 
 def plot_variation(result: Sensitivity, path: Path) -> None:
@@ -47,10 +51,10 @@ def plot_variation(result: Sensitivity, path: Path) -> None:
 
 def plot_ranks(result: Sensitivity, path: Path) -> None:
     """Strips: the score of each system under each setting, with a line where two systems swap places."""
-    rankings = [one for one in result.rankings if len(one.systems) > 1]
-    rankings = sorted(rankings, key=lambda one: -len(one.flips))[:_MOST_PANELS]
+    there = [one for one in result.rankings if len(one.systems) > 1]
+    rankings = sorted(there, key=lambda one: -len(one.flips))[:_MOST_STRIPS]
     columns = 1 if len(rankings) < 2 else 2
-    figure, panels = new_panels(math.ceil(len(rankings) / columns) or 1, columns, width=4.6 * columns, height=2.9)
+    figure, panels = new_panels(math.ceil(len(rankings) / columns) or 1, columns, width=5.6 * columns, height=2.9)
     for axes, ranking in zip(panels, rankings, strict=False):
         _strip(axes, ranking)
     for axes in panels[len(rankings) :]:
@@ -60,8 +64,10 @@ def plot_ranks(result: Sensitivity, path: Path) -> None:
         figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
     else:
         for axes in panels[: len(rankings)]:
-            axes.legend(fontsize=6, frameon=False, ncols=2)
+            axes.legend(fontsize=6, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     title = f"{result.data}: scores by setting; a line where two systems swap places (bold: significant)"
+    if len(rankings) < len(there):
+        title += f"\nthe {len(rankings)} of {len(there)} rankings with most flips"
     figure.suptitle(title, fontsize=10, x=0.01, ha="left")
     save_figure(figure, path)
 
@@ -86,8 +92,8 @@ def _bars(axes: Any, parts: Sequence[Movement], metrics: Sequence[str]) -> None:
 def _strip(axes: Any, ranking: Ranking) -> None:
     settings = range(len(ranking.settings))
     for number, (system, scores) in enumerate(ranking.systems.items()):
-        colour = COLOURS[number % len(COLOURS)]
-        axes.plot(settings, scores, "o", color=colour, markersize=4, label=system)
+        colour, mark = COLOURS[number % len(COLOURS)], _MARKS[number // len(COLOURS) % len(_MARKS)]
+        axes.plot(settings, scores, mark, color=colour, markersize=4, label=system)
     for flip in ranking.flips:
         at = ranking.settings.index(flip.setting)
         for system in (flip.ahead, flip.behind):
