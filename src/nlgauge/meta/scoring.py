@@ -20,7 +20,7 @@ from nlgauge.data import JudgementTable
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.meta.scores import MetricScores
 from nlgauge.meta.sentinels import sentinel_rows
-from nlgauge.metrics import Corpus, Metric, RunOptions, TextMetric, make_corpus, run_metrics
+from nlgauge.metrics import CloudMetric, Corpus, Metric, RunOptions, TextMetric, make_corpus, run_metrics
 from nlgauge.scoring import recipes_and_run
 
 __all__ = ["RowScores", "ScoredTable", "released_rows", "score_table", "sentinels_of", "table_corpora"]
@@ -96,8 +96,8 @@ def score_table(table: JudgementTable, metrics: Sequence[str | Metric], **option
     corpus: list[dict[tuple[str, str], float]] = [{} for _ in recipes]
     # What looks at the texts only counts no idf, and its corpus scores are those of whole systems.
     plain = [at for at, recipe in enumerate(recipes) if isinstance(recipe, TextMetric)]
-    # What scales over a corpus scales over a language pair, as published.
-    pooled = [at for at, recipe in enumerate(recipes) if recipe.whole_corpus]
+    # What scales over a corpus scales over a language pair, as published; what counts no idf needs no whole files.
+    pooled = [at for at, recipe in enumerate(recipes) if isinstance(recipe, CloudMetric) and not recipe.counts_idf]
     encoded = [at for at in range(len(recipes)) if at not in plain and at not in pooled]
     for langpair in table.langpairs:
         # Texts first, because a package that is missing shows there before anything is encoded.

@@ -11,6 +11,7 @@ from nlgauge.studies.paper_tables_bertscore import BERTSCORE_TABLES
 from nlgauge.studies.paper_tables_moverscore import MOVERSCORE_TABLES
 from nlgauge.studies.paper_tables_reproducibility import REPRODUCIBILITY_TABLES
 from nlgauge.studies.paper_tables_sentsim import SENTSIM_TABLES
+from nlgauge.studies.paper_tables_xmoverscore import XMOVERSCORE_TABLES
 
 __all__ = ["PAPER_TABLES", "find_paper_table"]
 
@@ -22,6 +23,7 @@ PAPER_TABLES: Mapping[str, PaperTable] = {
         *MOVERSCORE_TABLES,
         *BERTSCORE_TABLES,
         *SENTSIM_TABLES,
+        *XMOVERSCORE_TABLES,
     )
 }
 
