@@ -177,7 +177,9 @@ def test_each_side_is_freed_of_its_own_languages_mean(tmp_path: Path, mode: str)
 def test_languages_must_be_named(tmp_path: Path) -> None:
     rows = vectors_of(HYPS)
     path = saved(tmp_path, LanguageNorm.fit({"en": rows, "de": rows}))
-    with pytest.raises(RecipeError, match="means are those of de, en, and the source's language is 'not given'.*src_lang="):
+    with pytest.raises(
+        RecipeError, match=r"means are those of de, en, and the source's language is 'not given'.*src_lang="
+    ):
         scored(path)
     with pytest.raises(RecipeError, match="the source's language is 'fr'; name it: src_lang="):
         scored(path, src_lang="fr")
@@ -216,7 +218,7 @@ def test_steps_of_another_model_or_layer_are_refused(tmp_path: Path) -> None:
 
 def test_files_that_are_no_steps(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing")
-    with pytest.raises(FileFormatError, match="'notes.txt' is no step: expected position-norm, or a file"):
+    with pytest.raises(FileFormatError, match=r"'notes\.txt' is no step: expected position-norm, or a file"):
         scored(str(tmp_path / "notes.txt"))
     with pytest.raises(InputError, match="does not exist"):
         scored(str(tmp_path / "absent.npz"))

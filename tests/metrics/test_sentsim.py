@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,7 @@ def test_wmdo_by_flow_on_texts_of_one_length() -> None:
         x, y = words_of(hyp), words_of(ref)
         assert len(x) == len(y)
         rows, columns = linear_sum_assignment(cdist(x, y))
-        breaks = sum(b != a + 1 for a, b in zip(columns, columns[1:], strict=False))
+        breaks = sum(b != a + 1 for a, b in pairwise(columns))
         distance = cdist(x, y)[rows, columns].mean()
         assert score.segments["wmd"][at] == pytest.approx(distance, abs=1e-5)
         expected = distance - 0.2 * (0.5 - (breaks + 1) / len(x))
@@ -233,7 +234,7 @@ def test_files_that_are_no_bounds(tmp_path: Path) -> None:
 
 
 def test_without_a_range_there_is_no_score() -> None:
-    with pytest.raises(InputError, match="one pair has no score.*bounds=FILE"):
+    with pytest.raises(InputError, match=r"one pair has no score.*bounds=FILE"):
         nlgauge.score(HYPS[:1], sources=SOURCES[:1], metric="sentsim")
     with pytest.raises(InputError, match="'sss' by its range over the corpus, and all 2 are"):
         nlgauge.score([HYPS[0]] * 2, sources=[SOURCES[0]] * 2, metric="sentsim")
@@ -277,7 +278,7 @@ def test_a_signature_brings_the_score_back(options: str) -> None:
 def test_a_signature_with_frozen_bounds_asks_for_the_file(tmp_path: Path) -> None:
     path = frozen(tmp_path)
     signature = sentsim(f"bounds={path}").signature
-    with pytest.raises(SignatureError, match="bounds file by digest only.*say bounds=PATH"):
+    with pytest.raises(SignatureError, match=r"bounds file by digest only.*say bounds=PATH"):
         nlgauge.recipe_from_signature(signature)
     again = nlgauge.score([HYPS[2]], sources=[SOURCES[2]], metric=signature, bounds=path)
     assert again.segments["sentsim"][0] == sentsim().segments["sentsim"][2]
@@ -298,7 +299,15 @@ def test_dependence_on_the_corpus_is_in_the_signature() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    ["combine=sss+ssss", "combine=sss+sss", "weighting=.5", "weighting=a+b", "weighting=nan+1", "flip=b", "links=stems"],
+    [
+        "combine=sss+ssss",
+        "combine=sss+sss",
+        "weighting=.5",
+        "weighting=a+b",
+        "weighting=nan+1",
+        "flip=b",
+        "links=stems",
+    ],
 )
 def test_options_that_mean_nothing(options: str) -> None:
     with pytest.raises(RecipeError, match=options.partition("=")[0]):

