@@ -172,7 +172,7 @@ class CloudMetric(Metric, Generic[State, Form]):
     )
 
     def __post_init__(self) -> None:
-        for name in ("model", "steps"):
+        for name in self.options():
             if isinstance(getattr(self, name), os.PathLike):
                 object.__setattr__(self, name, os.fspath(getattr(self, name)))
         for name in ("model", "lang", "src_lang", "steps"):
