@@ -169,3 +169,24 @@ def test_meta_scales_over_a_language_pair(run: Run, folder: Path) -> None:
     (row,) = table["metrics"]
     assert {pair: found["value"] for pair, found in row["by_langpair"].items()} == pytest.approx(expected)
     assert "|bounds:corpus|" in row["signatures"]["de-en"]
+
+
+# --- languages brought together ------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:.*do not determine a rotation")
+def test_files_of_align_are_steps(run: Run, source: str) -> None:
+    score = ("score", "a.txt", "-s", source, *JSON, "-m")
+    parallel = ("--parallel", source, "a.txt", "--quiet", "--method", "umd")
+    assert run("align", "fit", *parallel, "-o", "words.npz").status == 0
+    assert run("align", "fit", *parallel, "--level", "sentence", "-o", "sentences.npz").status == 0
+    assert run("align", "means", "--texts", f"de={source}", "en=a.txt", "-o", "means.npz", "--quiet").status == 0
+    plain = {unit: run(*score, f"xmoverscore:unit={unit}").scores[0]["score"] for unit in ("word", "sentence")}
+    for unit in plain:
+        moved = run(*score, f"xmoverscore:unit={unit},steps={unit}s.npz").scores[0]
+        assert "|steps:umd[" in moved["signature"]
+        assert moved["score"] > plain[unit], "fitted on these very texts"
+    languages = ("--src_lang", "de", "--lang", "en")
+    (centred,) = run(*score, "bertscore", "--against", "source", "--steps", "means.npz", *languages).scores
+    assert ",de>en]|refs:source|" in centred["signature"]
+    assert "fitted on layer" in run(*score, "xmoverscore:unit=word,steps=sentences.npz").err

@@ -80,13 +80,18 @@ def origin(**changes: Any) -> Origin:
     return Origin(weights=load_encoder(MODEL).weights_digest, layer=LAYER, model=MODEL)._replace(**changes)
 
 
+def orthogonal(rng: np.random.Generator) -> np.ndarray:
+    """Every axis goes to another, with either sign."""
+    return np.eye(384)[rng.permutation(384)] * rng.choice([-1.0, 1.0], size=384)
+
+
 # --- re-mappings ---------------------------------------------------------------------------------------
 
 
 def test_a_planted_rotation_of_the_source_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = nlgauge.score(HYPS, sources=SOURCES, metric=METRIC).f1
     rng = np.random.default_rng(1)
-    rotation = np.linalg.qr(rng.normal(size=(384, 384)))[0]
+    rotation = orthogonal(rng)
     encoder = load_encoder(MODEL)
     foreign = {tokens.ids.tobytes() for tokens in encoder.tokenizer.encode(SOURCES)}
 
@@ -123,7 +128,7 @@ def test_a_direction_is_removed_from_the_sides_it_was_fitted_for(tmp_path: Path,
 
 def test_a_reference_is_on_the_targets_side(tmp_path: Path) -> None:
     """A rotation for sources does nothing to references and hypotheses."""
-    rotation = np.linalg.qr(np.random.default_rng(3).normal(size=(384, 384)))[0]
+    rotation = orthogonal(np.random.default_rng(3))
     path = saved(tmp_path, Remapping((Step("linear", rotation),), origin()))
     metric = f"bertscore:model={MODEL},layer={LAYER}"
     moved = nlgauge.score(HYPS, SOURCES, metric=f"{metric},steps={path}")
@@ -133,7 +138,7 @@ def test_a_reference_is_on_the_targets_side(tmp_path: Path) -> None:
 
 def test_steps_work_in_the_order_they_are_named(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
-    first, second = (np.linalg.qr(rng.normal(size=(384, 384)))[0] for _ in range(2))
+    first, second = (orthogonal(rng) for _ in range(2))
     a = saved(tmp_path, Remapping((Step("linear", first),), origin()), "a.npz")
     b = saved(tmp_path, Remapping((Step("linear", second),), origin()), "b.npz")
     values = expected(np.asarray, lambda rows: rows @ first @ second)
@@ -141,7 +146,7 @@ def test_steps_work_in_the_order_they_are_named(tmp_path: Path) -> None:
 
 
 def test_published_arrays_are_steps(tmp_path: Path) -> None:
-    rotation = np.linalg.qr(np.random.default_rng(5).normal(size=(384, 384)))[0]
+    rotation = orthogonal(np.random.default_rng(5))
     with (tmp_path / "de-en.BAM").open("wb") as file:
         np.save(file, rotation)
     values = expected(np.asarray, lambda rows: rows @ rotation)

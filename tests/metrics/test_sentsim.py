@@ -12,10 +12,13 @@ import ot
 import pytest
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
+from scipy.stats import pearsonr
 
 import nlgauge
+from nlgauge.data import load
 from nlgauge.encoders import encode_texts, load_encoder
 from nlgauge.errors import FileFormatError, InputError, RecipeError, SignatureError
+from nlgauge.meta import score_table
 from nlgauge.metrics import SentSim
 from nlgauge.metrics.bounds import Bounds
 
@@ -312,3 +315,15 @@ def test_dependence_on_the_corpus_is_in_the_signature() -> None:
 def test_options_that_mean_nothing(options: str) -> None:
     with pytest.raises(RecipeError, match=options.partition("=")[0]):
         sentsim(options)
+
+
+def test_german_of_mlqe_pe(data_folder: Path) -> None:
+    """SSS beside people, and beside the column that was once taken for them (D22): -.009 and .425 are known of the
+    cosine of this encoder's sentence vectors.
+    """
+    if not (data_folder / "mlqe-pe").is_dir():
+        pytest.skip("NLGAUGE_DATA does not hold mlqe-pe")
+    table = load("mlqe-pe", data_folder, langpairs=["en-de"])
+    sss = score_table(table, ["sentsim:combine=sss"]).metrics[0].components["sss"]
+    assert pearsonr(sss, table.human["z_mean"])[0] == pytest.approx(-0.009, abs=1e-3)
+    assert pearsonr(sss, table.released["model_scores"])[0] == pytest.approx(0.425, abs=1e-3)
