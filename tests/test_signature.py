@@ -9,6 +9,9 @@ from hypothesis import strategies as st
 
 import nlgauge
 from nlgauge import Signature
+from nlgauge.metrics import METRICS, CloudMetric
+from nlgauge.metrics.runner import RUNNER_FIELDS, SOMETIMES_FIELDS
+from nlgauge.signature import ABBREVIATIONS, MEANINGS
 
 keys = st.text("abcdefghijklmnop_", min_size=1, max_size=8)
 values = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=12)
@@ -124,3 +127,16 @@ def test_no_short_key_is_the_name_of_another_field() -> None:
     names = {*RUNNER_FIELDS, *(name for metric in METRICS.values() for name in metric.signature_fields)}
     assert len(set(ABBREVIATIONS.values())) == len(ABBREVIATIONS)
     assert not set(ABBREVIATIONS.values()) & names
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_every_field_has_a_meaning(metric: str) -> None:
+    fields = {*METRICS[metric].signature_fields, "nlgauge", "refs"}
+    if issubclass(METRICS[metric], CloudMetric):
+        fields |= {*RUNNER_FIELDS, *SOMETIMES_FIELDS}
+    assert fields <= set(MEANINGS)
+
+
+def test_short_names_do_not_collide() -> None:
+    short = [ABBREVIATIONS.get(key, key) for key in MEANINGS]
+    assert len(set(short)) == len(short)

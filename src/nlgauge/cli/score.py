@@ -43,7 +43,7 @@ def add_commands(commands: Any) -> None:
         "score",
         allow_abbrev=False,
         help="score one or more systems against references, or their source",
-        description="Score one or more systems against references. Texts are encoded once for all of them.",
+        description="Score systems against references or sources. Texts are encoded once for all of them.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

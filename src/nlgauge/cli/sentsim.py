@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
-from nlgauge.cli.common import add_run_options, add_text_options, run_options, text_source
+from nlgauge.cli.common import add_run_options, add_text_options, run_options, text_source, write_file
 from nlgauge.cli.score import check_parallel, joined_references, read_references, read_systems
 from nlgauge.data import Inputs, parse_source
 from nlgauge.errors import RecipeError
@@ -64,8 +63,9 @@ def _calibrate(args: argparse.Namespace) -> int:
         **run_options(args),
     )
     bounds = Bounds.of_scores(scores)
-    bounds.save(Path(args.output))
-    for name, (low, high) in bounds.ranges.items():
+    write_file(args.output, bounds.text())
+    for name, (low, high) in bounds.ranges.items() if args.output != "-" else ():
         print(f"{name}\t{low:.6g}\t{high:.6g}")
-    print(f"bounds of {bounds.pairs} pairs, {short_digest(bounds.digest)}: {args.output}", file=sys.stderr)
+    if not args.quiet:
+        print(f"bounds of {bounds.pairs} pairs, {short_digest(bounds.digest)}: {args.output}", file=sys.stderr)
     return 0

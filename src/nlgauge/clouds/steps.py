@@ -37,13 +37,16 @@ POSITION_NORM = "position-norm"
 #: Texts that the published normalisation looks at together.
 POSITION_BATCH = 8
 
+#: Digits of a digest in a signature.
+_DIGITS = 12
+
 _Step: TypeAlias = Remapping | LanguageNorm | None
 """None stands for the published normalisation, which has nothing fitted."""
 
 
 @dataclass(frozen=True, eq=False)
 class VectorSteps:
-    """Steps in order, with the language of each side (empty where nobody said)."""
+    """Steps in order, with the language of each side there is (empty where nobody said)."""
 
     steps: tuple[_Step, ...]
     languages: Mapping[Side, str]
@@ -55,14 +58,22 @@ class VectorSteps:
 
     @property
     def label(self) -> str:
-        """How a signature names them: `clp[ab12cd34]+centre[...]`."""
-        return "+".join(POSITION_NORM if step is None else f"{_name(step)}[{step.digest[:8]}]" for step in self.steps)
+        """How a signature names them: `clp[ab12cd34ef56]`, and with the languages whose means are meant
+        `centre[ab12cd34ef56,de>en]`.
+        """
+        return "+".join(POSITION_NORM if step is None else self._named(step) for step in self.steps)
+
+    def _named(self, step: Remapping | LanguageNorm) -> str:
+        digest = step.digest[:_DIGITS]
+        if isinstance(step, Remapping):
+            return f"{step.origin.method or 'map'}[{digest}]"
+        return f"{step.mode}[{digest},{'>'.join(self.languages.values())}]"
 
     @cached_property
     def digest(self) -> str:
         """Names all that the vectors depend on beside the texts."""
         named = [POSITION_NORM if step is None else step.digest for step in self.steps]
-        return text_digest(" ".join([*named, self.languages["source"], self.languages["target"]]))
+        return text_digest(" ".join([*named, *(f"{side}={code}" for side, code in self.languages.items())]))
 
     def check(self, weights: str, *, layers: Sequence[int], width: int) -> None:
         """Refuse vectors that a step was not fitted on, before anything is encoded."""
@@ -116,12 +127,13 @@ class VectorSteps:
         return [EncodedText(text.tokens, moved, facts=text.facts) for text, moved in zip(texts, layers, strict=True)]
 
 
-def load_steps(choice: str, *, source: str, target: str) -> VectorSteps | None:
-    """The steps that a recipe names (none: None); `source` and `target` are the languages of the two sides."""
+def load_steps(choice: str, *, source: str | None, target: str) -> VectorSteps | None:
+    """The steps that a recipe names (none: None), with the languages of the sides (None: there is no source)."""
     if choice == "none":
         return None
     steps = tuple(None if name == POSITION_NORM else _read(name) for name in choice.split("+"))
-    return VectorSteps(steps, {"source": source, "target": target})
+    sides: dict[Side, str] = {} if source is None else {"source": source}
+    return VectorSteps(steps, sides | {"target": target})
 
 
 def _read(name: str) -> Remapping | LanguageNorm:
@@ -136,7 +148,3 @@ def _read(name: str) -> Remapping | LanguageNorm:
         "'nlgauge align means'"
     )
     raise FileFormatError(msg)
-
-
-def _name(step: Remapping | LanguageNorm) -> str:
-    return (step.origin.method or "map") if isinstance(step, Remapping) else step.mode

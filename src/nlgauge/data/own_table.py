@@ -38,7 +38,7 @@ def load_own_table(
     Without `segment` a row's id is its number, from 1; without `langpair` the language is "und" (not determined).
     Those of `released` that are better when lower are named in `distances` too. Gold is the first of `human` unless
     `gold` names another. A score that is missing (an empty cell, null) is NaN; one that is no number stops.
-    `references=()` is for data without references; a JSONL key may hold a list of them.
+    `references=()` (or an empty name) is for data without references; a JSONL key may hold a list of them.
     """
     file = str(path)
     form = parse_source(file).format
@@ -73,7 +73,9 @@ def load_own_table(
 
 
 def _several(value: str | Sequence[str]) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)
+    if isinstance(value, str):
+        return (value,) if value else ()
+    return tuple(value)
 
 
 def _score(row: Row, column: str) -> float:

@@ -65,15 +65,18 @@ _PORTION = 512
 Array = NDArray[np.float32]
 
 
-def warn_if_unsupported(language: str) -> None:
-    """Warn of a language that the model was not trained on; regions (`pt-BR`) do not count."""
+def warn_if_unsupported(language: str, *, stacklevel: int = 2) -> None:
+    """Warn of a language that the model was not trained on; regions (`pt-BR`) do not count.
+
+    `stacklevel` is what the caller would give to `warnings.warn`.
+    """
     code = language.lower().replace("_", "-")
     if code not in LANGUAGES and code.partition("-")[0] not in LANGUAGES:
         msg = (
             f"model 'muse' was not trained on language {language!r}, so its vectors mean little there; "
             f"it knows: {', '.join(LANGUAGES)}"
         )
-        warnings.warn(msg, LanguageWarning, stacklevel=3)
+        warnings.warn(msg, LanguageWarning, stacklevel=stacklevel + 1)
 
 
 class MuseTokenizer(TextTokenizer):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds.steps import VectorSteps
+from nlgauge.clouds.steps import VectorSteps, load_steps
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.corpus import References, TokenizedCorpus
@@ -172,7 +172,7 @@ class CloudMetric(Metric, Generic[State, Form]):
     )
 
     def __post_init__(self) -> None:
-        for name in ("model", "steps"):
+        for name in self.options():
             if isinstance(getattr(self, name), os.PathLike):
                 object.__setattr__(self, name, os.fspath(getattr(self, name)))
         for name in ("model", "lang", "src_lang", "steps"):
@@ -207,6 +207,11 @@ class CloudMetric(Metric, Generic[State, Form]):
     @abstractmethod
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         """Layers whose vectors the metric needs."""
+
+    def load_steps(self) -> VectorSteps | None:
+        """What is done to the vectors, read from its files; texts without a language are English."""
+        source = self.src_lang if self.against == "source" else None
+        return load_steps(self.steps, source=source, target=self.lang or "en")
 
     def check_steps(self, steps: VectorSteps, encoder: Encoder) -> None:
         """Refuse steps that do not fit the vectors they are to work on."""

@@ -26,7 +26,10 @@ __all__ = ["Bounds"]
 _FORMAT = "nlgauge-sentsim-bounds/1"
 
 #: Fields of a signature that a part's values depend on.
-_BELONGS = ("layer", "sentence", "refs", "weights", "tokenizer", "case", "cut", "steps")
+_BELONGS = ("refs", "weights", "tokenizer", "layer", "sentence", "links", "case", "cut", "steps")
+
+#: Those that only one part depends on.
+_OF_PART = {"sentence": "sss", "links": "wmdo"}
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ class Bounds:
                 msg = f"bounds file {path!r} has no part {name!r}; it has {', '.join(self.ranges)}"
                 raise InputError(msg)
         for key in _BELONGS:
-            if key == "sentence" and "sss" not in parts:
+            if _OF_PART.get(key, parts[0]) not in parts:
                 continue
             mine, theirs = belongs.get(key, "none"), self.belongs.get(key, "none")
             if mine != theirs:
@@ -96,7 +99,11 @@ class Bounds:
 
     def save(self, path: Path) -> None:
         """Write a JSON file, whole or not at all."""
-        write_whole(path, (json.dumps(self._content() | {"digest": self.digest}, indent=2) + "\n").encode())
+        write_whole(path, self.text().encode())
+
+    def text(self) -> str:
+        """The content of the file."""
+        return json.dumps(self._content() | {"digest": self.digest}, indent=2) + "\n"
 
     @classmethod
     def load(cls, path: Path) -> Bounds:

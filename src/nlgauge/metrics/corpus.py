@@ -43,19 +43,20 @@ class Corpus:
         counts = {len(group) for group in self.references}
         return "source" if self.across else str(counts.pop()) if len(counts) == 1 else "var"
 
-    def against(self, what: str, *, metric: str) -> Corpus:
-        """The corpus as a metric sees it that compares with references (`refs`) or sources (`source`)."""
+    def against(self, what: str, *, metric: str, choice: bool = True) -> Corpus:
+        """The corpus as a metric sees it that compares with references (`refs`) or sources (`source`).
+
+        `choice`: whether the metric can compare with either.
+        """
         if what == "refs":
             if not all(self.references):
-                msg = (
-                    f"{metric} compares with references, and none were given; give refs=, "
-                    f"or compare with the source: {metric}:against=source"
-                )
+                other = f", or compare with the source: {metric}:against=source" if choice else ""
+                msg = f"{metric} compares with references, and none were given; give them (refs=, --refs){other}"
                 raise InputError(msg)
             return self
         if self.sources is None:
             msg = (
-                f"{metric} compares with the source, and none was given; give sources=, "
+                f"{metric} compares with the source, and none was given; give it (sources=, --source), "
                 f"or compare with references: {metric}:against=refs"
             )
             raise InputError(msg)

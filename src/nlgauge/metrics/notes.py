@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 
+from nlgauge.encoders.muse import warn_if_unsupported
 from nlgauge.errors import (
     ConvergenceWarning,
     EmptyPairError,
@@ -18,12 +19,13 @@ from nlgauge.errors import (
     UnknownWordWarning,
     ZeroWeightWarning,
 )
-from nlgauge.metrics.base import Comparison
+from nlgauge.metrics.base import CloudMetric, Comparison, Metric
 from nlgauge.metrics.corpus import Corpus, TokenizedCorpus
+from nlgauge.metrics.defaults import MULTILINGUAL
 from nlgauge.scores import SegmentNotes
 from nlgauge.text import Tokens
 
-__all__ = ["callers_level", "note_texts", "note_tokens", "run_fields", "warn_of_compromises"]
+__all__ = ["callers_level", "note_texts", "note_tokens", "run_fields", "warn_of_compromises", "warn_of_languages"]
 
 #: Segments named one by one in a warning before "..." stands for the rest.
 _NAMED = 10
@@ -49,13 +51,13 @@ def note_tokens(tokenized: TokenizedCorpus, *, long: str, empty: str) -> dict[st
             if any(side.cut for side in sides):
                 truncated.append(at)
                 if long == "error":
-                    raise TooLongError(_too_long(_name(system, at), sides, limit))
+                    raise TooLongError(_too_long(_name(system, at), sides, limit, across=corpus.across))
             if any(side.unknown for side in sides):
                 unknown.append(at)
             if any(side.empty for side in sides):
                 blank.append(at)
                 if all(side.empty for side in sides):
-                    _refuse_empty_pair(_name(system, at), empty)
+                    _refuse_empty_pair(_name(system, at), empty, other="source" if corpus.across else "reference")
         notes[system] = SegmentNotes(tuple(truncated), tuple(blank), unknown=tuple(unknown))
     _warn(
         TruncationWarning,
@@ -104,6 +106,14 @@ def warn_of_compromises(comparisons: Sequence[Mapping[str, Sequence[Comparison]]
     )
 
 
+def warn_of_languages(metrics: Iterable[Metric]) -> None:
+    """Warn of each language that a recipe names and its model does not know."""
+    multilingual = [one for one in metrics if isinstance(one, CloudMetric) and one.model == MULTILINGUAL]
+    named = dict.fromkeys(language for one in multilingual for language in (one.lang, one.src_lang) if language)
+    for language in named:
+        warn_if_unsupported(language, stacklevel=callers_level())
+
+
 def callers_level() -> int:
     """How far up the stack the user's own line is, so that the warning points there."""
     package = __name__.partition(".")[0]
@@ -117,20 +127,20 @@ def _name(system: str, at: int) -> str:
     return f"system {system!r}, segment {at}" if system else f"segment {at}"
 
 
-def _too_long(name: str, sides: Sequence[Tokens], limit: int) -> str:
+def _too_long(name: str, sides: Sequence[Tokens], limit: int, *, across: bool) -> str:
     side = next(number for number, tokens in enumerate(sides) if tokens.cut)
-    what = "hypothesis" if side == 0 else f"reference {side - 1}"
+    what = "hypothesis" if side == 0 else "source" if across else f"reference {side - 1}"
     count = len(sides[side]) + sides[side].cut
     return (
-        f"{name}: the {what} has {count} tokens, over the model's limit of {limit}; "
+        f"{name}: the {what} has {count} tokens, over the limit of {limit}; "
         "shorten it, or allow truncation (long='truncate')"
     )
 
 
-def _refuse_empty_pair(name: str, empty: str) -> None:
+def _refuse_empty_pair(name: str, empty: str, *, other: str = "reference") -> None:
     if empty == "error":
         msg = (
-            f"{name}: hypothesis and reference are both empty, so no score is defined; "
+            f"{name}: hypothesis and {other} are both empty, so no score is defined; "
             "remove the segment, or score it 0 (empty='zero')"
         )
         raise EmptyPairError(msg)

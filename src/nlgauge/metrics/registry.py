@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -84,7 +85,7 @@ def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric:
             raise SignatureError(msg)
     options = metric.options_from_signature(parsed.recipe)
     if issubclass(metric, CloudMetric):
-        options |= _reading_options(parsed.recipe)
+        options = _reading_options(parsed.recipe, options)
     options |= replace
     for key, value in options.items():
         if value == "file":
@@ -93,12 +94,16 @@ def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric:
     return metric.from_options(options)
 
 
-def _reading_options(recipe: Mapping[str, str]) -> dict[str, str]:
-    """How texts are read and what they are compared with, from the fields of the runner."""
-    options = {key: recipe[key] for key in ("case", "cut") if key in recipe}
+def _reading_options(recipe: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """A metric's own options, and from the fields of the runner how texts are read and what they meet."""
+    options = dict(own) | {key: recipe[key] for key in ("case", "cut") if key in recipe}
     if "refs" in recipe:
         options["against"] = "source" if recipe["refs"] == "source" else "refs"
     if "steps" in recipe:
         by_file = "[" in recipe["steps"]  # a file is named by its digest
         options["steps"] = "file" if by_file else recipe["steps"]
+        languages = re.search(r",([^\]]*)\]", recipe["steps"])  # those whose means are meant
+        if languages is not None:
+            source, _, target = languages[1].rpartition(">")
+            options = {"src_lang": source, "lang": target} | options
     return options

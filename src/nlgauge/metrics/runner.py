@@ -13,12 +13,12 @@ from functools import lru_cache, partial
 from typing import Any
 
 from nlgauge._version import __version__
-from nlgauge.clouds.steps import load_steps
+from nlgauge.clouds.steps import POSITION_NORM
 from nlgauge.encoders import EmbeddingCache, Encoder, encode_texts, load_encoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.base import CloudMetric, Comparison, Finished, Metric, Reading, TextMetric
 from nlgauge.metrics.corpus import Corpus, TokenizedCorpus
-from nlgauge.metrics.notes import note_texts, note_tokens, run_fields, warn_of_compromises
+from nlgauge.metrics.notes import note_texts, note_tokens, run_fields, warn_of_compromises, warn_of_languages
 from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.window import AnyCloudMetric, Forms, Job, distinct_corpora, texts_of, windows
 from nlgauge.scores import Alignment, Flow, Score
@@ -54,6 +54,7 @@ def run_metrics(
         if isinstance(metric, CloudMetric):
             by_reading.setdefault(metric.reading, []).append(number)
             corpus.against(metric.against, metric=metric.name)  # complains before a model is loaded
+    warn_of_languages(metrics)
     for number, metric in enumerate(metrics):
         if isinstance(metric, TextMetric):
             for system, score in _score_texts(metric, corpus, options, partial(approve, number)).items():
@@ -83,7 +84,7 @@ def _score_texts(
     metric: TextMetric, corpus: Corpus, options: RunOptions, approve: Callable[[Signature], None]
 ) -> dict[str, Score]:
     """A metric without a model, system by system."""
-    corpus = corpus.against("refs", metric=metric.name)
+    corpus = corpus.against("refs", metric=metric.name, choice=False)
     recipe = metric.describe_texts() | {"refs": corpus.reference_count, "nlgauge": __version__}
     approve(Signature(metric.name, recipe))
     notes = note_texts(corpus, empty=options.empty)
@@ -121,10 +122,13 @@ def _prepare(
     }
     jobs = []
     for metric in metrics:
-        steps = load_steps(metric.steps, source=metric.src_lang, target=metric.lang or "en")
+        view = tokenized[metric.against]
+        steps = metric.load_steps()
         if steps is not None:
             metric.check_steps(steps, encoder)
-        view = tokenized[metric.against]
+            if steps.by_neighbours and any(len(group) != 1 for group in view.corpus.references):
+                msg = f"{POSITION_NORM} is defined for one reference, or source, per segment, got several references"
+                raise RecipeError(msg)
         jobs.append(Job(metric, view, metric.prepare(view, options), steps, notes[metric.against]))
     return jobs
 

@@ -61,6 +61,7 @@ class SentSimForm(NamedTuple):
     tokens: NDArray[np.float64]
     """Vectors of its tokens without special ones."""
     words: tuple[str, ...]
+    """Their spelling, where matches are equal words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,12 +198,13 @@ class SentSim(CloudMetric[SentSimState, SentSimForm]):
         if not self._looks_at_tokens:
             return SentSimForm(sentence, None, np.empty((0, 1)), ())
         greedy = self._greedy.represent(text, state.greedy, "") if "bertscore" in self.parts else None
-        kept = np.flatnonzero(~text.tokens.is_special)[: len(text.layers[state.layer])]
+        kept = np.flatnonzero(~text.tokens.is_special)
         vectors = text.layers[state.layer][kept].astype(np.float64)
         words: tuple[str, ...] = ()
         if "wmdo" in self.parts and self.links == "words":
             surfaces = state.tokenizer.surfaces(text.tokens)
-            words = tuple(surfaces[place].lower() for place in kept)
+            # A lone mark of white space (SentencePiece) is no word.
+            words = tuple(surfaces[place].lower() for place in kept if surfaces[place])
         return SentSimForm(sentence, greedy, vectors, words)
 
     @property

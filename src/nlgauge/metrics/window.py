@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 from nlgauge.clouds.remap import Side
 from nlgauge.clouds.steps import POSITION_BATCH, VectorSteps
 from nlgauge.encoders import EncodedText
-from nlgauge.errors import RecipeError
 from nlgauge.metrics.base import CloudMetric, WindowTexts
 from nlgauge.metrics.corpus import Corpus, TokenizedCorpus
 from nlgauge.scores import SegmentNotes
@@ -120,9 +119,6 @@ class Forms:
         if (system, first) not in self._batches:
             corpus = self._job.corpus
             places = range(first, min(first + POSITION_BATCH, len(corpus)))
-            if system is None and any(len(corpus.references[place]) != 1 for place in places):
-                msg = "position-norm is defined for one reference, or source, per segment"
-                raise RecipeError(msg)
             texts = [corpus.references[p][0] if system is None else corpus.systems[system][p] for p in places]
             side: Side = "source" if system is None and corpus.across else "target"
             self._batches[system, first] = steps.apply_together([self._encoded[text] for text in texts], side)

