@@ -221,6 +221,13 @@ def test_steps_of_another_model_or_layer_are_refused(tmp_path: Path) -> None:
         scored(means, src_lang="en")
 
 
+def test_a_re_mapping_of_another_language_is_refused(tmp_path: Path) -> None:
+    path = saved(tmp_path, Remapping((Step("linear", np.eye(384)),), origin(source="de", target="en")))
+    with pytest.raises(RecipeError, match="fitted for sources of language 'de', and these are of 'ru'"):
+        scored(path, src_lang="ru")
+    assert np.array_equal(scored(path, src_lang="de").f1, scored(path).f1), "nobody has to name it"
+
+
 def test_files_that_are_no_steps(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing")
     with pytest.raises(FileFormatError, match=r"'notes\.txt' is no step: expected position-norm, or a file"):

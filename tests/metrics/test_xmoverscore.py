@@ -302,3 +302,9 @@ def test_the_flow_is_part_of_the_result() -> None:
 def test_options_that_mean_nothing(options: str) -> None:
     with pytest.raises(RecipeError, match=options.partition("=")[0]):
         xmover(options)
+
+
+@pytest.mark.parametrize("options", ["n=2", "idf=none", "trim=.3", "stopwords=iso-en", "specials=drop"])
+def test_a_sentence_has_no_ngrams(options: str) -> None:
+    with pytest.raises(RecipeError, match=f"^{options.partition('=')[0]}=.* is about n-grams"):
+        xmover(f"unit=sentence,{options}")

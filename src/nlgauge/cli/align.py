@@ -86,7 +86,7 @@ def _fit(args: argparse.Namespace) -> int:
             warn_if_unsupported(language)
     source, target = _texts(args)
     options = RunOptions.of(run_options(args))
-    loading = _loading(options)
+    loading = options.loading
     note = ", ".join(file_label(spec) for spec in args.parallel)
     origin = Origin(source=args.source_lang, target=args.target_lang, note=note)
     if args.level == "sentence":
@@ -155,11 +155,6 @@ def _layer(args: argparse.Namespace, encoder: Encoder) -> int:
     return layer
 
 
-def _loading(options: RunOptions) -> dict[str, Any]:
-    names = ("engine", "threads", "device", "progress")
-    return {name: getattr(options, name) for name in names}
-
-
 def _means(args: argparse.Namespace) -> int:
     inputs = Inputs()
     texts: dict[str, list[str]] = {}
@@ -173,7 +168,7 @@ def _means(args: argparse.Namespace) -> int:
         for language in texts:
             warn_if_unsupported(language)
     options = RunOptions.of(run_options(args))
-    encoder = load_encoder(args.model, **_loading(options))
+    encoder = load_encoder(args.model, **options.loading)
     layer = _layer(args, encoder)
     moments = {
         language: LanguageMoments.of(_token_vectors(encoder, lines, layer, options.batch_tokens))

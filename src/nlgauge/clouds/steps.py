@@ -78,6 +78,8 @@ class VectorSteps:
     def check(self, weights: str, *, layers: Sequence[int], width: int) -> None:
         """Refuse vectors that a step was not fitted on, before anything is encoded."""
         for step in self.steps:
+            if isinstance(step, Remapping):
+                self._check_languages(step)
             for layer in layers:
                 if isinstance(step, Remapping):
                     step.check_model(weights, layer=layer, width=width)
@@ -92,6 +94,16 @@ class VectorSteps:
                             f"{language or 'not given'!r}; name it: {option}="
                         )
                         raise RecipeError(msg)
+
+    def _check_languages(self, step: Remapping) -> None:
+        """A re-mapping that names its languages does not move another one; where nobody named them, anything goes."""
+        fitted, language = step.origin.source, self.languages.get("source", "")
+        if fitted and language and language != fitted:
+            msg = (
+                f"the re-mapping was fitted for sources of language {fitted!r}, and these are of {language!r}; "
+                "fit another with 'nlgauge align fit'"
+            )
+            raise RecipeError(msg)
 
     def apply(self, text: EncodedText, side: Side) -> EncodedText:
         """The text with its vectors moved; made once for all recipes that do the same."""

@@ -39,9 +39,7 @@ def build_baseline(
         msg = f"a baseline needs pairs >= 1 and seed >= 0, got pairs={pairs!r}, seed={seed!r}"
         raise RecipeError(msg)
     options = options or RunOptions()
-    encoder = load_encoder(
-        model, engine=options.engine, threads=options.threads, device=options.device, progress=options.progress
-    )
+    encoder = load_encoder(model, **options.loading)
     distinct = sorted({text.strip() for text in sentences})
     tokens = encoder.tokenizer.encode(distinct)
     distinct = [text for text, its in zip(distinct, tokens, strict=True) if not its.empty]

@@ -38,6 +38,11 @@ class RunOptions:
                 msg = f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
                 raise RecipeError(msg)
 
+    @property
+    def loading(self) -> dict[str, Any]:
+        """What a model is loaded with."""
+        return {name: getattr(self, name) for name in ("engine", "threads", "device", "progress")}
+
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> RunOptions:
         """From keywords, with an error that lists what there is."""

@@ -60,13 +60,7 @@ def run_metrics(
             for system, score in _score_texts(metric, corpus, options, partial(approve, number)).items():
                 scores[number, system] = score
     for reading, numbers in by_reading.items():
-        encoder = load_encoder(
-            reading.model,
-            engine=options.engine,
-            threads=options.threads,
-            device=options.device,
-            progress=options.progress,
-        )
+        encoder = load_encoder(reading.model, **options.loading)
         group = [metric for number in numbers if isinstance(metric := metrics[number], CloudMetric)]
         texts = corpus.lowered if reading.case == "lower" else corpus
         jobs = _prepare(group, texts, encoder, options, reading.cut)

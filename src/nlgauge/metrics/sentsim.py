@@ -166,13 +166,7 @@ class SentSim(CloudMetric[SentSimState, SentSimForm]):
     def prepare(self, corpus: TokenizedCorpus, options: RunOptions) -> SentSimState:
         sentences = None
         if "sss" in self.parts:
-            sentences = load_sentence_encoder(
-                self.sentence or self.model,
-                engine=options.engine,
-                threads=options.threads,
-                device=options.device,
-                progress=options.progress,
-            )
+            sentences = load_sentence_encoder(self.sentence or self.model, **options.loading)
         bounds = None
         if not self.whole_corpus:
             bounds = Bounds.load(Path(self.bounds))

@@ -59,6 +59,9 @@ _N = {"paper": 1, "2020": 2, "head": 2}
 
 UNITS = ("word", "sentence")
 
+#: Options that mean nothing where a text is one vector.
+_WORD_OPTIONS = ("n", "aggregation", "idf", "subwords", "punctuation", "stopwords", "specials", "trim")
+
 #: Of the fluency term, fixed by the authors on one language pair.
 _LM_WEIGHT = 0.1
 
@@ -170,6 +173,11 @@ class XMoverScore(CloudMetric[XMoverState, XMoverForm]):
         if self.sentence and self.unit == "word":
             msg = f"sentence={self.sentence!r} is the model of unit=sentence, and the unit is word"
             raise RecipeError(msg)
+        if self.unit == "sentence":
+            for name in _WORD_OPTIONS:
+                if getattr(self, name) not in (None, "", self.options()[name].default):
+                    msg = f"{name}={getattr(self, name)!r} is about n-grams, and unit=sentence has none; leave it out"
+                    raise RecipeError(msg)
         _ = self._mover  # complains about options of transport
 
     @property
@@ -220,13 +228,7 @@ class XMoverScore(CloudMetric[XMoverState, XMoverForm]):
             )
         if self.unit == "word":
             return XMoverState(self._mover.prepare(corpus, options), None, None, lm)
-        sentences = load_sentence_encoder(
-            self.sentence or self.model,
-            engine=options.engine,
-            threads=options.threads,
-            device=options.device,
-            progress=options.progress,
-        )
+        sentences = load_sentence_encoder(self.sentence or self.model, **options.loading)
         steps = self.load_steps()
         if steps is not None:
             steps.check(sentences.digest, layers=(-1,), width=sentences.encode([""]).shape[1])

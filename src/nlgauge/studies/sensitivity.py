@@ -209,9 +209,7 @@ def _plan(
 
 
 def _encoder(model: str, running: RunOptions) -> Encoder:
-    return load_encoder(
-        model, engine=running.engine, threads=running.threads, device=running.device, progress=running.progress
-    )
+    return load_encoder(model, **running.loading)
 
 
 def _measure_list(value: str, languages: set[str], plan: _Plan, missing: dict[str, str]) -> None:
