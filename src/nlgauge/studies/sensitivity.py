@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from nlgauge.clouds.steps import POSITION_BATCH, POSITION_NORM
 from nlgauge.data import UNKNOWN_SYSTEM, JudgementTable, RankedPairs
-from nlgauge.encoders import Encoder, load_encoder
-from nlgauge.errors import InputError, MissingExtraError, RecipeError
+from nlgauge.errors import InputError, RecipeError
 from nlgauge.meta import RowScores, ScoredTable, Significance, evaluate
 from nlgauge.meta.scoring import table_corpora
 from nlgauge.metrics import (
@@ -30,16 +29,14 @@ from nlgauge.metrics import (
     References,
     RunOptions,
     make_corpus,
-    parse_metric,
     run_metrics,
 )
 from nlgauge.studies.flips import SystemScores, find_flips, rank_agreement
-from nlgauge.studies.idf_corpora import idf_table
+from nlgauge.studies.plan import IdfTexts, StudyPlan, make_plan
 from nlgauge.studies.ranked import ranking_tau
 from nlgauge.studies.results import Movement, Ranking, Sensitivity, SettingInfo
 from nlgauge.studies.state import Piece, StudyState, corpus_key, recipe_key
-from nlgauge.studies.study import RELATIVE_LISTS, Setting, Study, Sweep, with_setting
-from nlgauge.text import load_stopwords
+from nlgauge.studies.study import Setting, Study
 
 __all__ = ["StudyOptions", "run_study", "systems_table"]
 
@@ -120,41 +117,10 @@ def run_study(
     running = RunOptions.of(run)
     languages = {pair: options.lang or pair.rpartition("-")[2] for pair in table.langpairs}
     with tempfile.TemporaryDirectory(prefix="nlgauge-study-") as folder:
-        plan = _plan(study, _Texts(table, idf_texts), languages, options, running, Path(folder))
+        plan = make_plan(study, IdfTexts(table, idf_texts), languages, options.seed, running, Path(folder))
         kept = state if isinstance(state, StudyState) else StudyState(state)
         scored = _score(plan, table, languages, running, kept)
     return _summary(study, plan, scored, table, options, pairs, rankings=rankings)
-
-
-@dataclass(eq=False)
-class _Texts:
-    """What random corpora are drawn from."""
-
-    table: JudgementTable
-    given: Sequence[str] | None
-
-    def all(self) -> Sequence[str]:
-        table = self.table
-        if self.given is not None:
-            return self.given
-        return [text for at in range(len(table)) for text in (table.hypothesis[at], *table.references[at])]
-
-
-@dataclass(eq=False)
-class _Plan:
-    """The settings that can be run here, and what they need."""
-
-    sweeps: list[tuple[str, Sweep, tuple[Setting, ...]]]
-    idf_files: dict[tuple[str, str], str]
-    """By model and value: where the table of a study's idf corpus is."""
-    encoders: dict[str, Encoder]
-    stopwords: dict[str, dict[str, int]] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-
-    def recipe(self, metric: str, setting: Setting, lang: str) -> Metric:
-        model = _model(metric, setting)
-        files = {value: path for (name, value), path in self.idf_files.items() if name == model}
-        return with_setting(metric, setting, lang=lang, idf_files=files)
 
 
 @dataclass(eq=False)
@@ -167,82 +133,14 @@ class _Scored:
     zero_weight: int = 0
 
 
-def _model(metric: str, setting: Setting) -> str:
-    """The model that a metric runs on under a setting, which may be what the setting varies."""
-    varied = dict(zip(setting.fields, setting.values, strict=True)).get("model")
-    recipe = parse_metric(metric, **({} if varied is None else {"model": varied}))
-    return recipe.model if isinstance(recipe, CloudMetric) else ""
-
-
-def _plan(
-    study: Study,
-    texts: _Texts,
-    languages: Mapping[str, str],
-    options: StudyOptions,
-    running: RunOptions,
-    folder: Path,
-) -> _Plan:
-    plan = _Plan([], {}, {}, notes=list(study.skipped()))
-    missing: dict[str, str] = {}
-    for metric, sweep in study.pairs():
-        kept = []
-        for setting in sweep.settings:
-            model = _model(metric, setting)
-            if model not in plan.encoders:
-                plan.encoders[model] = _encoder(model, running)
-            for name, value in zip(setting.fields, setting.values, strict=True):
-                if name == "stopwords" and value not in missing:
-                    _measure_list(value, set(languages.values()), plan, missing)
-                if name == "idf":
-                    _place_table(value, model, plan, texts, options, folder)
-            if not any(value in missing for value in setting.values):
-                kept.append(setting)
-        if len(kept) > 1:
-            plan.sweeps.append((metric, sweep, tuple(kept)))
-        else:
-            plan.notes.append(f"{metric}: sweep {sweep.name!r} has fewer than two settings that can be run here")
-    plan.notes += missing.values()
-    if not plan.sweeps:
-        msg = f"nothing of study {study.name!r} can be run here: {'; '.join(plan.notes)}"
-        raise RecipeError(msg)
-    return plan
-
-
-def _encoder(model: str, running: RunOptions) -> Encoder:
-    return load_encoder(model, **running.loading)
-
-
-def _measure_list(value: str, languages: set[str], plan: _Plan, missing: dict[str, str]) -> None:
-    """Size of a list by language. One that a preset names, and that is not here, is left out and said so."""
-    if value in plan.stopwords:
-        return
-    names = {lang: f"{value}-{lang}" for lang in sorted(languages)} if value in RELATIVE_LISTS else {"": value}
-    try:
-        plan.stopwords[value] = {lang: len(load_stopwords(name).words) for lang, name in names.items()}
-    except (MissingExtraError, RecipeError) as error:
-        if value not in RELATIVE_LISTS:
-            raise
-        missing[value] = f"stop words {value!r} left out: {error}"
-
-
-def _place_table(value: str, model: str, plan: _Plan, texts: _Texts, options: StudyOptions, folder: Path) -> None:
-    if (model, value) in plan.idf_files:
-        return
-    made = idf_table(value, plan.encoders[model].tokenizer, texts.all(), seed=options.seed)
-    if made is not None:
-        path = folder / f"{len(plan.idf_files)}.idf"
-        made.save(path)
-        plan.idf_files[model, value] = str(path)
-
-
 def _score(
-    plan: _Plan, table: JudgementTable, languages: Mapping[str, str], running: RunOptions, state: StudyState
+    plan: StudyPlan, table: JudgementTable, languages: Mapping[str, str], running: RunOptions, state: StudyState
 ) -> dict[tuple[str, Setting], _Scored]:
     wanted = list(dict.fromkeys((metric, setting) for metric, _, settings in plan.sweeps for setting in settings))
     found: dict[tuple[str, Setting], _Scored] = {}
     for langpair in table.langpairs:
         recipes = {one: plan.recipe(*one, languages[langpair]) for one in wanted}
-        keys = {one: recipe_key(recipe, _described(plan, recipe)) for one, recipe in recipes.items()}
+        keys = {one: recipe_key(recipe, plan.computed_by(recipe)) for one, recipe in recipes.items()}
         distinct = {key: recipes[one] for one, key in keys.items()}
         steps = [recipe.steps for recipe in distinct.values() if isinstance(recipe, CloudMetric)]
         batch = POSITION_BATCH if any(POSITION_NORM in step for step in steps) else 1
@@ -257,12 +155,6 @@ def _score(
                     target.signatures.setdefault(langpair, piece.signature)
                     target.zero_weight += piece.zero_weight
     return found
-
-
-def _described(plan: _Plan, recipe: Metric) -> str:
-    encoder = plan.encoders[recipe.model if isinstance(recipe, CloudMetric) else ""]
-    tokenizer = encoder.tokenizer
-    return f"{encoder.weights_digest} {tokenizer.digest} {tokenizer.limit} {encoder.engine}"
 
 
 def _pieces(corpus: Corpus, batch: int) -> Iterator[tuple[Corpus, range]]:
@@ -299,7 +191,7 @@ def _score_piece(
 
 def _summary(
     study: Study,
-    plan: _Plan,
+    plan: StudyPlan,
     scored: Mapping[tuple[str, Setting], _Scored],
     table: JudgementTable,
     options: StudyOptions,

@@ -1,0 +1,121 @@
+"""What of a study can be run here, and what it needs: encoders, lists of stop words, idf tables of its corpora."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nlgauge.data import JudgementTable
+from nlgauge.encoders import Encoder, load_encoder
+from nlgauge.errors import MissingExtraError, RecipeError
+from nlgauge.metrics import CloudMetric, Metric, RunOptions, parse_metric
+from nlgauge.studies.idf_corpora import idf_table
+from nlgauge.studies.study import RELATIVE_LISTS, Setting, Study, Sweep, with_setting
+from nlgauge.text import load_stopwords
+
+__all__ = ["IdfTexts", "StudyPlan", "make_plan"]
+
+
+@dataclass(eq=False)
+class IdfTexts:
+    """What random corpora are drawn from."""
+
+    table: JudgementTable
+    given: Sequence[str] | None
+
+    def all(self) -> Sequence[str]:
+        """The texts given, or those of the table."""
+        table = self.table
+        if self.given is not None:
+            return self.given
+        return [text for at in range(len(table)) for text in (table.hypothesis[at], *table.references[at])]
+
+
+@dataclass(eq=False)
+class StudyPlan:
+    """The settings that can be run here, and what they need."""
+
+    sweeps: list[tuple[str, Sweep, tuple[Setting, ...]]]
+    idf_files: dict[tuple[str, str], str]
+    """By model and value: where the table of a study's idf corpus is."""
+    encoders: dict[str, Encoder]
+    stopwords: dict[str, dict[str, int]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def recipe(self, metric: str, setting: Setting, lang: str) -> Metric:
+        """The recipe of a metric under a setting."""
+        model = _model(metric, setting)
+        files = {value: path for (name, value), path in self.idf_files.items() if name == model}
+        return with_setting(metric, setting, lang=lang, idf_files=files)
+
+    def computed_by(self, recipe: Metric) -> str:
+        """Which model computes a recipe, and on what, in words."""
+        encoder = self.encoders[recipe.model if isinstance(recipe, CloudMetric) else ""]
+        tokenizer = encoder.tokenizer
+        return f"{encoder.weights_digest} {tokenizer.digest} {tokenizer.limit} {encoder.engine}"
+
+
+def _model(metric: str, setting: Setting) -> str:
+    """The model that a metric runs on under a setting, which may be what the setting varies."""
+    varied = dict(zip(setting.fields, setting.values, strict=True)).get("model")
+    recipe = parse_metric(metric, **({} if varied is None else {"model": varied}))
+    return recipe.model if isinstance(recipe, CloudMetric) else ""
+
+
+def make_plan(
+    study: Study,
+    texts: IdfTexts,
+    languages: Mapping[str, str],
+    seed: int,
+    running: RunOptions,
+    folder: Path,
+) -> StudyPlan:
+    """Keep the settings that can be run; the others are noted. Idf tables are written to the folder."""
+    plan = StudyPlan([], {}, {}, notes=list(study.skipped()))
+    missing: dict[str, str] = {}
+    for metric, sweep in study.pairs():
+        kept = []
+        for setting in sweep.settings:
+            model = _model(metric, setting)
+            if model not in plan.encoders:
+                plan.encoders[model] = load_encoder(model, **running.loading)
+            for name, value in zip(setting.fields, setting.values, strict=True):
+                if name == "stopwords" and value not in missing:
+                    _measure_list(value, set(languages.values()), plan, missing)
+                if name == "idf":
+                    _place_table(value, model, plan, texts, seed, folder)
+            if not any(value in missing for value in setting.values):
+                kept.append(setting)
+        if len(kept) > 1:
+            plan.sweeps.append((metric, sweep, tuple(kept)))
+        else:
+            plan.notes.append(f"{metric}: sweep {sweep.name!r} has fewer than two settings that can be run here")
+    plan.notes += missing.values()
+    if not plan.sweeps:
+        msg = f"nothing of study {study.name!r} can be run here: {'; '.join(plan.notes)}"
+        raise RecipeError(msg)
+    return plan
+
+
+def _measure_list(value: str, languages: set[str], plan: StudyPlan, missing: dict[str, str]) -> None:
+    """Size of a list by language. One that a preset names, and that is not here, is left out and said so."""
+    if value in plan.stopwords:
+        return
+    names = {lang: f"{value}-{lang}" for lang in sorted(languages)} if value in RELATIVE_LISTS else {"": value}
+    try:
+        plan.stopwords[value] = {lang: len(load_stopwords(name).words) for lang, name in names.items()}
+    except (MissingExtraError, RecipeError) as error:
+        if value not in RELATIVE_LISTS:
+            raise
+        missing[value] = f"stop words {value!r} left out: {error}"
+
+
+def _place_table(value: str, model: str, plan: StudyPlan, texts: IdfTexts, seed: int, folder: Path) -> None:
+    if (model, value) in plan.idf_files:
+        return
+    made = idf_table(value, plan.encoders[model].tokenizer, texts.all(), seed=seed)
+    if made is not None:
+        path = folder / f"{len(plan.idf_files)}.idf"
+        made.save(path)
+        plan.idf_files[model, value] = str(path)
