@@ -100,6 +100,27 @@ def test_means_of_a_language_that_the_model_does_not_know(run: Run) -> None:
     assert "ar, de, en, es, fr, it, ja, ko, nl, pl, pt, ru, th, tr, zh, zh-tw" in warning
 
 
+def test_how_far_languages_sit_from_each_other(run: Run) -> None:
+    """Before: the distance of the two means over the spread, by hand; centring on the same texts leaves nothing of it."""
+    texts = ("--texts", "xx=a.txt", "yy=ref.txt", "--model", "minilm", "--threads", "1")
+    assert run("align", "means", *texts, "-o", "means.npz").status == 0
+    result = run("align", "centroids", *texts, "--steps", "means.npz")
+    assert result.status == 0, result.err
+    head, line = (row.split("\t") for row in result.out.splitlines())
+    assert head == ["languages", "before", "after", "cosine before", "cosine after"]
+    encoder = load_encoder("minilm")
+    rows = []
+    for lines in (SYSTEM_A, REFERENCE):
+        encoded = encode_texts(encoder, encoder.tokenizer.encode(lines), (4,), batch_tokens=4096)
+        rows.append(np.concatenate([text.layers[4][1:-1] for text in encoded]).astype(np.float64))
+    means = [matrix.mean(axis=0) for matrix in rows]
+    spread = np.sqrt(np.mean([matrix.var(axis=0).sum() for matrix in rows]))
+    assert line[0] == "xx-yy"
+    assert float(line[1]) == pytest.approx(np.linalg.norm(means[0] - means[1]) / spread, abs=6e-5)
+    assert float(line[2]) == pytest.approx(0, abs=6e-5)
+    assert run("align", "centroids", *texts, "--source-lang", "zz").status == 2
+
+
 def test_refusals(run: Run, refused: Refusal, folder: Path) -> None:
     write_lines(folder / "short.txt", REFERENCE[:2])
     assert "a.txt and short.txt have 6 and 2 lines" in refused(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.cli.common import add_run_options, file_label, run_options, text_source
+from nlgauge.clouds.centroids import centroid_change
 from nlgauge.clouds.language_norm import NORM_MODES, LanguageMoments, LanguageNorm
 from nlgauge.clouds.parallel import paired_words
-from nlgauge.clouds.remap import METHODS, Origin, fit_remapping
+from nlgauge.clouds.remap import METHODS, Origin, Side, fit_remapping
+from nlgauge.clouds.steps import load_steps
 from nlgauge.data import Inputs, parse_source
 from nlgauge.encoders import Encoder, encode_texts, load_encoder
 from nlgauge.encoders.muse import warn_if_unsupported
@@ -48,6 +51,19 @@ def add_commands(commands: Any) -> None:
     means.add_argument("--mode", choices=NORM_MODES, default="centre", help="(%(default)s)")
     add_run_options(means)
     means.set_defaults(run=_means)
+
+    centroids = actions.add_parser("centroids", help="how far languages sit from each other, before and after steps")
+    centroids.add_argument(
+        "--texts", nargs="+", type=text_source, required=True, metavar="LANG=FILE", help="texts of a language by line"
+    )
+    centroids.add_argument(
+        "--steps", default="none", help="files of 'align fit' or 'align means', joined by + (%(default)s)"
+    )
+    centroids.add_argument("--source-lang", default="", metavar="LANG", help="that a re-mapping moves (the first)")
+    centroids.add_argument("--model", default="muse", help="model whose vectors are meant (%(default)s)")
+    centroids.add_argument("--layer", type=int, metavar="N", help="default: the model's tuned one")
+    add_run_options(centroids)
+    centroids.set_defaults(run=_centroids)
 
     fit = actions.add_parser("fit", help="fit a re-mapping (CLP, UMD) to parallel texts")
     fit.add_argument(
@@ -155,7 +171,7 @@ def _layer(args: argparse.Namespace, encoder: Encoder) -> int:
     return layer
 
 
-def _means(args: argparse.Namespace) -> int:
+def _texts_by_language(args: argparse.Namespace) -> dict[str, list[str]]:
     inputs = Inputs()
     texts: dict[str, list[str]] = {}
     for entry in args.texts:
@@ -167,6 +183,42 @@ def _means(args: argparse.Namespace) -> int:
     if args.model == "muse":
         for language in texts:
             warn_if_unsupported(language)
+    return texts
+
+
+def _centroids(args: argparse.Namespace) -> int:
+    texts = _texts_by_language(args)
+    options = RunOptions.of(run_options(args))
+    encoder = load_encoder(args.model, **options.loading)
+    layer = _layer(args, encoder)
+    moved_language = args.source_lang or next(iter(texts))
+    if moved_language not in texts:
+        msg = f"--source-lang is one of {', '.join(texts)}, got {moved_language!r}"
+        raise RecipeError(msg)
+    before, after = {}, {}
+    for language, lines in texts.items():
+        none = np.empty((0, encoder.hidden_size), dtype=np.float32)
+        rows = np.concatenate([none, *_token_vectors(encoder, lines, layer, options.batch_tokens)])
+        before[language] = after[language] = rows
+        side: Side = "source" if language == moved_language else "target"
+        steps = load_steps(args.steps, source=language if side == "source" else None, target=language)
+        if steps is not None:
+            steps.check(encoder.weights_digest, layers=(layer,), width=encoder.hidden_size)
+            after[language] = steps.move(rows, side)
+    found = centroid_change(before, after)
+    print("languages\tbefore\tafter\tcosine before\tcosine after")
+    for first, second in itertools.combinations(range(len(texts)), 2):
+        names = "-".join(found.before.languages[place] for place in (first, second))
+        numbers = [found.before.relative, found.after.relative, found.before.cosine, found.after.cosine]
+        print("\t".join([names, *(f"{matrix[first, second]:.4f}" for matrix in numbers)]))
+    if not args.quiet:
+        counts = ", ".join(f"{name} {count}" for name, count in zip(texts, found.before.counts, strict=True))
+        print(f"distances of means in units of the spread within languages; tokens: {counts}", file=sys.stderr)
+    return 0
+
+
+def _means(args: argparse.Namespace) -> int:
+    texts = _texts_by_language(args)
     options = RunOptions.of(run_options(args))
     encoder = load_encoder(args.model, **options.loading)
     layer = _layer(args, encoder)
