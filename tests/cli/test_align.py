@@ -101,7 +101,7 @@ def test_means_of_a_language_that_the_model_does_not_know(run: Run) -> None:
 
 
 def test_how_far_languages_sit_from_each_other(run: Run) -> None:
-    """Before: the distance of the two means over the spread, by hand; centring on the same texts leaves nothing of it."""
+    """Before: the distance of the two means over the spread, by hand; centring on these texts leaves none of it."""
     texts = ("--texts", "xx=a.txt", "yy=ref.txt", "--model", "minilm", "--threads", "1")
     assert run("align", "means", *texts, "-o", "means.npz").status == 0
     result = run("align", "centroids", *texts, "--steps", "means.npz")

@@ -64,7 +64,7 @@ def test_options_of_reading(run: Run, source: str) -> None:
         source,
         "-m",
         "xmoverscore",
-        "--case",
+        "--casing",
         "lower",
         "--cut",
         "40",
@@ -72,7 +72,7 @@ def test_options_of_reading(run: Run, source: str) -> None:
         "de",
         *JSON,
     ).scores
-    assert "|case:lower|cut:40|refs:source|" in record["signature"]
+    assert "|casing:lower|cut:40|refs:source|" in record["signature"]
     again = run("score", "a.txt", "-s", source, "-m", record["signature"], *JSON)
     assert again.scores == [record]
 

@@ -194,7 +194,7 @@ def test_nothing_is_clipped_outside_of_frozen_bounds(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("made_with", "scored_with", "key"),
     [
-        ("case=lower", "", "case"),
+        ("casing=lower", "", "casing"),
         ("cut=30", "cut=40", "cut"),
         ("links=words,combine=all", "combine=wmdo", "links"),
         ("", "model=minilm,sentence=muse", "weights"),
@@ -267,7 +267,9 @@ def test_an_empty_text_is_at_the_origin() -> None:
         nlgauge.score(["", "a"], sources=[" ", "b"], metric="sentsim")
 
 
-@pytest.mark.parametrize("options", ["", "combine=wmdo+sss,links=words,weighting=.3+.7,flip=-b", "case=lower,cut=30"])
+@pytest.mark.parametrize(
+    "options", ["", "combine=wmdo+sss,links=words,weighting=.3+.7,flip=-b", "casing=lower,cut=30"]
+)
 def test_a_signature_brings_the_score_back(options: str) -> None:
     first = sentsim(options)
     recipe = nlgauge.recipe_from_signature(first.signature)

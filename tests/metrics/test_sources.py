@@ -116,14 +116,14 @@ def test_lower_case_is_that_of_texts_in_lower_case(metric: str) -> None:
         return [text.lower() for text in texts]
 
     name, _, options = metric.partition(":")
-    asked = nlgauge.score(HYPS, REFS, sources=SOURCES, metric=f"{name}:case=lower" + (options and f",{options}"))
+    asked = nlgauge.score(HYPS, REFS, sources=SOURCES, metric=f"{name}:casing=lower" + (options and f",{options}"))
     before = nlgauge.score(lowered(HYPS), lowered(REFS), sources=lowered(SOURCES), metric=metric)
     kept = nlgauge.score(HYPS, REFS, sources=SOURCES, metric=metric)
     main = asked.main
     assert np.array_equal(asked.segments[main], before.segments[main])
     assert not np.array_equal(asked.segments[main], kept.segments[main])
-    assert asked.signature.recipe["case"] == "lower"
-    assert "case" not in kept.signature.recipe
+    assert asked.signature.recipe["casing"] == "lower"
+    assert "casing" not in kept.signature.recipe
     again = nlgauge.score(HYPS, REFS, sources=SOURCES, metric=asked.signature)
     assert np.array_equal(again.segments[main], asked.segments[main])
 
@@ -174,7 +174,7 @@ def test_cuts_that_cannot_be() -> None:
 @pytest.mark.filterwarnings("ignore::nlgauge.TruncationWarning")
 def test_other_readings_of_one_call_do_not_meet() -> None:
     """Recipes that read texts differently are encoded apart, and each has the bits that it has alone."""
-    metrics = ["bertscore", "bertscore:cut=6", "bertscore:case=lower", "bertscore:cut=6,case=lower"]
+    metrics = ["bertscore", "bertscore:cut=6", "bertscore:casing=lower", "bertscore:cut=6,casing=lower"]
     together = nlgauge.score_systems({"": HYPS}, REFS, metrics=metrics)
     for metric, score in zip(metrics, together, strict=True):
         assert np.array_equal(score.f1, nlgauge.score(HYPS, REFS, metric=metric).f1)

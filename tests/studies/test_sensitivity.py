@@ -267,12 +267,12 @@ def test_case_and_truncation_are_factors_too() -> None:
     """MiniLM reads lower case only, so case moves nothing; the multilingual model tells the two apart."""
     shouted = [text.upper() for text in FLUENT]
     table = systems_table({"shouted": shouted, "fluent": FLUENT}, REFS)
-    factors = {"case": ["keep", "lower"], "cut": ["model", "6"]}
+    factors = {"casing": ["keep", "lower"], "cut": ["model", "6"]}
     result = run_study(Study.one_at_a_time(["bertscore", "bertscore:model=muse"], factors), table)
-    assert result.movement("bertscore", "case", "score").values["shouted"] == pytest.approx(
+    assert result.movement("bertscore", "casing", "score").values["shouted"] == pytest.approx(
         (nlgauge.score(FLUENT, REFS).mean,) * 2
     )
-    kept, lowered = result.movement("bertscore:model=muse", "case", "score").values["shouted"]
+    kept, lowered = result.movement("bertscore:model=muse", "casing", "score").values["shouted"]
     assert kept is not None
     assert lowered is not None
     assert kept < lowered == pytest.approx(nlgauge.score(FLUENT, REFS, model="muse").mean)

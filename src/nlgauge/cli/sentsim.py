@@ -18,7 +18,7 @@ from nlgauge.signature import short_digest
 __all__ = ["add_commands"]
 
 #: Options of the recipe that the values of the parts depend on.
-_OPTIONS = ("model", "lang", "layer", "sentence", "case", "cut", "src_lang", "steps", "links")
+_OPTIONS = ("model", "lang", "layer", "sentence", "casing", "cut", "src_lang", "steps", "links")
 
 
 def add_commands(commands: Any) -> None:

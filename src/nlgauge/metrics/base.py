@@ -138,7 +138,7 @@ class Reading(NamedTuple):
     """A model, and what is done to a text before it."""
 
     model: str
-    case: str
+    casing: str
     cut: int | None
 
 
@@ -165,7 +165,7 @@ class CloudMetric(Metric, Generic[State, Form]):
     lang: str = option("", parse=str, help="language of the texts: chooses model and baseline if they are not named")
     against: str = option("refs", parse=str, help="what a text is compared with: refs, or source (then model: muse)")
     src_lang: str = option("", parse=str, help="language of the sources, where steps need it")
-    case: str = option("keep", parse=str, help="keep, or lower (all texts in lower case)")
+    casing: str = option("keep", parse=str, help="keep, or lower (all texts in lower case)")
     cut: int | None = option(None, parse=_parse_cut, help="longest text in tokens, or 'model' for the model's")
     steps: str = option(
         "none", parse=str, help="what is done to token vectors, joined by +: files of 'nlgauge align', position-norm"
@@ -178,7 +178,7 @@ class CloudMetric(Metric, Generic[State, Form]):
         for name in ("model", "lang", "src_lang", "steps"):
             if not isinstance(getattr(self, name), str):
                 self._refuse(name)
-        for name, allowed in (("against", ("refs", "source")), ("case", ("keep", "lower"))):
+        for name, allowed in (("against", ("refs", "source")), ("casing", ("keep", "lower"))):
             if getattr(self, name) not in allowed:
                 self._refuse(name)
         if self.cut is not None and (not isinstance(self.cut, int) or self.cut < 1):
@@ -202,7 +202,7 @@ class CloudMetric(Metric, Generic[State, Form]):
     @property
     def reading(self) -> Reading:
         """How texts become tokens and vectors; metrics that agree on it share them."""
-        return Reading(self.model, self.case, self.cut)
+        return Reading(self.model, self.casing, self.cut)
 
     @abstractmethod
     def layers(self, encoder: Encoder) -> tuple[int, ...]:

@@ -96,7 +96,7 @@ def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric:
 
 def _reading_options(recipe: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
     """A metric's own options, and from the fields of the runner how texts are read and what they meet."""
-    options = dict(own) | {key: recipe[key] for key in ("case", "cut") if key in recipe}
+    options = dict(own) | {key: recipe[key] for key in ("casing", "cut") if key in recipe}
     if "refs" in recipe:
         options["against"] = "source" if recipe["refs"] == "source" else "refs"
     if "steps" in recipe:

@@ -30,7 +30,7 @@ __all__ = ["RUNNER_FIELDS", "SOMETIMES_FIELDS", "run_metrics"]
 _WINDOW_BYTES = 128 * 2**20
 
 #: Fields of a signature that a metric of vectors has where they are not as usual.
-SOMETIMES_FIELDS = ("case", "cut", "steps")
+SOMETIMES_FIELDS = ("casing", "cut", "steps")
 
 #: Fields of a signature that every metric has, after its own. `refs` counts references, or says `source`.
 RUNNER_FIELDS = ("refs", "model", "weights", "tokenizer", "maxlen", "engine", "nlgauge")
@@ -62,7 +62,7 @@ def run_metrics(
     for reading, numbers in by_reading.items():
         encoder = load_encoder(reading.model, **options.loading)
         group = [metric for number in numbers if isinstance(metric := metrics[number], CloudMetric)]
-        texts = corpus.lowered if reading.case == "lower" else corpus
+        texts = corpus.lowered if reading.casing == "lower" else corpus
         jobs = _prepare(group, texts, encoder, options, reading.cut)
         for number, job in zip(numbers, jobs, strict=True):
             recipe = _recipe_fields(job)
@@ -224,8 +224,8 @@ def _recipe_fields(job: Job) -> dict[str, str]:
         __version__,
     )
     own = job.metric.describe(job.state)
-    if job.metric.case != "keep":
-        own["case"] = job.metric.case
+    if job.metric.casing != "keep":
+        own["casing"] = job.metric.casing
     if job.metric.cut is not None:
         own["cut"] = str(job.metric.cut)
     if job.steps is not None:

@@ -157,7 +157,7 @@ class SentSim(CloudMetric[SentSimState, SentSimForm]):
 
     @cached_property
     def _greedy(self) -> BERTScore:
-        shared = {name: getattr(self, name) for name in ("model", "lang", "against", "case", "cut", "layer")}
+        shared = {name: getattr(self, name) for name in ("model", "lang", "against", "casing", "cut", "layer")}
         return BERTScore(**shared)
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:

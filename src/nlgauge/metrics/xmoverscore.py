@@ -187,7 +187,18 @@ class XMoverScore(CloudMetric[XMoverState, XMoverForm]):
 
     @cached_property
     def _mover(self) -> _Mover:
-        shared = ("model", "lang", "against", "src_lang", "case", "cut", "profile", "aggregation", "idf", "subwords")
+        shared = (
+            "model",
+            "lang",
+            "against",
+            "src_lang",
+            "casing",
+            "cut",
+            "profile",
+            "aggregation",
+            "idf",
+            "subwords",
+        )
         return _Mover(
             **{name: getattr(self, name) for name in (*shared, "punctuation", "stopwords", "specials")},
             n=self.n or _N[self.profile],
