@@ -189,4 +189,4 @@ def test_files_of_align_are_steps(run: Run, source: str) -> None:
     languages = ("--src_lang", "de", "--lang", "en")
     (centred,) = run(*score, "bertscore", "--against", "source", "--steps", "means.npz", *languages).scores
     assert ",de>en]|refs:source|" in centred["signature"]
-    assert "fitted on layer" in run(*score, "xmoverscore:unit=word,steps=sentences.npz").err
+    assert "fitted on sentence vectors" in run(*score, "xmoverscore:unit=word,steps=sentences.npz").err

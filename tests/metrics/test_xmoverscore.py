@@ -174,7 +174,7 @@ def test_sentence_maps_move_the_source(tmp_path: Path) -> None:
     score = xmover(f"unit=sentence,steps={path}")
     np.testing.assert_allclose(score.score, ((x @ rotation) * y).sum(axis=1), atol=1e-5)
     assert score.signature.recipe["steps"].startswith("clp[")
-    with pytest.raises(InputError, match="re-mapping was fitted on layer -1"):
+    with pytest.raises(InputError, match="re-mapping was fitted on sentence vectors"):
         xmover(f"steps={path}")
     with pytest.raises(RecipeError, match="a vector of a sentence has none"):
         xmover("unit=sentence,steps=position-norm")
@@ -297,14 +297,15 @@ def test_the_flow_is_part_of_the_result() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", ["profile=2021", "unit=text", "n=0", "trim=1", "trim=-.1", "lm_weight=inf", "sentence=muse"]
+    "options",
+    ["profile=2021", "unit=text", "n=0", "trim=1", "trim=-.1", "lm_weight=inf", "lm_weight=.3", "sentence=muse"],
 )
 def test_options_that_mean_nothing(options: str) -> None:
     with pytest.raises(RecipeError, match=options.partition("=")[0]):
         xmover(options)
 
 
-@pytest.mark.parametrize("options", ["n=2", "idf=none", "trim=.3", "stopwords=iso-en", "specials=drop"])
+@pytest.mark.parametrize("options", ["n=2", "idf=none", "trim=.3", "stopwords=iso-en", "specials=drop", "cut=9"])
 def test_a_sentence_has_no_ngrams(options: str) -> None:
     with pytest.raises(RecipeError, match=f"^{options.partition('=')[0]}=.* is about n-grams"):
         xmover(f"unit=sentence,{options}")

@@ -20,6 +20,7 @@ from nlgauge.errors import FileFormatError, RecipeError
 from nlgauge.report.sensitivity import sensitivity_report
 from nlgauge.stats import pearson
 from nlgauge.studies import sensitivity as module
+from nlgauge.studies.presets import preset
 from nlgauge.studies.results import Movement
 from nlgauge.studies.sensitivity import StudyOptions, run_study, systems_table
 from nlgauge.studies.state import StudyState
@@ -293,3 +294,25 @@ def test_options_are_checked() -> None:
     for wrong in ({"agreement": "rmse"}, {"ddof": 2}, {"levels": ("paragraph",)}, {"alpha": 0}):
         with pytest.raises(RecipeError):
             StudyOptions(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_model_of_one_layer_has_no_sweep_of_layers() -> None:
+    study = preset("all", ["moverscore:model=muse"])
+    assert "layers" not in [sweep.name for sweep in study.sweeps]
+    assert any("needs a model of two layers" in note for note in study.skipped())
+    with pytest.raises(RecipeError, match="needs a model of two layers or more; of moverscore:model=muse one has 0"):
+        preset("layers", ["moverscore:model=muse"])
+
+
+def test_systems_beside_their_source(stop: str) -> None:
+    """Idf as published is none for this profile, so that switching it off moves nothing."""
+    table = systems_table({"terse": TERSE, "fluent": FLUENT}, None, sources=REFS)
+    study = Study(
+        ["xmoverscore:idf=refs"], [Sweep({"idf": ["original", "none"]}), Sweep({"stopwords": ["none", stop]})]
+    )
+    result = run_study(study, table)
+    base = nlgauge.score(TERSE, sources=REFS, metric="xmoverscore")
+    movement = result.movement("xmoverscore:idf=refs", "idf", "score")
+    assert movement.values["terse"] == pytest.approx((base.mean, base.mean))
+    assert any("what the recipe says of it is not used" in note for note in result.notes)
+    assert "refs:source" in result.settings[0].signatures["en"]

@@ -49,7 +49,7 @@ def add_commands(commands: Any) -> None:
     means.add_argument("--model", default="muse", help="model whose vectors are meant (%(default)s)")
     means.add_argument("--layer", type=int, metavar="N", help="default: the model's tuned one")
     means.add_argument("--mode", choices=NORM_MODES, default="centre", help="(%(default)s)")
-    add_run_options(means)
+    add_run_options(means, cache=False)
     means.set_defaults(run=_means)
 
     centroids = actions.add_parser("centroids", help="how far languages sit from each other, before and after steps")
@@ -62,7 +62,7 @@ def add_commands(commands: Any) -> None:
     centroids.add_argument("--source-lang", default="", metavar="LANG", help="that a re-mapping moves (the first)")
     centroids.add_argument("--model", default="muse", help="model whose vectors are meant (%(default)s)")
     centroids.add_argument("--layer", type=int, metavar="N", help="default: the model's tuned one")
-    add_run_options(centroids)
+    add_run_options(centroids, cache=False)
     centroids.set_defaults(run=_centroids)
 
     fit = actions.add_parser("fit", help="fit a re-mapping (CLP, UMD) to parallel texts")
@@ -92,7 +92,7 @@ def add_commands(commands: Any) -> None:
     )
     fit.add_argument("--source-lang", default="", metavar="LANG", help="for the file's header")
     fit.add_argument("--target-lang", default="", metavar="LANG", help="for the file's header")
-    add_run_options(fit)
+    add_run_options(fit, cache=False)
     fit.set_defaults(run=_fit)
 
 
@@ -100,6 +100,7 @@ def _fit(args: argparse.Namespace) -> int:
     if args.model == "muse":
         for language in filter(None, (args.source_lang, args.target_lang)):
             warn_if_unsupported(language)
+    _check_fit(args)
     source, target = _texts(args)
     options = RunOptions.of(run_options(args))
     loading = options.loading
@@ -138,6 +139,16 @@ def _fit(args: argparse.Namespace) -> int:
     if not args.quiet:
         print(f"{args.output}: {args.method} of {what}, {short_digest(fitted.digest)}", file=sys.stderr)
     return 0
+
+
+def _check_fit(args: argparse.Namespace) -> None:
+    """Refuse options that what is fitted has no use of."""
+    if "umd" not in args.method and (args.directions != 1 or args.umd_sides != "both"):
+        msg = f"--directions and --umd-sides belong to methods with umd, got --method {args.method}"
+        raise RecipeError(msg)
+    if args.level == "sentence" and (args.alignments or args.save_alignments or args.layer is not None):
+        msg = "--alignments, --save-alignments and --layer are about words, got --level sentence; leave them out"
+        raise RecipeError(msg)
 
 
 def _texts(args: argparse.Namespace) -> tuple[list[str], list[str]]:

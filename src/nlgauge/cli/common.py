@@ -27,8 +27,8 @@ __all__ = [
 ]
 
 
-def add_run_options(parser: argparse.ArgumentParser) -> None:
-    """How to compute; only the engine and its device move a score, within 1e-5."""
+def add_run_options(parser: argparse.ArgumentParser, *, cache: bool = True) -> None:
+    """How to compute; only the engine and its device move a score, within 1e-5. Not all need a cache."""
     defaults = RunOptions()
     group = parser.add_argument_group("run")
     group.add_argument("--engine", choices=ENGINES, default=None, help=f"default: {defaults.engine}")
@@ -37,10 +37,17 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--batch-tokens", type=int, default=defaults.batch_tokens, metavar="N", help="tokens per batch (%(default)s)"
     )
-    group.add_argument("--cache", metavar="FOLDER", help="keep layer vectors there for the next run (default: no)")
-    group.add_argument(
-        "--cache-size", type=float, default=defaults.cache_size, metavar="GB", help="most it may hold (%(default)s)"
-    )
+    if cache:
+        group.add_argument(
+            "--cache", metavar="FOLDER", help="keep layer vectors there for the next run (default: no)"
+        )
+        group.add_argument(
+            "--cache-size",
+            type=float,
+            default=defaults.cache_size,
+            metavar="GB",
+            help="most it may hold (%(default)s)",
+        )
     group.add_argument("-q", "--quiet", action="store_true", help="no progress bar and no warnings on stderr")
 
 
@@ -62,9 +69,8 @@ def run_options(args: argparse.Namespace) -> dict[str, Any]:
         "threads": args.threads,
         "batch_tokens": args.batch_tokens,
         "progress": not args.quiet,
-        "cache": args.cache,
-        "cache_size": args.cache_size,
     }
+    values |= {name: getattr(args, name) for name in ("cache", "cache_size") if hasattr(args, name)}
     return values | ({"engine": args.engine} if args.engine else {})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from nlgauge.cli.common import (
     add_metric_options,
@@ -22,7 +22,7 @@ from nlgauge.metrics import metric_class, metric_name
 from nlgauge.report import Confidence, render
 from nlgauge.scoring import score_systems
 
-__all__ = ["add_commands", "check_parallel", "joined_references", "read_references", "read_systems"]
+__all__ = ["Texts", "add_commands", "check_parallel", "read_references", "read_systems", "read_texts"]
 
 #: Options of --confidence and their defaults.
 _CONFIDENCE = {"confidence_level": 0.95, "resamples": 1000, "seed": 12345}
@@ -100,15 +100,11 @@ def _run(args: argparse.Namespace) -> int:
     confidence = None
     if args.confidence:
         confidence = Confidence(level=args.confidence_level, resamples=args.resamples, seed=args.seed)
-    inputs = Inputs()
-    hypotheses = read_systems(args.hyps, inputs, args.input_format)
-    references = read_references(args.refs or (), inputs, args.input_format)
-    sources = None if args.source is None else inputs.texts(parse_source(args.source, input_format=args.input_format))
-    check_parallel(hypotheses, references | ({} if sources is None else {f"source:{args.source}": sources}))
+    texts = read_texts(args)
     scores = score_systems(
-        hypotheses,
-        joined_references(references),
-        sources=sources,
+        texts.systems,
+        texts.references,
+        sources=texts.sources,
         metrics=args.metric,
         long=args.long,
         empty=args.empty,
@@ -178,11 +174,24 @@ def read_references(
     }
 
 
-def joined_references(files: Mapping[str, Sequence[tuple[str, ...]]]) -> list[tuple[str, ...]] | None:
-    """The references of each segment from all files; None where there is no file."""
-    if not files:
-        return None
-    return [tuple(text for group in groups for text in group) for groups in zip(*files.values(), strict=True)]
+class Texts(NamedTuple):
+    """What the files of a command hold."""
+
+    systems: dict[str, list[str]]
+    references: list[tuple[str, ...]] | None
+    """Of each segment from all files; None where there is no file."""
+    sources: list[str] | None
+
+
+def read_texts(args: argparse.Namespace) -> Texts:
+    """The systems (HYP ...), references (--refs) and sources (--source) of a command, of equal length."""
+    inputs = Inputs()
+    systems = read_systems(args.hyps, inputs, args.input_format)
+    files = read_references(args.refs or (), inputs, args.input_format)
+    sources = None if args.source is None else inputs.texts(parse_source(args.source, input_format=args.input_format))
+    check_parallel(systems, files | ({} if sources is None else {f"source:{args.source}": sources}))
+    references = [tuple(text for group in groups for text in group) for groups in zip(*files.values(), strict=True)]
+    return Texts(systems, references if files else None, sources)
 
 
 def check_parallel(systems: dict[str, list[str]], references: Mapping[str, Sequence[Any]]) -> None:

@@ -10,9 +10,10 @@ from typing import Any
 
 from nlgauge.cli.common import add_run_options, run_options, text_source
 from nlgauge.cli.data_options import add_data_options, load_data
-from nlgauge.cli.score import check_parallel, joined_references, read_references, read_systems
-from nlgauge.data import Inputs, JudgementTable
+from nlgauge.cli.score import read_texts
+from nlgauge.data import JudgementTable
 from nlgauge.errors import RecipeError
+from nlgauge.metrics import RunOptions
 from nlgauge.plots import check_figure, plot_ranks, plot_variation
 from nlgauge.report.sensitivity import sensitivity_report
 from nlgauge.studies.presets import DEFAULT_METRICS, PRESETS, preset
@@ -42,6 +43,7 @@ def add_commands(commands: Any) -> None:
     )
     parser.add_argument("hyps", nargs="*", type=text_source, metavar="HYP", help="outputs of systems, as in score")
     parser.add_argument("-r", "--refs", nargs="+", type=text_source, metavar="REF", help="references, as in score")
+    parser.add_argument("-s", "--source", type=text_source, metavar="SRC", help="source texts, as in score")
     parser.add_argument("--input-format", choices=("text", "tsv", "jsonl"), help="of all inputs")
     data = add_data_options(parser, title="data with human judgements, instead of files", required=False)
     data.add_argument("--without-people", action="store_true", help="leave out systems that are people")
@@ -116,25 +118,33 @@ def _study(args: argparse.Namespace) -> Study:
             raise RecipeError(msg)
         made = load_study(args.study)
         return Study(args.metric, made.sweeps, made.name) if args.metric else made
-    return preset(args.preset, args.metric or DEFAULT_METRICS, idf_corpora=args.idf_corpus)
+    loading = RunOptions.of(run_options(args)).loading
+    return preset(args.preset, args.metric or DEFAULT_METRICS, idf_corpora=args.idf_corpus, loading=loading)
 
 
 def _table(args: argparse.Namespace) -> JudgementTable:
     if args.data:
-        if args.refs:
-            msg = f"--data {args.data} has references of its own; leave out --refs"
+        if args.refs or args.source:
+            msg = f"--data {args.data} has texts of its own; leave out --refs and --source"
             raise RecipeError(msg)
         table = load_data(args)
         table = table.without_humans() if args.without_people else table
         return table if args.rows is None else _first_rows(table, args.rows)
-    if not args.refs or args.at or args.langpairs or args.set or args.without_people or args.rows is not None:
-        msg = "files of systems need --refs; --at, --langpairs, --set, --without-people, --rows go with --data"
+    if (
+        not (args.refs or args.source)
+        or args.at
+        or args.langpairs
+        or args.set
+        or args.without_people
+        or args.rows is not None
+    ):
+        msg = (
+            "files of systems need --refs or --source; "
+            "--at, --langpairs, --set, --without-people and --rows go with --data"
+        )
         raise RecipeError(msg)
-    inputs = Inputs()
-    systems = read_systems(args.hyps, inputs, args.input_format)
-    references = read_references(args.refs, inputs, args.input_format)
-    check_parallel(systems, references)
-    return systems_table(systems, joined_references(references) or [], lang=args.lang or "en")
+    texts = read_texts(args)
+    return systems_table(texts.systems, texts.references, sources=texts.sources, lang=args.lang or "en")
 
 
 def _first_rows(table: JudgementTable, count: int) -> JudgementTable:

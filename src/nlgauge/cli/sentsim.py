@@ -7,8 +7,7 @@ import sys
 from typing import Any
 
 from nlgauge.cli.common import add_run_options, add_text_options, run_options, text_source, write_file
-from nlgauge.cli.score import check_parallel, joined_references, read_references, read_systems
-from nlgauge.data import Inputs, parse_source
+from nlgauge.cli.score import read_texts
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.bounds import Bounds
 from nlgauge.metrics.sentsim import PARTS, SentSim
@@ -46,17 +45,13 @@ def _calibrate(args: argparse.Namespace) -> int:
     if (args.source is None) == (args.refs is None):
         msg = "nlgauge sentsim calibrate needs either the source (--source SRC) or references (--refs REF)"
         raise RecipeError(msg)
-    inputs = Inputs()
-    systems = read_systems(args.hyps, inputs, args.input_format)
-    references = read_references(args.refs or (), inputs, args.input_format)
-    sources = None if args.source is None else inputs.texts(parse_source(args.source, input_format=args.input_format))
-    check_parallel(systems, references | ({} if sources is None else {f"source:{args.source}": sources}))
+    texts = read_texts(args)
     given = {name: value for name in _OPTIONS if (value := getattr(args, f"option_{name}")) is not None}
-    against = "refs" if sources is None else "source"
+    against = "refs" if texts.sources is None else "source"
     scores = score_systems(
-        systems,
-        joined_references(references),
-        sources=sources,
+        texts.systems,
+        texts.references,
+        sources=texts.sources,
         metrics=[SentSim.from_options({"combine": args.combine, "against": against} | given)],
         long=args.long,
         empty=args.empty,

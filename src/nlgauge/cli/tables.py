@@ -31,7 +31,7 @@ def add_commands(commands: Any) -> None:
     )
     build.add_argument("-o", "--output", required=True, metavar="FILE", help="- for stdout")
     build.add_argument("--model", default="minilm", help="model whose tokenizer counts (%(default)s)")
-    add_run_options(build)
+    add_run_options(build, cache=False)
     build.set_defaults(run=_build_idf)
 
     baseline = commands.add_parser("baseline", help="make a baseline for rescaling")

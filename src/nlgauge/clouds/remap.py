@@ -112,8 +112,9 @@ class Remapping:
         made = self.origin
         if made.weights and (made.weights, made.layer) != (weights, layer):
             msg = (
-                f"the re-mapping was fitted on layer {made.layer} of model {made.model!r} ({made.weights[:12]}), "
-                f"but the vectors are of layer {layer} of {weights[:12]}; fit it again with 'nlgauge align fit'"
+                f"the re-mapping was fitted on {_layer_name(made.layer)} of model {made.model!r} "
+                f"({made.weights[:12]}), but the vectors are of layer {layer} of {weights[:12]}; "
+                "fit it again with 'nlgauge align fit'"
             )
             raise InputError(msg)
         if width != self.width:
@@ -143,6 +144,10 @@ class Remapping:
             msg = "no step in it"
             raise ValueError(msg)
         return cls(steps, Origin(**header["origin"]))
+
+
+def _layer_name(layer: int) -> str:
+    return "sentence vectors" if layer < 0 else f"layer {layer}"
 
 
 def _read_step(entry: Mapping[str, Any], array: NDArray[Any]) -> Step:

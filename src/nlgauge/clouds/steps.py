@@ -117,7 +117,7 @@ class VectorSteps:
         """Vectors that stand for themselves, such as those of sentences."""
         for step in self.steps:
             if step is None:
-                msg = f"{POSITION_NORM} looks at positions of tokens, and a vector of a sentence has none"
+                msg = f"{POSITION_NORM} looks at positions of tokens in texts, which these vectors do not tell"
                 raise RecipeError(msg)
             rows = self._apply(step, rows, side)
         return rows

@@ -20,7 +20,7 @@ from __future__ import annotations
 import importlib.util
 import unicodedata
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -109,6 +109,19 @@ class MuseTokenizer(TextTokenizer):
             # How the package reads a text of nothing; an unknown letter comes after a mark of white space.
             result.append(self._framed([] if pieces == [_UNKNOWN] else pieces))
         return result
+
+    def stream(self, texts: Iterable[str]) -> Iterator[Tokens]:
+        """The same one by one, for more texts than fit into memory."""
+        for text in texts:
+            yield from self.encode([text])
+
+    def stream_ids(self, texts: Iterable[str]) -> Iterator[tuple[Sequence[int], bool]]:
+        """Token ids of each text; none is ever cut."""
+        return ((tokens.ids.tolist(), False) for tokens in self.stream(texts))
+
+    def pieces(self, tokens: Tokens) -> tuple[str, ...]:
+        """Each token without any mark, which are the surfaces: nothing marks what continues a word."""
+        return self.surfaces(tokens)
 
     def _framed(self, pieces: list[int]) -> Tokens:
         ids = np.array([_START, *pieces, _END], dtype=np.int32)

@@ -119,6 +119,11 @@ class BaryScore(TransportMetric[BaryState]):
         return tuple(range(max(0, encoder.layers + 1 - _LAYERS), encoder.layers + 1))
 
     @property
+    def published_idf(self) -> str:
+        """What the published evaluation counts idf on."""
+        return PROFILES[self.profile]
+
+    @property
     def counts_idf(self) -> bool:
         """Whether idf is that of the texts at hand."""
         return counts_idf(self._idf)

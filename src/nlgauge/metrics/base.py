@@ -195,6 +195,11 @@ class CloudMetric(Metric, Generic[State, Form]):
         raise RecipeError(msg)
 
     @property
+    def published_idf(self) -> str:
+        """What the published evaluation counts idf on: refs, both or none."""
+        return "none"
+
+    @property
     def counts_idf(self) -> bool:
         """Whether idf is counted on the texts at hand, for which whole files may have to be read."""
         return False

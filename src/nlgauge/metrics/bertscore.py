@@ -132,6 +132,11 @@ class BERTScore(CloudMetric[BERTScoreState, Cloud]):
         return (self._resolved_layer(encoder),)
 
     @property
+    def published_idf(self) -> str:
+        """What the published evaluation counts idf on."""
+        return "refs"
+
+    @property
     def counts_idf(self) -> bool:
         """Whether idf is that of the texts at hand."""
         return counts_idf(self.idf)

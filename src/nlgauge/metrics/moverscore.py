@@ -218,6 +218,11 @@ class MoverScore(TransportMetric[MoverState]):
         return tuple(range(min(top, max(1, top - _LAYERS + 1)), top + 1))  # static vectors have layer 0 only
 
     @property
+    def published_idf(self) -> str:
+        """What the published evaluation counts idf on."""
+        return self._fixed.idf
+
+    @property
     def counts_idf(self) -> bool:
         """Whether idf is that of the texts at hand."""
         return counts_idf(self._chosen("idf"))

@@ -15,6 +15,7 @@ from typing import Any
 from nlgauge._version import __version__
 from nlgauge.clouds.steps import POSITION_NORM
 from nlgauge.encoders import EmbeddingCache, Encoder, encode_texts, load_encoder
+from nlgauge.encoders.static import StaticEncoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.base import CloudMetric, Comparison, Finished, Metric, Reading, TextMetric
 from nlgauge.metrics.corpus import Corpus, TokenizedCorpus
@@ -151,7 +152,7 @@ def _run_group(jobs: list[Job], options: RunOptions) -> list[dict[str, Score]]:
     ]
     total = sum(len(tokens[text]) for _, wanted in cut for text in wanted)
     cache = None
-    if options.cache is not None and encoder.layers:  # word vectors are in memory as they are
+    if options.cache is not None and not isinstance(encoder, StaticEncoder):  # word vectors are in memory as they are
         cache = EmbeddingCache(options.cache, gigabytes=options.cache_size)
     with _Progress(total, options.progress) as progress:
         for window, wanted in cut:

@@ -125,6 +125,12 @@ class SentSim(CloudMetric[SentSimState, SentSimForm]):
         for name, allowed in (("flip", tuple(_FLIPS)), ("links", ("flow", "words"))):
             if getattr(self, name) not in allowed:
                 self._refuse(name)
+        needs = {"links": {"wmdo"}, "flip": _DISTANCES, "layer": set(PARTS) - {"sss"}, "cut": set(PARTS) - {"sss"}}
+        for name, parts in (needs | {"sentence": {"sss"}}).items():
+            if getattr(self, name) != self.options()[name].default and not parts & set(self.parts):
+                wanted = " or ".join(sorted(parts))
+                msg = f"{name}={getattr(self, name)!r} belongs to {wanted}, and the parts are {self.combine!r}"
+                raise RecipeError(msg)
         _ = self._weights, self._greedy
 
     @property

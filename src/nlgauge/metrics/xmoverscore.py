@@ -60,7 +60,7 @@ _N = {"paper": 1, "2020": 2, "head": 2}
 UNITS = ("word", "sentence")
 
 #: Options that mean nothing where a text is one vector.
-_WORD_OPTIONS = ("n", "aggregation", "idf", "subwords", "punctuation", "stopwords", "specials", "trim")
+_WORD_OPTIONS = ("n", "aggregation", "idf", "subwords", "punctuation", "stopwords", "specials", "trim", "cut")
 
 #: Of the fluency term, fixed by the authors on one language pair.
 _LM_WEIGHT = 0.1
@@ -173,6 +173,9 @@ class XMoverScore(CloudMetric[XMoverState, XMoverForm]):
         if self.sentence and self.unit == "word":
             msg = f"sentence={self.sentence!r} is the model of unit=sentence, and the unit is word"
             raise RecipeError(msg)
+        if self.lm == "none" and self.lm_weight != _LM_WEIGHT:
+            msg = f"lm_weight={self.lm_weight!r} weighs a language model, and none is named: lm="
+            raise RecipeError(msg)
         if self.unit == "sentence":
             for name in _WORD_OPTIONS:
                 if getattr(self, name) not in (None, "", self.options()[name].default):
@@ -216,6 +219,11 @@ class XMoverScore(CloudMetric[XMoverState, XMoverForm]):
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         return self._mover.layers(encoder) if self.unit == "word" else ()
+
+    @property
+    def published_idf(self) -> str:
+        """What the published evaluation counts idf on."""
+        return PROFILES[self.profile].idf
 
     @property
     def counts_idf(self) -> bool:

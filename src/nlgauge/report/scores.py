@@ -204,6 +204,8 @@ def _latex_table(scores: Sequence[Score], confidence: Confidence | None, short: 
         for row, system in zip(rows, systems, strict=True):
             row += _rows(names, [found.get(system, {})])[0]
         notes += _signature_notes(part, short)
+        if part[0].distances:
+            notes.append(f"{title}: lower is better: {', '.join(part[0].distances)}")
     if confidence is not None:
         notes.append(f"bootstrap: {confidence}")
     return Table(columns, rows, notes=notes, spans=spans)

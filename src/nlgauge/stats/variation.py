@@ -42,7 +42,7 @@ def relative_difference(value: float, base: float) -> float:
 
 
 def coefficient_of_variation(values: ArrayLike, *, ddof: int = 1) -> float:
-    """CV in per cent; undefined for a mean of 0, or for fewer than `ddof` + 1 values.
+    """CV in per cent of the mean's size; undefined for a mean of 0, or for fewer than `ddof` + 1 values.
 
     >>> round(coefficient_of_variation([2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0], ddof=0), 12)
     40.0
@@ -55,7 +55,7 @@ def coefficient_of_variation(values: ArrayLike, *, ddof: int = 1) -> float:
     if mean == 0:
         msg = "the coefficient of variation of values whose mean is 0 is not defined"
         raise InputError(msg)
-    return float(data.std(ddof=ddof)) / mean * 100
+    return float(data.std(ddof=ddof)) / abs(mean) * 100
 
 
 class OrderTest(NamedTuple):

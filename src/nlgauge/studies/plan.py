@@ -76,6 +76,11 @@ def make_plan(
     missing: dict[str, str] = {}
     for metric, sweep in study.pairs():
         kept = []
+        named = {part.partition("=")[0] for part in metric.partition(":")[2].split(",")}
+        for field_ in sorted(named & set(sweep.factors)):
+            plan.notes.append(
+                f"{metric}: sweep {sweep.name!r} varies {field_}, so what the recipe says of it is not used"
+            )
         for setting in sweep.settings:
             model = _model(metric, setting)
             if model not in plan.encoders:

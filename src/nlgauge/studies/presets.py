@@ -6,12 +6,13 @@ subwords                 first piece, all pieces, average of the pieces
 punctuation              removed or kept
 subwords-x-punctuation   all six cells of the two
 layers                   each layer on its own
-all                      each of the above, one factor at a time
+all                      each of the above, one factor at a time (without the cells of two)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from nlgauge.encoders import load_encoder
 from nlgauge.errors import RecipeError
@@ -38,8 +39,11 @@ def preset(
     *,
     idf_corpora: Sequence[str] = (),
     random_corpora: int = _RANDOM,
+    loading: Mapping[str, Any] | None = None,
 ) -> Study:
     """The study of that name. `idf_corpora` are text files (a document per line) to count idf on.
+
+    `loading` are options of a run (`engine=`, ...) that models are loaded with where layers are counted.
 
     >>> [sweep.name for sweep in preset("idf", ["moverscore"]).sweeps]
     ['idf', 'idf-random']
@@ -55,13 +59,20 @@ def preset(
         names = ["idf", *(["idf-random"] if random_corpora else []), *(["idf-large"] if idf_corpora else [])]
     if name == "all":
         names = ["stopwords", *names, "subwords", "punctuation", "layers"]
-    sweeps = [
-        Sweep({"layer": [str(layer) for layer in range(_layers(metrics), 0, -1)]}, one)
-        if one == "layers"
-        else published_sweep(one, idf_corpora=idf_corpora, random_corpora=random_corpora)
-        for one in names
-    ]
-    return Study(metrics, sweeps, name)
+    sweeps, notes = [], []
+    for one in names:
+        if one != "layers":
+            sweeps.append(published_sweep(one, idf_corpora=idf_corpora, random_corpora=random_corpora))
+            continue
+        layers = _layers(metrics, loading or {})
+        if layers > 1:
+            sweeps.append(Sweep({"layer": [str(layer) for layer in range(layers, 0, -1)]}, one))
+            continue
+        msg = f"sweep 'layers' needs a model of two layers or more; of {', '.join(metrics)} one has {layers}"
+        if name == "layers":
+            raise RecipeError(msg)
+        notes.append(f"{msg}: left out")
+    return Study(metrics, sweeps, name, tuple(notes))
 
 
 def published_sweep(
@@ -88,7 +99,7 @@ def published_sweep(
     return Sweep(factors[name], name)
 
 
-def _layers(metrics: Sequence[str]) -> int:
+def _layers(metrics: Sequence[str], loading: Mapping[str, Any]) -> int:
     """Layers that the models of all metrics have."""
     models = {one.model for one in map(parse_metric, metrics) if isinstance(one, CloudMetric)}
-    return min((load_encoder(model).layers for model in models), default=0)
+    return min((load_encoder(model, **loading).layers for model in models), default=0)

@@ -31,6 +31,7 @@ from nlgauge.metrics import (
     make_corpus,
     run_metrics,
 )
+from nlgauge.stats.checks import check_resampling
 from nlgauge.studies.flips import SystemScores, find_flips, rank_agreement
 from nlgauge.studies.plan import IdfTexts, StudyPlan, make_plan
 from nlgauge.studies.ranked import ranking_tau
@@ -68,14 +69,21 @@ class StudyOptions:
         if not self.levels or not set(self.levels) <= set(_LEVELS):
             msg = f"levels are some of {', '.join(_LEVELS)}, got {self.levels!r}"
             raise RecipeError(msg)
+        check_resampling(self.resamples, self.seed)
         if not 0 < self.alpha < 1:
             msg = f"alpha must lie between 0 and 1, got {self.alpha!r}"
             raise RecipeError(msg)
 
 
-def systems_table(systems: Mapping[str, Iterable[str]], refs: References, *, lang: str = "en") -> JudgementTable:
-    """Outputs of systems and their references as a table without human scores."""
-    corpus = make_corpus(systems, refs)
+def systems_table(
+    systems: Mapping[str, Iterable[str]],
+    refs: References | None,
+    *,
+    sources: Iterable[str] | None = None,
+    lang: str = "en",
+) -> JudgementTable:
+    """Outputs of systems with their references, or sources, as a table without human scores."""
+    corpus = make_corpus(systems, refs, sources=sources)
     count, names = len(corpus), list(corpus.systems)
     return JudgementTable(
         name="systems",
@@ -84,6 +92,7 @@ def systems_table(systems: Mapping[str, Iterable[str]], refs: References, *, lan
         langpair=(lang,) * (count * len(names)),
         hypothesis=tuple(text for name in names for text in corpus.systems[name]),
         references=tuple(corpus.references) * len(names),
+        source=None if corpus.sources is None else tuple(corpus.sources) * len(names),
         human={},
         default_criterion=None,
     )

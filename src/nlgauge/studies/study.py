@@ -17,7 +17,7 @@ sweep is its base: relative differences and flips of ranks are counted from ther
 
 Values are those of the recipe's options; and for a study
 
-    idf         original (as the metric was published: both sides' own, or the references'), none,
+    idf         original (as the metric's profile was published, or evaluated in that study), none,
                 random-1, random-2, ... (seeded samples), corpus:FILE (any text file, however large), an idf file
     stopwords   spacy, iso, nltk without a language: that of the texts
     layer       of metrics that aggregate layers: that layer alone
@@ -39,9 +39,6 @@ __all__ = ["RELATIVE_LISTS", "Setting", "Study", "Sweep", "load_study", "with_se
 
 #: Sources of stop words whose language a study fills in.
 RELATIVE_LISTS = ("spacy", "iso", "nltk")
-
-#: Idf as published, where it is not `both` (each side's own).
-_ORIGINAL_IDF = {"bertscore": "refs"}
 
 
 class Setting(NamedTuple):
@@ -97,6 +94,8 @@ class Study:
     metrics: Sequence[str]
     sweeps: Sequence[Sweep]
     name: str = "study"
+    notes: tuple[str, ...] = ()
+    """What was left out when it was made."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "metrics", _texts("metrics", self.metrics))
@@ -151,7 +150,7 @@ class Study:
     def skipped(self) -> tuple[str, ...]:
         """What `pairs` leaves out, in words."""
         done = {(metric, sweep.name) for metric, sweep in self.pairs()}
-        return tuple(
+        return self.notes + tuple(
             f"{metric} has no option {', '.join(sweep.factors)}: sweep {sweep.name!r} left out"
             for metric in self.metrics
             for sweep in self.sweeps
@@ -194,8 +193,8 @@ def with_setting(metric: str, setting: Setting, *, lang: str, idf_files: Mapping
             raise RecipeError(msg)
         if own != field:
             value = f"layer-{value}"
-        elif field == "idf" and value == "original":
-            value = _ORIGINAL_IDF.get(base.name, "both")
+        elif field == "idf" and value == "original" and isinstance(base, CloudMetric):
+            value = base.published_idf
         elif field == "idf":
             value = idf_files.get(value, value)
         elif field == "stopwords" and value in RELATIVE_LISTS:
