@@ -176,7 +176,7 @@ def test_sentence_maps_move_the_source(tmp_path: Path) -> None:
     assert score.signature.recipe["steps"].startswith("clp[")
     with pytest.raises(InputError, match="re-mapping was fitted on sentence vectors"):
         xmover(f"steps={path}")
-    with pytest.raises(RecipeError, match="a vector of a sentence has none"):
+    with pytest.raises(RecipeError, match="which these vectors do not tell"):
         xmover("unit=sentence,steps=position-norm")
 
 
