@@ -50,7 +50,7 @@ def test_printed_averages_are_those_of_the_printed_values(table: PaperTable) -> 
         for column in table.columns:
             if isinstance(column, Mean) and {column.label, *column.over} <= set(row.published):
                 mean = sum(row.published[label] for label in column.over) / len(column.over)
-                assert mean == pytest.approx(row.published[column.label], abs=0.0011), row.name
+                assert mean == pytest.approx(row.published[column.label], abs=1.1 * 10.0**-table.decimals), row.name
 
 
 def test_the_papers_are_all_there() -> None:
