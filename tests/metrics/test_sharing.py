@@ -12,7 +12,10 @@ import pytest
 
 import nlgauge
 from nlgauge.clouds import TokenPoints
+from nlgauge.encoders.onnx_engine import OnnxEncoder
+from nlgauge.meta import score_table
 from nlgauge.metrics import BERTScore, MoverScore
+from nlgauge.studies.sensitivity import systems_table
 
 HYPS = [
     "The cat sat on the mat.",
@@ -88,3 +91,20 @@ def test_a_text_beside_itself_does_not_stay_in_memory() -> None:
         assert alive() is None, "only the collector could free it"
     finally:
         gc.enable()
+
+
+def test_a_table_is_encoded_once_for_recipes_with_idf_and_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = systems_table({"a": HYPS, "b": HYPS[::-1]}, REFS)
+    read: list[int] = []
+    original = OnnxEncoder.encode
+
+    def counting(self: OnnxEncoder, ids: np.ndarray, layers: tuple[int, ...]) -> list[np.ndarray]:
+        read.append(len(ids))
+        return original(self, ids, layers)
+
+    monkeypatch.setattr(OnnxEncoder, "encode", counting)
+    scored = score_table(table, ["bertscore:idf=refs", "bertscore", "moverscore"])
+    assert sum(read) == len(set(HYPS) | set(REFS))
+    monkeypatch.undo()
+    alone = score_table(table, ["bertscore"]).metrics[0]
+    assert np.array_equal(scored.metrics[1].values, alone.values)

@@ -98,9 +98,12 @@ def score_table(table: JudgementTable, metrics: Sequence[str | Metric], **option
     corpus: list[dict[tuple[str, str], float]] = [{} for _ in recipes]
     # What looks at the texts only counts no idf, and its corpus scores are those of whole systems.
     plain = [at for at, recipe in enumerate(recipes) if isinstance(recipe, TextMetric)]
-    # What scales over a corpus scales over a language pair, as published; what counts no idf needs no whole files.
-    pooled = [at for at, recipe in enumerate(recipes) if isinstance(recipe, CloudMetric) and not recipe.counts_idf]
-    encoded = [at for at in range(len(recipes)) if at not in plain and at not in pooled]
+    # What scales over a corpus scales over a language pair, as published. What counts no idf needs no whole files,
+    # unless it can share the encoding of what does.
+    clouds = {at: recipe for at, recipe in enumerate(recipes) if isinstance(recipe, CloudMetric)}
+    counting = {recipe.reading for recipe in clouds.values() if recipe.counts_idf}
+    pooled = [at for at, recipe in clouds.items() if recipe.whole_corpus or recipe.reading not in counting]
+    encoded = [at for at in clouds if at not in pooled]
     for langpair in table.langpairs:
         # Texts first, because a package that is missing shows there before anything is encoded.
         for chosen, corpora in ((plain, system_corpora), (pooled, pooled_corpora), (encoded, table_corpora)):
