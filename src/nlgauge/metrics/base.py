@@ -39,6 +39,7 @@ __all__ = [
     "Reading",
     "TextMetric",
     "WindowTexts",
+    "number_or",
     "option",
 ]
 
@@ -68,6 +69,11 @@ class Finished:
     """Scores of the whole system, where those are no means over segments."""
     run: Mapping[str, str] = field(default_factory=dict)
     """What the run part of the signature must say of it."""
+
+
+def number_or(word: str, kind: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Reads a number, or None for the word that leaves the choice to the model or the profile."""
+    return lambda text: None if text == word else kind(text)
 
 
 def option(default: Any, *, parse: Callable[[str], Any], help: str) -> Any:  # noqa: A002 - as argparse has it
@@ -151,10 +157,6 @@ class WindowTexts(NamedTuple):
     """References, or sources."""
 
 
-def _parse_cut(text: str) -> int | None:
-    return None if text == "model" else int(text)
-
-
 @dataclass(frozen=True, kw_only=True)
 class CloudMetric(Metric, Generic[State, Form]):
     """A metric that compares what an encoder made of the texts."""
@@ -166,7 +168,9 @@ class CloudMetric(Metric, Generic[State, Form]):
     against: str = option("refs", parse=str, help="what a text is compared with: refs, or source (then model: muse)")
     src_lang: str = option("", parse=str, help="language of the sources, where steps need it")
     casing: str = option("keep", parse=str, help="keep, or lower (all texts in lower case)")
-    cut: int | None = option(None, parse=_parse_cut, help="longest text in tokens, or 'model' for the model's")
+    cut: int | None = option(
+        None, parse=number_or("model", int), help="longest text in tokens, or 'model' for the model's"
+    )
     steps: str = option(
         "none", parse=str, help="what is done to token vectors, joined by +: files of 'nlgauge align', position-norm"
     )

@@ -34,7 +34,7 @@ import numpy as np
 from nlgauge.clouds import Cloud, TokenFilter, idf_weights, unit_rows
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.errors import RecipeError
-from nlgauge.metrics.base import CloudMetric, Comparison, Finished, option
+from nlgauge.metrics.base import CloudMetric, Comparison, Finished, number_or, option
 from nlgauge.metrics.baseline import Baseline
 from nlgauge.metrics.corpus import TokenizedCorpus
 from nlgauge.metrics.defaults import default_layer
@@ -67,10 +67,6 @@ class BERTScoreState:
     filter: TokenFilter
 
 
-def _parse_layer(text: str) -> int | None:
-    return None if text == "default" else int(text)
-
-
 @dataclass(frozen=True, kw_only=True)
 class BERTScore(CloudMetric[BERTScoreState, Cloud]):
     """Greedy cosine matching of token vectors: precision, recall, F.
@@ -94,7 +90,9 @@ class BERTScore(CloudMetric[BERTScoreState, Cloud]):
 }"""
 
     layer: int | None = option(
-        None, parse=_parse_layer, help="a layer's number (0 is the embeddings), or 'default' for the model's"
+        None,
+        parse=number_or("default", int),
+        help="a layer's number (0 is the embeddings), or 'default' for the model's",
     )
     idf: str = option(
         "none", parse=str, help="none, refs, both (each side's own), or a file made by 'nlgauge idf build'"

@@ -33,7 +33,7 @@ from nlgauge.clouds import Cloud
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.encoders.sentences import SentenceEncoder, load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.metrics.base import CloudMetric, Comparison, Finished, WindowTexts, option
+from nlgauge.metrics.base import CloudMetric, Comparison, Finished, WindowTexts, number_or, option
 from nlgauge.metrics.bertscore import BERTScore, BERTScoreState
 from nlgauge.metrics.bounds import Bounds
 from nlgauge.metrics.corpus import TokenizedCorpus
@@ -110,9 +110,7 @@ class SentSim(CloudMetric[SentSimState, SentSimForm]):
     weighting: str = option("equal", parse=str, help="equal, or a number for each part, joined by +")
     flip: str = option("1-b", parse=str, help="a distance B enters as e^(1-B) (1-b), or as e^-B (-b, first release)")
     links: str = option("flow", parse=str, help="matches of wmdo: flow, or words (equal ones)")
-    layer: int | None = option(
-        None, parse=lambda text: None if text == "default" else int(text), help="a layer's number, or 'default'"
-    )
+    layer: int | None = option(None, parse=number_or("default", int), help="a layer's number, or 'default'")
     sentence: str = option("", parse=str, help="model of sentence vectors (default: the model)")
     bounds: str = option("corpus", parse=str, help="corpus (published), or a file of 'nlgauge sentsim calibrate'")
 

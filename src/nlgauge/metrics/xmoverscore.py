@@ -38,7 +38,7 @@ from nlgauge.clouds.steps import VectorSteps
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.encoders.sentences import SentenceEncoder, load_sentence_encoder
 from nlgauge.errors import RecipeError
-from nlgauge.metrics.base import CloudMetric, Comparison, Finished, WindowTexts, option
+from nlgauge.metrics.base import CloudMetric, Comparison, Finished, WindowTexts, number_or, option
 from nlgauge.metrics.corpus import TokenizedCorpus
 from nlgauge.metrics.moverscore import MoverProfile, MoverScore, MoverState
 from nlgauge.metrics.run_options import RunOptions
@@ -101,14 +101,6 @@ class XMoverState:
     lm: LanguageModel | None
 
 
-def _parse_n(text: str) -> int | None:
-    return None if text == "profile" else int(text)
-
-
-def _parse_trim(text: str) -> float | None:
-    return None if text == "profile" else float(text)
-
-
 @dataclass(frozen=True, kw_only=True)
 class XMoverScore(CloudMetric[XMoverState, XMoverForm]):
     """A translation against its source, without a reference; options left at '' are the profile's."""
@@ -146,14 +138,16 @@ class XMoverScore(CloudMetric[XMoverState, XMoverForm]):
     against: str = option("source", parse=str, help="what a text is compared with: source, or refs")
     profile: str = option("2020", parse=str, help="paper, 2020 or head")
     unit: str = option("word", parse=str, help="word (transport of n-grams) or sentence (cosine of sentence vectors)")
-    n: int | None = option(None, parse=_parse_n, help="length of n-grams, or 'profile'")
+    n: int | None = option(None, parse=number_or("profile", int), help="length of n-grams, or 'profile'")
     aggregation: str = option("", parse=str, help="last, two-thirds, layer-N, ... as in moverscore")
     idf: str = option("", parse=str, help="both (each side's own), refs, none, or a file (default: the profile's)")
     subwords: str = option("", parse=str, help="first, all or average (default: the profile's)")
     punctuation: str = option("", parse=str, help="keep, drop-ascii or drop-unicode (default: the profile's)")
     stopwords: str = option("none", parse=str, help="none, spacy-LANG, iso-LANG, nltk-LANG, or a file of words")
     specials: str = option("keep", parse=str, help="special tokens such as [CLS]: keep (as published) or drop")
-    trim: float | None = option(None, parse=_parse_trim, help="share of smallest masses dropped, or 'profile'")
+    trim: float | None = option(
+        None, parse=number_or("profile", float), help="share of smallest masses dropped, or 'profile'"
+    )
     sentence: str = option("", parse=str, help="model of sentence vectors (default: the model)")
     lm: str = option("none", parse=str, help="language model of the fluency term: none, a name, folder or .gguf")
     lm_weight: float = option(_LM_WEIGHT, parse=float, help="weight of the fluency term")
