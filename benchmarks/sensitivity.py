@@ -24,7 +24,7 @@ from nlgauge.data import JudgementTable, load
 from nlgauge.encoders import default_threads
 from nlgauge.errors import NlgaugeWarning
 from nlgauge.meta import score_table
-from nlgauge.metrics import MoverScore
+from nlgauge.metrics.moverscore import MoverScore
 
 __all__ = ["main"]
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import nlgauge
 from nlgauge import Signature
-from nlgauge.metrics import METRICS, CloudMetric
+from nlgauge.metrics.base import CloudMetric
+from nlgauge.metrics.registry import METRICS
 from nlgauge.metrics.runner import RUNNER_FIELDS, SOMETIMES_FIELDS
 from nlgauge.signature import ABBREVIATIONS, MEANINGS
 
@@ -120,7 +121,7 @@ def test_signatures_of_two_engines_do_not_go_together() -> None:
 
 
 def test_no_short_key_is_the_name_of_another_field() -> None:
-    from nlgauge.metrics import METRICS
+    from nlgauge.metrics.registry import METRICS
     from nlgauge.metrics.runner import RUNNER_FIELDS
     from nlgauge.signature import ABBREVIATIONS
 

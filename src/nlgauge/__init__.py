@@ -30,21 +30,15 @@ from nlgauge.errors import (
     UnsupportedModelError,
     ZeroWeightWarning,
 )
-from nlgauge.metrics import (
-    BLEU,
-    SMD,
-    BaryScore,
-    BERTScore,
-    ChrF,
-    Metric,
-    MoverScore,
-    Rouge1,
-    Rouge2,
-    RougeL,
-    SentSim,
-    XMoverScore,
-    recipe_from_signature,
-)
+from nlgauge.metrics.baryscore import BaryScore
+from nlgauge.metrics.base import Metric
+from nlgauge.metrics.bertscore import BERTScore
+from nlgauge.metrics.lexical import BLEU, ChrF, Rouge1, Rouge2, RougeL
+from nlgauge.metrics.moverscore import MoverScore
+from nlgauge.metrics.registry import recipe_from_signature
+from nlgauge.metrics.sentsim import SentSim
+from nlgauge.metrics.smd import SMD
+from nlgauge.metrics.xmoverscore import XMoverScore
 from nlgauge.scores import Alignment, Flow, Score
 from nlgauge.scoring import score, score_systems
 from nlgauge.signature import Signature

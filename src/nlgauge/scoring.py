@@ -8,18 +8,12 @@ from dataclasses import fields
 from typing import Any
 
 from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError
-from nlgauge.metrics import (
-    METRICS,
-    Metric,
-    References,
-    RunOptions,
-    make_corpus,
-    metric_name,
-    parse_metric,
-    recipe_from_signature,
-    run_metrics,
-)
+from nlgauge.metrics.base import Metric
+from nlgauge.metrics.corpus import References, make_corpus
 from nlgauge.metrics.notes import callers_level
+from nlgauge.metrics.registry import METRICS, metric_name, parse_metric, recipe_from_signature
+from nlgauge.metrics.run_options import RunOptions
+from nlgauge.metrics.runner import run_metrics
 from nlgauge.scores import Score
 from nlgauge.signature import Signature
 

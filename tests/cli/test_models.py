@@ -10,8 +10,9 @@ import pytest
 from tests.cli.conftest import Refusal, Run, offline
 
 from nlgauge.encoders import load
-from nlgauge.store import CARDS, fetch, resolve
-from nlgauge.store.catalog import SourceError
+from nlgauge.store import fetch
+from nlgauge.store.catalog import CARDS, SourceError
+from nlgauge.store.resolve import resolve
 
 
 @pytest.fixture

@@ -23,9 +23,9 @@ import pytest
 from tests.cli.conftest import REFERENCE, SECOND_REFERENCE, SYSTEM_A, SYSTEM_B, Refusal, Run, offline, write_lines
 
 import nlgauge
-from nlgauge.metrics import METRICS
 from nlgauge.metrics.base import option
-from nlgauge.store import resolve
+from nlgauge.metrics.registry import METRICS
+from nlgauge.store.resolve import resolve
 
 Process = Callable[..., subprocess.CompletedProcess[str]]
 

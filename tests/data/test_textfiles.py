@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlgauge.data import Inputs, TextSource, parse_source, read_references, read_texts
+from nlgauge.data.textfiles import Inputs, TextSource, parse_source, read_references, read_texts
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 
 #: Characters at which str.splitlines, universal newlines or a careless reader would break a line.

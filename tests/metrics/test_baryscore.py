@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import nlgauge
-from nlgauge.clouds import barycentre_of_layers, unit_rows
+from nlgauge.clouds.aggregate import barycentre_of_layers
+from nlgauge.clouds.cloud import unit_rows
 from nlgauge.encoders import encode_texts, load_encoder
 from nlgauge.transport import barycentre_from_origin, exact_transport, free_support_barycentre, squared_distances
 

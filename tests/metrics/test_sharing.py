@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import nlgauge
-from nlgauge.clouds import TokenPoints
+from nlgauge.clouds.token_cloud import TokenPoints
 from nlgauge.encoders.onnx_engine import OnnxEncoder
 from nlgauge.meta import score_table
-from nlgauge.metrics import BERTScore, MoverScore
+from nlgauge.metrics.bertscore import BERTScore
+from nlgauge.metrics.moverscore import MoverScore
 from nlgauge.studies.sensitivity import systems_table
 
 HYPS = [

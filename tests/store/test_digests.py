@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from nlgauge.store import digests, file_digest
+from nlgauge.store import digests
+from nlgauge.store.digests import file_digest
 
 LONG_AGO = time.time_ns() - 3600 * 10**9
 

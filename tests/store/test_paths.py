@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nlgauge.store import cache_dir
+from nlgauge.store.paths import cache_dir
 
 
 @pytest.fixture(autouse=True)

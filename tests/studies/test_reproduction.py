@@ -11,18 +11,11 @@ from scipy.stats import pearsonr
 from nlgauge.data import load
 from nlgauge.errors import FileFormatError, RecipeError
 from nlgauge.meta import evaluate, score_table
-from nlgauge.metrics import ChrF
-from nlgauge.studies import (
-    PAPER_TABLES,
-    Column,
-    Mean,
-    PaperTable,
-    PublishedModel,
-    Question,
-    Reproduction,
-    TableRow,
-    reproduce,
-)
+from nlgauge.metrics.lexical import ChrF
+from nlgauge.studies.catalog import PAPER_TABLES
+from nlgauge.studies.paper_tables import Column, Mean, PaperTable, PublishedModel, Question, TableRow
+from nlgauge.studies.reproduced import Reproduction
+from nlgauge.studies.reproduction import reproduce
 
 HUMAN = [0.1, 0.4, 0.2, 0.9]
 SENTBLEU = [0.2, 0.3, 0.25, 0.8]

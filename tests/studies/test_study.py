@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.metrics import BaryScore, BERTScore, MoverScore
+from nlgauge.metrics.baryscore import BaryScore
+from nlgauge.metrics.bertscore import BERTScore
+from nlgauge.metrics.moverscore import MoverScore
 from nlgauge.studies.idf_corpora import SAMPLE, random_sample
 from nlgauge.studies.presets import PRESETS, preset
 from nlgauge.studies.study import Setting, Study, Sweep, load_study, with_setting

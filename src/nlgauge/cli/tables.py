@@ -7,9 +7,11 @@ import sys
 from typing import Any
 
 from nlgauge.cli.common import add_run_options, file_label, run_options, text_source, write_file
-from nlgauge.data import Inputs, parse_source
+from nlgauge.data.textfiles import Inputs, parse_source
 from nlgauge.encoders import load_encoder
-from nlgauge.metrics import RunOptions, build_baseline, model_for_language
+from nlgauge.metrics.build_baseline import build_baseline
+from nlgauge.metrics.defaults import model_for_language
+from nlgauge.metrics.run_options import RunOptions
 from nlgauge.signature import short_digest
 from nlgauge.text import IdfTable
 

@@ -28,7 +28,7 @@ from nlgauge.clouds.language_norm import LanguageNorm, position_norm
 from nlgauge.clouds.remap import Remapping, Side, load_published
 from nlgauge.encoders import EncodedText
 from nlgauge.errors import FileFormatError, RecipeError
-from nlgauge.store import text_digest
+from nlgauge.store.digests import text_digest
 
 __all__ = ["POSITION_BATCH", "POSITION_NORM", "VectorSteps", "load_steps"]
 

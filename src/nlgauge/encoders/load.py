@@ -9,7 +9,9 @@ from pathlib import Path
 
 from nlgauge.encoders.base import Encoder
 from nlgauge.errors import RecipeError, UnsupportedModelError
-from nlgauge.store import CARDS, file_digest, find_card, resolve
+from nlgauge.store.catalog import CARDS, find_card
+from nlgauge.store.digests import file_digest
+from nlgauge.store.resolve import resolve
 
 __all__ = ["ENGINES", "default_threads", "load_encoder"]
 

@@ -22,7 +22,9 @@ from nlgauge.encoders.architectures import (
     position_capacity,
 )
 from nlgauge.errors import ModelError, UnsupportedModelError
-from nlgauge.store import ModelFiles, cache_dir, write_whole
+from nlgauge.store.files import write_whole
+from nlgauge.store.paths import cache_dir
+from nlgauge.store.resolve import ModelFiles
 from nlgauge.text import TextTokenizer
 
 __all__ = ["OnnxEncoder"]

@@ -14,7 +14,7 @@ from nlgauge.errors import InputError
 from nlgauge.meta.evaluation import evaluate
 from nlgauge.meta.question import Significance
 from nlgauge.meta.scoring import score_table
-from nlgauge.metrics import BERTScore
+from nlgauge.metrics.bertscore import BERTScore
 
 __all__ = ["LayerTuning", "tune_layer"]
 

@@ -31,7 +31,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds import LabelledCloud, barycentre_of_layers, idf_weights, unit_rows
+from nlgauge.clouds.aggregate import barycentre_of_layers
+from nlgauge.clouds.cloud import LabelledCloud, idf_weights, unit_rows
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.base import option

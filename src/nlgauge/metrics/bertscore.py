@@ -31,7 +31,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from nlgauge.clouds import Cloud, TokenFilter, idf_weights, unit_rows
+from nlgauge.clouds.cloud import Cloud, idf_weights, unit_rows
+from nlgauge.clouds.filters import TokenFilter
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.base import CloudMetric, Comparison, Finished, number_or, option

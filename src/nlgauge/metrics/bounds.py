@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from nlgauge.errors import FileFormatError, InputError
 from nlgauge.scores import Score
-from nlgauge.store import text_digest, write_whole
+from nlgauge.store.digests import text_digest
+from nlgauge.store.files import write_whole
 
 __all__ = ["Bounds"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds import TokenFilter
+from nlgauge.clouds.filters import TokenFilter
 from nlgauge.encoders import EncodedText
 from nlgauge.signature import short_digest
 from nlgauge.text import StopWords, TextTokenizer

@@ -38,18 +38,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds import (
-    LabelledCloud,
-    TokenCloud,
-    TokenFilter,
-    TokenPoints,
-    average_pieces,
-    barycentre_of_layers,
-    ngrams,
-    power_means,
-    routing,
-    unit_rows,
-)
+from nlgauge.clouds.aggregate import barycentre_of_layers, power_means, routing
+from nlgauge.clouds.cloud import LabelledCloud, unit_rows
+from nlgauge.clouds.filters import TokenFilter, average_pieces
+from nlgauge.clouds.ngrams import ngrams
+from nlgauge.clouds.token_cloud import TokenCloud, TokenPoints
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.base import option

@@ -29,7 +29,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds import Cloud
+from nlgauge.clouds.cloud import Cloud
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.encoders.sentences import SentenceEncoder, load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError

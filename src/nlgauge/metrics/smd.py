@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds import LabelledCloud
+from nlgauge.clouds.cloud import LabelledCloud
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.base import option
 from nlgauge.metrics.moverscore import MoverScore, parse_n

@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds import LabelledCloud
+from nlgauge.clouds.cloud import LabelledCloud
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.base import CloudMetric, Comparison, Finished, option
 from nlgauge.scores import Flow

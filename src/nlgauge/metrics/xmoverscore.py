@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds import LabelledCloud
+from nlgauge.clouds.cloud import LabelledCloud
 from nlgauge.clouds.steps import VectorSteps
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.encoders.sentences import SentenceEncoder, load_sentence_encoder

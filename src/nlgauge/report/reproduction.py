@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from nlgauge._version import __version__
 from nlgauge.errors import RecipeError
 from nlgauge.report.table import Cell, Table
-from nlgauge.studies import Column, PaperTable, ReproducedRow, Reproduction
+from nlgauge.studies.paper_tables import Column, PaperTable
+from nlgauge.studies.reproduced import ReproducedRow, Reproduction
 
 __all__ = ["render_reproduction", "render_tables"]
 

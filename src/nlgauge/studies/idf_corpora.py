@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nlgauge.data import stream_lines
+from nlgauge.data.lines import stream_lines
 from nlgauge.errors import RecipeError
 from nlgauge.text import IdfTable, TextTokenizer
 

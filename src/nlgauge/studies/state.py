@@ -22,7 +22,9 @@ from numpy.typing import NDArray
 
 from nlgauge._version import __version__
 from nlgauge.errors import FileFormatError, InputError
-from nlgauge.metrics import Corpus, Metric, RunOptions
+from nlgauge.metrics.base import Metric
+from nlgauge.metrics.corpus import Corpus
+from nlgauge.metrics.run_options import RunOptions
 from nlgauge.text import load_stopwords
 
 __all__ = ["Piece", "StudyState", "corpus_key", "recipe_key"]
