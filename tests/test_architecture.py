@@ -19,6 +19,7 @@ ORDER = [
     "errors",
     "stats",
     "transport",
+    "files",
     "store",
     "text",
     "encoders",

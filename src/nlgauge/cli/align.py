@@ -18,11 +18,11 @@ from nlgauge.clouds.language_norm import NORM_MODES, LanguageMoments, LanguageNo
 from nlgauge.clouds.parallel import paired_words
 from nlgauge.clouds.remap import METHODS, Origin, Side, fit_remapping
 from nlgauge.clouds.steps import load_steps
-from nlgauge.data.textfiles import Inputs, parse_source
 from nlgauge.encoders import Encoder, encode_texts, load_encoder
 from nlgauge.encoders.muse import warn_if_unsupported
 from nlgauge.encoders.sentences import load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError
+from nlgauge.files.textfiles import Inputs, parse_source
 from nlgauge.metrics.defaults import default_layer
 from nlgauge.metrics.run_options import RunOptions
 from nlgauge.signature import short_digest

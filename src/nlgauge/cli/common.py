@@ -11,9 +11,9 @@ from typing import Any
 
 from nlgauge.encoders import ENGINES
 from nlgauge.errors import InputError
+from nlgauge.files.atomic import write_whole
 from nlgauge.metrics.registry import METRICS
 from nlgauge.metrics.run_options import RunOptions
-from nlgauge.store.files import write_whole
 
 __all__ = [
     "add_metric_options",

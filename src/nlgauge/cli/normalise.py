@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from nlgauge.cli.common import file_label, text_source, write_file
-from nlgauge.data.textfiles import Inputs, parse_source
 from nlgauge.errors import RecipeError
+from nlgauge.files.textfiles import Inputs, parse_source
 from nlgauge.text.conllu import parse_conllu
 from nlgauge.text.normalisation import RULES, TREE_RULES, check_rules, normalise_sentence, remove_punctuation
 

@@ -16,8 +16,8 @@ from nlgauge.cli.common import (
     run_options,
     text_source,
 )
-from nlgauge.data.textfiles import Inputs, parse_source
 from nlgauge.errors import InputError, RecipeError
+from nlgauge.files.textfiles import Inputs, parse_source
 from nlgauge.metrics.registry import metric_class, metric_name
 from nlgauge.report import Confidence, render
 from nlgauge.scoring import score_systems

@@ -7,8 +7,8 @@ import sys
 from typing import Any
 
 from nlgauge.cli.common import add_run_options, file_label, run_options, text_source, write_file
-from nlgauge.data.textfiles import Inputs, parse_source
 from nlgauge.encoders import load_encoder
+from nlgauge.files.textfiles import Inputs, parse_source
 from nlgauge.metrics.build_baseline import build_baseline
 from nlgauge.metrics.defaults import model_for_language
 from nlgauge.metrics.run_options import RunOptions

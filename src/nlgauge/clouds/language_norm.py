@@ -23,8 +23,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nlgauge.clouds.array_files import read_arrays, write_arrays
 from nlgauge.errors import InputError, RecipeError
+from nlgauge.files.frozen import read_arrays, write_arrays
 
 __all__ = ["NORM_MODES", "LanguageMoments", "LanguageNorm", "position_norm"]
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from nlgauge.data.records import Row
 from nlgauge.data.table import UNKNOWN_SYSTEM, JudgementTable
 from nlgauge.errors import FileFormatError
+from nlgauge.files.records import Row
 
 __all__ = ["TableBuilder"]
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from nlgauge.data.catalog import DATA_CARDS, find_data_card, locate
 from nlgauge.data.known_files import FileSet
-from nlgauge.data.lines import read_bytes
 from nlgauge.errors import DataWarning, InputError, NlgaugeError
+from nlgauge.files.lines import read_bytes
 
 __all__ = ["DataCheck", "FileCheck", "RowCheck", "check", "recognise", "set_digest"]
 

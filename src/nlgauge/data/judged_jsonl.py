@@ -14,9 +14,9 @@ from pathlib import Path
 
 from nlgauge.data.builder import TableBuilder
 from nlgauge.data.folders import need_file
-from nlgauge.data.lines import read_bytes
-from nlgauge.data.records import json_lines
 from nlgauge.data.table import UNKNOWN_SYSTEM, JudgementTable, chosen
+from nlgauge.files.lines import read_bytes
+from nlgauge.files.records import json_lines
 
 __all__ = ["load_judged_jsonl"]
 

@@ -18,10 +18,10 @@ from pathlib import Path
 
 from nlgauge.data.builder import TableBuilder
 from nlgauge.data.folders import language_files
-from nlgauge.data.lines import read_bytes, split_lines
-from nlgauge.data.records import delimited_rows, unequal_lines
 from nlgauge.data.table import JudgementTable, chosen
 from nlgauge.errors import FileFormatError
+from nlgauge.files.lines import read_bytes, split_lines
+from nlgauge.files.records import delimited_rows, unequal_lines
 
 __all__ = ["load_mlqe"]
 

@@ -18,10 +18,10 @@ from pathlib import Path
 
 from nlgauge.data.builder import TableBuilder
 from nlgauge.data.folders import language_files
-from nlgauge.data.lines import read_bytes
-from nlgauge.data.records import Row, delimited_rows, read_lines, unequal_lines
 from nlgauge.data.table import JudgementTable, chosen
 from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.files.lines import read_bytes
+from nlgauge.files.records import Row, delimited_rows, read_lines, unequal_lines
 
 __all__ = ["load_mt_metrics_eval"]
 

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from nlgauge.data.builder import TableBuilder
 from nlgauge.data.folders import language_files, need_file
-from nlgauge.data.records import Record, Row, json_document
 from nlgauge.data.table import JudgementTable, chosen
 from nlgauge.errors import DataWarning, FileFormatError
+from nlgauge.files.records import Record, Row, json_document
 
 __all__ = ["load_multi30k"]
 

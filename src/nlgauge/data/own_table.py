@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from nlgauge.data.builder import TableBuilder
-from nlgauge.data.lines import read_bytes
-from nlgauge.data.records import Row, delimited_rows, json_lines
 from nlgauge.data.table import UNKNOWN_SYSTEM, JudgementTable, chosen
-from nlgauge.data.textfiles import parse_source
 from nlgauge.errors import InputError, RecipeError
+from nlgauge.files.lines import read_bytes
+from nlgauge.files.records import Row, delimited_rows, json_lines
+from nlgauge.files.textfiles import parse_source
 
 __all__ = ["load_own_table"]
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from nlgauge.data.builder import TableBuilder
 from nlgauge.data.folders import need_file
-from nlgauge.data.lines import read_bytes
-from nlgauge.data.records import delimited_rows, spreadsheet_quoted, unquoted
 from nlgauge.data.table import JudgementTable, chosen
+from nlgauge.files.lines import read_bytes
+from nlgauge.files.records import delimited_rows, spreadsheet_quoted, unquoted
 
 __all__ = ["load_paws", "load_sts"]
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from nlgauge.data.builder import TableBuilder
 from nlgauge.data.folders import need_file
-from nlgauge.data.records import Row, json_document, row_of
 from nlgauge.data.table import JudgementTable, chosen
 from nlgauge.errors import RecipeError
+from nlgauge.files.records import Row, json_document, row_of
 
 __all__ = ["load_tac"]
 

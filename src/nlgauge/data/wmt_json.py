@@ -15,8 +15,8 @@ from pathlib import Path
 
 from nlgauge.data.builder import TableBuilder
 from nlgauge.data.folders import language_files
-from nlgauge.data.records import Row, json_document, row_of
 from nlgauge.data.table import UNKNOWN_SYSTEM, JudgementTable, chosen
+from nlgauge.files.records import Row, json_document, row_of
 
 __all__ = ["load_wmt_json"]
 

@@ -23,10 +23,10 @@ from typing import NamedTuple
 from nlgauge.data.builder import TableBuilder
 from nlgauge.data.detokenise import moses_detokeniser
 from nlgauge.data.folders import find_below
-from nlgauge.data.lines import read_bytes
-from nlgauge.data.records import Row, delimited_rows, read_lines, unequal_lines
 from nlgauge.data.table import Documents, JudgementTable, RankedPairs, chosen
 from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.files.lines import read_bytes
+from nlgauge.files.records import Row, delimited_rows, read_lines, unequal_lines
 
 __all__ = ["WmtPackage", "load_wmt_package", "load_wmt_rankings"]
 

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from nlgauge._version import __version__
 from nlgauge.errors import InputError, NlgaugeWarning, RecipeError
-from nlgauge.store.files import write_whole
+from nlgauge.files.atomic import write_whole
 from nlgauge.text import Tokens
 
 if TYPE_CHECKING:

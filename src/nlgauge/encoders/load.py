@@ -9,8 +9,8 @@ from pathlib import Path
 
 from nlgauge.encoders.base import Encoder
 from nlgauge.errors import RecipeError, UnsupportedModelError
+from nlgauge.files.digests import file_digest
 from nlgauge.store.catalog import CARDS, find_card
-from nlgauge.store.digests import file_digest
 from nlgauge.store.resolve import resolve
 
 __all__ = ["ENGINES", "default_threads", "load_encoder"]

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from nlgauge.encoders.batching import equal_length_batches
 from nlgauge.errors import LanguageWarning, MissingExtraError
-from nlgauge.store.digests import check_digests
+from nlgauge.files.digests import check_digests
 from nlgauge.text import TextTokenizer, Tokens
 from nlgauge.text.characters import is_unspaced
 from nlgauge.text.tokenizer import check_encodable

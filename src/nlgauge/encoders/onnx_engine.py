@@ -22,8 +22,8 @@ from nlgauge.encoders.architectures import (
     position_capacity,
 )
 from nlgauge.errors import ModelError, UnsupportedModelError
-from nlgauge.store.files import write_whole
-from nlgauge.store.paths import cache_dir
+from nlgauge.files.atomic import write_whole
+from nlgauge.files.cache_dir import cache_dir
 from nlgauge.store.resolve import ModelFiles
 from nlgauge.text import TextTokenizer
 

@@ -21,7 +21,7 @@ import tokenizers
 from numpy.typing import NDArray
 
 from nlgauge.errors import FileFormatError
-from nlgauge.store.digests import file_digest, text_digest
+from nlgauge.files.digests import file_digest, text_digest
 from nlgauge.text import TextTokenizer, Tokens
 
 __all__ = ["StaticEncoder", "WordTokenizer"]

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.errors import FileFormatError, InputError
+from nlgauge.files.atomic import write_whole
+from nlgauge.files.digests import text_digest
 from nlgauge.scores import Score
-from nlgauge.store.digests import text_digest
-from nlgauge.store.files import write_whole
 
 __all__ = ["Bounds"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nlgauge.errors import MissingExtraError, RecipeError
-from nlgauge.store.files import write_whole
+from nlgauge.files.atomic import write_whole
 
 __all__ = ["COLOURS", "FORMATS", "check_figure", "draw_bars", "new_figure", "new_panels", "save_figure"]
 

@@ -16,10 +16,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nlgauge.errors import DigestError, ModelNotFoundError
+from nlgauge.files.cache_dir import cache_dir
+from nlgauge.files.digests import check_digests
 from nlgauge.store.catalog import ModelCard, Source, SourceError
-from nlgauge.store.digests import check_digests
 from nlgauge.store.hub import cached_snapshot, fetch_snapshot
-from nlgauge.store.paths import cache_dir
 from nlgauge.store.registry import download_wheels
 from nlgauge.store.unpack import unpack
 

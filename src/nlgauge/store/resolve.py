@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from nlgauge.errors import ModelError, ModelNotFoundError
+from nlgauge.files.digests import file_digest, text_digest
 from nlgauge.store.catalog import CARDS, ModelCard, SourceError, find_card
-from nlgauge.store.digests import file_digest, text_digest
 from nlgauge.store.fetch import cached_card, fetch_card
 from nlgauge.store.hub import cached_snapshot, fetch_snapshot
 from nlgauge.store.layout import TOKENIZER_HINT, WEIGHTS_HINT, file_names, tokenizer_files, weight_files

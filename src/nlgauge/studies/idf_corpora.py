@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from nlgauge.data.lines import stream_lines
 from nlgauge.errors import RecipeError
+from nlgauge.files.lines import stream_lines
 from nlgauge.text import IdfTable, TextTokenizer
 
 __all__ = ["SAMPLE", "idf_table", "random_sample"]

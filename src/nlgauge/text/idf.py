@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.errors import FileFormatError, InputError, TruncationWarning
-from nlgauge.store.files import write_whole
+from nlgauge.files.atomic import write_whole
 from nlgauge.text.tokenizer import TextTokenizer, Tokens
 
 __all__ = ["IdfTable"]

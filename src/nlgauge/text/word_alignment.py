@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import FileFormatError, InputError
-from nlgauge.store.files import write_whole
+from nlgauge.files.atomic import write_whole
 
 __all__ = ["Links", "check_links", "mutual_nearest", "parse_links", "read_alignments", "write_alignments"]
 

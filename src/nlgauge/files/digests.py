@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from nlgauge.errors import DigestError, ModelError
-from nlgauge.store.files import write_whole
-from nlgauge.store.paths import cache_dir
+from nlgauge.files.atomic import write_whole
+from nlgauge.files.cache_dir import cache_dir
 
 __all__ = ["check_digests", "file_digest", "text_digest"]
 

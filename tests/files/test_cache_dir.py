@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nlgauge.store.paths import cache_dir
+from nlgauge.files.cache_dir import cache_dir
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nlgauge.store.files import write_whole
+from nlgauge.files.atomic import write_whole
 
 
 def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nlgauge.data.lines import split_lines, stream_lines
 from nlgauge.errors import FileFormatError, InputError
+from nlgauge.files.lines import split_lines, stream_lines
 
 CONTENTS = [
     b"one\ntwo\n",

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlgauge.data.textfiles import Inputs, TextSource, parse_source, read_references, read_texts
 from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.files.textfiles import Inputs, TextSource, parse_source, read_references, read_texts
 
 #: Characters at which str.splitlines, universal newlines or a careless reader would break a line.
 TRAPS = "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e\r\ufeff\x00\xa0 \"'\\"

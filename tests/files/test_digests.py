@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from nlgauge.store import digests
-from nlgauge.store.digests import file_digest
+from nlgauge.files import digests
+from nlgauge.files.digests import file_digest
 
 LONG_AGO = time.time_ns() - 3600 * 10**9
 

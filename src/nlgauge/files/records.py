@@ -5,7 +5,7 @@ r"""Rows of the files that data sets come in, each value read with its place: fi
     json_document     a whole file that is one JSON object
 
 A wrong value stops the reading with the file, the line (or the key of the item) and the column. Nothing is
-stripped or guessed, and a quote is a quote (see `nlgauge.data.lines`).
+stripped or guessed, and a quote is a quote (see `nlgauge.files.lines`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from nlgauge.data.lines import read_bytes, split_lines
 from nlgauge.errors import FileFormatError, InputError
+from nlgauge.files.lines import read_bytes, split_lines
 
 __all__ = [
     "Record",

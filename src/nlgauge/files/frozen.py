@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.errors import FileFormatError, InputError
-from nlgauge.store.files import write_whole
+from nlgauge.files.atomic import write_whole
 
 __all__ = ["Digested", "read_arrays", "stated_format", "write_arrays"]
 

@@ -24,9 +24,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal, NoReturn
 
-from nlgauge.data.lines import read_bytes, split_lines, stream_lines
-from nlgauge.data.records import checked_fields, cut, has_half_pair, json_object, shortened
 from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.files.lines import read_bytes, split_lines, stream_lines
+from nlgauge.files.records import checked_fields, cut, has_half_pair, json_object, shortened
 
 __all__ = ["Inputs", "TextSource", "parse_source", "read_references", "read_texts"]
 
