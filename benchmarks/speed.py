@@ -24,7 +24,7 @@ from benchmarks.corpus import pairs, systems
 from benchmarks.flops import EncoderSize, encoding_flop, gemm_peak
 from benchmarks.harness import Bar, Clock, Contestant, Scores, Timing, machine, paired_ratio, peak_rss, race, say
 from nlgauge.encoders import default_threads, load_encoder
-from nlgauge.store.resolve import resolve
+from nlgauge.models.resolve import resolve
 
 __all__ = ["bert_score_contestant", "bert_scorer", "main"]
 

@@ -20,7 +20,7 @@ ORDER = [
     "stats",
     "transport",
     "files",
-    "store",
+    "models",
     "text",
     "encoders",
     "clouds",

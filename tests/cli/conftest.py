@@ -84,7 +84,7 @@ def write_lines(path: Path, lines: list[str]) -> str:
 def offline(monkeypatch: pytest.MonkeyPatch) -> None:
     """No network, and nothing in the hub's cache, whatever the machine has there."""
     monkeypatch.setenv("NLGAUGE_OFFLINE", "1")
-    for module in ("nlgauge.store.resolve", "nlgauge.store.fetch"):
+    for module in ("nlgauge.models.resolve", "nlgauge.models.fetch"):
         # By import_module, because the package's attribute `resolve` is the function.
         monkeypatch.setattr(importlib.import_module(module), "cached_snapshot", lambda *_, **__: None)
 

@@ -10,9 +10,9 @@ import pytest
 from tests.cli.conftest import Refusal, Run, offline
 
 from nlgauge.encoders import load
-from nlgauge.store import fetch
-from nlgauge.store.catalog import CARDS, SourceError
-from nlgauge.store.resolve import resolve
+from nlgauge.models import fetch
+from nlgauge.models.catalog import CARDS, SourceError
+from nlgauge.models.resolve import resolve
 
 
 @pytest.fixture

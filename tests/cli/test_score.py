@@ -25,7 +25,7 @@ from tests.cli.conftest import REFERENCE, SECOND_REFERENCE, SYSTEM_A, SYSTEM_B, 
 import nlgauge
 from nlgauge.metrics.base import option
 from nlgauge.metrics.registry import METRICS
-from nlgauge.store.resolve import resolve
+from nlgauge.models.resolve import resolve
 
 Process = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -14,7 +14,7 @@ from nlgauge import MissingExtraError, ModelError, ModelNotFoundError, Truncatio
 from nlgauge.encoders import language_model, load_encoder
 from nlgauge.encoders.language_model import LanguageModel, Likelihoods, load_language_model, twice_normalised
 from nlgauge.encoders.sentences import load_sentence_encoder
-from nlgauge.store.catalog import CARDS
+from nlgauge.models.catalog import CARDS
 
 TEXTS = ["the cat sat on the dog", "a storm", "ran", "", "the ferry was late and the cat ran", "red red red red"]
 

@@ -18,7 +18,7 @@ from nlgauge.encoders import EncodedText, encode_texts
 from nlgauge.encoders.architectures import encoder_shape
 from nlgauge.encoders.graph import encoder_graph
 from nlgauge.encoders.onnx_engine import OnnxEncoder
-from nlgauge.store.resolve import ModelFiles, resolve
+from nlgauge.models.resolve import ModelFiles, resolve
 from nlgauge.text import Tokens
 
 FAMILIES = sorted(TINY)

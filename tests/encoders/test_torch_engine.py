@@ -21,7 +21,7 @@ from nlgauge.encoders import encode_texts
 from nlgauge.encoders.architectures import position_capacity, relative_bucket
 from nlgauge.encoders.onnx_engine import OnnxEncoder
 from nlgauge.encoders.torch_engine import TorchEncoder
-from nlgauge.store.resolve import resolve
+from nlgauge.models.resolve import resolve
 
 pytestmark = pytest.mark.torch
 

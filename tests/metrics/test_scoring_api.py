@@ -14,7 +14,7 @@ import pytest
 
 import nlgauge
 from nlgauge import NlgaugeWarning, Score, SignatureError
-from nlgauge.store.resolve import resolve
+from nlgauge.models.resolve import resolve
 
 HYPS = ["The cat sat on the mat.", "A dog barked all night.", "Two birds sang."]
 FIRST = ["A cat was sitting on a mat.", "All night long, dogs barked.", "Birds were singing."]

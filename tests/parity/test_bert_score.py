@@ -19,7 +19,7 @@ import nlgauge
 from nlgauge.encoders import load_encoder
 from nlgauge.foreign_signatures import BertScoreHash, is_bert_score_hash
 from nlgauge.metrics.baseline import Baseline
-from nlgauge.store.resolve import resolve
+from nlgauge.models.resolve import resolve
 from nlgauge.text import IdfTable
 from nlgauge.transport import greedy_match
 

@@ -11,7 +11,7 @@ import tokenizers
 
 from nlgauge.encoders import load_encoder
 from nlgauge.errors import InputError, ModelError
-from nlgauge.store.resolve import resolve
+from nlgauge.models.resolve import resolve
 from nlgauge.text import TextTokenizer
 from nlgauge.text.tokenizer import token_limit
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from nlgauge.encoders import load_encoder, muse
 from nlgauge.errors import DigestError
+from nlgauge.models.catalog import CARDS, ModelCard
+from nlgauge.models.fetch import cached_card, card_folder
+from nlgauge.models.resolve import resolve
 from nlgauge.report.table import Table
-from nlgauge.store.catalog import CARDS, ModelCard
-from nlgauge.store.fetch import cached_card, card_folder
-from nlgauge.store.resolve import resolve
 
 __all__ = ["add_commands"]
 

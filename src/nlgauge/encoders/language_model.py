@@ -33,8 +33,8 @@ from nlgauge.encoders.load import default_threads
 from nlgauge.encoders.torch_engine import _device, _quiet, _threads, _version
 from nlgauge.errors import MissingExtraError, ModelError, ModelNotFoundError, TruncationWarning
 from nlgauge.files.digests import file_digest, text_digest
-from nlgauge.store.catalog import find_card
-from nlgauge.store.resolve import resolve
+from nlgauge.models.catalog import find_card
+from nlgauge.models.resolve import resolve
 from nlgauge.text.tokenizer import check_encodable
 
 __all__ = ["LanguageModel", "Likelihoods", "load_language_model", "twice_normalised"]

@@ -10,8 +10,8 @@ from pathlib import Path
 from nlgauge.encoders.base import Encoder
 from nlgauge.errors import RecipeError, UnsupportedModelError
 from nlgauge.files.digests import file_digest
-from nlgauge.store.catalog import CARDS, find_card
-from nlgauge.store.resolve import resolve
+from nlgauge.models.catalog import CARDS, find_card
+from nlgauge.models.resolve import resolve
 
 __all__ = ["ENGINES", "default_threads", "load_encoder"]
 

@@ -24,7 +24,7 @@ from nlgauge.encoders.architectures import (
 from nlgauge.errors import ModelError, UnsupportedModelError
 from nlgauge.files.atomic import write_whole
 from nlgauge.files.cache_dir import cache_dir
-from nlgauge.store.resolve import ModelFiles
+from nlgauge.models.resolve import ModelFiles
 from nlgauge.text import TextTokenizer
 
 __all__ = ["OnnxEncoder"]

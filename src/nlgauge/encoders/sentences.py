@@ -27,7 +27,7 @@ from nlgauge.encoders.load import load_encoder
 from nlgauge.encoders.muse import MuseEncoder
 from nlgauge.errors import ModelError, RecipeError, TruncationWarning, UnsupportedModelError
 from nlgauge.files.digests import text_digest
-from nlgauge.store.resolve import resolve
+from nlgauge.models.resolve import resolve
 
 __all__ = ["MuseSentences", "PooledSentences", "Pooling", "SentenceEncoder", "load_sentence_encoder", "read_pooling"]
 

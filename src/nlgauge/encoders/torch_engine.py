@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.errors import MissingExtraError, ModelError, RecipeError, UnsupportedModelError
-from nlgauge.store.resolve import ModelFiles
+from nlgauge.models.resolve import ModelFiles
 from nlgauge.text import TextTokenizer
 from nlgauge.text.tokenizer import token_limit
 

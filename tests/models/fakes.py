@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
-from nlgauge.store.catalog import ModelCard, Source, SourceError, WheelFolder
+from nlgauge.models.catalog import ModelCard, Source, SourceError, WheelFolder
 
 FILES = {
     "config.json": b'{"model_type": "bert", "num_hidden_layers": 1}',

@@ -13,10 +13,10 @@ from typing import Any
 
 from nlgauge.errors import ModelError, ModelNotFoundError
 from nlgauge.files.digests import file_digest, text_digest
-from nlgauge.store.catalog import CARDS, ModelCard, SourceError, find_card
-from nlgauge.store.fetch import cached_card, fetch_card
-from nlgauge.store.hub import cached_snapshot, fetch_snapshot
-from nlgauge.store.layout import TOKENIZER_HINT, WEIGHTS_HINT, file_names, tokenizer_files, weight_files
+from nlgauge.models.catalog import CARDS, ModelCard, SourceError, find_card
+from nlgauge.models.fetch import cached_card, fetch_card
+from nlgauge.models.hub import cached_snapshot, fetch_snapshot
+from nlgauge.models.layout import TOKENIZER_HINT, WEIGHTS_HINT, file_names, tokenizer_files, weight_files
 
 __all__ = ["ModelFiles", "resolve"]
 

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from nlgauge.store.catalog import Source, SourceError, SplitZip
+from nlgauge.models.catalog import Source, SourceError, SplitZip
 
 __all__ = ["unpack"]
 

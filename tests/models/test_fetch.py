@@ -15,10 +15,10 @@ import pytest
 from tests.store.fakes import FILES, FIRST, SECOND, Hub, Registry, files_below, make_card
 
 from nlgauge.errors import DigestError, ModelNotFoundError
-from nlgauge.store import fetch
-from nlgauge.store.catalog import ModelCard, SplitZip
-from nlgauge.store.fetch import fetch_card
-from nlgauge.store.resolve import resolve
+from nlgauge.models import fetch
+from nlgauge.models.catalog import ModelCard, SplitZip
+from nlgauge.models.fetch import fetch_card
+from nlgauge.models.resolve import resolve
 
 WRONG = {**FILES, "model.safetensors": b"other weights"}
 

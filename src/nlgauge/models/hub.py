@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from nlgauge.store.catalog import SourceError
-from nlgauge.store.layout import TOKENIZER_HINT, WEIGHTS_HINT, file_names, tokenizer_files, weight_files
+from nlgauge.models.catalog import SourceError
+from nlgauge.models.layout import TOKENIZER_HINT, WEIGHTS_HINT, file_names, tokenizer_files, weight_files
 
 __all__ = ["cached_snapshot", "fetch_snapshot"]
 

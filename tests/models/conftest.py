@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.store.fakes import FIRST, SECOND, Hub, Registry, make_card
 
-from nlgauge.store import catalog, fetch, hub
-from nlgauge.store.catalog import ModelCard
+from nlgauge.models import catalog, fetch, hub
+from nlgauge.models.catalog import ModelCard
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 from tests.store.fakes import TOKENIZER, Hub, files_below, model_folder, sha256
 
 from nlgauge.errors import ModelNotFoundError
-from nlgauge.store import hub
-from nlgauge.store.resolve import resolve
+from nlgauge.models import hub
+from nlgauge.models.resolve import resolve
 
 
 def test_hub_id_is_downloaded_once_and_only_what_is_needed(cache: Path, fake_hub: Hub) -> None:

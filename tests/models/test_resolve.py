@@ -11,8 +11,8 @@ import pytest
 from tests.store.fakes import FILES, FIRST, TOKENIZER, Hub, Registry, files_below, make_card, model_folder, sha256
 
 from nlgauge.errors import DigestError, ModelError, ModelNotFoundError
-from nlgauge.store.catalog import CARDS, ModelCard, WheelFolder, find_card
-from nlgauge.store.resolve import ModelFiles, resolve
+from nlgauge.models.catalog import CARDS, ModelCard, WheelFolder, find_card
+from nlgauge.models.resolve import ModelFiles, resolve
 
 # Known names.
 

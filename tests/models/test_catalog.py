@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nlgauge.store.catalog import CARDS, find_card
+from nlgauge.models.catalog import CARDS, find_card
 
 
 def test_every_card_can_be_fetched_and_checked() -> None:

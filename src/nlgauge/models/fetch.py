@@ -18,10 +18,10 @@ from pathlib import Path
 from nlgauge.errors import DigestError, ModelNotFoundError
 from nlgauge.files.cache_dir import cache_dir
 from nlgauge.files.digests import check_digests
-from nlgauge.store.catalog import ModelCard, Source, SourceError
-from nlgauge.store.hub import cached_snapshot, fetch_snapshot
-from nlgauge.store.registry import download_wheels
-from nlgauge.store.unpack import unpack
+from nlgauge.models.catalog import ModelCard, Source, SourceError
+from nlgauge.models.hub import cached_snapshot, fetch_snapshot
+from nlgauge.models.registry import download_wheels
+from nlgauge.models.unpack import unpack
 
 __all__ = ["cached_card", "card_folder", "fetch_card"]
 
