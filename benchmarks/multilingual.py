@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.corpus import made_texts
 from benchmarks.harness import Clock, Contestant, Scores, machine, race
 from nlgauge.encoders import default_threads, encode_texts
-from nlgauge.encoders.muse import MuseEncoder
+from nlgauge.encoders.engines.muse import MuseEncoder
 
 __all__ = ["main"]
 

@@ -105,7 +105,7 @@ def test_a_field_that_no_recipe_has_is_refused(field: str) -> None:
 
 
 def test_a_mismatch_is_found_before_anything_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    from nlgauge.encoders.onnx_engine import OnnxEncoder
+    from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
 
     signature = nlgauge.score(HYPS, REFS, idf="refs").signature
     monkeypatch.setattr(OnnxEncoder, "encode", lambda *_: pytest.fail("a text was encoded"))

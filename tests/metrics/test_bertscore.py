@@ -9,7 +9,7 @@ import pytest
 
 import nlgauge
 from nlgauge.encoders import load_encoder
-from nlgauge.encoders.onnx_engine import OnnxEncoder
+from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
 from nlgauge.metrics.baseline import Baseline
 from nlgauge.metrics.build_baseline import random_pairs
 from nlgauge.scores import Alignment

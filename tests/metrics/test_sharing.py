@@ -12,7 +12,7 @@ import pytest
 
 import nlgauge
 from nlgauge.clouds.token_cloud import TokenPoints
-from nlgauge.encoders.onnx_engine import OnnxEncoder
+from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
 from nlgauge.meta import score_table
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.moverscore import MoverScore

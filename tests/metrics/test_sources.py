@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import nlgauge
 from nlgauge.data import JudgementTable
 from nlgauge.encoders import load_encoder
-from nlgauge.encoders.onnx_engine import OnnxEncoder
+from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
 from nlgauge.errors import InputError, LanguageWarning, RecipeError, SignatureError, TooLongError, TruncationWarning
 from nlgauge.meta import score_table
 from nlgauge.metrics.bertscore import BERTScore

@@ -14,8 +14,8 @@ import pytest
 import nlgauge
 from nlgauge.clouds.remap import Origin, Remapping, Step
 from nlgauge.encoders import encode_texts, language_model, load_encoder
-from nlgauge.encoders.language_model import Likelihoods
-from nlgauge.encoders.sentences import load_sentence_encoder
+from nlgauge.encoders.whole_text.language_model import Likelihoods
+from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.metrics.xmoverscore import XMoverScore
 

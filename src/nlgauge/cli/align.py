@@ -19,8 +19,8 @@ from nlgauge.clouds.parallel import paired_words
 from nlgauge.clouds.remap import METHODS, Origin, Side, fit_remapping
 from nlgauge.clouds.steps import load_steps
 from nlgauge.encoders import Encoder, encode_texts, load_encoder
-from nlgauge.encoders.muse import warn_if_unsupported
-from nlgauge.encoders.sentences import load_sentence_encoder
+from nlgauge.encoders.engines.muse import warn_if_unsupported
+from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.files.textfiles import Inputs, parse_source
 from nlgauge.metrics.defaults import default_layer

@@ -69,11 +69,11 @@ def load_encoder(
             return _loaded[key]
         encoder: Encoder
         if engine == "onnx":
-            from nlgauge.encoders.onnx_engine import OnnxEncoder
+            from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
 
             encoder = OnnxEncoder(files, threads=key[3])
         else:
-            from nlgauge.encoders.torch_engine import TorchEncoder
+            from nlgauge.encoders.engines.torch_engine import TorchEncoder
 
             encoder = TorchEncoder(files, threads=key[3], device=device)
         return _keep(key, encoder)
@@ -81,7 +81,7 @@ def load_encoder(
 
 def _word_vectors(path: Path) -> Encoder:
     """A file of word vectors needs no engine."""
-    from nlgauge.encoders.static import StaticEncoder
+    from nlgauge.encoders.engines.static import StaticEncoder
 
     key = (path.name, str(path.resolve()) + file_digest(path), "static", 0, "")
     with _lock:
@@ -90,7 +90,7 @@ def _word_vectors(path: Path) -> Encoder:
 
 def _multilingual(threads: int) -> Encoder:
     """The embedded multilingual model comes as a package, with an engine of its own."""
-    from nlgauge.encoders.muse import MuseEncoder
+    from nlgauge.encoders.engines.muse import MuseEncoder
 
     key = ("muse", "", "numpy", threads, "")
     with _lock:

@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 
-from nlgauge.encoders.muse import warn_if_unsupported
+from nlgauge.encoders.engines.muse import warn_if_unsupported
 from nlgauge.errors import (
     ConvergenceWarning,
     EmptyPairError,

@@ -15,7 +15,7 @@ from typing import Any
 from nlgauge._version import __version__
 from nlgauge.clouds.steps import POSITION_NORM
 from nlgauge.encoders import EmbeddingCache, Encoder, encode_texts, load_encoder
-from nlgauge.encoders.static import StaticEncoder
+from nlgauge.encoders.engines.static import StaticEncoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.base import CloudMetric, Comparison, Finished, Metric, Reading, TextMetric
 from nlgauge.metrics.corpus import Corpus, TokenizedCorpus

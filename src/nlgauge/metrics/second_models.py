@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from nlgauge.clouds.remap import Side
 from nlgauge.clouds.steps import VectorSteps
 from nlgauge.encoders import EncodedText
-from nlgauge.encoders.language_model import LanguageModel, twice_normalised
-from nlgauge.encoders.sentences import SentenceEncoder
+from nlgauge.encoders.whole_text.language_model import LanguageModel, twice_normalised
+from nlgauge.encoders.whole_text.sentences import SentenceEncoder
 from nlgauge.metrics.base import WindowTexts
 
 __all__ = ["fluency_of", "read_fluency", "read_sentences", "sentence_of"]

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from nlgauge.clouds.cloud import Cloud
 from nlgauge.encoders import EncodedText, Encoder
-from nlgauge.encoders.sentences import SentenceEncoder, load_sentence_encoder
+from nlgauge.encoders.whole_text.sentences import SentenceEncoder, load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.metrics.base import CloudMetric, Comparison, Finished, WindowTexts, number_or, option
 from nlgauge.metrics.bertscore import BERTScore, BERTScoreState

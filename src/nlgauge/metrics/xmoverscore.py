@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from nlgauge.clouds.cloud import LabelledCloud
 from nlgauge.clouds.steps import VectorSteps
 from nlgauge.encoders import EncodedText, Encoder
-from nlgauge.encoders.sentences import SentenceEncoder, load_sentence_encoder
+from nlgauge.encoders.whole_text.sentences import SentenceEncoder, load_sentence_encoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.base import CloudMetric, Comparison, Finished, WindowTexts, number_or, option
 from nlgauge.metrics.corpus import TokenizedCorpus
@@ -46,7 +46,7 @@ from nlgauge.metrics.second_models import fluency_of, read_fluency, read_sentenc
 from nlgauge.signature import short_digest
 
 if TYPE_CHECKING:
-    from nlgauge.encoders.language_model import LanguageModel
+    from nlgauge.encoders.whole_text.language_model import LanguageModel
 
 __all__ = ["XMoverScore"]
 
@@ -234,7 +234,7 @@ class XMoverScore(CloudMetric[XMoverState, XMoverForm]):
     def prepare(self, corpus: TokenizedCorpus, options: RunOptions) -> XMoverState:
         lm = None
         if self.lm != "none":
-            from nlgauge.encoders.language_model import load_language_model
+            from nlgauge.encoders.whole_text.language_model import load_language_model
 
             lm = load_language_model(
                 self.lm, threads=options.threads, device=options.device, progress=options.progress

@@ -28,9 +28,9 @@ import tokenizers
 from numpy.typing import NDArray
 
 from nlgauge.encoders.batching import equal_length_batches
-from nlgauge.encoders.gguf_files import one_reading
+from nlgauge.encoders.engines.torch_engine import _device, _quiet, _threads, _version
 from nlgauge.encoders.load import default_threads
-from nlgauge.encoders.torch_engine import _device, _quiet, _threads, _version
+from nlgauge.encoders.whole_text.gguf_files import one_reading
 from nlgauge.errors import MissingExtraError, ModelError, ModelNotFoundError, TruncationWarning
 from nlgauge.files.digests import file_digest, text_digest
 from nlgauge.models.catalog import find_card

@@ -12,8 +12,13 @@ from tests.encoders.tiny_models import TINY, write_model, write_tokenizer
 
 from nlgauge import MissingExtraError, ModelError, ModelNotFoundError, TruncationWarning, UnsupportedModelError
 from nlgauge.encoders import language_model, load_encoder
-from nlgauge.encoders.language_model import LanguageModel, Likelihoods, load_language_model, twice_normalised
-from nlgauge.encoders.sentences import load_sentence_encoder
+from nlgauge.encoders.whole_text.language_model import (
+    LanguageModel,
+    Likelihoods,
+    load_language_model,
+    twice_normalised,
+)
+from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
 from nlgauge.models.catalog import CARDS
 
 TEXTS = ["the cat sat on the dog", "a storm", "ran", "", "the ferry was late and the cat ran", "red red red red"]

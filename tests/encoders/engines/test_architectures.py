@@ -14,14 +14,14 @@ from tests.encoders.tiny_models import TINY, tiny_tensors, write_model
 
 from nlgauge import MissingExtraError, ModelError, RecipeError, UnsupportedModelError
 from nlgauge.encoders import load_encoder
-from nlgauge.encoders.architectures import (
+from nlgauge.encoders.engines.architectures import (
     architecture_of,
     encoder_parameters,
     encoder_shape,
     position_capacity,
     relative_bucket,
 )
-from nlgauge.encoders.graph import encoder_graph
+from nlgauge.encoders.engines.graph import encoder_graph
 
 FAMILIES = sorted(TINY)
 

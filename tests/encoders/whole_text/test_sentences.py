@@ -13,7 +13,7 @@ from tests.encoders.tiny_models import TINY, write_model
 from nlgauge import ModelError, TruncationWarning, UnsupportedModelError
 from nlgauge.data import load
 from nlgauge.encoders import encode_texts, load_encoder
-from nlgauge.encoders.sentences import load_sentence_encoder, read_pooling
+from nlgauge.encoders.whole_text.sentences import load_sentence_encoder, read_pooling
 
 TEXTS = ["the cat sat on the red dog", "a storm", "the ferry was late and unknown", "ran"]
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.encoders.architectures import (
+from nlgauge.encoders.engines.architectures import (
     architecture_of,
     encoder_parameters,
     encoder_shape,
@@ -106,7 +106,7 @@ class OnnxEncoder:
 
 def cached_graph(config: dict[str, Any], layers: tuple[int, ...], *, key: str) -> bytes:
     """The graph for these layers, from the cache folder or built and put there."""
-    from nlgauge.encoders.graph import GRAPH_VERSION, encoder_graph
+    from nlgauge.encoders.engines.graph import GRAPH_VERSION, encoder_graph
 
     shape = encoder_shape(config)
     name = hashlib.sha256(f"{key} {shape} {layers} {GRAPH_VERSION}".encode()).hexdigest()

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from safetensors.numpy import save_file
 from tests.encoders.tiny_models import TINY, tiny_tensors, write_model
 
-import nlgauge.encoders.graph
+import nlgauge.encoders.engines.graph
 from nlgauge import ModelError, TruncationWarning, UnsupportedModelError, score
 from nlgauge.encoders import EncodedText, encode_texts
-from nlgauge.encoders.architectures import encoder_shape
-from nlgauge.encoders.graph import encoder_graph
-from nlgauge.encoders.onnx_engine import OnnxEncoder
+from nlgauge.encoders.engines.architectures import encoder_shape
+from nlgauge.encoders.engines.graph import encoder_graph
+from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
 from nlgauge.models.resolve import ModelFiles, resolve
 from nlgauge.text import Tokens
 
@@ -149,7 +149,7 @@ def forbid_building(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> bytes:
         pytest.fail("a graph was built although it is in the cache")
 
-    monkeypatch.setattr(nlgauge.encoders.graph, "encoder_graph", refuse)
+    monkeypatch.setattr(nlgauge.encoders.engines.graph, "encoder_graph", refuse)
 
 
 def test_a_graph_is_built_once(tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

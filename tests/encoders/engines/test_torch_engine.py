@@ -18,9 +18,9 @@ from tests.encoders.tiny_models import SPECIAL, TINY, WORDS, tiny_tensors, write
 import nlgauge
 from nlgauge import ModelError, RecipeError, TruncationWarning
 from nlgauge.encoders import encode_texts
-from nlgauge.encoders.architectures import position_capacity, relative_bucket
-from nlgauge.encoders.onnx_engine import OnnxEncoder
-from nlgauge.encoders.torch_engine import TorchEncoder
+from nlgauge.encoders.engines.architectures import position_capacity, relative_bucket
+from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
+from nlgauge.encoders.engines.torch_engine import TorchEncoder
 from nlgauge.models.resolve import resolve
 
 pytestmark = pytest.mark.torch

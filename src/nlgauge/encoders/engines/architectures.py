@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.encoders.graph import EncoderShape
+from nlgauge.encoders.engines.graph import EncoderShape
 from nlgauge.errors import ModelError, UnsupportedModelError
 
 __all__ = ["Architecture", "architecture_of", "encoder_parameters", "position_capacity"]

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.encoders.base import Encoder, encode_texts
+from nlgauge.encoders.engines.muse import MuseEncoder
 from nlgauge.encoders.load import load_encoder
-from nlgauge.encoders.muse import MuseEncoder
 from nlgauge.errors import ModelError, RecipeError, TruncationWarning, UnsupportedModelError
 from nlgauge.files.digests import text_digest
 from nlgauge.models.resolve import resolve

@@ -1,0 +1,1 @@
+"""Models of whole texts: sentence vectors, and the likelihood that a language model gives."""
