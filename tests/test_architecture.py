@@ -23,6 +23,7 @@ ORDER = [
     "models",
     "text",
     "encoders",
+    "transforms",
     "clouds",
     "signature",
     "foreign_signatures",

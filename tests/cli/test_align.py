@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tests.cli.conftest import REFERENCE, SYSTEM_A, Refusal, Run, write_lines
 
-from nlgauge.clouds.language_norm import LanguageNorm
-from nlgauge.clouds.remap import METHODS, Remapping
 from nlgauge.encoders import encode_texts, load_encoder
+from nlgauge.transforms.language_means import LanguageNorm
+from nlgauge.transforms.remap import METHODS, Remapping
 
 FIT = ("align", "fit", "--parallel", "a.txt", "ref.txt", "--model", "minilm", "--threads", "1")
 MUSE = ("align", "fit", "--parallel", "de.txt", "en.txt", "-o", "m.npz", "--threads", "1")

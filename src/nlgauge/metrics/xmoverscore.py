@@ -34,7 +34,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.clouds.cloud import LabelledCloud
-from nlgauge.clouds.steps import VectorSteps
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.encoders.whole_text.sentences import SentenceEncoder, load_sentence_encoder
 from nlgauge.errors import RecipeError
@@ -44,6 +43,7 @@ from nlgauge.metrics.moverscore import MoverProfile, MoverScore, MoverState
 from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.second_models import fluency_of, read_fluency, read_sentences, sentence_of
 from nlgauge.signature import short_digest
+from nlgauge.transforms.base import VectorSteps
 
 if TYPE_CHECKING:
     from nlgauge.encoders.whole_text.language_model import LanguageModel

@@ -17,7 +17,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds.steps import POSITION_BATCH, POSITION_NORM
 from nlgauge.data import UNKNOWN_SYSTEM, JudgementTable, RankedPairs
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.meta import RowScores, ScoredTable, Significance, evaluate
@@ -33,6 +32,7 @@ from nlgauge.studies.ranked import ranking_tau
 from nlgauge.studies.results import Movement, Ranking, Sensitivity, SettingInfo
 from nlgauge.studies.state import Piece, StudyState, corpus_key, recipe_key
 from nlgauge.studies.study import Setting, Study
+from nlgauge.transforms.base import POSITION_BATCH, POSITION_NORM
 
 __all__ = ["StudyOptions", "run_study", "systems_table"]
 

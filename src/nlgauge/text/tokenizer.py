@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import tokenizers
@@ -22,6 +23,8 @@ from numpy.typing import NDArray
 from nlgauge.errors import InputError, ModelError
 
 __all__ = ["TextTokenizer", "Tokens"]
+
+Number = TypeVar("Number", np.float32, np.float64)
 
 #: `model_max_length` of tokenizers that state no limit is a huge sentinel (1e30); it is no limit.
 _NO_LIMIT = 1_000_000
@@ -58,6 +61,13 @@ class Tokens:
         """Place of each word's first token, and how many tokens the word has."""
         starts = np.flatnonzero(self.starts_word)
         return starts, np.diff(starts, append=len(self.ids))
+
+    def average_pieces(self, values: NDArray[Number]) -> NDArray[Number]:
+        """Vectors, or weights, of the tokens averaged over the pieces of each word, in the type they came in."""
+        starts, sizes = self.word_pieces
+        total = np.add.reduceat(values, starts, axis=0)
+        counts = sizes.astype(values.dtype)
+        return np.divide(total, counts[:, None] if values.ndim == 2 else counts, out=total)
 
     def take(self, places: NDArray[np.intp]) -> Tokens:
         """Some of the tokens, as the same text."""

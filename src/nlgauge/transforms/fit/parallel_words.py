@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds.filters import average_pieces
 from nlgauge.encoders import EncodedText, Encoder, encode_texts
 from nlgauge.errors import InputError
 from nlgauge.text import TextTokenizer, Tokens
@@ -48,7 +47,7 @@ def word_vectors(text: EncodedText, *, layer: int, words: NDArray[np.int32] | No
     vectors = text.layers[layer]
     if tokens.empty:
         return vectors[:0]
-    mean: NDArray[np.float32] = average_pieces(vectors, tokens)[~tokens.is_special[tokens.starts_word]]
+    mean: NDArray[np.float32] = tokens.average_pieces(vectors)[~tokens.is_special[tokens.starts_word]]
     return mean
 
 

@@ -9,8 +9,8 @@ import pytest
 from tests.encoders.tiny_models import TINY, write_model
 
 from nlgauge import InputError
-from nlgauge.clouds.parallel import MOST_TOKENS, paired_words, white_space_words
 from nlgauge.encoders import Encoder, encode_texts, load_encoder
+from nlgauge.transforms.fit.parallel_words import MOST_TOKENS, paired_words, white_space_words
 
 SOURCE = ["the cats sat late", "a red dog ran.", "", "storm"]
 TARGET = ["the dogs sat early", "a blue cat ran.", "the cat", "ferry"]

@@ -11,12 +11,12 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import nlgauge
-from nlgauge.clouds.language_norm import LanguageNorm, position_norm
-from nlgauge.clouds.remap import Origin, Remapping, Step, fit_remapping
-from nlgauge.clouds.steps import POSITION_BATCH
 from nlgauge.encoders import EncodedText, encode_texts, load_encoder
 from nlgauge.errors import FileFormatError, InputError, RecipeError, SignatureError
 from nlgauge.metrics import runner
+from nlgauge.transforms.base import POSITION_BATCH
+from nlgauge.transforms.language_means import LanguageNorm, position_norm
+from nlgauge.transforms.remap import Origin, Remapping, Step, fit_remapping
 
 MODEL, LAYER = "minilm", 4
 #: Any text serves as a source, for what is tested are numbers.

@@ -23,12 +23,12 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds.language_norm import LanguageNorm, position_norm
-from nlgauge.clouds.remap import Remapping, Side, load_published
 from nlgauge.encoders import EncodedText
 from nlgauge.errors import FileFormatError, RecipeError
 from nlgauge.files.digests import text_digest
 from nlgauge.files.frozen import stated_format
+from nlgauge.transforms.language_means import LanguageNorm, position_norm
+from nlgauge.transforms.remap import Remapping, Side, load_published
 
 __all__ = ["POSITION_BATCH", "POSITION_NORM", "VectorSteps", "load_steps"]
 

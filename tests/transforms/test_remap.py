@@ -14,8 +14,8 @@ from scipy.linalg import orthogonal_procrustes
 from scipy.stats import ortho_group
 
 from nlgauge import DataWarning, FileFormatError, InputError, RecipeError
-from nlgauge.clouds.remap import METHODS, Origin, Remapping, fit_remapping, fit_to_hub, load_published
-from nlgauge.clouds.remap_fit import least_squares, mismatch_directions, procrustes
+from nlgauge.transforms.fit.procrustes import least_squares, mismatch_directions, procrustes
+from nlgauge.transforms.remap import METHODS, Origin, Remapping, fit_remapping, fit_to_hub, load_published
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -25,9 +25,15 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nlgauge.clouds.remap_fit import least_squares, mismatch_directions, procrustes, remove_directions, row_pairs
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.files.frozen import read_arrays, write_arrays
+from nlgauge.transforms.fit.procrustes import (
+    least_squares,
+    mismatch_directions,
+    procrustes,
+    remove_directions,
+    row_pairs,
+)
 
 __all__ = ["METHODS", "Origin", "Remapping", "Side", "Step", "fit_remapping", "fit_to_hub", "load_published"]
 

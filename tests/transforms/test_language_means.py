@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from nlgauge import FileFormatError, InputError, RecipeError
-from nlgauge.clouds.centroids import centroid_change, language_centroids
-from nlgauge.clouds.language_norm import LanguageMoments, LanguageNorm, position_norm
+from nlgauge.transforms.fit.centroids import centroid_change, language_centroids
+from nlgauge.transforms.language_means import LanguageMoments, LanguageNorm, position_norm
 
 
 def languages(seed: int = 0) -> dict[str, NDArray[np.float32]]:

@@ -1,0 +1,1 @@
+"""Fitting transforms: parallel words, rotations, centroids."""
