@@ -16,10 +16,7 @@ from urllib.parse import quote, unquote
 
 from nlgauge.errors import SignatureError
 
-__all__ = ["FieldDifference", "Signature", "short_digest"]
-
-#: Length of a digest inside a signature: 48 bits, enough to tell models and tables apart.
-DIGEST_LENGTH = 12
+__all__ = ["FieldDifference", "Signature"]
 
 #: Short names, in the spirit of sacreBLEU's. A key without an entry keeps its name.
 ABBREVIATIONS = {
@@ -139,11 +136,6 @@ class FieldDifference(NamedTuple):
     key: str
     left: str | None
     right: str | None
-
-
-def short_digest(digest: str) -> str:
-    """The leading digits of a digest, as signatures show it."""
-    return digest[:DIGEST_LENGTH]
 
 
 @dataclass(frozen=True)

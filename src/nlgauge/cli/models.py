@@ -8,6 +8,7 @@ from typing import Any
 
 from nlgauge.encoders import load_encoder, muse
 from nlgauge.errors import DigestError
+from nlgauge.files.digests import short_digest
 from nlgauge.models.catalog import CARDS, ModelCard
 from nlgauge.models.fetch import cached_card, card_folder
 from nlgauge.models.resolve import resolve
@@ -68,7 +69,7 @@ def _pull(args: argparse.Namespace) -> int:
             continue
         files = resolve(model, progress=not args.quiet)
         if not args.quiet:
-            print(f"{files.name}: {files.path}, weights {files.weights_digest[:12]}", file=sys.stderr)
+            print(f"{files.name}: {files.path}, weights {short_digest(files.weights_digest)}", file=sys.stderr)
     return 0
 
 

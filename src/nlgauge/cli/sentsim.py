@@ -9,10 +9,10 @@ from typing import Any
 from nlgauge.cli.common import add_run_options, add_text_options, run_options, text_source, write_file
 from nlgauge.cli.score import read_texts
 from nlgauge.errors import RecipeError
+from nlgauge.files.digests import short_digest
 from nlgauge.metrics.bounds import Bounds
 from nlgauge.metrics.sentsim import PARTS, SentSim
 from nlgauge.scoring import score_systems
-from nlgauge.signature import short_digest
 
 __all__ = ["add_commands"]
 

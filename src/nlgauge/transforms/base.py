@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from nlgauge.encoders import EncodedText
 from nlgauge.errors import FileFormatError, RecipeError
-from nlgauge.files.digests import text_digest
+from nlgauge.files.digests import short_digest, text_digest
 from nlgauge.files.frozen import stated_format
 from nlgauge.transforms.language_means import LanguageNorm, position_norm
 from nlgauge.transforms.remap import Remapping, Side, load_published
@@ -36,9 +36,6 @@ POSITION_NORM = "position-norm"
 
 #: Texts that the published normalisation looks at together.
 POSITION_BATCH = 8
-
-#: Digits of a digest in a signature.
-_DIGITS = 12
 
 _Step: TypeAlias = Remapping | LanguageNorm | None
 """None stands for the published normalisation, which has nothing fitted."""
@@ -64,7 +61,7 @@ class VectorSteps:
         return "+".join(POSITION_NORM if step is None else self._named(step) for step in self.steps)
 
     def _named(self, step: Remapping | LanguageNorm) -> str:
-        digest = step.digest[:_DIGITS]
+        digest = short_digest(step.digest)
         if isinstance(step, Remapping):
             return f"{step.origin.method or 'map'}[{digest}]"
         return f"{step.mode}[{digest},{'>'.join(self.languages.values())}]"

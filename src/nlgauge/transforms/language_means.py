@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError, RecipeError
+from nlgauge.files.digests import short_digest
 from nlgauge.files.frozen import read_arrays, write_arrays
 
 __all__ = ["NORM_MODES", "LanguageMoments", "LanguageNorm", "position_norm"]
@@ -124,8 +125,8 @@ class LanguageNorm:
         """Refuse vectors that the means do not belong to."""
         if self.weights and (self.weights, self.layer) != (weights, layer):
             msg = (
-                f"the language means were fitted on layer {self.layer} of weights {self.weights[:12]}, but the "
-                f"vectors are of layer {layer} of {weights[:12]}; fit them again with the model you score with"
+                f"the language means were fitted on layer {self.layer} of weights {short_digest(self.weights)}, but the "
+                f"vectors are of layer {layer} of {short_digest(weights)}; fit them again with the model you score with"
             )
             raise InputError(msg)
 

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.files.digests import short_digest
 from nlgauge.files.frozen import read_arrays, write_arrays
 from nlgauge.transforms.fit.procrustes import (
     least_squares,
@@ -119,7 +120,7 @@ class Remapping:
         if made.weights and (made.weights, made.layer) != (weights, layer):
             msg = (
                 f"the re-mapping was fitted on {_layer_name(made.layer)} of model {made.model!r} "
-                f"({made.weights[:12]}), but the vectors are of layer {layer} of {weights[:12]}; "
+                f"({short_digest(made.weights)}), but the vectors are of layer {layer} of {short_digest(weights)}; "
                 "fit it again with 'nlgauge align fit'"
             )
             raise InputError(msg)
