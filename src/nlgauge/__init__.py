@@ -7,6 +7,7 @@
 """
 
 from nlgauge._version import __version__
+from nlgauge.clouds.alignments import Alignment, Flow
 from nlgauge.errors import (
     BaselineError,
     ConvergenceWarning,
@@ -39,7 +40,7 @@ from nlgauge.metrics.registry import recipe_from_signature
 from nlgauge.metrics.sentsim import SentSim
 from nlgauge.metrics.smd import SMD
 from nlgauge.metrics.xmoverscore import XMoverScore
-from nlgauge.scores import Alignment, Flow, Score
+from nlgauge.scores import Score
 from nlgauge.scoring import score, score_systems
 from nlgauge.signature import Signature
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.clouds.alignments import Alignment, Flow
 from nlgauge.errors import InputError, MissingExtraError
 from nlgauge.signature import Signature
 from nlgauge.stats import Interval, bootstrap_mean
@@ -16,56 +17,7 @@ from nlgauge.stats import Interval, bootstrap_mean
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Alignment", "Flow", "Score", "SegmentNotes"]
-
-
-class _Record:
-    """A dataclass of arrays and plain values that can become JSON."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain lists and numbers, ready for JSON."""
-        return {
-            name: value.tolist() if isinstance(value, np.ndarray) else _plain(value)
-            for name, value in self.__dict__.items()
-        }
-
-
-@dataclass(frozen=True, eq=False)
-class Alignment(_Record):
-    """Which token matched which, and how closely, for one hypothesis and one reference.
-
-    `hypothesis_match[i]` is the position of the reference token that hypothesis token `i` took, at
-    `hypothesis_similarity[i]`; the `reference_*` arrays hold the other direction. A weight of 0 marks a
-    token that can be matched but does not count (special tokens).
-    """
-
-    reference_index: int
-    hypothesis_tokens: tuple[str, ...]
-    reference_tokens: tuple[str, ...]
-    hypothesis_match: NDArray[np.int64]
-    reference_match: NDArray[np.int64]
-    hypothesis_similarity: NDArray[np.float64]
-    reference_similarity: NDArray[np.float64]
-    hypothesis_weight: NDArray[np.float64]
-    reference_weight: NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Flow(_Record):
-    """Which mass moved where, and at what cost, for one hypothesis and one reference.
-
-    Rows are the points of the hypothesis (tokens, words, n-grams), columns those of the reference. `flow` sums
-    to 1, its rows to `hypothesis_weight`, its columns to `reference_weight`; the transport's cost is the sum of
-    `flow * cost`.
-    """
-
-    reference_index: int
-    hypothesis_tokens: tuple[str, ...]
-    reference_tokens: tuple[str, ...]
-    hypothesis_weight: NDArray[np.float64]
-    reference_weight: NDArray[np.float64]
-    flow: NDArray[np.float64]
-    cost: NDArray[np.float64]
+__all__ = ["Score", "SegmentNotes"]
 
 
 _RARE = ("unconverged", "unknown")
@@ -204,7 +156,3 @@ class Score:
         system = f" {self.system}" if self.system is not None else ""
         count = len(self)
         return f"<{self.metric}{system}: {means} over {count} segment{'s' * (count != 1)} | {self.signature}>"
-
-
-def _plain(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value

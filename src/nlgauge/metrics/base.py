@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.clouds.alignments import Alignment, Flow
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.corpus import References, TokenizedCorpus
 from nlgauge.metrics.defaults import MULTILINGUAL, model_for_language
 from nlgauge.metrics.run_options import RunOptions
-from nlgauge.scores import Alignment, Flow, Score
+from nlgauge.scores import Score
 from nlgauge.transforms.base import VectorSteps, load_steps
 
 if TYPE_CHECKING:

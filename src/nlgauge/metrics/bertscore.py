@@ -31,6 +31,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from nlgauge.clouds.alignments import Alignment
 from nlgauge.clouds.cloud import Cloud, idf_weights, unit_rows
 from nlgauge.clouds.filters import TokenFilter
 from nlgauge.encoders import EncodedText, Encoder
@@ -43,7 +44,6 @@ from nlgauge.metrics.defaults import default_layer
 from nlgauge.metrics.filtering import kept_tokens, stopwords_label
 from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.weighting import IdfBySide, counts_idf, idf_by_side, idf_side
-from nlgauge.scores import Alignment
 from nlgauge.text import StopWords, TextTokenizer, Tokens, load_stopwords
 from nlgauge.transport import GreedyMatch, greedy_match
 

@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from nlgauge._version import __version__
+from nlgauge.clouds.alignments import Alignment, Flow
 from nlgauge.encoders import EmbeddingCache, Encoder, encode_texts, load_encoder
 from nlgauge.encoders.engines.static import StaticEncoder
 from nlgauge.errors import RecipeError
@@ -22,7 +23,7 @@ from nlgauge.metrics.corpus import Corpus, TokenizedCorpus
 from nlgauge.metrics.notes import note_texts, note_tokens, run_fields, warn_of_compromises, warn_of_languages
 from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.window import AnyCloudMetric, Forms, Job, distinct_corpora, texts_of, windows
-from nlgauge.scores import Alignment, Flow, Score
+from nlgauge.scores import Score
 from nlgauge.signature import Signature
 from nlgauge.transforms.base import POSITION_NORM
 

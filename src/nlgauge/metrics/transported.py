@@ -10,10 +10,10 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.clouds.alignments import Flow
 from nlgauge.clouds.cloud import LabelledCloud
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.base import CloudMetric, Comparison, Finished, option
-from nlgauge.scores import Flow
 from nlgauge.transport import Plan, exact_transports
 
 __all__ = ["MULTIREF_RULES", "Moved", "TransportMetric"]
