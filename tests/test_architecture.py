@@ -25,6 +25,7 @@ ORDER = [
     "encoders",
     "transforms",
     "clouds",
+    "corpus",
     "signature",
     "foreign_signatures",
     "scores",

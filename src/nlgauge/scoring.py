@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from nlgauge.corpus.checks import make_corpus
+from nlgauge.corpus.texts import References
 from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError
 from nlgauge.metrics.base import Metric
-from nlgauge.metrics.corpus import References, make_corpus
 from nlgauge.metrics.notes import callers_level
 from nlgauge.metrics.registry import METRICS, metric_name, parse_metric, recipe_from_signature
 from nlgauge.metrics.run_options import RunOptions

@@ -16,12 +16,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.corpus.checks import make_corpus
+from nlgauge.corpus.texts import Corpus
 from nlgauge.data import JudgementTable
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.meta.scores import MetricScores
 from nlgauge.meta.sentinels import sentinel_rows
 from nlgauge.metrics.base import CloudMetric, Metric, TextMetric
-from nlgauge.metrics.corpus import Corpus, make_corpus
 from nlgauge.metrics.notes import warn_of_languages
 from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.runner import run_metrics

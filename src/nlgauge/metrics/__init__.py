@@ -1,10 +1,11 @@
 """One file per metric, and what runs them."""
 
+from nlgauge.corpus.checks import make_corpus
+from nlgauge.corpus.texts import Corpus, References
 from nlgauge.metrics.baryscore import BaryScore
 from nlgauge.metrics.base import CloudMetric, Metric, TextMetric
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.build_baseline import build_baseline
-from nlgauge.metrics.corpus import Corpus, References, make_corpus
 from nlgauge.metrics.defaults import model_for_language
 from nlgauge.metrics.lexical import BLEU, ChrF, Rouge1, Rouge2, RougeL
 from nlgauge.metrics.moverscore import MoverScore

@@ -33,13 +33,13 @@ from numpy.typing import NDArray
 
 from nlgauge.clouds.aggregate import barycentre_of_layers
 from nlgauge.clouds.cloud import LabelledCloud, idf_weights, unit_rows
+from nlgauge.corpus.idf_tables import IdfBySide, counts_idf, idf_by_side, idf_side
+from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.base import option
-from nlgauge.metrics.corpus import TokenizedCorpus
 from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.transported import Moved, TransportMetric
-from nlgauge.metrics.weighting import IdfBySide, counts_idf, idf_by_side, idf_side
 from nlgauge.transport import Plan, barycentre_from_origin, sinkhorn_transport, squared_distances
 
 __all__ = ["BaryScore"]

@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.clouds.alignments import Alignment, Flow
+from nlgauge.corpus.texts import References
+from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.errors import RecipeError
-from nlgauge.metrics.corpus import References, TokenizedCorpus
 from nlgauge.metrics.defaults import MULTILINGUAL, model_for_language
 from nlgauge.metrics.run_options import RunOptions
 from nlgauge.scores import Score
@@ -134,7 +135,7 @@ class Metric(ABC):
         **run: Any,
     ) -> Score:
         """Score one system; see `nlgauge.score` for the options of a run."""
-        from nlgauge.metrics.corpus import make_corpus
+        from nlgauge.corpus.checks import make_corpus
         from nlgauge.metrics.runner import run_metrics
 
         corpus = make_corpus({"": hyps}, refs, ref_streams=ref_streams, sources=sources)

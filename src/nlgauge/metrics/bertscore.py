@@ -34,16 +34,16 @@ import numpy as np
 from nlgauge.clouds.alignments import Alignment
 from nlgauge.clouds.cloud import Cloud, idf_weights, unit_rows
 from nlgauge.clouds.filters import TokenFilter
+from nlgauge.corpus.idf_tables import IdfBySide, counts_idf, idf_by_side, idf_side
+from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.files.digests import short_digest
 from nlgauge.metrics.base import CloudMetric, Comparison, Finished, number_or, option
 from nlgauge.metrics.baseline import Baseline
-from nlgauge.metrics.corpus import TokenizedCorpus
 from nlgauge.metrics.defaults import default_layer
 from nlgauge.metrics.filtering import kept_tokens, stopwords_label
 from nlgauge.metrics.run_options import RunOptions
-from nlgauge.metrics.weighting import IdfBySide, counts_idf, idf_by_side, idf_side
 from nlgauge.text import StopWords, TextTokenizer, Tokens, load_stopwords
 from nlgauge.transport import GreedyMatch, greedy_match
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from nlgauge._version import __version__
+from nlgauge.corpus.checks import make_corpus
 from nlgauge.encoders import load_encoder
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.metrics.baseline import Baseline
 from nlgauge.metrics.bertscore import BERTScore
-from nlgauge.metrics.corpus import make_corpus
 from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.runner import run_metrics
 

@@ -43,14 +43,14 @@ from nlgauge.clouds.cloud import LabelledCloud, unit_rows
 from nlgauge.clouds.filters import TokenFilter
 from nlgauge.clouds.ngrams import ngrams
 from nlgauge.clouds.token_cloud import TokenCloud, TokenPoints
+from nlgauge.corpus.idf_tables import IdfBySide, counts_idf, idf_by_side, idf_side
+from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.base import option
-from nlgauge.metrics.corpus import TokenizedCorpus
 from nlgauge.metrics.filtering import kept_tokens, stopwords_label, surfaces_of
 from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.transported import Moved, TransportMetric
-from nlgauge.metrics.weighting import IdfBySide, counts_idf, idf_by_side, idf_side
 from nlgauge.text import StopWords, TextTokenizer, load_stopwords
 from nlgauge.transport import Plan, squared_distances, trim_flow
 

@@ -9,6 +9,8 @@ import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 
+from nlgauge.corpus.texts import Corpus
+from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.encoders.engines.muse import warn_if_unsupported
 from nlgauge.errors import (
     ConvergenceWarning,
@@ -20,7 +22,6 @@ from nlgauge.errors import (
     ZeroWeightWarning,
 )
 from nlgauge.metrics.base import CloudMetric, Comparison, Metric
-from nlgauge.metrics.corpus import Corpus, TokenizedCorpus
 from nlgauge.metrics.defaults import MULTILINGUAL
 from nlgauge.scores import SegmentNotes
 from nlgauge.text import Tokens

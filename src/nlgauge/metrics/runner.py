@@ -14,12 +14,13 @@ from typing import Any
 
 from nlgauge._version import __version__
 from nlgauge.clouds.alignments import Alignment, Flow
+from nlgauge.corpus.texts import Corpus
+from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.encoders import EmbeddingCache, Encoder, encode_texts, load_encoder
 from nlgauge.encoders.engines.static import StaticEncoder
 from nlgauge.errors import RecipeError
 from nlgauge.files.digests import short_digest
 from nlgauge.metrics.base import CloudMetric, Comparison, Finished, Metric, Reading, TextMetric
-from nlgauge.metrics.corpus import Corpus, TokenizedCorpus
 from nlgauge.metrics.notes import note_texts, note_tokens, run_fields, warn_of_compromises, warn_of_languages
 from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.window import AnyCloudMetric, Forms, Job, distinct_corpora, texts_of, windows

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.clouds.cloud import Cloud
+from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.encoders.whole_text.sentences import SentenceEncoder, load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError
@@ -37,7 +38,6 @@ from nlgauge.files.digests import short_digest
 from nlgauge.metrics.base import CloudMetric, Comparison, Finished, WindowTexts, number_or, option
 from nlgauge.metrics.bertscore import BERTScore, BERTScoreState
 from nlgauge.metrics.bounds import Bounds
-from nlgauge.metrics.corpus import TokenizedCorpus
 from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.second_models import read_sentences, sentence_of
 from nlgauge.metrics.wmdo import flow_links, wmdo

@@ -9,9 +9,10 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from nlgauge.corpus.texts import Corpus
+from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.encoders import EncodedText
 from nlgauge.metrics.base import CloudMetric, WindowTexts
-from nlgauge.metrics.corpus import Corpus, TokenizedCorpus
 from nlgauge.scores import SegmentNotes
 from nlgauge.transforms.base import POSITION_BATCH, VectorSteps
 from nlgauge.transforms.remap import Side

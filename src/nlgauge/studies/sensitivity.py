@@ -17,12 +17,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.corpus.checks import make_corpus
+from nlgauge.corpus.texts import Corpus, References
 from nlgauge.data import UNKNOWN_SYSTEM, JudgementTable, RankedPairs
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.meta import RowScores, ScoredTable, Significance, evaluate
 from nlgauge.meta.scoring import table_corpora
 from nlgauge.metrics.base import CloudMetric, Metric
-from nlgauge.metrics.corpus import Corpus, References, make_corpus
 from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.runner import run_metrics
 from nlgauge.stats.checks import check_resampling

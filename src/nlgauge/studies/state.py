@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge._version import __version__
+from nlgauge.corpus.texts import Corpus
 from nlgauge.errors import FileFormatError, InputError
 from nlgauge.metrics.base import Metric
-from nlgauge.metrics.corpus import Corpus
 from nlgauge.metrics.run_options import RunOptions
 from nlgauge.text import load_stopwords
 

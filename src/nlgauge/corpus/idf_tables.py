@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.files.digests import short_digest
-from nlgauge.metrics.corpus import TokenizedCorpus
 from nlgauge.text import IdfTable, Tokens
 
 __all__ = ["IdfBySide", "counts_idf", "idf_by_side", "idf_side"]

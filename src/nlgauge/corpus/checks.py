@@ -1,107 +1,15 @@
-"""The texts to be scored, checked before anything is computed."""
+"""Checks of what is given to be scored, before anything is computed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Sized
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Mapping, Sized
+from typing import Any
 
-from nlgauge.encoders import Encoder
+from nlgauge.corpus.texts import Corpus, References
 from nlgauge.errors import InputError
-from nlgauge.text import Tokens
 from nlgauge.text.tokenizer import check_encodable
 
-__all__ = ["Corpus", "References", "TokenizedCorpus", "make_corpus"]
-
-#: References of a corpus, segment by segment: one text, or several.
-References: TypeAlias = Iterable[str | Iterable[str]]
-
-
-@dataclass(frozen=True, eq=False)
-class Corpus:
-    """Outputs of one or more systems for the same segments, with the references of each segment, or its source."""
-
-    systems: Mapping[str, Sequence[str]]
-    references: Sequence[tuple[str, ...]]
-    """Empty groups where there are only sources."""
-    idf_documents: Mapping[str | None, Sequence[str]] = field(default_factory=dict)
-    """Texts that idf is counted on instead of those above: by system, and under None for the references.
-
-    Data sets of judged segments are samples of a system's whole file, and published idf is that of the file.
-    """
-    sources: Sequence[str] | None = None
-    across: bool = False
-    """Whether the references are the sources: texts of another language."""
-
-    def __len__(self) -> int:
-        return len(self.references)
-
-    @property
-    def reference_count(self) -> str:
-        """References per segment, `var` where the number varies, or `source`."""
-        counts = {len(group) for group in self.references}
-        return "source" if self.across else str(counts.pop()) if len(counts) == 1 else "var"
-
-    def against(self, what: str, *, metric: str, choice: bool = True) -> Corpus:
-        """The corpus as a metric sees it that compares with references (`refs`) or sources (`source`).
-
-        `choice`: whether the metric can compare with either.
-        """
-        if what == "refs":
-            if not all(self.references):
-                other = f", or compare with the source: {metric}:against=source" if choice else ""
-                msg = f"{metric} compares with references, and none were given; give them (refs=, --refs){other}"
-                raise InputError(msg)
-            return self
-        if self.sources is None:
-            msg = (
-                f"{metric} compares with the source, and none was given; give it (sources=, --source), "
-                f"or compare with references: {metric}:against=refs"
-            )
-            raise InputError(msg)
-        return self._across
-
-    @cached_property
-    def _across(self) -> Corpus:
-        documents = dict(self.idf_documents)
-        documents.pop(None, None)
-        return Corpus(self.systems, [(text,) for text in self.sources or ()], documents, self.sources, across=True)
-
-    @cached_property
-    def lowered(self) -> Corpus:
-        """The same in lower case."""
-        return replace(
-            self,
-            systems={name: [text.lower() for text in texts] for name, texts in self.systems.items()},
-            references=[tuple(text.lower() for text in group) for group in self.references],
-            idf_documents={name: [text.lower() for text in texts] for name, texts in self.idf_documents.items()},
-            sources=None if self.sources is None else [text.lower() for text in self.sources],
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class TokenizedCorpus:
-    """A corpus with the tokens of each of its texts under one model."""
-
-    corpus: Corpus
-    encoder: Encoder
-    tokens: Mapping[str, Tokens]
-    limit: int = 0
-    """Longest text in tokens: the model's limit, or less where the recipe says so."""
-    memo: dict[str, Any] = field(default_factory=dict, repr=False)
-    """What recipes count on the corpus and share with each other: idf tables, by choice."""
-
-    def reference_tokens(self) -> Iterable[Tokens]:
-        """Every reference as a document of idf, in order, repeated texts included."""
-        other = self.corpus.idf_documents.get(None)
-        texts = (text for group in self.corpus.references for text in group) if other is None else iter(other)
-        return (self.tokens[text] for text in texts)
-
-    def system_tokens(self, system: str) -> Iterable[Tokens]:
-        """Every output of a system as a document of idf."""
-        texts = self.corpus.idf_documents.get(system, self.corpus.systems[system])
-        return (self.tokens[text] for text in texts)
+__all__ = ["make_corpus"]
 
 
 def make_corpus(

@@ -1,0 +1,1 @@
+"""What is scored: texts, their checks, their tokens, and which idf table weighs which text."""
