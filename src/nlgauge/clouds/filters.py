@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.encoders import EncodedText
 from nlgauge.errors import RecipeError
-from nlgauge.text import Tokens
+from nlgauge.text import TextTokenizer, Tokens
 from nlgauge.text.characters import is_punctuation
 
-__all__ = ["PUNCTUATION", "SPECIALS", "SUBWORDS", "TokenFilter"]
+__all__ = ["PUNCTUATION", "SPECIALS", "SUBWORDS", "TokenFilter", "kept_tokens", "surfaces_of"]
 
 SUBWORDS = ("first", "all", "average")
 PUNCTUATION = ("keep", "drop-ascii", "drop-unicode")
@@ -82,3 +83,19 @@ class TokenFilter:
 
 def _is_punctuation(text: str) -> bool:
     return len(text) == 1 and is_punctuation(text)
+
+
+def surfaces_of(text: EncodedText, tokenizer: TextTokenizer) -> tuple[str, ...]:
+    """The text's tokens as a reader writes them."""
+    return text.derived("surfaces", lambda: tokenizer.surfaces(text.tokens))
+
+
+def kept_tokens(text: EncodedText, keep: TokenFilter, tokenizer: TextTokenizer) -> NDArray[np.intp]:
+    """Places of the tokens that stay; where pieces are averaged, numbers of the words that do."""
+
+    def make() -> NDArray[np.intp]:
+        pieces = text.derived("pieces", lambda: tokenizer.pieces(text.tokens)) if keep.stopwords else ()
+        kept = keep.kept(text.tokens, surfaces_of(text, tokenizer), pieces)
+        return np.flatnonzero(kept[text.tokens.starts_word] if keep.subwords == "average" else kept)
+
+    return text.derived(("kept", keep), make)

@@ -33,7 +33,7 @@ import numpy as np
 
 from nlgauge.clouds.alignments import Alignment
 from nlgauge.clouds.cloud import Cloud, idf_weights, unit_rows
-from nlgauge.clouds.filters import TokenFilter
+from nlgauge.clouds.filters import TokenFilter, kept_tokens
 from nlgauge.corpus.idf_tables import IdfBySide, counts_idf, idf_by_side, idf_side
 from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.encoders import EncodedText, Encoder
@@ -42,7 +42,6 @@ from nlgauge.files.digests import short_digest
 from nlgauge.metrics.base import CloudMetric, Comparison, Finished, number_or, option
 from nlgauge.metrics.baseline import Baseline
 from nlgauge.metrics.defaults import default_layer
-from nlgauge.metrics.filtering import kept_tokens, stopwords_label
 from nlgauge.metrics.run_options import RunOptions
 from nlgauge.text import StopWords, TextTokenizer, Tokens, load_stopwords
 from nlgauge.transport import GreedyMatch, greedy_match
@@ -211,7 +210,7 @@ class BERTScore(CloudMetric[BERTScoreState, Cloud]):
             "idf": state.idf.label,
             "multiref": self.multiref,
             "rescale": _with_digest(state.baseline_origin, state.baseline),
-        } | ({"stopwords": stopwords_label(state.stopwords)} if state.stopwords.words else {})
+        } | ({"stopwords": state.stopwords.label} if state.stopwords.words else {})
 
     def describe_run(self, state: BERTScoreState, system: str) -> dict[str, str]:
         return state.idf.run_fields(self.side(system))

@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from nlgauge.clouds.aggregate import barycentre_of_layers, power_means, routing
 from nlgauge.clouds.cloud import LabelledCloud, unit_rows
-from nlgauge.clouds.filters import TokenFilter
+from nlgauge.clouds.filters import TokenFilter, kept_tokens, surfaces_of
 from nlgauge.clouds.ngrams import ngrams
 from nlgauge.clouds.token_cloud import TokenCloud, TokenPoints
 from nlgauge.corpus.idf_tables import IdfBySide, counts_idf, idf_by_side, idf_side
@@ -48,7 +48,6 @@ from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.base import option
-from nlgauge.metrics.filtering import kept_tokens, stopwords_label, surfaces_of
 from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.transported import Moved, TransportMetric
 from nlgauge.text import StopWords, TextTokenizer, load_stopwords
@@ -318,7 +317,7 @@ class MoverScore(TransportMetric[MoverState]):
             "idf": state.idf.label,
             "subwords": self._chosen("subwords"),
             "punctuation": self._chosen("punctuation"),
-            "stopwords": stopwords_label(state.stopwords),
+            "stopwords": state.stopwords.label,
             "specials": self.specials,
             "multiref": self.multiref,
         }

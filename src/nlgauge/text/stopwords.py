@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from nlgauge.errors import InputError, MissingExtraError, RecipeError
+from nlgauge.files.digests import short_digest
 
 __all__ = ["StopWords", "load_stopwords"]
 
@@ -35,6 +36,11 @@ class StopWords:
     def digest(self) -> str:
         """sha256 of the sorted words, one per line."""
         return hashlib.sha256("\n".join(sorted(self.words)).encode()).hexdigest()
+
+    @property
+    def label(self) -> str:
+        """The list's name and the digest of its words, as a signature has it."""
+        return f"{self.name}[{short_digest(self.digest)}]" if self.words else "none"
 
 
 def load_stopwords(name: str) -> StopWords:
