@@ -26,8 +26,7 @@ ORDER = [
     "transforms",
     "clouds",
     "corpus",
-    "signature",
-    "foreign_signatures",
+    "recipes",
     "scores",
     "metrics",
     "scoring",
@@ -62,6 +61,12 @@ def imported_rooms(path: Path) -> set[str]:
     return rooms
 
 
+#: Imports that look down the house, by file, each with its reason.
+BACK_EDGES = {
+    # `BERTScore().score(...)` is a convenience that hands the recipe to what runs it.
+    "recipes/metric.py": {"scores", "metrics"},
+}
+
 FILES = sorted(SOURCE.rglob("*.py"))
 
 
@@ -72,6 +77,7 @@ def test_a_room_imports_only_from_rooms_above(path: Path) -> None:
         return
     assert room in ORDER, f"{room} has no place in the order of rooms"
     allowed = set(ORDER[: ORDER.index(room) + 1])
+    allowed |= BACK_EDGES.get(path.relative_to(SOURCE).as_posix(), set())
     assert imported_rooms(path) <= allowed
 
 

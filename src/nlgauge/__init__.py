@@ -32,7 +32,6 @@ from nlgauge.errors import (
     ZeroWeightWarning,
 )
 from nlgauge.metrics.baryscore import BaryScore
-from nlgauge.metrics.base import Metric
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.lexical import BLEU, ChrF, Rouge1, Rouge2, RougeL
 from nlgauge.metrics.moverscore import MoverScore
@@ -40,9 +39,10 @@ from nlgauge.metrics.registry import recipe_from_signature
 from nlgauge.metrics.sentsim import SentSim
 from nlgauge.metrics.smd import SMD
 from nlgauge.metrics.xmoverscore import XMoverScore
+from nlgauge.recipes.metric import Metric
+from nlgauge.recipes.signature import Signature
 from nlgauge.scores import Score
 from nlgauge.scoring import score, score_systems
-from nlgauge.signature import Signature
 
 __all__ = [
     "BLEU",

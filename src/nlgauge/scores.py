@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nlgauge.clouds.alignments import Alignment, Flow
 from nlgauge.errors import InputError, MissingExtraError
-from nlgauge.signature import Signature
+from nlgauge.recipes.signature import Signature
 from nlgauge.stats import Interval, bootstrap_mean
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 from tests.cli.conftest import Refusal, Run
 
 import nlgauge
-from nlgauge.signature import MEANINGS
+from nlgauge.recipes.signature import MEANINGS
 
 JSON = ("--format", "json", "--segments", "--quiet")
 SCORE = ("score", "a.txt", "--refs", "ref.txt")

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from nlgauge._version import __version__
 from nlgauge.clouds.alignments import Alignment
 from nlgauge.errors import InputError, RecipeError
+from nlgauge.recipes.signature import Signature
 from nlgauge.report import Confidence, render
 from nlgauge.scores import Score, SegmentNotes
-from nlgauge.signature import Signature
 
 BIBTEX = "@inproceedings{zhang2020,\n  title = {BERTScore}\n}\n"
 

@@ -19,8 +19,8 @@ from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.files.digests import short_digest
 from nlgauge.files.textfiles import Inputs, parse_source
-from nlgauge.metrics.defaults import default_layer
-from nlgauge.metrics.run_options import RunOptions
+from nlgauge.recipes.defaults import default_layer
+from nlgauge.recipes.run_options import RunOptions
 from nlgauge.text.word_alignment import check_links, read_alignments, write_alignments
 from nlgauge.transforms.base import load_steps
 from nlgauge.transforms.fit.centroids import centroid_change

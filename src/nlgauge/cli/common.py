@@ -13,7 +13,7 @@ from nlgauge.encoders import ENGINES
 from nlgauge.errors import InputError
 from nlgauge.files.atomic import write_whole
 from nlgauge.metrics.registry import METRICS
-from nlgauge.metrics.run_options import RunOptions
+from nlgauge.recipes.run_options import RunOptions
 
 __all__ = [
     "add_metric_options",

@@ -13,8 +13,8 @@ from nlgauge.cli.data_options import add_data_options, load_data
 from nlgauge.cli.score import read_texts
 from nlgauge.data import JudgementTable
 from nlgauge.errors import RecipeError
-from nlgauge.metrics.run_options import RunOptions
 from nlgauge.plots import check_figure, plot_ranks, plot_variation
+from nlgauge.recipes.run_options import RunOptions
 from nlgauge.report.sensitivity import sensitivity_report
 from nlgauge.studies.presets import DEFAULT_METRICS, PRESETS, preset
 from nlgauge.studies.sensitivity import StudyOptions, run_study, systems_table

@@ -7,9 +7,9 @@ import sys
 from typing import Any
 
 from nlgauge.errors import SignatureError
-from nlgauge.foreign_signatures import BertScoreHash, is_bert_score_hash
+from nlgauge.recipes.bert_score_hash import BertScoreHash, is_bert_score_hash
+from nlgauge.recipes.signature import MEANINGS, Signature
 from nlgauge.report.table import Table
-from nlgauge.signature import MEANINGS, Signature
 
 __all__ = ["add_commands"]
 

@@ -11,8 +11,8 @@ from nlgauge.encoders import load_encoder
 from nlgauge.files.digests import short_digest
 from nlgauge.files.textfiles import Inputs, parse_source
 from nlgauge.metrics.build_baseline import build_baseline
-from nlgauge.metrics.defaults import model_for_language
-from nlgauge.metrics.run_options import RunOptions
+from nlgauge.recipes.defaults import model_for_language
+from nlgauge.recipes.run_options import RunOptions
 from nlgauge.text import IdfTable
 
 __all__ = ["add_commands"]

@@ -22,10 +22,10 @@ from nlgauge.data import JudgementTable
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.meta.scores import MetricScores
 from nlgauge.meta.sentinels import sentinel_rows
-from nlgauge.metrics.base import CloudMetric, Metric, TextMetric
 from nlgauge.metrics.notes import warn_of_languages
-from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.runner import run_metrics
+from nlgauge.recipes.metric import CloudMetric, Metric, TextMetric
+from nlgauge.recipes.run_options import RunOptions
 from nlgauge.scoring import recipes_and_run
 
 __all__ = ["RowScores", "ScoredTable", "released_rows", "score_table", "sentinels_of", "table_corpora"]

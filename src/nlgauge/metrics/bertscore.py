@@ -39,10 +39,10 @@ from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.files.digests import short_digest
-from nlgauge.metrics.base import CloudMetric, Comparison, Finished, number_or, option
 from nlgauge.metrics.baseline import Baseline
-from nlgauge.metrics.defaults import default_layer
-from nlgauge.metrics.run_options import RunOptions
+from nlgauge.recipes.defaults import default_layer
+from nlgauge.recipes.metric import CloudMetric, Comparison, Finished, number_or, option
+from nlgauge.recipes.run_options import RunOptions
 from nlgauge.text import StopWords, TextTokenizer, Tokens, load_stopwords
 from nlgauge.transport import GreedyMatch, greedy_match
 

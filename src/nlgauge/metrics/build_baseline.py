@@ -12,8 +12,8 @@ from nlgauge.encoders import load_encoder
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.metrics.baseline import Baseline
 from nlgauge.metrics.bertscore import BERTScore
-from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.runner import run_metrics
+from nlgauge.recipes.run_options import RunOptions
 
 __all__ = ["build_baseline"]
 

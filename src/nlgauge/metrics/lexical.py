@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nlgauge.errors import MissingExtraError, RecipeError
-from nlgauge.metrics.base import Finished, TextMetric, option
+from nlgauge.recipes.metric import Finished, TextMetric, option
 
 __all__ = ["BLEU", "ChrF", "Rouge1", "Rouge2", "RougeL"]
 

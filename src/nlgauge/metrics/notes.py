@@ -21,8 +21,8 @@ from nlgauge.errors import (
     UnknownWordWarning,
     ZeroWeightWarning,
 )
-from nlgauge.metrics.base import CloudMetric, Comparison, Metric
-from nlgauge.metrics.defaults import MULTILINGUAL
+from nlgauge.recipes.defaults import MULTILINGUAL
+from nlgauge.recipes.metric import CloudMetric, Comparison, Metric
 from nlgauge.scores import SegmentNotes
 from nlgauge.text import Tokens
 

@@ -8,15 +8,14 @@ from typing import Any
 
 from nlgauge.errors import RecipeError, SignatureError
 from nlgauge.metrics.baryscore import BaryScore
-from nlgauge.metrics.base import CloudMetric, Metric
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.lexical import BLEU, ChrF, Rouge1, Rouge2, RougeL
 from nlgauge.metrics.moverscore import MoverScore
-from nlgauge.metrics.runner import RUNNER_FIELDS, SOMETIMES_FIELDS
 from nlgauge.metrics.sentsim import SentSim
 from nlgauge.metrics.smd import SMD
 from nlgauge.metrics.xmoverscore import XMoverScore
-from nlgauge.signature import ABBREVIATIONS, Signature
+from nlgauge.recipes.metric import CloudMetric, Metric
+from nlgauge.recipes.signature import ABBREVIATIONS, OPTIONAL_FIELDS, RUNNER_FIELDS, Signature
 
 __all__ = ["METRICS", "metric_class", "metric_name", "parse_metric", "recipe_from_signature"]
 
@@ -76,7 +75,7 @@ def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric:
     """
     parsed = Signature.parse(signature) if isinstance(signature, str) else signature
     metric = metric_class(parsed.metric)
-    sometimes = SOMETIMES_FIELDS if issubclass(metric, CloudMetric) else ()
+    sometimes = OPTIONAL_FIELDS if issubclass(metric, CloudMetric) else ()
     known = (*metric.signature_fields, *sometimes, *RUNNER_FIELDS)
     for key in parsed.recipe:
         if key not in known:

@@ -20,24 +20,18 @@ from nlgauge.encoders import EmbeddingCache, Encoder, encode_texts, load_encoder
 from nlgauge.encoders.engines.static import StaticEncoder
 from nlgauge.errors import RecipeError
 from nlgauge.files.digests import short_digest
-from nlgauge.metrics.base import CloudMetric, Comparison, Finished, Metric, Reading, TextMetric
 from nlgauge.metrics.notes import note_texts, note_tokens, run_fields, warn_of_compromises, warn_of_languages
-from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.window import AnyCloudMetric, Forms, Job, distinct_corpora, texts_of, windows
+from nlgauge.recipes.metric import CloudMetric, Comparison, Finished, Metric, Reading, TextMetric
+from nlgauge.recipes.run_options import RunOptions
+from nlgauge.recipes.signature import Signature
 from nlgauge.scores import Score
-from nlgauge.signature import Signature
 from nlgauge.transforms.base import POSITION_NORM
 
-__all__ = ["RUNNER_FIELDS", "SOMETIMES_FIELDS", "run_metrics"]
+__all__ = ["run_metrics"]
 
 #: Bytes of layer vectors that a window may hold.
 _WINDOW_BYTES = 128 * 2**20
-
-#: Fields of a signature that a metric of vectors has where they are not as usual.
-SOMETIMES_FIELDS = ("casing", "cut", "steps")
-
-#: Fields of a signature that every metric has, after its own. `refs` counts references, or says `source`.
-RUNNER_FIELDS = ("refs", "model", "weights", "tokenizer", "maxlen", "engine", "nlgauge")
 
 
 def run_metrics(

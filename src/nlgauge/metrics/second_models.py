@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nlgauge.encoders import EncodedText
 from nlgauge.encoders.whole_text.language_model import LanguageModel, twice_normalised
 from nlgauge.encoders.whole_text.sentences import SentenceEncoder
-from nlgauge.metrics.base import WindowTexts
+from nlgauge.recipes.metric import WindowTexts
 from nlgauge.transforms.base import VectorSteps
 from nlgauge.transforms.remap import Side
 

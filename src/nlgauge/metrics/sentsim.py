@@ -35,12 +35,12 @@ from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.encoders.whole_text.sentences import SentenceEncoder, load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.files.digests import short_digest
-from nlgauge.metrics.base import CloudMetric, Comparison, Finished, WindowTexts, number_or, option
 from nlgauge.metrics.bertscore import BERTScore, BERTScoreState
 from nlgauge.metrics.bounds import Bounds
-from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.second_models import read_sentences, sentence_of
 from nlgauge.metrics.wmdo import flow_links, wmdo
+from nlgauge.recipes.metric import CloudMetric, Comparison, Finished, WindowTexts, number_or, option
+from nlgauge.recipes.run_options import RunOptions
 from nlgauge.text import TextTokenizer
 from nlgauge.transport import exact_transport, squared_distances
 

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from nlgauge.clouds.cloud import LabelledCloud
 from nlgauge.errors import RecipeError
-from nlgauge.metrics.base import option
 from nlgauge.metrics.moverscore import MoverScore, parse_n
 from nlgauge.metrics.transported import Moved
+from nlgauge.recipes.metric import option
 from nlgauge.transport import Plan
 
 __all__ = ["SMD"]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nlgauge.clouds.alignments import Flow
 from nlgauge.clouds.cloud import LabelledCloud
 from nlgauge.errors import RecipeError
-from nlgauge.metrics.base import CloudMetric, Comparison, Finished, option
+from nlgauge.recipes.metric import CloudMetric, Comparison, Finished, option
 from nlgauge.transport import Plan, exact_transports
 
 __all__ = ["MULTIREF_RULES", "Moved", "TransportMetric"]

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from nlgauge.corpus.texts import Corpus
 from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.encoders import EncodedText
-from nlgauge.metrics.base import CloudMetric, WindowTexts
+from nlgauge.recipes.metric import CloudMetric, WindowTexts
 from nlgauge.scores import SegmentNotes
 from nlgauge.transforms.base import POSITION_BATCH, VectorSteps
 from nlgauge.transforms.remap import Side

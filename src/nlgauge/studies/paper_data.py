@@ -10,7 +10,7 @@ from nlgauge.data import JudgementTable, RankedPairs, find_data_card, load, load
 from nlgauge.data.table import chosen
 from nlgauge.encoders import Encoder, load_encoder
 from nlgauge.errors import FileFormatError, InputError, MissingExtraError, ModelError, RecipeError
-from nlgauge.metrics.run_options import RunOptions
+from nlgauge.recipes.run_options import RunOptions
 from nlgauge.studies.paper_tables import Column, Mean, PaperTable, Question
 from nlgauge.studies.ranked import ranked_rows
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from nlgauge.metrics.defaults import MULTILINGUAL
+from nlgauge.recipes.defaults import MULTILINGUAL
 from nlgauge.studies.paper_tables import (
     Column,
     Mean,

@@ -7,7 +7,7 @@ for the embedded model.
 
 from __future__ import annotations
 
-from nlgauge.metrics.defaults import MULTILINGUAL
+from nlgauge.recipes.defaults import MULTILINGUAL
 from nlgauge.studies.paper_tables import PaperTable, PublishedModel, Question, TableRow, language_columns, row_values
 from nlgauge.studies.paper_tables_moverscore import TO_ENGLISH_17
 

@@ -19,7 +19,7 @@ from nlgauge.data import JudgementTable
 from nlgauge.data.table import chosen
 from nlgauge.errors import DataWarning, MissingExtraError, RecipeError
 from nlgauge.meta import RowScores, ScoredTable, Significance, evaluate, released_rows, score_table
-from nlgauge.metrics.run_options import RunOptions
+from nlgauge.recipes.run_options import RunOptions
 from nlgauge.stats import roc_auc
 from nlgauge.studies.paper_data import NO_MODEL, Judged, Part, find_judged, find_model, kept_columns, part_of
 from nlgauge.studies.paper_studies import PaperStudy

@@ -23,9 +23,9 @@ from nlgauge.data import UNKNOWN_SYSTEM, JudgementTable, RankedPairs
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.meta import RowScores, ScoredTable, Significance, evaluate
 from nlgauge.meta.scoring import table_corpora
-from nlgauge.metrics.base import CloudMetric, Metric
-from nlgauge.metrics.run_options import RunOptions
 from nlgauge.metrics.runner import run_metrics
+from nlgauge.recipes.metric import CloudMetric, Metric
+from nlgauge.recipes.run_options import RunOptions
 from nlgauge.stats.checks import check_resampling
 from nlgauge.studies.flips import SystemScores, find_flips, rank_agreement
 from nlgauge.studies.plan import IdfTexts, StudyPlan, make_plan

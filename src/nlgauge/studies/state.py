@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from nlgauge._version import __version__
 from nlgauge.corpus.texts import Corpus
 from nlgauge.errors import FileFormatError, InputError
-from nlgauge.metrics.base import Metric
-from nlgauge.metrics.run_options import RunOptions
+from nlgauge.recipes.metric import Metric
+from nlgauge.recipes.run_options import RunOptions
 from nlgauge.text import load_stopwords
 
 __all__ = ["Piece", "StudyState", "corpus_key", "recipe_key"]

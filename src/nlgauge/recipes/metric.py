@@ -25,13 +25,14 @@ from nlgauge.corpus.texts import References
 from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.errors import RecipeError
-from nlgauge.metrics.defaults import MULTILINGUAL, model_for_language
-from nlgauge.metrics.run_options import RunOptions
-from nlgauge.scores import Score
+from nlgauge.recipes.defaults import MULTILINGUAL, model_for_language
+from nlgauge.recipes.run_options import RunOptions
 from nlgauge.transforms.base import VectorSteps, load_steps
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from nlgauge.scores import Score
 
 __all__ = [
     "CloudMetric",

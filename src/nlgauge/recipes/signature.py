@@ -16,7 +16,13 @@ from urllib.parse import quote, unquote
 
 from nlgauge.errors import SignatureError
 
-__all__ = ["FieldDifference", "Signature"]
+__all__ = ["OPTIONAL_FIELDS", "RUNNER_FIELDS", "FieldDifference", "Signature"]
+
+#: Fields of a signature that a metric of vectors has where they are not as usual.
+OPTIONAL_FIELDS = ("casing", "cut", "steps")
+
+#: Fields of a signature that every metric has, after its own. `refs` counts references, or says `source`.
+RUNNER_FIELDS = ("refs", "model", "weights", "tokenizer", "maxlen", "engine", "nlgauge")
 
 #: Short names, in the spirit of sacreBLEU's. A key without an entry keeps its name.
 ABBREVIATIONS = {

@@ -1,0 +1,1 @@
+"""What a metric is: options, profiles, the base classes, and the signature."""
