@@ -35,12 +35,12 @@ from nlgauge.metrics.baryscore import BaryScore
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.lexical import BLEU, ChrF, Rouge1, Rouge2, RougeL
 from nlgauge.metrics.moverscore import MoverScore
-from nlgauge.metrics.registry import recipe_from_signature
 from nlgauge.metrics.sentsim import SentSim
 from nlgauge.metrics.smd import SMD
 from nlgauge.metrics.xmoverscore import XMoverScore
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.signature import Signature
+from nlgauge.registry import recipe_from_signature
 from nlgauge.scores import Score
 from nlgauge.scoring import score, score_systems
 

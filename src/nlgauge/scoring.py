@@ -9,13 +9,13 @@ from typing import Any
 
 from nlgauge.corpus.checks import make_corpus
 from nlgauge.corpus.texts import References
+from nlgauge.engine.notes import callers_level
+from nlgauge.engine.run import run_metrics
 from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError
-from nlgauge.metrics.notes import callers_level
-from nlgauge.metrics.registry import METRICS, metric_name, parse_metric, recipe_from_signature
-from nlgauge.metrics.runner import run_metrics
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.signature import Signature
+from nlgauge.registry import METRICS, metric_name, parse_metric, recipe_from_signature
 from nlgauge.scores import Score
 
 __all__ = ["recipes_and_run", "score", "score_systems"]

@@ -23,9 +23,9 @@ import pytest
 from tests.cli.conftest import REFERENCE, SECOND_REFERENCE, SYSTEM_A, SYSTEM_B, Refusal, Run, offline, write_lines
 
 import nlgauge
-from nlgauge.metrics.registry import METRICS
 from nlgauge.models.resolve import resolve
 from nlgauge.recipes.metric import option
+from nlgauge.registry import METRICS
 
 Process = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from tests.strategies import any_text, corpora, texts
 
 import nlgauge
-from nlgauge.metrics import runner as runner_module
+from nlgauge.engine import run as runner as runner_module
 from nlgauge.metrics.bounds import Bounds
-from nlgauge.metrics.registry import METRICS
+from nlgauge.registry import METRICS
 
 quick = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 

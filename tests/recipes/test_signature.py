@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import nlgauge
 from nlgauge import Signature
-from nlgauge.metrics.registry import METRICS
-from nlgauge.metrics.runner import RUNNER_FIELDS, SOMETIMES_FIELDS
+from nlgauge.engine.run import RUNNER_FIELDS, SOMETIMES_FIELDS
 from nlgauge.recipes.metric import CloudMetric
 from nlgauge.recipes.signature import ABBREVIATIONS, MEANINGS
+from nlgauge.registry import METRICS
 
 keys = st.text("abcdefghijklmnop_", min_size=1, max_size=8)
 values = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=12)
@@ -121,9 +121,9 @@ def test_signatures_of_two_engines_do_not_go_together() -> None:
 
 
 def test_no_short_key_is_the_name_of_another_field() -> None:
-    from nlgauge.metrics.registry import METRICS
-    from nlgauge.metrics.runner import RUNNER_FIELDS
+    from nlgauge.engine.run import RUNNER_FIELDS
     from nlgauge.recipes.signature import ABBREVIATIONS
+    from nlgauge.registry import METRICS
 
     names = {*RUNNER_FIELDS, *(name for metric in METRICS.values() for name in metric.signature_fields)}
     assert len(set(ABBREVIATIONS.values())) == len(ABBREVIATIONS)

@@ -6,7 +6,7 @@ import pytest
 
 from nlgauge.data import DATA_CARDS
 from nlgauge.errors import RecipeError
-from nlgauge.metrics.registry import parse_metric
+from nlgauge.registry import parse_metric
 from nlgauge.studies.catalog import PAPER_TABLES, find_paper_table
 from nlgauge.studies.paper_tables import Mean, PaperTable, PublishedModel
 

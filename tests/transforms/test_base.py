@@ -12,8 +12,8 @@ from scipy.spatial.distance import cdist
 
 import nlgauge
 from nlgauge.encoders import EncodedText, encode_texts, load_encoder
+from nlgauge.engine import run as runner
 from nlgauge.errors import FileFormatError, InputError, RecipeError, SignatureError
-from nlgauge.metrics import runner
 from nlgauge.transforms.base import POSITION_BATCH
 from nlgauge.transforms.language_means import LanguageNorm, position_norm
 from nlgauge.transforms.remap import Origin, Remapping, Step, fit_remapping

@@ -12,8 +12,8 @@ from typing import Any
 from nlgauge.encoders import ENGINES
 from nlgauge.errors import InputError
 from nlgauge.files.atomic import write_whole
-from nlgauge.metrics.registry import METRICS
 from nlgauge.recipes.run_options import RunOptions
+from nlgauge.registry import METRICS
 
 __all__ = [
     "add_metric_options",

@@ -18,7 +18,7 @@ from nlgauge.cli.common import (
 )
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.files.textfiles import Inputs, parse_source
-from nlgauge.metrics.registry import metric_class, metric_name
+from nlgauge.registry import metric_class, metric_name
 from nlgauge.report import Confidence, render
 from nlgauge.scoring import score_systems
 

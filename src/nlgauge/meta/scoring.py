@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from nlgauge.corpus.checks import make_corpus
 from nlgauge.corpus.texts import Corpus
 from nlgauge.data import JudgementTable
+from nlgauge.engine.notes import warn_of_languages
+from nlgauge.engine.run import run_metrics
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.meta.scores import MetricScores
 from nlgauge.meta.sentinels import sentinel_rows
-from nlgauge.metrics.notes import warn_of_languages
-from nlgauge.metrics.runner import run_metrics
 from nlgauge.recipes.metric import CloudMetric, Metric, TextMetric
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.scoring import recipes_and_run

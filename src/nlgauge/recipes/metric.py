@@ -137,7 +137,7 @@ class Metric(ABC):
     ) -> Score:
         """Score one system; see `nlgauge.score` for the options of a run."""
         from nlgauge.corpus.checks import make_corpus
-        from nlgauge.metrics.runner import run_metrics
+        from nlgauge.engine.run import run_metrics
 
         corpus = make_corpus({"": hyps}, refs, ref_streams=ref_streams, sources=sources)
         return run_metrics([self], corpus, RunOptions.of(run))[0]

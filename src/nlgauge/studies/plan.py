@@ -9,9 +9,9 @@ from pathlib import Path
 from nlgauge.data import JudgementTable
 from nlgauge.encoders import Encoder, load_encoder
 from nlgauge.errors import MissingExtraError, RecipeError
-from nlgauge.metrics.registry import parse_metric
 from nlgauge.recipes.metric import CloudMetric, Metric
 from nlgauge.recipes.run_options import RunOptions
+from nlgauge.registry import parse_metric
 from nlgauge.studies.idf_corpora import idf_table
 from nlgauge.studies.study import RELATIVE_LISTS, Setting, Study, Sweep, with_setting
 from nlgauge.text import load_stopwords

@@ -33,8 +33,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.metrics.registry import METRICS, metric_class, metric_name, parse_metric
 from nlgauge.recipes.metric import CloudMetric, Metric
+from nlgauge.registry import METRICS, metric_class, metric_name, parse_metric
 
 __all__ = ["RELATIVE_LISTS", "Setting", "Study", "Sweep", "load_study", "with_setting"]
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from nlgauge.data.table import chosen
 from nlgauge.errors import InputError, MissingExtraError, RecipeError
-from nlgauge.metrics.registry import metric_class, metric_name
 from nlgauge.models.catalog import find_card
 from nlgauge.recipes.run_options import RunOptions
+from nlgauge.registry import metric_class, metric_name
 from nlgauge.studies.paper_data import NO_MODEL, Judged, Part, find_judged, find_model, kept_columns, part_of
 from nlgauge.studies.paper_studies import PaperStudy, StudyRow
 from nlgauge.studies.paper_tables import Column, Mean, Question

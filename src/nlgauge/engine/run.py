@@ -18,10 +18,10 @@ from nlgauge.corpus.texts import Corpus
 from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.encoders import EmbeddingCache, Encoder, encode_texts, load_encoder
 from nlgauge.encoders.engines.static import StaticEncoder
+from nlgauge.engine.notes import note_texts, note_tokens, run_fields, warn_of_compromises, warn_of_languages
+from nlgauge.engine.windows import AnyCloudMetric, Forms, Job, distinct_corpora, texts_of, windows
 from nlgauge.errors import RecipeError
 from nlgauge.files.digests import short_digest
-from nlgauge.metrics.notes import note_texts, note_tokens, run_fields, warn_of_compromises, warn_of_languages
-from nlgauge.metrics.window import AnyCloudMetric, Forms, Job, distinct_corpora, texts_of, windows
 from nlgauge.recipes.metric import CloudMetric, Comparison, Finished, Metric, Reading, TextMetric
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.signature import Signature

@@ -1,0 +1,1 @@
+"""How recipes run: prepare, windows, compare, finish, and what had to be decided about texts."""
