@@ -11,8 +11,8 @@ import nlgauge
 from nlgauge.clouds.alignments import Alignment
 from nlgauge.encoders import load_encoder
 from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
-from nlgauge.metrics.baseline import Baseline
-from nlgauge.metrics.build_baseline import random_pairs
+from nlgauge.metrics.parts.baseline import Baseline
+from nlgauge.metrics.parts.build_baseline import random_pairs
 
 HYP = ["The ferry was called off because of the storm."]
 REFS = ["A storm stopped the ferry.", "The ferry was cancelled because of the storm.", "Ferry, storm."]

@@ -19,7 +19,7 @@ from tests.strategies import any_text, corpora, texts
 
 import nlgauge
 from nlgauge.engine import run as runner as runner_module
-from nlgauge.metrics.bounds import Bounds
+from nlgauge.metrics.parts.bounds import Bounds
 from nlgauge.registry import METRICS
 
 quick = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))

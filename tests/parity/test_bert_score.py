@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import nlgauge
 from nlgauge.encoders import load_encoder
-from nlgauge.metrics.baseline import Baseline
+from nlgauge.metrics.parts.baseline import Baseline
 from nlgauge.models.resolve import resolve
 from nlgauge.recipes.bert_score_hash import BertScoreHash, is_bert_score_hash
 from nlgauge.text import IdfTable

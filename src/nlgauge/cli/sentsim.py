@@ -10,7 +10,7 @@ from nlgauge.cli.common import add_run_options, add_text_options, run_options, t
 from nlgauge.cli.score import read_texts
 from nlgauge.errors import RecipeError
 from nlgauge.files.digests import short_digest
-from nlgauge.metrics.bounds import Bounds
+from nlgauge.metrics.parts.bounds import Bounds
 from nlgauge.metrics.sentsim import PARTS, SentSim
 from nlgauge.scoring import score_systems
 

@@ -10,7 +10,7 @@ from nlgauge.cli.common import add_run_options, file_label, run_options, text_so
 from nlgauge.encoders import load_encoder
 from nlgauge.files.digests import short_digest
 from nlgauge.files.textfiles import Inputs, parse_source
-from nlgauge.metrics.build_baseline import build_baseline
+from nlgauge.metrics.parts.build_baseline import build_baseline
 from nlgauge.recipes.defaults import model_for_language
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.text import IdfTable

@@ -39,7 +39,7 @@ from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.files.digests import short_digest
-from nlgauge.metrics.baseline import Baseline
+from nlgauge.metrics.parts.baseline import Baseline
 from nlgauge.recipes.defaults import default_layer
 from nlgauge.recipes.metric import CloudMetric, Comparison, Finished, number_or, option
 from nlgauge.recipes.run_options import RunOptions

@@ -47,7 +47,7 @@ from nlgauge.corpus.idf_tables import IdfBySide, counts_idf, idf_by_side, idf_si
 from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.errors import RecipeError
-from nlgauge.metrics.transported import Moved, TransportMetric
+from nlgauge.metrics.parts.transport_metric import Moved, TransportMetric
 from nlgauge.recipes.metric import option
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.text import StopWords, TextTokenizer, load_stopwords

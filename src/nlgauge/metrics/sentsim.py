@@ -10,7 +10,7 @@ two texts mean as wholes, joined with how their words match.
     SentSim(A, B, ...) = w_1 e^A + w_2 e^B + ...     each scaled to 0 ... 1, a distance as 1 - B    (Eq. 7)
 
 Scaling is by the lowest and highest value of the run, over all its systems, as published; `bounds=FILE` freezes it
-(`nlgauge.metrics.bounds`). The first release let a distance enter as e^-B (D23): `flip=-b`. Weights are equal and sum
+(`nlgauge.metrics.parts.bounds`). The first release let a distance enter as e^-B (D23): `flip=-b`. Weights are equal and sum
 to 1, as in the paper; the code sums, which correlates the same.
 
 Special tokens are no words here, and all pieces are kept. The released WMDo has its matches from METEOR (equal words
@@ -36,9 +36,9 @@ from nlgauge.encoders.whole_text.sentences import SentenceEncoder, load_sentence
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.files.digests import short_digest
 from nlgauge.metrics.bertscore import BERTScore, BERTScoreState
-from nlgauge.metrics.bounds import Bounds
-from nlgauge.metrics.second_models import read_sentences, sentence_of
-from nlgauge.metrics.wmdo import flow_links, wmdo
+from nlgauge.metrics.parts.bounds import Bounds
+from nlgauge.metrics.parts.second_models import read_sentences, sentence_of
+from nlgauge.metrics.parts.wmdo import flow_links, wmdo
 from nlgauge.recipes.metric import CloudMetric, Comparison, Finished, WindowTexts, number_or, option
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.text import TextTokenizer

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nlgauge.clouds.cloud import LabelledCloud
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.moverscore import MoverScore, parse_n
-from nlgauge.metrics.transported import Moved
+from nlgauge.metrics.parts.transport_metric import Moved
 from nlgauge.recipes.metric import option
 from nlgauge.transport import Plan
 

@@ -40,7 +40,7 @@ from nlgauge.encoders.whole_text.sentences import SentenceEncoder, load_sentence
 from nlgauge.errors import RecipeError
 from nlgauge.files.digests import short_digest
 from nlgauge.metrics.moverscore import MoverProfile, MoverScore, MoverState
-from nlgauge.metrics.second_models import fluency_of, read_fluency, read_sentences, sentence_of
+from nlgauge.metrics.parts.second_models import fluency_of, read_fluency, read_sentences, sentence_of
 from nlgauge.recipes.metric import CloudMetric, Comparison, Finished, WindowTexts, number_or, option
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.transforms.base import VectorSteps

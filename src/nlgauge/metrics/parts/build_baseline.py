@@ -11,8 +11,8 @@ from nlgauge.corpus.checks import make_corpus
 from nlgauge.encoders import load_encoder
 from nlgauge.engine.run import run_metrics
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.metrics.baseline import Baseline
 from nlgauge.metrics.bertscore import BERTScore
+from nlgauge.metrics.parts.baseline import Baseline
 from nlgauge.recipes.run_options import RunOptions
 
 __all__ = ["build_baseline"]
