@@ -9,8 +9,10 @@ from typing import Any
 from nlgauge.errors import RecipeError, SignatureError
 from nlgauge.metrics.baryscore import BaryScore
 from nlgauge.metrics.bertscore import BERTScore
-from nlgauge.metrics.lexical import BLEU, ChrF, Rouge1, Rouge2, RougeL
+from nlgauge.metrics.bleu import BLEU
+from nlgauge.metrics.chrf import ChrF
 from nlgauge.metrics.moverscore import MoverScore
+from nlgauge.metrics.rouge import Rouge1, Rouge2, RougeL
 from nlgauge.metrics.sentsim import SentSim
 from nlgauge.metrics.smd import SMD
 from nlgauge.metrics.xmoverscore import XMoverScore

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests.strategies import any_text, corpora, texts
 
 import nlgauge
-from nlgauge.engine import run as runner as runner_module
+from nlgauge.engine import run as runner_module
 from nlgauge.metrics.parts.bounds import Bounds
 from nlgauge.registry import METRICS
 

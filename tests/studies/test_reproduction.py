@@ -11,7 +11,7 @@ from scipy.stats import pearsonr
 from nlgauge.data import load
 from nlgauge.errors import FileFormatError, RecipeError
 from nlgauge.meta import evaluate, score_table
-from nlgauge.metrics.lexical import ChrF
+from nlgauge.metrics.chrf import ChrF
 from nlgauge.studies.catalog import PAPER_TABLES
 from nlgauge.studies.paper_tables import Column, Mean, PaperTable, PublishedModel, Question, TableRow
 from nlgauge.studies.reproduced import Reproduction

@@ -135,7 +135,7 @@ def _primary(language: str) -> str:
 
 
 def _shipped() -> Sequence[Baseline]:
-    folder = files("nlgauge.metrics") / "baselines"
+    folder = files("nlgauge.metrics.parts") / "baselines"
     entries = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".tsv")), key=lambda e: e.name)
     return [Baseline.parse(entry.read_text(encoding="utf-8"), source=entry.name) for entry in entries]
 

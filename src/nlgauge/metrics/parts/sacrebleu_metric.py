@@ -1,0 +1,49 @@
+"""What BLEU and chrF share: sacrebleu computes, this gives it the interface and the signature of the other metrics.
+
+Scores are on the package's scale, 0 to 100. Those of a system count over all its segments; segment scores are
+sentence BLEU (with effective order, as sacrebleu advises) and sentence chrF.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from nlgauge.metrics.parts.packages import package_version
+from nlgauge.recipes.metric import Finished, TextMetric
+
+__all__ = ["SacreBLEUMetric"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SacreBLEUMetric(TextMetric):
+    """What BLEU and chrF share; several references count together, as each metric defines it."""
+
+    higher_is_better: ClassVar[bool] = True
+
+    @abstractmethod
+    def _engine(self, *, sentences: bool) -> Any:
+        """The package's object, for single sentences or for a whole corpus."""
+
+    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Finished:
+        sentence, corpus = self._engine(sentences=True), self._engine(sentences=False)
+        values = [
+            sentence.sentence_score(hypothesis, list(group)).score
+            for hypothesis, group in zip(hypotheses, references, strict=True)
+        ]
+        most = max(len(group) for group in references)
+        # sacrebleu takes streams; where the number of references varies, None stands for a missing one.
+        streams = [[group[at] if at < len(group) else None for group in references] for at in range(most)]
+        whole = corpus.corpus_score(list(hypotheses), streams).score
+        return Finished({self.main: np.array(values)}, corpus={self.main: float(whole)})
+
+    @abstractmethod
+    def _described(self) -> dict[str, str]:
+        """The options, for the signature."""
+
+    def describe_texts(self) -> dict[str, str]:
+        return self._described() | {"sacrebleu": package_version("sacrebleu")}

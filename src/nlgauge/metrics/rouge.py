@@ -1,0 +1,108 @@
+"""ROUGE (Lin 2004), through rouge-score: overlap of words, pairs of words, or the longest common subsequence; 0 to 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import ClassVar
+
+import numpy as np
+
+from nlgauge.errors import RecipeError
+from nlgauge.metrics.parts.packages import package, package_version
+from nlgauge.recipes.metric import Finished, TextMetric, option
+
+__all__ = ["Rouge1", "Rouge2", "RougeL"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Rouge(TextMetric):
+    """Overlap of n-grams, or of the longest common subsequence; several references are averaged, or the best."""
+
+    kind: ClassVar[str]
+    components: ClassVar[tuple[str, ...]] = ("precision", "recall", "f1")
+    higher_is_better: ClassVar[bool] = True
+    signature_fields: ClassVar[tuple[str, ...]] = ("stemmer", "multiref", "measure", "rouge_score")
+    citation: ClassVar[str] = """\
+@inproceedings{lin-2004-rouge,
+  title     = {{ROUGE}: A Package for Automatic Evaluation of Summaries},
+  author    = {Lin, Chin-Yew},
+  booktitle = {Text Summarization Branches Out},
+  year      = {2004},
+  url       = {https://aclanthology.org/W04-1013}
+}"""
+
+    stemmer: str = option("yes", parse=str, help="yes (Porter's) or no")
+    multiref: str = option("mean", parse=str, help="rule for several references: mean or best (by measure)")
+    measure: str = option("f1", parse=str, help="what stands for the metric: f1, recall or precision")
+
+    def __post_init__(self) -> None:
+        for name, allowed in (
+            ("stemmer", ("yes", "no")),
+            ("multiref", ("mean", "best")),
+            ("measure", self.components),
+        ):
+            if getattr(self, name) not in allowed:
+                msg = f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
+                raise RecipeError(msg)
+
+    @property
+    def main(self) -> str:  # type: ignore[override]  # the caller's choice
+        """The measure that was chosen."""
+        return self.measure
+
+    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Finished:
+        scorer = package("rouge_score.rouge_scorer").RougeScorer([self.kind], tokenizer=_words(self.stemmer == "yes"))
+        rows, best = [], []
+        for hypothesis, group in zip(hypotheses, references, strict=True):
+            found = [scorer.score(reference, hypothesis)[self.kind] for reference in group]
+            table = np.array([[one.precision, one.recall, one.fmeasure] for one in found])
+            best.append(int(table[:, self.components.index(self.measure)].argmax()))
+            rows.append(table[best[-1]] if self.multiref == "best" else table.mean(axis=0))
+        values = np.array(rows)
+        segments = {name: values[:, column].copy() for column, name in enumerate(self.components)}
+        return Finished(segments, np.array(best, dtype=np.int64))
+
+    def describe_texts(self) -> dict[str, str]:
+        return {
+            "stemmer": self.stemmer,
+            "multiref": self.multiref,
+            "measure": self.measure,
+            "rouge_score": package_version("rouge-score"),
+        }
+
+
+class _Words:
+    """The package's own tokenizer, which reads each text once however many pairs it is in."""
+
+    def __init__(self, stem: bool) -> None:
+        tokenizer = package("rouge_score.tokenizers").DefaultTokenizer(stem)
+        self.tokenize = lru_cache(maxsize=4096)(tokenizer.tokenize)
+
+
+@cache
+def _words(stem: bool) -> _Words:
+    """One for all systems, which share their references."""
+    return _Words(stem)
+
+
+class Rouge1(_Rouge):
+    """ROUGE-1: words."""
+
+    name: ClassVar[str] = "rouge1"
+    kind: ClassVar[str] = "rouge1"
+
+
+class Rouge2(_Rouge):
+    """ROUGE-2: pairs of words."""
+
+    name: ClassVar[str] = "rouge2"
+    kind: ClassVar[str] = "rouge2"
+
+
+class RougeL(_Rouge):
+    """ROUGE-L: the longest common subsequence of words."""
+
+    name: ClassVar[str] = "rougel"
+    kind: ClassVar[str] = "rougeL"
