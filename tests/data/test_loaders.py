@@ -23,7 +23,7 @@ from nlgauge.data import (
     load_wmt_rankings,
     recognise,
 )
-from nlgauge.data.detokenise import moses_detokeniser
+from nlgauge.data.loaders.detokenise import moses_detokeniser
 from nlgauge.errors import FileFormatError, InputError, MissingExtraError, RecipeError
 
 

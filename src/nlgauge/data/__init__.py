@@ -2,10 +2,10 @@
 
 from nlgauge.data.catalog import DATA_CARDS, DataCard, find_data_card, load, locate
 from nlgauge.data.checks import DataCheck, check, recognise
-from nlgauge.data.mt_metrics_eval import load_mt_metrics_eval
-from nlgauge.data.own_table import load_own_table
+from nlgauge.data.loaders.custom_table import load_own_table
+from nlgauge.data.loaders.mt_metrics_eval import load_mt_metrics_eval
+from nlgauge.data.loaders.wmt_package import WmtPackage, load_wmt_rankings
 from nlgauge.data.table import UNKNOWN_SYSTEM, Documents, JudgementTable, RankedPairs
-from nlgauge.data.wmt_package import WmtPackage, load_wmt_rankings
 
 __all__ = [
     "DATA_CARDS",

@@ -10,18 +10,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nlgauge.data.judged_jsonl import load_judged_jsonl
 from nlgauge.data.known_files import KNOWN_FILES, FileSet
-from nlgauge.data.mlqe import load_mlqe
-from nlgauge.data.mt_metrics_eval import load_mt_metrics_eval
-from nlgauge.data.multi30k import load_multi30k
-from nlgauge.data.own_table import load_own_table
-from nlgauge.data.sentence_pairs import load_paws, load_sts
+from nlgauge.data.loaders.custom_table import load_own_table
+from nlgauge.data.loaders.judged_jsonl import load_judged_jsonl
+from nlgauge.data.loaders.mlqe import load_mlqe
+from nlgauge.data.loaders.mt_metrics_eval import load_mt_metrics_eval
+from nlgauge.data.loaders.multi30k import load_multi30k
+from nlgauge.data.loaders.sentence_pairs import load_paws, load_sts
+from nlgauge.data.loaders.tac import load_tac
+from nlgauge.data.loaders.wmt_json import load_wmt_json
+from nlgauge.data.loaders.wmt_package import load_wmt_package
+from nlgauge.data.loaders.wmt_testset import load_wmt_testset
 from nlgauge.data.table import JudgementTable
-from nlgauge.data.tac import load_tac
-from nlgauge.data.wmt_json import load_wmt_json
-from nlgauge.data.wmt_package import load_wmt_package
-from nlgauge.data.wmt_testset import load_wmt_testset
 from nlgauge.errors import InputError, RecipeError
 
 __all__ = ["DATA_CARDS", "DataCard", "find_data_card", "load", "locate"]

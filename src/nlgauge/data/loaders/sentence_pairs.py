@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from nlgauge.data.builder import TableBuilder
-from nlgauge.data.folders import need_file
+from nlgauge.data.loaders.builder import TableBuilder
+from nlgauge.data.loaders.folders import need_file
 from nlgauge.data.table import JudgementTable, chosen
 from nlgauge.files.lines import read_bytes
 from nlgauge.files.records import delimited_rows, spreadsheet_quoted, unquoted

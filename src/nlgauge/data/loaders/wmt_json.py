@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from nlgauge.data.builder import TableBuilder
-from nlgauge.data.folders import language_files
+from nlgauge.data.loaders.builder import TableBuilder
+from nlgauge.data.loaders.folders import language_files
 from nlgauge.data.table import UNKNOWN_SYSTEM, JudgementTable, chosen
 from nlgauge.files.records import Row, json_document, row_of
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from nlgauge.data.builder import TableBuilder
-from nlgauge.data.folders import need_file
+from nlgauge.data.loaders.builder import TableBuilder
+from nlgauge.data.loaders.folders import need_file
 from nlgauge.data.table import JudgementTable, chosen
 from nlgauge.errors import RecipeError
 from nlgauge.files.records import Row, json_document, row_of

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from nlgauge.data.builder import TableBuilder
-from nlgauge.data.folders import language_files
+from nlgauge.data.loaders.builder import TableBuilder
+from nlgauge.data.loaders.folders import language_files
 from nlgauge.data.table import JudgementTable, chosen
 from nlgauge.errors import FileFormatError
 from nlgauge.files.lines import read_bytes

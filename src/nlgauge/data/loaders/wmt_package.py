@@ -20,9 +20,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from nlgauge.data.builder import TableBuilder
-from nlgauge.data.detokenise import moses_detokeniser
-from nlgauge.data.folders import find_below
+from nlgauge.data.loaders.builder import TableBuilder
+from nlgauge.data.loaders.detokenise import moses_detokeniser
+from nlgauge.data.loaders.folders import find_below
 from nlgauge.data.table import Documents, JudgementTable, RankedPairs, chosen
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.files.lines import read_bytes

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from nlgauge.data.builder import TableBuilder
+from nlgauge.data.loaders.builder import TableBuilder
 from nlgauge.data.table import UNKNOWN_SYSTEM, JudgementTable, chosen
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.files.lines import read_bytes

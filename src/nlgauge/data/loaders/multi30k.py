@@ -15,8 +15,8 @@ import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
-from nlgauge.data.builder import TableBuilder
-from nlgauge.data.folders import language_files, need_file
+from nlgauge.data.loaders.builder import TableBuilder
+from nlgauge.data.loaders.folders import language_files, need_file
 from nlgauge.data.table import JudgementTable, chosen
 from nlgauge.errors import DataWarning, FileFormatError
 from nlgauge.files.records import Record, Row, json_document

@@ -1,0 +1,1 @@
+"""One loader per file format of human judgements."""
