@@ -3,7 +3,6 @@
 from nlgauge.meta.difference_correlation import DifferenceCorrelation, pairwise_difference_pearson
 from nlgauge.meta.evaluation import Agreement, evaluate
 from nlgauge.meta.hybrids import HybridResult, Hybrids, hybrid_results, make_hybrids, model_selection
-from nlgauge.meta.layers import LayerTuning, tune_layer
 from nlgauge.meta.levels import (
     LevelCorrelation,
     grouped_level,
@@ -13,11 +12,11 @@ from nlgauge.meta.levels import (
     system_vectors,
     unweighted_mean,
 )
+from nlgauge.meta.metric_scores import MetricScores
 from nlgauge.meta.preferences import Preferences, preference_tau, preferences_from_scores
 from nlgauge.meta.question import AGREEMENTS, LEVELS, Significance, check_question
 from nlgauge.meta.ranks import MetricComparison, assign_ranks, compare_metrics
-from nlgauge.meta.scores import MetricScores
-from nlgauge.meta.scoring import RowScores, ScoredTable, released_rows, score_table, sentinels_of
+from nlgauge.meta.score_table import RowScores, ScoredTable, released_rows, score_table, sentinels_of
 from nlgauge.meta.sentinels import (
     length_sentinel,
     random_sentinel,
@@ -33,6 +32,7 @@ from nlgauge.meta.soft_accuracy import (
 )
 from nlgauge.meta.tie_accuracy import CalibrationCurve, TieAccuracy, calibration_curve, tie_calibrated_accuracy
 from nlgauge.meta.tie_comparison import TieComparison, compare_tie_accuracies
+from nlgauge.meta.tune_layer import LayerTuning, tune_layer
 
 __all__ = [
     "AGREEMENTS",

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nlgauge.errors import InputError
-from nlgauge.meta.scores import Matrix, MetricScores, check_scores, human_scores
+from nlgauge.meta.metric_scores import Matrix, MetricScores, check_scores, human_scores
 from nlgauge.stats.correlation import Undefined
 
 __all__ = ["DifferenceCorrelation", "pairwise_difference_pearson"]

@@ -24,10 +24,10 @@ from nlgauge.data import JudgementTable
 from nlgauge.errors import InputError
 from nlgauge.meta.difference_correlation import pairwise_difference_pearson
 from nlgauge.meta.levels import aggregated
+from nlgauge.meta.metric_scores import Matrix, MetricScores, distinct_names
 from nlgauge.meta.question import Significance, check_question
 from nlgauge.meta.ranks import compare_metrics
-from nlgauge.meta.scores import Matrix, MetricScores, distinct_names
-from nlgauge.meta.scoring import RowScores, ScoredTable
+from nlgauge.meta.score_table import RowScores, ScoredTable
 from nlgauge.meta.soft_accuracy import soft_pairwise_accuracies
 from nlgauge.meta.tie_accuracy import tie_calibrated_accuracy
 from nlgauge.meta.tie_comparison import compare_tie_accuracies

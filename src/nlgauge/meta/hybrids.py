@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
-from nlgauge.meta.scores import Matrix, MetricScores, check_scores, distinct_names, human_scores
+from nlgauge.meta.metric_scores import Matrix, MetricScores, check_scores, distinct_names, human_scores
 from nlgauge.stats.checks import Vector, check_resampling
 from nlgauge.stats.correlation import Undefined, pearson
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.meta.scores import Mask, Matrix, MetricScores, check_scores, human_scores
+from nlgauge.meta.metric_scores import Mask, Matrix, MetricScores, check_scores, human_scores
 from nlgauge.stats.checks import Vector, numbers
 from nlgauge.stats.correlation import KINDS, Undefined, correlate, why_undefined
 

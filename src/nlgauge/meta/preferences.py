@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
-from nlgauge.meta.scores import MetricScores, check_scores, human_scores
+from nlgauge.meta.metric_scores import MetricScores, check_scores, human_scores
 from nlgauge.stats.correlation import RelativeRanking, Ties, Undefined, relative_ranking
 
 __all__ = ["Preferences", "preference_tau", "preferences_from_scores"]

@@ -18,7 +18,7 @@ from nlgauge.meta.levels import (
     system_vectors,
     systems_with_scores,
 )
-from nlgauge.meta.scores import Matrix, MetricScores, distinct_names, human_scores
+from nlgauge.meta.metric_scores import Matrix, MetricScores, distinct_names, human_scores
 from nlgauge.stats.checks import Vector, check_resampling, numbers
 from nlgauge.stats.correlation import correlate
 from nlgauge.stats.correlation_bootstrap import bootstrap_correlations

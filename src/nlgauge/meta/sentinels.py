@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.meta.scores import MetricScores
+from nlgauge.meta.metric_scores import MetricScores
 
 __all__ = [
     "length_sentinel",

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nlgauge.errors import InputError
-from nlgauge.meta.scores import Matrix, MetricScores, check_scores, human_scores, judged_systems
+from nlgauge.meta.metric_scores import Matrix, MetricScores, check_scores, human_scores, judged_systems
 from nlgauge.stats.checks import check_resampling, numbers
 from nlgauge.stats.correlation import Undefined
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
-from nlgauge.meta.scores import MetricScores, check_scores, human_scores
+from nlgauge.meta.metric_scores import MetricScores, check_scores, human_scores
 from nlgauge.stats.checks import Vector
 
 __all__ = [

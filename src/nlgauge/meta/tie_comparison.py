@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nlgauge.meta.metric_scores import MetricScores, distinct_names
 from nlgauge.meta.ranks import MetricComparison, assign_ranks, correct_pairs, unbeaten
-from nlgauge.meta.scores import MetricScores, distinct_names
 from nlgauge.meta.tie_accuracy import TieAccuracy, outcome_pairs, tie_calibrated_accuracy
 from nlgauge.stats.permutation import permutation_of_outcomes
 

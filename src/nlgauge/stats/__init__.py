@@ -1,6 +1,5 @@
 """Numbers only: resampling, tests and correlations on arrays."""
 
-from nlgauge.stats.agreement import Agreement, cohen_kappa, fleiss_kappa, krippendorff_alpha, percent_agreement
 from nlgauge.stats.auc import roc_auc
 from nlgauge.stats.bootstrap import Interval, bootstrap_mean
 from nlgauge.stats.correlation import (
@@ -33,6 +32,7 @@ from nlgauge.stats.permutation import (
     permutation_of_outcomes,
     swap_signs,
 )
+from nlgauge.stats.raters import Agreement, cohen_kappa, fleiss_kappa, krippendorff_alpha, percent_agreement
 from nlgauge.stats.significance import Williams, bonferroni, holm, williams
 from nlgauge.stats.variation import OrderTest, coefficient_of_variation, paired_order, relative_difference
 

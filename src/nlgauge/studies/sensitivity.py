@@ -23,7 +23,7 @@ from nlgauge.data import UNKNOWN_SYSTEM, JudgementTable, RankedPairs
 from nlgauge.engine.run import run_metrics
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.meta import RowScores, ScoredTable, Significance, evaluate
-from nlgauge.meta.scoring import table_corpora
+from nlgauge.meta.score_table import table_corpora
 from nlgauge.recipes.metric import CloudMetric, Metric
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.stats.checks import check_resampling

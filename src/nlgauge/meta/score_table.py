@@ -22,7 +22,7 @@ from nlgauge.data import JudgementTable
 from nlgauge.engine.notes import warn_of_languages
 from nlgauge.engine.run import run_metrics
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.meta.scores import MetricScores
+from nlgauge.meta.metric_scores import MetricScores
 from nlgauge.meta.sentinels import sentinel_rows
 from nlgauge.recipes.metric import CloudMetric, Metric, TextMetric
 from nlgauge.recipes.run_options import RunOptions

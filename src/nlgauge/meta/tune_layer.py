@@ -13,7 +13,7 @@ from nlgauge.encoders import load_encoder
 from nlgauge.errors import InputError
 from nlgauge.meta.evaluation import evaluate
 from nlgauge.meta.question import Significance
-from nlgauge.meta.scoring import score_table
+from nlgauge.meta.score_table import score_table
 from nlgauge.metrics.bertscore import BERTScore
 
 __all__ = ["LayerTuning", "tune_layer"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nlgauge import InputError
-from nlgauge.stats.preference import preference
+from nlgauge.stats.preference_rate import preference
 
 
 def test_by_hand() -> None:
