@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Refusal, Run, write_lines
 
-from nlgauge.studies.catalog import PAPER_TABLES
+from nlgauge.published.catalog import PAPER_TABLES
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
 from nlgauge.meta import score_table
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.moverscore import MoverScore
-from nlgauge.studies.sensitivity import systems_table
+from nlgauge.sensitivity.run import systems_table
 
 HYPS = [
     "The cat sat on the mat.",

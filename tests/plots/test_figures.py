@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from nlgauge.compare.order import Flip
 from nlgauge.errors import MissingExtraError, RecipeError
 from nlgauge.meta.evaluation import Agreement, Cell
 from nlgauge.plots import check_figure, plot_agreement, plot_ranks, plot_variation
-from nlgauge.studies.flips import Flip
-from nlgauge.studies.results import Movement, Ranking, Sensitivity
+from nlgauge.sensitivity.results import Movement, Ranking, Sensitivity
 
 
 def agreement(agreement: str = "pearson") -> Agreement:

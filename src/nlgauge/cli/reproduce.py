@@ -11,12 +11,12 @@ from typing import Any
 
 from nlgauge.cli.common import add_run_options, run_options, write_file
 from nlgauge.plots import check_figure, check_plotted, plot_study
+from nlgauge.published.catalog import PAPER_TABLES, find_paper_table
+from nlgauge.published.data import data_at
+from nlgauge.published.reproduce import reproduce
+from nlgauge.published.reproduce_study import StudyInputs
+from nlgauge.published.table import PaperTable
 from nlgauge.report.reproduction import render_reproduction, render_tables
-from nlgauge.studies.catalog import PAPER_TABLES, find_paper_table
-from nlgauge.studies.paper_data import data_at
-from nlgauge.studies.paper_tables import PaperTable
-from nlgauge.studies.reproduction import reproduce
-from nlgauge.studies.study_reproduction import StudyInputs
 
 __all__ = ["add_commands"]
 

@@ -16,9 +16,9 @@ from nlgauge.errors import RecipeError
 from nlgauge.plots import check_figure, plot_ranks, plot_variation
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.report.sensitivity import sensitivity_report
-from nlgauge.studies.presets import DEFAULT_METRICS, PRESETS, preset
-from nlgauge.studies.sensitivity import StudyOptions, run_study, systems_table
-from nlgauge.studies.study import Study, load_study
+from nlgauge.sensitivity.presets import DEFAULT_METRICS, PRESETS, preset
+from nlgauge.sensitivity.run import StudyOptions, run_study, systems_table
+from nlgauge.sensitivity.study import Study, load_study
 
 __all__ = ["add_commands"]
 

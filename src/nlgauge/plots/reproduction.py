@@ -6,8 +6,8 @@ from pathlib import Path
 
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.plots.canvas import draw_bars, new_panels, save_figure
-from nlgauge.studies.paper_studies import PaperStudy, StudyRow
-from nlgauge.studies.reproduced import ReproducedRow, Reproduction
+from nlgauge.published.results import ReproducedRow, Reproduction
+from nlgauge.published.study import PaperStudy, StudyRow
 
 __all__ = ["check_plotted", "plot_study"]
 

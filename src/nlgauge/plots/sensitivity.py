@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nlgauge.plots.canvas import COLOURS, draw_bars, new_panels, save_figure
-from nlgauge.studies.results import Movement, Ranking, Sensitivity
+from nlgauge.sensitivity.results import Movement, Ranking, Sensitivity
 
 __all__ = ["plot_ranks", "plot_variation"]
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 
 from nlgauge._version import __version__
 from nlgauge.errors import RecipeError
+from nlgauge.published.results import ReproducedRow, Reproduction
+from nlgauge.published.table import Column, PaperTable
 from nlgauge.report.table import Cell, Table
-from nlgauge.studies.paper_tables import Column, PaperTable
-from nlgauge.studies.reproduced import ReproducedRow, Reproduction
 
 __all__ = ["render_reproduction", "render_tables"]
 

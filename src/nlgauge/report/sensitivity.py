@@ -6,7 +6,7 @@ import json
 from typing import Literal
 
 from nlgauge.report.table import Cell, Table
-from nlgauge.studies.results import Movement, Sensitivity
+from nlgauge.sensitivity.results import Movement, Sensitivity
 
 __all__ = ["sensitivity_report", "sensitivity_tables"]
 

@@ -18,7 +18,7 @@ from nlgauge.encoders import load_encoder
 from nlgauge.errors import RecipeError
 from nlgauge.recipes.metric import CloudMetric
 from nlgauge.registry import parse_metric
-from nlgauge.studies.study import RELATIVE_LISTS, Study, Sweep
+from nlgauge.sensitivity.study import RELATIVE_LISTS, Study, Sweep
 
 __all__ = ["DEFAULT_METRICS", "PRESETS", "preset", "published_sweep"]
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from nlgauge.studies.paper_tables import Column, PaperTable, PublishedModel, Question, TableRow, language_columns
-from nlgauge.studies.paper_tables_moverscore import TO_ENGLISH_17
+from nlgauge.published.papers.moverscore_2019 import TO_ENGLISH_17
+from nlgauge.published.table import Column, PaperTable, PublishedModel, Question, TableRow, language_columns
 
 __all__ = ["BERTSCORE_TABLES"]
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from nlgauge.compare.order import Flip
 from nlgauge.errors import InputError
 from nlgauge.stats import coefficient_of_variation, relative_difference
-from nlgauge.studies.flips import Flip
 
 __all__ = ["Movement", "Ranking", "Sensitivity", "SettingInfo"]
 

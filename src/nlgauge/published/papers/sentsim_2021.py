@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from nlgauge.recipes.defaults import MULTILINGUAL
-from nlgauge.studies.paper_tables import (
+from nlgauge.published.papers.moverscore_2019 import TO_ENGLISH_17
+from nlgauge.published.table import (
     Column,
     Mean,
     PaperTable,
@@ -20,7 +20,7 @@ from nlgauge.studies.paper_tables import (
     TableRow,
     language_columns,
 )
-from nlgauge.studies.paper_tables_moverscore import TO_ENGLISH_17
+from nlgauge.recipes.defaults import MULTILINGUAL
 
 __all__ = ["SENTSIM_TABLES", "mlqe_table"]
 

@@ -10,9 +10,9 @@ from nlgauge.data import JudgementTable, RankedPairs, find_data_card, load, load
 from nlgauge.data.table import chosen
 from nlgauge.encoders import Encoder, load_encoder
 from nlgauge.errors import FileFormatError, InputError, MissingExtraError, ModelError, RecipeError
+from nlgauge.meta.relative_ranking import ranked_rows
+from nlgauge.published.table import Column, Mean, PaperTable, Question
 from nlgauge.recipes.run_options import RunOptions
-from nlgauge.studies.paper_tables import Column, Mean, PaperTable, Question
-from nlgauge.studies.ranked import ranked_rows
 
 __all__ = ["NO_MODEL", "Judged", "Part", "data_at", "find_judged", "find_model", "kept_columns", "part_of"]
 

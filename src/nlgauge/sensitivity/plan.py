@@ -12,8 +12,8 @@ from nlgauge.errors import MissingExtraError, RecipeError
 from nlgauge.recipes.metric import CloudMetric, Metric
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.registry import parse_metric
-from nlgauge.studies.idf_corpora import idf_table
-from nlgauge.studies.study import RELATIVE_LISTS, Setting, Study, Sweep, with_setting
+from nlgauge.sensitivity.idf_corpora import idf_table
+from nlgauge.sensitivity.study import RELATIVE_LISTS, Setting, Study, Sweep, with_setting
 from nlgauge.text import load_stopwords
 
 __all__ = ["IdfTexts", "StudyPlan", "make_plan"]

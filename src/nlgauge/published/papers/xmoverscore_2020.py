@@ -7,9 +7,9 @@ for the embedded model.
 
 from __future__ import annotations
 
+from nlgauge.published.papers.moverscore_2019 import TO_ENGLISH_17
+from nlgauge.published.table import PaperTable, PublishedModel, Question, TableRow, language_columns, row_values
 from nlgauge.recipes.defaults import MULTILINGUAL
-from nlgauge.studies.paper_tables import PaperTable, PublishedModel, Question, TableRow, language_columns, row_values
-from nlgauge.studies.paper_tables_moverscore import TO_ENGLISH_17
 
 __all__ = ["XMOVERSCORE_TABLES"]
 

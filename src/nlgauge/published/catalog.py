@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nlgauge.errors import RecipeError
-from nlgauge.studies.paper_studies_reproducibility import REPRODUCIBILITY_STUDIES
-from nlgauge.studies.paper_tables import PaperTable
-from nlgauge.studies.paper_tables_bertscore import BERTSCORE_TABLES
-from nlgauge.studies.paper_tables_moverscore import MOVERSCORE_TABLES
-from nlgauge.studies.paper_tables_reproducibility import REPRODUCIBILITY_TABLES
-from nlgauge.studies.paper_tables_sentsim import SENTSIM_TABLES
-from nlgauge.studies.paper_tables_xmoverscore import XMOVERSCORE_TABLES
+from nlgauge.published.papers.bertscore_2020 import BERTSCORE_TABLES
+from nlgauge.published.papers.chen_2022 import REPRODUCIBILITY_TABLES
+from nlgauge.published.papers.chen_2022_studies import REPRODUCIBILITY_STUDIES
+from nlgauge.published.papers.moverscore_2019 import MOVERSCORE_TABLES
+from nlgauge.published.papers.sentsim_2021 import SENTSIM_TABLES
+from nlgauge.published.papers.xmoverscore_2020 import XMOVERSCORE_TABLES
+from nlgauge.published.table import PaperTable
 
 __all__ = ["PAPER_TABLES", "find_paper_table"]
 

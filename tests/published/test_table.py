@@ -6,9 +6,9 @@ import pytest
 
 from nlgauge.data import DATA_CARDS
 from nlgauge.errors import RecipeError
+from nlgauge.published.catalog import PAPER_TABLES, find_paper_table
+from nlgauge.published.table import Mean, PaperTable, PublishedModel
 from nlgauge.registry import parse_metric
-from nlgauge.studies.catalog import PAPER_TABLES, find_paper_table
-from nlgauge.studies.paper_tables import Mean, PaperTable, PublishedModel
 
 TABLES = pytest.mark.parametrize("table", PAPER_TABLES.values(), ids=list(PAPER_TABLES))
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from nlgauge.studies.paper_tables import (
+from nlgauge.published.table import (
     Column,
     Mean,
     PaperTable,

@@ -19,14 +19,14 @@ from nlgauge.data import JudgementTable
 from nlgauge.data.table import chosen
 from nlgauge.errors import DataWarning, MissingExtraError, RecipeError
 from nlgauge.meta import RowScores, ScoredTable, Significance, evaluate, released_rows, score_table
+from nlgauge.meta.relative_ranking import ranking_tau
+from nlgauge.published.data import NO_MODEL, Judged, Part, find_judged, find_model, kept_columns, part_of
+from nlgauge.published.reproduce_study import StudyInputs, reproduce_study
+from nlgauge.published.results import ReproducedCell, ReproducedRow, Reproduction, agrees
+from nlgauge.published.study import PaperStudy
+from nlgauge.published.table import Column, Mean, PaperTable, Question, TableRow
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.stats import roc_auc
-from nlgauge.studies.paper_data import NO_MODEL, Judged, Part, find_judged, find_model, kept_columns, part_of
-from nlgauge.studies.paper_studies import PaperStudy
-from nlgauge.studies.paper_tables import Column, Mean, PaperTable, Question, TableRow
-from nlgauge.studies.ranked import ranking_tau
-from nlgauge.studies.reproduced import ReproducedCell, ReproducedRow, Reproduction, agrees
-from nlgauge.studies.study_reproduction import StudyInputs, reproduce_study
 
 __all__ = ["reproduce"]
 

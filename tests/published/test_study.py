@@ -17,13 +17,13 @@ from nlgauge.errors import InputError, MissingExtraError, RecipeError
 from nlgauge.meta import score_table
 from nlgauge.plots import plot_study
 from nlgauge.report.reproduction import render_reproduction
-from nlgauge.studies import sensitivity as sensitivity_module
-from nlgauge.studies.catalog import PAPER_TABLES, find_paper_table
-from nlgauge.studies.paper_studies import PaperStudy
-from nlgauge.studies.paper_tables import Mean
-from nlgauge.studies.reproduced import Reproduction
-from nlgauge.studies.reproduction import reproduce
-from nlgauge.studies.study_reproduction import StudyInputs
+from nlgauge.sensitivity import run as sensitivity as sensitivity_module
+from nlgauge.published.catalog import PAPER_TABLES, find_paper_table
+from nlgauge.published.study import PaperStudy
+from nlgauge.published.table import Mean
+from nlgauge.published.results import Reproduction
+from nlgauge.published.reproduce import reproduce
+from nlgauge.published.reproduce_study import StudyInputs
 from nlgauge.text import load_stopwords
 
 REFS = [

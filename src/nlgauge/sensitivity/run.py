@@ -17,22 +17,22 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.compare.order import SystemScores, find_flips, rank_agreement
 from nlgauge.corpus.checks import make_corpus
 from nlgauge.corpus.texts import Corpus, References
 from nlgauge.data import UNKNOWN_SYSTEM, JudgementTable, RankedPairs
+from nlgauge.engine.checkpoint import Piece, StudyState, corpus_key, recipe_key
 from nlgauge.engine.run import run_metrics
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.meta import RowScores, ScoredTable, Significance, evaluate
+from nlgauge.meta.relative_ranking import ranking_tau
 from nlgauge.meta.score_table import table_corpora
 from nlgauge.recipes.metric import CloudMetric, Metric
 from nlgauge.recipes.run_options import RunOptions
+from nlgauge.sensitivity.plan import IdfTexts, StudyPlan, make_plan
+from nlgauge.sensitivity.results import Movement, Ranking, Sensitivity, SettingInfo
+from nlgauge.sensitivity.study import Setting, Study
 from nlgauge.stats.checks import check_resampling
-from nlgauge.studies.flips import SystemScores, find_flips, rank_agreement
-from nlgauge.studies.plan import IdfTexts, StudyPlan, make_plan
-from nlgauge.studies.ranked import ranking_tau
-from nlgauge.studies.results import Movement, Ranking, Sensitivity, SettingInfo
-from nlgauge.studies.state import Piece, StudyState, corpus_key, recipe_key
-from nlgauge.studies.study import Setting, Study
 from nlgauge.transforms.base import POSITION_BATCH, POSITION_NORM
 
 __all__ = ["StudyOptions", "run_study", "systems_table"]

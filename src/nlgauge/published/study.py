@@ -5,7 +5,7 @@
     best    the setting with the highest agreement, by its name
     value   the agreement itself, under one setting
 
-Columns and averages are those of any published table; a row is a metric with a grid (`nlgauge.studies.presets`).
+Columns and averages are those of any published table; a row is a metric with a grid (`nlgauge.sensitivity.presets`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from nlgauge.studies.paper_tables import PaperTable, PublishedModel, TableRow
+from nlgauge.published.table import PaperTable, PublishedModel, TableRow
 
 __all__ = ["PaperStudy", "StudyRow"]
 

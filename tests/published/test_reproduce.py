@@ -12,10 +12,10 @@ from nlgauge.data import load
 from nlgauge.errors import FileFormatError, RecipeError
 from nlgauge.meta import evaluate, score_table
 from nlgauge.metrics.chrf import ChrF
-from nlgauge.studies.catalog import PAPER_TABLES
-from nlgauge.studies.paper_tables import Column, Mean, PaperTable, PublishedModel, Question, TableRow
-from nlgauge.studies.reproduced import Reproduction
-from nlgauge.studies.reproduction import reproduce
+from nlgauge.published.catalog import PAPER_TABLES
+from nlgauge.published.reproduce import reproduce
+from nlgauge.published.results import Reproduction
+from nlgauge.published.table import Column, Mean, PaperTable, PublishedModel, Question, TableRow
 
 HUMAN = [0.1, 0.4, 0.2, 0.9]
 SENTBLEU = [0.2, 0.3, 0.25, 0.8]

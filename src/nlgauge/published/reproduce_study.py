@@ -15,19 +15,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nlgauge.data.table import chosen
+from nlgauge.engine.checkpoint import StudyState
 from nlgauge.errors import InputError, MissingExtraError, RecipeError
 from nlgauge.models.catalog import find_card
+from nlgauge.published.data import NO_MODEL, Judged, Part, find_judged, find_model, kept_columns, part_of
+from nlgauge.published.results import ReproducedCell, ReproducedRow, Reproduction, agrees
+from nlgauge.published.study import PaperStudy, StudyRow
+from nlgauge.published.table import Column, Mean, Question
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.registry import metric_class, metric_name
-from nlgauge.studies.paper_data import NO_MODEL, Judged, Part, find_judged, find_model, kept_columns, part_of
-from nlgauge.studies.paper_studies import PaperStudy, StudyRow
-from nlgauge.studies.paper_tables import Column, Mean, Question
-from nlgauge.studies.presets import published_sweep
-from nlgauge.studies.reproduced import ReproducedCell, ReproducedRow, Reproduction, agrees
-from nlgauge.studies.results import Movement, Sensitivity
-from nlgauge.studies.sensitivity import StudyOptions, run_study
-from nlgauge.studies.state import StudyState
-from nlgauge.studies.study import RELATIVE_LISTS, Study, Sweep
+from nlgauge.sensitivity.presets import published_sweep
+from nlgauge.sensitivity.results import Movement, Sensitivity
+from nlgauge.sensitivity.run import StudyOptions, run_study
+from nlgauge.sensitivity.study import RELATIVE_LISTS, Study, Sweep
 from nlgauge.text import load_stopwords
 
 __all__ = ["StudyInputs", "reproduce_study"]

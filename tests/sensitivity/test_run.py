@@ -19,12 +19,12 @@ from nlgauge.data import JudgementTable
 from nlgauge.errors import FileFormatError, RecipeError
 from nlgauge.report.sensitivity import sensitivity_report
 from nlgauge.stats import pearson
-from nlgauge.studies import sensitivity as module
-from nlgauge.studies.presets import preset
-from nlgauge.studies.results import Movement
-from nlgauge.studies.sensitivity import StudyOptions, run_study, systems_table
-from nlgauge.studies.state import StudyState
-from nlgauge.studies.study import Study, Sweep
+from nlgauge.sensitivity import run as sensitivity as module
+from nlgauge.sensitivity.presets import preset
+from nlgauge.sensitivity.results import Movement
+from nlgauge.sensitivity.run import StudyOptions, run_study, systems_table
+from nlgauge.engine.checkpoint import StudyState
+from nlgauge.sensitivity.study import Study, Sweep
 
 SUBJECTS = ["cat", "dog", "teacher", "doctor", "engine", "river", "king", "clock", "ship", "farmer"]
 PLACES = ["garden", "school", "bridge", "forest", "tower", "harbour", "market", "castle", "station", "island"]
@@ -155,7 +155,7 @@ def test_what_was_finished_is_not_used_for_other_texts_or_lists(
 _KILLED = """
 import os, signal
 from nlgauge.studies import sensitivity, state
-from nlgauge.studies.study import Study, Sweep
+from nlgauge.sensitivity.study import Study, Sweep
 texts = {texts!r}
 sensitivity._PIECE = 6
 add, calls = state.StudyState.add, []

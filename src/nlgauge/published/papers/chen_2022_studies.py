@@ -10,10 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
-from nlgauge.studies.paper_studies import PaperStudy, StudyRow
-from nlgauge.studies.paper_tables import Column, Mean, PublishedModel, Question, TableRow, language_columns
-from nlgauge.studies.paper_tables_moverscore import BERT_MNLI, TO_ENGLISH_17
-from nlgauge.studies.paper_tables_reproducibility import (
+from nlgauge.published.papers.chen_2022 import (
     BERT_F1,
     MOVER_1,
     NONE_AT_HAND,
@@ -21,6 +18,9 @@ from nlgauge.studies.paper_tables_reproducibility import (
     SOURCE,
     TO_ENGLISH_18,
 )
+from nlgauge.published.papers.moverscore_2019 import BERT_MNLI, TO_ENGLISH_17
+from nlgauge.published.study import PaperStudy, StudyRow
+from nlgauge.published.table import Column, Mean, PublishedModel, Question, TableRow, language_columns
 
 __all__ = ["REPRODUCIBILITY_STUDIES"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from nlgauge.studies.paper_tables import Column, Mean, PaperTable
+from nlgauge.published.table import Column, Mean, PaperTable
 
 __all__ = ["ReproducedCell", "ReproducedRow", "Reproduction", "agrees"]
 

@@ -10,9 +10,9 @@ from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.metrics.baryscore import BaryScore
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.moverscore import MoverScore
-from nlgauge.studies.idf_corpora import SAMPLE, random_sample
-from nlgauge.studies.presets import PRESETS, preset
-from nlgauge.studies.study import Setting, Study, Sweep, load_study, with_setting
+from nlgauge.sensitivity.idf_corpora import SAMPLE, random_sample
+from nlgauge.sensitivity.presets import PRESETS, preset
+from nlgauge.sensitivity.study import Setting, Study, Sweep, load_study, with_setting
 
 
 def recipe(metric: str, **values: str) -> object:

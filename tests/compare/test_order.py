@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlgauge.studies.flips import SystemScores, find_flips, rank_agreement
+from nlgauge.compare.order import SystemScores, find_flips, rank_agreement
 
 
 def scores(**systems: np.ndarray) -> SystemScores:

@@ -1,0 +1,1 @@
+"""Systems beside systems."""

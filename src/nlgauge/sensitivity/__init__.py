@@ -1,0 +1,1 @@
+"""What preprocessing moves: studies that vary one field of a recipe and keep the rest."""
