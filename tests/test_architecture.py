@@ -85,6 +85,42 @@ def test_a_room_imports_only_from_rooms_above(path: Path) -> None:
     assert imported_rooms(path) <= allowed
 
 
+def imported_modules(path: Path) -> set[str]:
+    """Modules of the same room that a file imports when it is loaded (not inside a function)."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {
+        f"{node.module}.{alias.name}"
+        if (SOURCE.parent / f"{node.module}.{alias.name}".replace(".", "/")).with_suffix(".py").is_file()
+        else node.module
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("nlgauge.")
+        for alias in node.names
+    }
+
+
+def test_no_imports_within_a_room_close_a_circle() -> None:
+    graph = {}
+    for path in FILES:
+        name = ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
+        graph[name] = imported_modules(path) - {name}
+    cycles = []
+    done: set[str] = set()
+
+    def visit(name: str, trail: tuple[str, ...]) -> None:
+        if name in trail:
+            cycles.append(" -> ".join([*trail[trail.index(name) :], name]))
+            return
+        if name in done:
+            return
+        for other in sorted(graph.get(name, ())):
+            visit(other, (*trail, name))
+        done.add(name)
+
+    for name in sorted(graph):
+        visit(name, ())
+    assert not cycles
+
+
 def test_the_public_surface_is_all() -> None:
     public = {name for name in vars(nlgauge) if not name.startswith("_")}
     modules = {name for name in public if type(getattr(nlgauge, name)).__name__ == "module"}

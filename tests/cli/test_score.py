@@ -699,7 +699,7 @@ HEAVY = (
     "matplotlib",
 )
 #: Rooms that a command does without.
-OTHER_ROOMS = ("nlgauge.studies", "nlgauge.plots")
+OTHER_ROOMS = ("nlgauge.meta", "nlgauge.data", "nlgauge.sensitivity", "nlgauge.published", "nlgauge.plots")
 
 
 @pytest.mark.parametrize(

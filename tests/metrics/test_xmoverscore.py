@@ -12,7 +12,8 @@ import ot
 import pytest
 
 import nlgauge
-from nlgauge.encoders import encode_texts, language_model, load_encoder
+from nlgauge.encoders import encode_texts, load_encoder
+from nlgauge.encoders.whole_text import language_model
 from nlgauge.encoders.whole_text.language_model import Likelihoods
 from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError

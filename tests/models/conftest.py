@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.store.fakes import FIRST, SECOND, Hub, Registry, make_card
+from tests.models.fakes import FIRST, SECOND, Hub, Registry, make_card
 
 from nlgauge.models import catalog, fetch, hub
 from nlgauge.models.catalog import ModelCard

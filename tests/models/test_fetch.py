@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from tests.store.fakes import FILES, FIRST, SECOND, Hub, Registry, files_below, make_card
+from tests.models.fakes import FILES, FIRST, SECOND, Hub, Registry, files_below, make_card
 
 from nlgauge.errors import DigestError, ModelNotFoundError
 from nlgauge.models import fetch

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.store.fakes import TOKENIZER, Hub, files_below, model_folder, sha256
+from tests.models.fakes import TOKENIZER, Hub, files_below, model_folder, sha256
 
 from nlgauge.errors import ModelNotFoundError
 from nlgauge.models import hub

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.store.fakes import FILES, SECOND, Hub, files_below, write_wheel
+from tests.models.fakes import FILES, SECOND, Hub, files_below, write_wheel
 
 from nlgauge.errors import ModelNotFoundError
 from nlgauge.models.catalog import ModelCard, SourceError

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.store.fakes import FILES, FIRST, TOKENIZER, Hub, Registry, files_below, make_card, model_folder, sha256
+from tests.models.fakes import FILES, FIRST, TOKENIZER, Hub, Registry, files_below, make_card, model_folder, sha256
 
 from nlgauge.errors import DigestError, ModelError, ModelNotFoundError
 from nlgauge.models.catalog import CARDS, ModelCard, WheelFolder, find_card

@@ -16,14 +16,14 @@ from nlgauge.data import load
 from nlgauge.errors import InputError, MissingExtraError, RecipeError
 from nlgauge.meta import score_table
 from nlgauge.plots import plot_study
-from nlgauge.report.reproduction import render_reproduction
-from nlgauge.sensitivity import run as sensitivity as sensitivity_module
 from nlgauge.published.catalog import PAPER_TABLES, find_paper_table
-from nlgauge.published.study import PaperStudy
-from nlgauge.published.table import Mean
-from nlgauge.published.results import Reproduction
 from nlgauge.published.reproduce import reproduce
 from nlgauge.published.reproduce_study import StudyInputs
+from nlgauge.published.results import Reproduction
+from nlgauge.published.study import PaperStudy
+from nlgauge.published.table import Mean
+from nlgauge.report.reproduction import render_reproduction
+from nlgauge.sensitivity import run as sensitivity_module
 from nlgauge.text import load_stopwords
 
 REFS = [

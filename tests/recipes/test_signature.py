@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 import nlgauge
 from nlgauge import Signature
-from nlgauge.engine.run import RUNNER_FIELDS, SOMETIMES_FIELDS
 from nlgauge.recipes.metric import CloudMetric
-from nlgauge.recipes.signature import ABBREVIATIONS, MEANINGS
+from nlgauge.recipes.signature import ABBREVIATIONS, MEANINGS, OPTIONAL_FIELDS, RUNNER_FIELDS
 from nlgauge.registry import METRICS
 
 keys = st.text("abcdefghijklmnop_", min_size=1, max_size=8)
@@ -134,7 +133,7 @@ def test_no_short_key_is_the_name_of_another_field() -> None:
 def test_every_field_has_a_meaning(metric: str) -> None:
     fields = {*METRICS[metric].signature_fields, "nlgauge", "refs"}
     if issubclass(METRICS[metric], CloudMetric):
-        fields |= {*RUNNER_FIELDS, *SOMETIMES_FIELDS}
+        fields |= {*RUNNER_FIELDS, *OPTIONAL_FIELDS}
     assert fields <= set(MEANINGS)
 
 

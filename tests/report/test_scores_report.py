@@ -16,7 +16,7 @@ from nlgauge._version import __version__
 from nlgauge.clouds.alignments import Alignment
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.recipes.signature import Signature
-from nlgauge.report import Confidence, render
+from nlgauge.report.scores import Confidence, render
 from nlgauge.scores import Score, SegmentNotes
 
 BIBTEX = "@inproceedings{zhang2020,\n  title = {BERTScore}\n}\n"

@@ -16,15 +16,15 @@ import pytest
 
 import nlgauge
 from nlgauge.data import JudgementTable
+from nlgauge.engine.checkpoint import StudyState
 from nlgauge.errors import FileFormatError, RecipeError
 from nlgauge.report.sensitivity import sensitivity_report
-from nlgauge.stats import pearson
-from nlgauge.sensitivity import run as sensitivity as module
+from nlgauge.sensitivity import run as module
 from nlgauge.sensitivity.presets import preset
 from nlgauge.sensitivity.results import Movement
 from nlgauge.sensitivity.run import StudyOptions, run_study, systems_table
-from nlgauge.engine.checkpoint import StudyState
 from nlgauge.sensitivity.study import Study, Sweep
+from nlgauge.stats import pearson
 
 SUBJECTS = ["cat", "dog", "teacher", "doctor", "engine", "river", "king", "clock", "ship", "farmer"]
 PLACES = ["garden", "school", "bridge", "forest", "tower", "harbour", "market", "castle", "station", "island"]
@@ -154,7 +154,8 @@ def test_what_was_finished_is_not_used_for_other_texts_or_lists(
 #: A run that is killed, as by a power cut, when its third piece is to be written.
 _KILLED = """
 import os, signal
-from nlgauge.studies import sensitivity, state
+from nlgauge.engine import checkpoint as state
+from nlgauge.sensitivity import run as sensitivity
 from nlgauge.sensitivity.study import Study, Sweep
 texts = {texts!r}
 sensitivity._PIECE = 6

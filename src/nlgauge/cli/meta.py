@@ -30,7 +30,7 @@ from nlgauge.meta import (
     tune_layer,
 )
 from nlgauge.plots import check_figure, plot_agreement
-from nlgauge.report import render_agreement
+from nlgauge.report.agreement import render_agreement
 from nlgauge.report.table import Marked, Table
 
 __all__ = ["add_commands"]

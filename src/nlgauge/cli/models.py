@@ -6,7 +6,8 @@ import argparse
 import sys
 from typing import Any
 
-from nlgauge.encoders import load_encoder, muse
+from nlgauge.encoders import load_encoder
+from nlgauge.encoders.engines import muse
 from nlgauge.errors import DigestError
 from nlgauge.files.digests import short_digest
 from nlgauge.models.catalog import CARDS, ModelCard

@@ -19,7 +19,7 @@ from nlgauge.cli.common import (
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.files.textfiles import Inputs, parse_source
 from nlgauge.registry import metric_class, metric_name
-from nlgauge.report import Confidence, render
+from nlgauge.report.scores import Confidence, render
 from nlgauge.scoring import score_systems
 
 __all__ = ["Texts", "add_commands", "check_parallel", "read_references", "read_systems", "read_texts"]

@@ -24,7 +24,7 @@ from nlgauge.errors import RecipeError
 from nlgauge.files.digests import short_digest
 from nlgauge.recipes.metric import CloudMetric, Comparison, Finished, Metric, Reading, TextMetric
 from nlgauge.recipes.run_options import RunOptions
-from nlgauge.recipes.signature import Signature
+from nlgauge.recipes.signature import RUNNER_FIELDS, Signature
 from nlgauge.scores import Score
 from nlgauge.transforms.base import POSITION_NORM
 

@@ -1,4 +1,4 @@
-"""ROUGE (Lin 2004), through rouge-score: overlap of words, pairs of words, or the longest common subsequence; 0 to 1."""
+"""ROUGE (Lin 2004), through rouge-score: overlap of words, pairs of words or the longest common subsequence."""
 
 from __future__ import annotations
 

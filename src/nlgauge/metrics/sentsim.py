@@ -10,8 +10,8 @@ two texts mean as wholes, joined with how their words match.
     SentSim(A, B, ...) = w_1 e^A + w_2 e^B + ...     each scaled to 0 ... 1, a distance as 1 - B    (Eq. 7)
 
 Scaling is by the lowest and highest value of the run, over all its systems, as published; `bounds=FILE` freezes it
-(`nlgauge.metrics.parts.bounds`). The first release let a distance enter as e^-B (D23): `flip=-b`. Weights are equal and sum
-to 1, as in the paper; the code sums, which correlates the same.
+(`metrics/parts/bounds.py`). The first release let a distance enter as e^-B (D23): `flip=-b`. Weights are equal and
+sum to 1, as in the paper; the code sums, which correlates the same.
 
 Special tokens are no words here, and all pieces are kept. The released WMDo has its matches from METEOR (equal words
 and stems); here from equal words (`links=words`), or from the flow, which works across languages too (`links=flow`).

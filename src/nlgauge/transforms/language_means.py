@@ -125,8 +125,9 @@ class LanguageNorm:
         """Refuse vectors that the means do not belong to."""
         if self.weights and (self.weights, self.layer) != (weights, layer):
             msg = (
-                f"the language means were fitted on layer {self.layer} of weights {short_digest(self.weights)}, but the "
-                f"vectors are of layer {layer} of {short_digest(weights)}; fit them again with the model you score with"
+                f"the language means were fitted on layer {self.layer} of weights {short_digest(self.weights)}, but "
+                f"the vectors are of layer {layer} of {short_digest(weights)}; "
+                "fit them again with the model you score with"
             )
             raise InputError(msg)
 

@@ -12,6 +12,7 @@ __all__ = ["package", "package_version"]
 
 
 def package(name: str) -> Any:
+    """The module of that name."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -19,6 +20,7 @@ def package(name: str) -> Any:
         raise MissingExtraError(msg) from error
 
 
-def package_version(package: str) -> str:
-    package(package.replace("-", "_"))  # an error with the command to run where it is missing
-    return version(package)
+def package_version(distribution: str) -> str:
+    """The version of an installed package."""
+    package(distribution.replace("-", "_"))  # an error with the command to run where it is missing
+    return version(distribution)
