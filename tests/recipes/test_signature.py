@@ -120,8 +120,6 @@ def test_signatures_of_two_engines_do_not_go_together() -> None:
 
 
 def test_no_short_key_is_the_name_of_another_field() -> None:
-    from nlgauge.engine.run import RUNNER_FIELDS
-    from nlgauge.recipes.signature import ABBREVIATIONS
     from nlgauge.registry import METRICS
 
     names = {*RUNNER_FIELDS, *(name for metric in METRICS.values() for name in metric.signature_fields)}
