@@ -12,6 +12,7 @@ from nlgauge.errors import (
     BaselineError,
     ConvergenceWarning,
     DataWarning,
+    DeprecatedNameWarning,
     DigestError,
     EmptyPairError,
     EmptyTextWarning,
@@ -31,31 +32,20 @@ from nlgauge.errors import (
     UnsupportedModelError,
     ZeroWeightWarning,
 )
-from nlgauge.metrics.baryscore import BaryScore
-from nlgauge.metrics.bertscore import BERTScore
-from nlgauge.metrics.bleu import BLEU
-from nlgauge.metrics.chrf import ChrF
-from nlgauge.metrics.moverscore import MoverScore
-from nlgauge.metrics.rouge import Rouge1, Rouge2, RougeL
-from nlgauge.metrics.sentsim import SentSim
-from nlgauge.metrics.smd import SMD
-from nlgauge.metrics.xmoverscore import XMoverScore
-from nlgauge.recipes.metric import Metric
+from nlgauge.recipes.metric import Comparison, Metric, Pair, State, SystemResult, TextMetric, VectorMetric
+from nlgauge.recipes.options import option
 from nlgauge.recipes.signature import Signature
-from nlgauge.registry import recipe_from_signature
+from nlgauge.registry import built_in_metrics, recipe_from_signature
 from nlgauge.scores import Score
 from nlgauge.scoring import score, score_systems
 
 __all__ = [
-    "BLEU",
-    "SMD",
     "Alignment",
-    "BERTScore",
-    "BaryScore",
     "BaselineError",
-    "ChrF",
+    "Comparison",
     "ConvergenceWarning",
     "DataWarning",
+    "DeprecatedNameWarning",
     "DigestError",
     "EmptyPairError",
     "EmptyTextWarning",
@@ -67,25 +57,37 @@ __all__ = [
     "MissingExtraError",
     "ModelError",
     "ModelNotFoundError",
-    "MoverScore",
     "NlgaugeError",
     "NlgaugeWarning",
+    "Pair",
     "RecipeError",
-    "Rouge1",
-    "Rouge2",
-    "RougeL",
     "Score",
-    "SentSim",
     "Signature",
     "SignatureError",
+    "State",
+    "SystemResult",
+    "TextMetric",
     "TooLongError",
     "TruncationWarning",
     "UnknownWordWarning",
     "UnsupportedModelError",
-    "XMoverScore",
+    "VectorMetric",
     "ZeroWeightWarning",
     "__version__",
+    "option",
     "recipe_from_signature",
     "score",
     "score_systems",
 ]
+
+# The metrics of nlgauge are public by the names of their classes: BERTScore, MoverScore, ...
+_metrics = {metric.__name__: metric for metric in built_in_metrics().values()}
+globals().update(_metrics)
+__all__ += sorted(_metrics)
+del built_in_metrics
+
+
+def __getattr__(name: str) -> type[Metric]:
+    # Reached for unknown names only; declared for type checkers, which do not see the metrics above.
+    msg = f"module 'nlgauge' has no attribute {name!r}"
+    raise AttributeError(msg)

@@ -21,6 +21,7 @@
     ├── ConvergenceWarning                  an iteration stopped before it came to rest
     ├── UnknownWordWarning                  words without a vector were left out
     ├── LanguageWarning                     a language was named that the model was not trained on
+    ├── DeprecatedNameWarning (FutureWarning)  an option, a value or a file under a name that will go
     └── DataWarning                         a data set holds something that a user must know of
 
 Catch `nlgauge.NlgaugeError` for all of them, or the builtin in brackets where you would anyway.
@@ -28,10 +29,13 @@ Catch `nlgauge.NlgaugeError` for all of them, or the builtin in brackets where y
 
 from __future__ import annotations
 
+import sys
+
 __all__ = [
     "BaselineError",
     "ConvergenceWarning",
     "DataWarning",
+    "DeprecatedNameWarning",
     "DigestError",
     "EmptyPairError",
     "EmptyTextWarning",
@@ -135,3 +139,16 @@ class LanguageWarning(NlgaugeWarning):
 
 class DataWarning(NlgaugeWarning):
     """A data set holds something that a user must know of: rows left out, a gold column that is no human score."""
+
+
+class DeprecatedNameWarning(NlgaugeWarning, FutureWarning):
+    """An option, a value or a file was named as in an earlier version; the message says how it is called now."""
+
+
+def user_stacklevel() -> int:
+    """How far up the stack the user's own line is, so that a warning points there."""
+    package = __name__.partition(".")[0]
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    return level

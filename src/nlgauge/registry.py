@@ -1,30 +1,84 @@
-"""Metrics by name, and recipes from text: `bertscore:layer=4,idf=refs`, or a signature."""
+"""Metrics by name, and recipes from text: `bertscore:layer=4,idf=refs`, or a signature.
+
+A metric is found, never listed: those of nlgauge by looking through `metrics/`, those of others by the entry points
+of the group `nlgauge.metrics` that their packages declare.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+import importlib
+import inspect
+import pkgutil
+import warnings
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib.metadata import entry_points
 from typing import Any
 
-from nlgauge.errors import RecipeError, SignatureError
-from nlgauge.metrics.baryscore import BaryScore
-from nlgauge.metrics.bertscore import BERTScore
-from nlgauge.metrics.bleu import BLEU
-from nlgauge.metrics.chrf import ChrF
-from nlgauge.metrics.moverscore import MoverScore
-from nlgauge.metrics.rouge import Rouge1, Rouge2, RougeL
-from nlgauge.metrics.sentsim import SentSim
-from nlgauge.metrics.smd import SMD
-from nlgauge.metrics.xmoverscore import XMoverScore
-from nlgauge.recipes.metric import CloudMetric, Metric
-from nlgauge.recipes.signature import ABBREVIATIONS, OPTIONAL_FIELDS, RUNNER_FIELDS, Signature
+import nlgauge.metrics
+from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
+from nlgauge.recipes.metric import Metric, VectorMetric
+from nlgauge.recipes.options import did_you_mean, renamed
+from nlgauge.recipes.signature import ABBREVIATIONS, GRAMMAR, RUNNER_FIELDS, Signature
 
-__all__ = ["METRICS", "metric_class", "metric_name", "parse_metric", "recipe_from_signature"]
+__all__ = ["METRICS", "built_in_metrics", "metric_class", "metric_name", "parse_metric", "recipe_from_signature"]
 
-METRICS: dict[str, type[Metric]] = {
-    metric.name: metric
-    for metric in (BERTScore, MoverScore, SMD, BaryScore, SentSim, XMoverScore, BLEU, ChrF, Rouge1, Rouge2, RougeL)
-}
+#: Group of entry points under which a package offers metrics: `name = "module:Class"`.
+GROUP = "nlgauge.metrics"
+
+
+def built_in_metrics() -> dict[str, type[Metric]]:
+    """The metrics of nlgauge, by name: one or more to a file of `metrics/`."""
+    found: dict[str, type[Metric]] = {}
+    for module in pkgutil.iter_modules(nlgauge.metrics.__path__):
+        if not module.ispkg:
+            for _, made in inspect.getmembers(importlib.import_module(f"nlgauge.metrics.{module.name}"), _is_metric):
+                if made.__module__ == f"nlgauge.metrics.{module.name}":
+                    found[made.name] = made
+    return dict(sorted(found.items()))
+
+
+def _is_metric(made: object) -> bool:
+    whole = inspect.isclass(made) and issubclass(made, Metric) and not inspect.isabstract(made)
+    return whole and isinstance(getattr(made, "name", None), str)
+
+
+class _Metrics(Mapping[str, type[Metric]]):
+    """All metrics by name; packages are asked when the first one is looked up."""
+
+    @cached_property
+    def _found(self) -> dict[str, type[Metric]]:
+        found = built_in_metrics()
+        for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+            if entry.name in found:
+                self._warn(f"metric {entry.name!r} of {entry.value} is left out: nlgauge has one of that name")
+                continue
+            try:
+                made = entry.load()
+            except Exception as error:  # whatever a foreign module may raise, the other metrics work
+                self._warn(f"metric {entry.name!r} of {entry.value} cannot be loaded: {error}")
+                continue
+            if not _is_metric(made) or made.name != entry.name:
+                self._warn(f"metric {entry.name!r} of {entry.value} is left out: it is not a metric of that name")
+                continue
+            found[entry.name] = made
+        return found
+
+    @staticmethod
+    def _warn(message: str) -> None:
+        warnings.warn(message, NlgaugeWarning, stacklevel=user_stacklevel())
+
+    def __getitem__(self, name: str) -> type[Metric]:
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+METRICS = _Metrics()
 
 
 def metric_name(text: str) -> str:
@@ -33,20 +87,23 @@ def metric_name(text: str) -> str:
 
 
 def metric_class(name: str) -> type[Metric]:
-    """The class behind a name."""
-    if name not in METRICS:
-        msg = f"unknown metric {name!r}; there are: {', '.join(METRICS)}"
-        raise RecipeError(msg)
-    return METRICS[name]
+    """The class behind a name, in whatever case it is written."""
+    if name in METRICS:
+        return METRICS[name]
+    lower = {known.lower(): known for known in METRICS}
+    if name.lower() in lower:
+        return METRICS[lower[name.lower()]]
+    msg = f"unknown metric {name!r}{did_you_mean(name, METRICS)}; there are: {', '.join(METRICS)}"
+    raise RecipeError(msg)
 
 
 def parse_metric(text: str, **shared: Any) -> Metric:
     """A recipe from `name` or `name:option=value,option=value`.
 
-    `shared` are options that apply to every metric of a call: those that the metric knows and the text does
-    not set itself.
+    `shared` are options that apply to every metric of a call that knows them; what the text sets to something else is
+    an error.
 
-    >>> parse_metric("bertscore:layer=4", layer=6, idf="refs")  # doctest: +ELLIPSIS
+    >>> parse_metric("bertscore:layer=4", idf="refs")  # doctest: +ELLIPSIS
     BERTScore(model='minilm', ..., layer=4, idf='refs', multiref='best-f', rescale='no', stopwords='none')
     """
     name, _, tail = text.partition(":")
@@ -55,14 +112,26 @@ def parse_metric(text: str, **shared: Any) -> Metric:
     for part in tail.split(",") if tail else []:
         key, equals, value = part.partition("=")
         if not equals or not key:
-            msg = f"expected option=value in {text!r}, got {part!r}"
+            hint = "; a path with a comma goes into an option of its own, such as --idf" if given else ""
+            msg = f"expected option=value in {text!r}, got {part!r}{hint}"
             raise RecipeError(msg)
         if key in given:
-            msg = f"option {key!r} stands twice in {text!r}"
+            msg = f"option {key!r} is given twice in {text!r}"
             raise RecipeError(msg)
         given[key] = value
+    own = metric.known_options(given)
     known = metric.options()
-    return metric.from_options({key: value for key, value in shared.items() if key in known} | given)
+    others = {key: value for key, value in _now(metric, shared).items() if key in known}
+    for key, value in others.items():
+        if key in own and str(own[key]) != str(value):
+            msg = f"{text!r} sets {key}={own[key]}, and {key}={value} was given beside it; give one of the two"
+            raise RecipeError(msg)
+    return metric.from_options(others | own)
+
+
+def _now(metric: type[Metric], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a call under today's names; those of other metrics pass."""
+    return renamed(given, metric.options(), where=f"metric {metric.name!r}")
 
 
 def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric:
@@ -77,34 +146,35 @@ def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric:
     """
     parsed = Signature.parse(signature) if isinstance(signature, str) else signature
     metric = metric_class(parsed.metric)
-    sometimes = OPTIONAL_FIELDS if issubclass(metric, CloudMetric) else ()
-    known = (*metric.signature_fields, *sometimes, *RUNNER_FIELDS)
-    for key in parsed.recipe:
+    recipe = todays_fields(metric, parsed)
+    known = signature_fields(metric)
+    for key in recipe:
         if key not in known:
             hint = "; this is the short form, which does not parse back" if key in ABBREVIATIONS.values() else ""
             msg = f"a {metric.name} signature has no field {key!r}{hint}; it has: {', '.join(known)}"
             raise SignatureError(msg)
-    options = metric.options_from_signature(parsed.recipe)
-    if issubclass(metric, CloudMetric):
-        options = _reading_options(parsed.recipe, options)
+    options = metric.options_from_signature(recipe)
+    if issubclass(metric, VectorMetric):
+        options |= {"model": recipe["model"]} if "model" in recipe else {}
+        options |= {"against": "source" if recipe["refs"] == "source" else "refs"} if "refs" in recipe else {}
     options |= replace
     for key, value in options.items():
         if value == "file":
-            msg = f"the signature names its {key} file by digest only ({parsed.recipe[key]}); say {key}=PATH"
+            msg = f"the signature names its {key} file by digest only ({recipe[key]}); say {key}=PATH"
             raise SignatureError(msg)
     return metric.from_options(options)
 
 
-def _reading_options(recipe: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
-    """A metric's own options, and from the fields of the runner how texts are read and what they meet."""
-    options = dict(own) | {key: recipe[key] for key in ("casing", "cut") if key in recipe}
-    if "refs" in recipe:
-        options["against"] = "source" if recipe["refs"] == "source" else "refs"
-    if "steps" in recipe:
-        by_file = "[" in recipe["steps"]  # a file is named by its digest
-        options["steps"] = "file" if by_file else recipe["steps"]
-        languages = re.search(r",([^\]]*)\]", recipe["steps"])  # those whose means are meant
-        if languages is not None:
-            source, _, target = languages[1].rpartition(">")
-            options = {"src_lang": source, "lang": target} | options
-    return options
+def signature_fields(metric: type[Metric]) -> tuple[str, ...]:
+    """All fields that the recipe part of a metric's signature may have."""
+    own = [name for name, about in metric.options().items() if about.signed]
+    return (*own, *metric.derived_fields, *RUNNER_FIELDS)
+
+
+def todays_fields(metric: type[Metric], signature: Signature) -> dict[str, str]:
+    """The recipe part under today's names; that of a later version is refused."""
+    grammar = signature.recipe.get("sig")
+    if grammar not in {None, GRAMMAR}:
+        msg = f"the signature has grammar {grammar!r}, and this version reads {GRAMMAR!r}; update nlgauge"
+        raise SignatureError(msg)
+    return renamed(signature.recipe, metric.options(), where=f"signature of {metric.name!r}")

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.conftest import REFERENCE, SYSTEM_A, Refusal, Run, write_lines
 
 from nlgauge.encoders import encode_texts, load_encoder
-from nlgauge.transforms.language_means import LanguageNorm
+from nlgauge.transforms.language_means import LanguageMeans
 from nlgauge.transforms.remap import METHODS, Remapping
 
 FIT = ("align", "fit", "--parallel", "a.txt", "ref.txt", "--model", "minilm", "--threads", "1")
@@ -80,7 +80,7 @@ def test_means_of_languages(run: Run, folder: Path) -> None:
     """From the command, and from the vectors of each text put together."""
     result = run("align", "means", "--texts", "xx=a.txt", "yy=ref.txt", "--model", "minilm", "-o", "means.npz")
     assert (result.status, result.out) == (0, "")
-    norm = LanguageNorm.load(folder / "means.npz")
+    norm = LanguageMeans.load(folder / "means.npz")
     assert norm.digest[:12] in result.err
     encoder = load_encoder("minilm")
     norm.check_model(encoder.weights_digest, layer=4)

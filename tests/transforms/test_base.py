@@ -15,8 +15,9 @@ from nlgauge.encoders import EncodedText, encode_texts, load_encoder
 from nlgauge.engine import run as runner
 from nlgauge.errors import FileFormatError, InputError, RecipeError, SignatureError
 from nlgauge.transforms.base import POSITION_BATCH
-from nlgauge.transforms.language_means import LanguageNorm, position_norm
-from nlgauge.transforms.remap import Origin, Remapping, Step, fit_remapping
+from nlgauge.transforms.language_means import LanguageMeans
+from nlgauge.transforms.position_norm import position_norm
+from nlgauge.transforms.remap import Origin, Remapping, Operation, fit_remapping
 
 MODEL, LAYER = "minilm", 4
 #: Any text serves as a source, for what is tested are numbers.
@@ -71,7 +72,7 @@ def scored(steps: str, metric: str = METRIC, **given: Any) -> nlgauge.Score:
     return nlgauge.score(HYPS, sources=SOURCES, metric=f"{metric},steps={steps}", **given)
 
 
-def saved(tmp_path: Path, step: Remapping | LanguageNorm, name: str = "step.npz") -> str:
+def saved(tmp_path: Path, step: Remapping | LanguageMeans, name: str = "step.npz") -> str:
     step.save(tmp_path / name)
     return str(tmp_path / name)
 
@@ -129,7 +130,7 @@ def test_a_direction_is_removed_from_the_sides_it_was_fitted_for(tmp_path: Path,
 def test_a_reference_is_on_the_targets_side(tmp_path: Path) -> None:
     """A rotation for sources does nothing to references and hypotheses."""
     rotation = orthogonal(np.random.default_rng(3))
-    path = saved(tmp_path, Remapping((Step("linear", rotation),), origin()))
+    path = saved(tmp_path, Remapping((Operation("linear", rotation),), origin()))
     metric = f"bertscore:model={MODEL},layer={LAYER}"
     moved = nlgauge.score(HYPS, SOURCES, metric=f"{metric},steps={path}")
     assert np.array_equal(moved.f1, nlgauge.score(HYPS, SOURCES, metric=metric).f1)
@@ -139,8 +140,8 @@ def test_a_reference_is_on_the_targets_side(tmp_path: Path) -> None:
 def test_steps_work_in_the_order_they_are_named(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     first, second = (orthogonal(rng) for _ in range(2))
-    a = saved(tmp_path, Remapping((Step("linear", first),), origin()), "a.npz")
-    b = saved(tmp_path, Remapping((Step("linear", second),), origin()), "b.npz")
+    a = saved(tmp_path, Remapping((Operation("linear", first),), origin()), "a.npz")
+    b = saved(tmp_path, Remapping((Operation("linear", second),), origin()), "b.npz")
     values = expected(np.asarray, lambda rows: rows @ first @ second)
     np.testing.assert_allclose(scored(f"{a}+{b}").f1, values, atol=1e-5)
 
@@ -159,7 +160,7 @@ def test_published_arrays_are_steps(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mode", ["centre", "standardise"])
 def test_each_side_is_freed_of_its_own_languages_mean(tmp_path: Path, mode: str) -> None:
     x, y = vectors_of(HYPS), vectors_of(SOURCES)
-    norm = LanguageNorm.fit({"en": x, "de": y}, mode=mode, weights=load_encoder(MODEL).weights_digest, layer=LAYER)
+    norm = LanguageMeans.fit({"en": x, "de": y}, mode=mode, weights=load_encoder(MODEL).weights_digest, layer=LAYER)
     path = saved(tmp_path, norm)
 
     def moved(own: list[np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
@@ -181,7 +182,7 @@ def test_each_side_is_freed_of_its_own_languages_mean(tmp_path: Path, mode: str)
 
 def test_languages_must_be_named(tmp_path: Path) -> None:
     rows = vectors_of(HYPS)
-    path = saved(tmp_path, LanguageNorm.fit({"en": rows, "de": rows}))
+    path = saved(tmp_path, LanguageMeans.fit({"en": rows, "de": rows}))
     with pytest.raises(
         RecipeError, match=r"means are those of de, en, and the source's language is 'not given'.*src_lang="
     ):
@@ -194,7 +195,7 @@ def test_languages_must_be_named(tmp_path: Path) -> None:
 
 def test_references_need_no_language_of_a_source(tmp_path: Path) -> None:
     rows = vectors_of(HYPS)
-    path = saved(tmp_path, LanguageNorm.fit({"en": rows}))
+    path = saved(tmp_path, LanguageMeans.fit({"en": rows}))
     score = nlgauge.score(HYPS, SOURCES, metric=f"bertscore:model={MODEL},layer={LAYER},steps={path}")
     mean = np.concatenate(rows).mean(axis=0)
     values = expected(lambda v: v - mean, lambda v: v - mean)
@@ -206,23 +207,23 @@ def test_references_need_no_language_of_a_source(tmp_path: Path) -> None:
 
 
 def test_steps_of_another_model_or_layer_are_refused(tmp_path: Path) -> None:
-    step = Step("linear", np.eye(384))
+    step = Operation("linear", np.eye(384))
     path = saved(tmp_path, Remapping((step,), origin()))
     with pytest.raises(InputError, match=r"fitted on layer 4 of model 'minilm'.*vectors are of layer 6"):
         scored(path, METRIC.replace("layer=4", "layer=6"))
     foreign = saved(tmp_path, Remapping((step,), origin(weights="0" * 64, model="other")))
     with pytest.raises(InputError, match=r"model 'other' \(000000000000\).*fit it again with 'nlgauge align fit'"):
         scored(foreign)
-    narrow = saved(tmp_path, Remapping((Step("linear", np.eye(7)),)))
+    narrow = saved(tmp_path, Remapping((Operation("linear", np.eye(7)),)))
     with pytest.raises(InputError, match="vectors of width 7, but the model's have 384"):
         scored(narrow)
-    means = saved(tmp_path, LanguageNorm.fit({"en": vectors_of(HYPS)}, weights="0" * 64, layer=LAYER))
+    means = saved(tmp_path, LanguageMeans.fit({"en": vectors_of(HYPS)}, weights="0" * 64, layer=LAYER))
     with pytest.raises(InputError, match="language means were fitted on layer 4 of weights 000000000000"):
         scored(means, src_lang="en")
 
 
 def test_a_re_mapping_of_another_language_is_refused(tmp_path: Path) -> None:
-    path = saved(tmp_path, Remapping((Step("linear", np.eye(384)),), origin(source="de", target="en")))
+    path = saved(tmp_path, Remapping((Operation("linear", np.eye(384)),), origin(source="de", target="en")))
     with pytest.raises(RecipeError, match="fitted for sources of language 'de', and these are of 'ru'"):
         scored(path, src_lang="ru")
     assert np.array_equal(scored(path, src_lang="de").f1, scored(path).f1), "nobody has to name it"

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from nlgauge import FileFormatError, InputError, RecipeError
 from nlgauge.transforms.fit.centroids import centroid_change, language_centroids
-from nlgauge.transforms.language_means import LanguageMoments, LanguageNorm, position_norm
+from nlgauge.transforms.language_means import LanguageMeans, LanguageMoments
+from nlgauge.transforms.position_norm import position_norm
 
 
 def languages(seed: int = 0) -> dict[str, NDArray[np.float32]]:
@@ -27,7 +28,7 @@ def languages(seed: int = 0) -> dict[str, NDArray[np.float32]]:
 @settings(max_examples=25, deadline=None)
 def test_language_means_become_equal(seed: int, mode: str) -> None:
     vectors = languages(seed)
-    norm = LanguageNorm.fit({language: [rows] for language, rows in vectors.items()}, mode=mode)
+    norm = LanguageMeans.fit({language: [rows] for language, rows in vectors.items()}, mode=mode)
     after = {language: norm.apply(rows, language) for language, rows in vectors.items()}
     for rows in after.values():
         np.testing.assert_allclose(rows.mean(axis=0, dtype=np.float64), 0, atol=1e-5)
@@ -47,9 +48,9 @@ def test_the_portions_of_a_corpus_do_not_matter() -> None:
 
 def test_a_file_gives_the_same_bits_and_digest(tmp_path: Path) -> None:
     vectors = languages()
-    norm = LanguageNorm.fit({key: [rows] for key, rows in vectors.items()}, mode="standardise", weights="ab", layer=4)
+    norm = LanguageMeans.fit({key: [rows] for key, rows in vectors.items()}, mode="standardise", weights="ab", layer=4)
     norm.save(tmp_path / "norm.npz")
-    loaded = LanguageNorm.load(tmp_path / "norm.npz")
+    loaded = LanguageMeans.load(tmp_path / "norm.npz")
     assert loaded.digest == norm.digest
     assert loaded.apply(vectors["de"], "de").tobytes() == norm.apply(vectors["de"], "de").tobytes()
     loaded.check_model("ab", layer=4)
@@ -57,20 +58,20 @@ def test_a_file_gives_the_same_bits_and_digest(tmp_path: Path) -> None:
         loaded.check_model("ab", layer=5)
     (tmp_path / "norm.npz").write_bytes(b"x")
     with pytest.raises(FileFormatError, match="no file of language means"):
-        LanguageNorm.load(tmp_path / "norm.npz")
-    assert norm.digest != LanguageNorm(norm.moments, "centre", "ab", 4).digest
+        LanguageMeans.load(tmp_path / "norm.npz")
+    assert norm.digest != LanguageMeans(norm.moments, "centre", "ab", 4).digest
 
 
 def test_wrong_input_is_named() -> None:
-    norm = LanguageNorm.fit({"de": [np.ones((2, 3))]})
+    norm = LanguageMeans.fit({"de": [np.ones((2, 3))]})
     with pytest.raises(InputError, match="language 'fi'; there are: de"):
         norm.apply(np.ones((2, 3)), "fi")
     with pytest.raises(InputError, match="width 3"):
         norm.apply(np.ones((2, 4)), "de")
     with pytest.raises(InputError, match="got none"):
-        LanguageNorm.fit({"de": []})
+        LanguageMeans.fit({"de": []})
     with pytest.raises(RecipeError, match="centre, standardise, got 'z'"):
-        LanguageNorm.fit({"de": [np.ones((2, 3))]}, mode="z")
+        LanguageMeans.fit({"de": [np.ones((2, 3))]}, mode="z")
 
 
 def test_the_published_scope_counts_padding_as_vectors() -> None:

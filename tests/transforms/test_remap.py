@@ -82,7 +82,7 @@ def test_compositions_undo_a_rotation_and_a_direction(method: str) -> None:
     # x -> x W + shift is undone by rotating first; (x + shift) W by removing first only if shift W = shift.
     x = (z - shift) @ turn.T if method == "clp-umd" else z @ turn.T
     fitted = fit_remapping(x, z, method=method)
-    assert [step.kind for step in fitted.steps] == (
+    assert [step.kind for step in fitted.operations] == (
         ["linear", "remove"] if method == "clp-umd" else ["remove", "linear"]
     )
     mapped, target = fitted.apply(x), fitted.apply(z, side="target")
@@ -93,7 +93,7 @@ def test_compositions_undo_a_rotation_and_a_direction(method: str) -> None:
 def test_a_composition_is_its_parts_fitted_one_after_the_other() -> None:
     x, z = rows(11), rows(12)
     first = fit_remapping(x, z, method="umd")
-    x1, z1 = (rows_ - (rows_ @ first.steps[0].array.T) @ first.steps[0].array for rows_ in (x, z))
+    x1, z1 = (rows_ - (rows_ @ first.operations[0].array.T) @ first.operations[0].array for rows_ in (x, z))
     second = fit_remapping(x1, z1, method="clp")
     together = fit_remapping(x, z, method="umd-clp")
     np.testing.assert_allclose(together.apply(x), second.apply(first.apply(x)), atol=1e-5)

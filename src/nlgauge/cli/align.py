@@ -22,10 +22,10 @@ from nlgauge.files.textfiles import Inputs, parse_source
 from nlgauge.recipes.defaults import default_layer
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.text.word_alignment import check_links, read_alignments, write_alignments
-from nlgauge.transforms.base import load_steps
+from nlgauge.transforms.base import load_transforms
 from nlgauge.transforms.fit.centroids import centroid_change
 from nlgauge.transforms.fit.parallel_words import paired_words
-from nlgauge.transforms.language_means import NORM_MODES, LanguageMoments, LanguageNorm
+from nlgauge.transforms.language_means import NORM_MODES, LanguageMeans, LanguageMoments
 from nlgauge.transforms.remap import METHODS, Origin, Side, fit_remapping
 
 __all__ = ["add_commands"]
@@ -212,7 +212,7 @@ def _centroids(args: argparse.Namespace) -> int:
         rows = np.concatenate([none, *_token_vectors(encoder, lines, layer, options.batch_tokens)])
         before[language] = after[language] = rows
         side: Side = "source" if language == moved_language else "target"
-        steps = load_steps(args.steps, source=language if side == "source" else None, target=language)
+        steps = load_transforms(args.steps, source=language if side == "source" else None, target=language)
         if steps is not None:
             steps.check(encoder.weights_digest, layers=(layer,), width=encoder.hidden_size)
             after[language] = steps.move(rows, side)
@@ -238,7 +238,7 @@ def _means(args: argparse.Namespace) -> int:
         for language, lines in texts.items()
     }
     note = ", ".join(file_label(entry.partition("=")[2]) for entry in args.texts)
-    norm = LanguageNorm(moments, args.mode, encoder.weights_digest, layer, note)
+    norm = LanguageMeans(moments, args.mode, encoder.weights_digest, layer, note)
     norm.save(Path(args.output))
     if not args.quiet:
         counts = ", ".join(f"{language} {found.count}" for language, found in moments.items())

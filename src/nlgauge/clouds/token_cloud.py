@@ -7,13 +7,14 @@ rows and columns it keeps. A recipe alone does the same, so its bits do not depe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds.cloud import LabelledCloud
+from nlgauge.clouds.cloud import Cloud
 from nlgauge.transport import squared_distances
 
 __all__ = ["TokenCloud", "TokenPoints"]
@@ -37,7 +38,7 @@ class TokenPoints:
         return known[squared]
 
 
-class TokenCloud(LabelledCloud):
+class TokenCloud(Cloud):
     """Some of a text's points, with weights. Points and labels are made only where somebody asks for them."""
 
     def __init__(
@@ -54,13 +55,15 @@ class TokenCloud(LabelledCloud):
         chosen: NDArray[np.float64] = self.whole.points[self.rows].astype(np.float64)
         return chosen
 
-    @cached_property
-    def labels(self) -> tuple[str, ...]:
-        """What the chosen points stand for."""
-        return tuple(self.whole.labels[row] for row in self.rows)
+    @property
+    def name_points(self) -> Callable[[], tuple[str, ...]]:
+        """Names the chosen points."""
+        return lambda: tuple(self.whole.labels[row] for row in self.rows)
 
-    def distances(self, other: TokenCloud, *, squared: bool) -> NDArray[np.float64]:
+    def distances(self, other: Cloud, *, squared: bool) -> NDArray[np.float64]:
         """Distances of the chosen points to the other's."""
+        if not isinstance(other, TokenCloud):
+            return super().distances(other, squared=squared)
         found: NDArray[np.float64] = self.whole.distances(other.whole, squared=squared)[
             self.rows[:, None], other.rows
         ]

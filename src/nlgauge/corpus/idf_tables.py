@@ -14,70 +14,58 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nlgauge.corpus.tokens import TokenizedCorpus
+from nlgauge.corpus.views import Role
 from nlgauge.files.digests import short_digest
 from nlgauge.text import IdfTable, Tokens
 
-__all__ = ["IdfBySide", "counts_idf", "idf_by_side", "idf_side"]
-
+__all__ = ["COUNTED", "IdfTables", "idf_tables"]
 
 #: Choices that look at the texts at hand.
-_COUNTED = ("refs", "both")
-
-#: Before the system's name in the side of its texts.
-_OWN = "hyps:"
+COUNTED = ("refs", "both")
 
 
 @dataclass(frozen=True, eq=False)
-class IdfBySide:
+class IdfTables:
     """The tables of a run, and how a signature names them."""
 
     label: str = "none"
-    tables: Mapping[str, IdfTable] = field(default_factory=dict)
+    shared: IdfTable | None = None
+    """Of the references, or of all texts; None where tokens weigh the same."""
+    by_system: Mapping[str, IdfTable] = field(default_factory=dict)
+    """Of a system's own outputs, where each system has one."""
 
-    def of(self, side: str) -> IdfTable | None:
-        """The table of a side; None where tokens weigh the same."""
-        return self.tables.get(side)
+    def of(self, role: Role) -> IdfTable | None:
+        """The table that weighs texts of a role."""
+        return self.shared if role.system is None else self.by_system.get(role.system, self.shared)
 
-    def run_fields(self, side: str) -> dict[str, str]:
+    def run_fields(self, system: str) -> dict[str, str]:
         """Names a system's own table in the run part of its signature: another one for each system."""
-        return {"idf_hyps": short_digest(self.tables[side].digest)} if side.startswith(_OWN) else {}
+        own = self.by_system.get(system)
+        return {} if own is None else {"idf_hyps": short_digest(own.digest)}
 
 
-def counts_idf(choice: str) -> bool:
-    """Whether a choice is counted on the texts at hand."""
-    return choice in _COUNTED
-
-
-def idf_side(choice: str, system: str | None) -> str:
-    """The side that a system's texts (None: references) are on; all texts share one unless idf is `both`."""
-    if choice != "both":
-        return ""
-    return "refs" if system is None else f"{_OWN}{system}"
-
-
-def idf_by_side(choice: str, corpus: TokenizedCorpus) -> IdfBySide:
+def idf_tables(choice: str, corpus: TokenizedCorpus) -> IdfTables:
     """The tables that a choice asks for, counted or read once for all recipes of a run."""
     if choice not in corpus.memo:
         corpus.memo[choice] = _counted_or_read(choice, corpus)
-    found: IdfBySide = corpus.memo[choice]
+    found: IdfTables = corpus.memo[choice]
     return found
 
 
-def _counted_or_read(choice: str, corpus: TokenizedCorpus) -> IdfBySide:
+def _counted_or_read(choice: str, corpus: TokenizedCorpus) -> IdfTables:
     tokenizer = corpus.encoder.tokenizer
 
     def table(documents: Iterable[Tokens]) -> IdfTable:
         return IdfTable.build(documents, vocabulary_size=tokenizer.vocabulary_size, tokenizer=tokenizer.digest)
 
     if choice == "none":
-        return IdfBySide()
-    if not counts_idf(choice):
+        return IdfTables()
+    if choice not in COUNTED:
         loaded = IdfTable.load(Path(choice))
         loaded.check_tokenizer(tokenizer.digest, vocabulary_size=tokenizer.vocabulary_size, path=choice)
-        return IdfBySide(f"file[{short_digest(loaded.digest)}]", {"": loaded})
-    tables = {idf_side(choice, None): table(corpus.reference_tokens())}
-    label = f"{choice}[{short_digest(next(iter(tables.values())).digest)}]"
+        return IdfTables(f"file[{short_digest(loaded.digest)}]", loaded)
+    shared = table(corpus.reference_tokens())
+    own = {}
     if choice == "both":
-        for system in corpus.corpus.systems:
-            tables[idf_side(choice, system)] = table(corpus.system_tokens(system))
-    return IdfBySide(label, tables)
+        own = {system: table(corpus.system_tokens(system)) for system in corpus.corpus.systems}
+    return IdfTables(f"{choice}[{short_digest(shared.digest)}]", shared, own)

@@ -55,15 +55,15 @@ class EncodedText:
 
     tokens: Tokens
     layers: Mapping[int, NDArray[np.float32]]
-    memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
-    facts: dict[Hashable, Any] = field(default_factory=dict, repr=False)
-    """What second models found about the text itself, whatever is done to its vectors."""
+    _cache: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    text_features: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    """What models of whole texts found about it, whatever is done to its vectors."""
 
     def derived(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """What recipes derive from the text and share with each other: made once, and gone when the text goes."""
-        if key not in self.memo:
-            self.memo[key] = make()
-        made: Made = self.memo[key]
+        if key not in self._cache:
+            self._cache[key] = make()
+        made: Made = self._cache[key]
         return made
 
 

@@ -22,7 +22,7 @@ from nlgauge.errors import (
     ZeroWeightWarning,
 )
 from nlgauge.recipes.defaults import MULTILINGUAL
-from nlgauge.recipes.metric import CloudMetric, Comparison, Metric
+from nlgauge.recipes.metric import Comparison, Metric, VectorMetric
 from nlgauge.scores import SegmentNotes
 from nlgauge.text import Tokens
 
@@ -109,7 +109,7 @@ def warn_of_compromises(comparisons: Sequence[Mapping[str, Sequence[Comparison]]
 
 def warn_of_languages(metrics: Iterable[Metric], *, named_by_data: Iterable[str] = ()) -> None:
     """Warn of each language that a recipe, or the data, names and the recipe's model does not know."""
-    multilingual = [one for one in metrics if isinstance(one, CloudMetric) and one.model == MULTILINGUAL]
+    multilingual = [one for one in metrics if isinstance(one, VectorMetric) and one.model == MULTILINGUAL]
     named = dict.fromkeys(language for one in multilingual for language in (one.lang, one.src_lang) if language)
     if multilingual:
         named |= dict.fromkeys(named_by_data)

@@ -12,6 +12,8 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
+import numpy as np
+
 from nlgauge._version import __version__
 from nlgauge.clouds.alignments import Alignment, Flow
 from nlgauge.corpus.texts import Corpus
@@ -22,11 +24,11 @@ from nlgauge.engine.notes import note_texts, note_tokens, run_fields, warn_of_co
 from nlgauge.engine.windows import AnyCloudMetric, Forms, Job, distinct_corpora, texts_of, windows
 from nlgauge.errors import RecipeError
 from nlgauge.files.digests import short_digest
-from nlgauge.recipes.metric import CloudMetric, Comparison, Finished, Metric, Reading, TextMetric
+from nlgauge.recipes.metric import Comparison, EncodingSpec, Metric, Pair, SystemResult, TextMetric, VectorMetric
 from nlgauge.recipes.run_options import RunOptions
-from nlgauge.recipes.signature import RUNNER_FIELDS, Signature
+from nlgauge.recipes.signature import GRAMMAR, RUNNER_FIELDS, Signature
 from nlgauge.scores import Score
-from nlgauge.transforms.base import POSITION_NORM
+from nlgauge.transforms.position_norm import POSITION_NORM
 
 __all__ = ["run_metrics"]
 
@@ -46,11 +48,11 @@ def run_metrics(
     `approve` is shown each metric's number and resolved recipe before anything is encoded; it may raise.
     """
     approve = approve or (lambda number, recipe: None)
-    by_reading: dict[Reading, list[int]] = {}
+    by_reading: dict[EncodingSpec, list[int]] = {}
     scores: dict[tuple[int, str], Score] = {}
     for number, metric in enumerate(metrics):
-        if isinstance(metric, CloudMetric):
-            by_reading.setdefault(metric.reading, []).append(number)
+        if isinstance(metric, VectorMetric):
+            by_reading.setdefault(metric.encoding, []).append(number)
             corpus.against(metric.against, metric=metric.name)  # complains before a model is loaded
     warn_of_languages(metrics)
     for number, metric in enumerate(metrics):
@@ -59,9 +61,9 @@ def run_metrics(
                 scores[number, system] = score
     for reading, numbers in by_reading.items():
         encoder = load_encoder(reading.model, **options.loading)
-        group = [metric for number in numbers if isinstance(metric := metrics[number], CloudMetric)]
-        texts = corpus.lowered if reading.casing == "lower" else corpus
-        jobs = _prepare(group, texts, encoder, options, reading.cut)
+        group = [metric for number in numbers if isinstance(metric := metrics[number], VectorMetric)]
+        texts = corpus.lowered if reading.lowercase == "yes" else corpus
+        jobs = _prepare(group, texts, encoder, options, reading.max_tokens)
         for number, job in zip(numbers, jobs, strict=True):
             recipe = _recipe_fields(job)
             job.metric.check_recipe(recipe, job.state)
@@ -77,7 +79,7 @@ def _score_texts(
 ) -> dict[str, Score]:
     """A metric without a model, system by system."""
     corpus = corpus.against("refs", metric=metric.name, choice=False)
-    recipe = metric.describe_texts() | {"refs": corpus.reference_count, "nlgauge": __version__}
+    recipe = metric.describe_texts() | {"refs": corpus.reference_count, "nlgauge": __version__, "sig": GRAMMAR}
     approve(Signature(metric.name, recipe))
     notes = note_texts(corpus, empty=options.empty)
     scores = {}
@@ -115,13 +117,12 @@ def _prepare(
     jobs = []
     for metric in metrics:
         view = tokenized[metric.against]
-        steps = metric.load_steps()
-        if steps is not None:
-            metric.check_steps(steps, encoder)
-            if steps.by_neighbours and any(len(group) != 1 for group in view.corpus.references):
+        state = metric.prepare(view, options)
+        if state.transforms is not None:
+            if state.transforms.uses_neighbours and any(len(group) != 1 for group in view.corpus.references):
                 msg = f"{POSITION_NORM} is defined for one reference, or source, per segment, got several references"
                 raise RecipeError(msg)
-        jobs.append(Job(metric, view, metric.prepare(view, options), steps, notes[metric.against]))
+        jobs.append(Job(metric, view, state, notes[metric.against]))
     return jobs
 
 
@@ -131,7 +132,7 @@ def _limit(encoder: Encoder, cut: int | None) -> int:
         return most
     frame = len(encoder.tokenizer.encode([""])[0])
     if not frame < cut <= most:
-        msg = f"cut of model {encoder.model!r} is a number of tokens from {frame + 1} to {most}, got {cut}"
+        msg = f"max_tokens must be {frame + 1} to {most} tokens for model {encoder.model!r}, got {cut}"
         raise RecipeError(msg)
     return cut
 
@@ -140,7 +141,7 @@ def _run_group(jobs: list[Job], options: RunOptions) -> list[dict[str, Score]]:
     """All metrics that read texts alike."""
     tokens, encoder = jobs[0].tokenized.tokens, jobs[0].tokenized.encoder
     corpora = distinct_corpora(jobs)
-    layers = tuple(sorted({layer for job in jobs for layer in job.metric.layers(encoder)}))
+    layers = tuple(sorted({layer for job in jobs for layer in job.state.layers}))
     comparisons: list[dict[str, list[Comparison]]] = [{system: [] for system in job.corpus.systems} for job in jobs]
     budget = _WINDOW_BYTES // (4 * encoder.hidden_size * max(1, len(layers)))
     cut = [
@@ -176,15 +177,43 @@ def _compare_window(
     for system in job.corpus.systems:
         for at in window:
             hypothesis, references = forms.hypothesis(system, at), forms.references(at)
-            found[system].append(job.metric.compare(hypothesis, references, job.state, align=align))
+            found[system].append(_compare(job, hypothesis, references, job.corpus, system, at, align))
+
+
+def _compare(
+    job: Job, x: Any, references: Sequence[Any], corpus: Corpus, system: str, at: int, align: bool
+) -> Comparison:
+    metric, tokens = job.metric, job.tokenized.tokens
+    pairs = []
+    for y in references:
+        if metric.empty_value is not None and (x is None or y is None):
+            pairs.append(Pair([metric.empty_value] * len(metric.components)))
+        else:
+            pairs.append(metric.compare(x, y, job.state, align=align))
+    texts = [corpus.systems[system][at], *corpus.references[at]]
+    zero = any(
+        getattr(form, "zero_weight", False) or (form is None and not tokens[text].empty)
+        for form, text in zip([x, *references], texts, strict=True)
+    )
+    alignments = tuple(
+        None if p.alignment is None else replace(p.alignment, reference_index=i) for i, p in enumerate(pairs)
+    )
+    return Comparison(
+        np.array([p.values for p in pairs], dtype=np.float64),
+        alignments if align else None,
+        zero,
+        not all(p.converged for p in pairs),
+    )
 
 
 def _scores(job: Job, found: Mapping[str, list[Comparison]], options: RunOptions) -> dict[str, Score]:
-    finished = job.metric.finish_all(found, job.state)
+    finished = job.metric.finish(found, job.state)
     return {system: _score(job, system, found[system], finished[system], options) for system in found}
 
 
-def _score(job: Job, system: str, comparisons: list[Comparison], finished: Finished, options: RunOptions) -> Score:
+def _score(
+    job: Job, system: str, comparisons: list[Comparison], finished: SystemResult, options: RunOptions
+) -> Score:
     metric = job.metric
     notes = replace(
         job.notes[system],
@@ -195,7 +224,7 @@ def _score(job: Job, system: str, comparisons: list[Comparison], finished: Finis
     if options.alignments and finished.best_reference is not None:
         best = finished.best_reference
         alignments = [c.alignments[best[at]] if c.alignments else None for at, c in enumerate(comparisons)]
-    run = run_fields(notes) | metric.describe_run(job.state, system) | dict(finished.run)
+    run = run_fields(notes) | job.state.idf.run_fields(system) | dict(finished.run)
     return Score(
         metric=metric.name,
         system=system or None,
@@ -220,14 +249,9 @@ def _recipe_fields(job: Job) -> dict[str, str]:
         str(encoder.tokenizer.limit),
         encoder.engine,
         __version__,
+        GRAMMAR,
     )
     own = job.metric.describe(job.state)
-    if job.metric.casing != "keep":
-        own["casing"] = job.metric.casing
-    if job.metric.cut is not None:
-        own["cut"] = str(job.metric.cut)
-    if job.steps is not None:
-        own["steps"] = job.steps.label
     return own | dict(zip(RUNNER_FIELDS, values, strict=True))
 
 

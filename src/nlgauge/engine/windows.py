@@ -11,15 +11,17 @@ from typing import Any, TypeAlias
 
 from nlgauge.corpus.texts import Corpus
 from nlgauge.corpus.tokens import TokenizedCorpus
+from nlgauge.corpus.views import Role, TextView
 from nlgauge.encoders import EncodedText
-from nlgauge.recipes.metric import CloudMetric, WindowTexts
+from nlgauge.recipes.metric import State, VectorMetric, WindowTexts
 from nlgauge.scores import SegmentNotes
-from nlgauge.transforms.base import POSITION_BATCH, VectorSteps
+from nlgauge.transforms.base import Transforms
+from nlgauge.transforms.position_norm import POSITION_BATCH
 from nlgauge.transforms.remap import Side
 
 __all__ = ["AnyCloudMetric", "Forms", "Job", "distinct_corpora", "texts_of", "windows"]
 
-AnyCloudMetric: TypeAlias = CloudMetric[Any, Any]
+AnyCloudMetric: TypeAlias = VectorMetric[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +31,7 @@ class Job:
     metric: AnyCloudMetric
     tokenized: TokenizedCorpus
     """As the metric sees it: with references, or with sources in their place."""
-    state: Any
-    steps: VectorSteps | None
+    state: State
     notes: Mapping[str, SegmentNotes]
 
     @property
@@ -54,7 +55,11 @@ def windows(jobs: Sequence[Job], budget: int) -> Iterator[range]:
     """
     corpora = distinct_corpora(jobs)
     tokens = jobs[0].tokenized.tokens
-    stride = POSITION_BATCH if any(job.steps is not None and job.steps.by_neighbours for job in jobs) else 1
+    stride = (
+        POSITION_BATCH
+        if any(job.state.transforms is not None and job.state.transforms.uses_neighbours for job in jobs)
+        else 1
+    )
     count = len(corpora[0])
     start, seen, size = 0, set[str](), 0
     for at in range(0, count, stride):
@@ -88,7 +93,7 @@ class Forms:
         corpus = job.corpus
         hypotheses = dict.fromkeys(texts[at] for at in window for texts in corpus.systems.values())
         others = dict.fromkeys(text for at in window for text in corpus.references[at])
-        job.metric.read(WindowTexts(encoded, list(hypotheses), list(others)), job.state)
+        job.metric.run_text_models(WindowTexts(encoded, list(hypotheses), list(others)), job.state)
 
     def hypothesis(self, system: str, at: int) -> Any:
         """Of a system's output."""
@@ -100,27 +105,33 @@ class Forms:
 
     def _of(self, text: str, system: str | None, at: int) -> Any:
         job = self._job
-        side = job.metric.side(system)
-        steps = job.steps
-        key: Hashable = (text, side)
-        if steps is not None:
-            across = system is None and job.corpus.across
-            key = (system, at, text) if steps.by_neighbours else (text, side, across)
+        metric, state, transforms = job.metric, job.state, job.state.transforms
+        role = _role(job, system)
+        near = transforms is not None and transforms.uses_neighbours
+        key: Hashable = (system, at, text) if near else (text, role)
         if key not in self._made:
             encoded = self._encoded[text]
-            if steps is not None and steps.by_neighbours:
-                encoded = self._among_neighbours(steps, system, at)
-            elif steps is not None:
-                encoded = steps.apply(encoded, "source" if across else "target")
-            self._made[key] = job.metric.represent(encoded, job.state, side)
+            if transforms is not None and near:
+                encoded = self._among_neighbours(transforms, system, at)
+            elif transforms is not None:
+                encoded = transforms.apply(encoded, "source" if role.kind == "source" else "target")
+            view = TextView(encoded, role, state.encoder.tokenizer, state.idf.of(role))
+            skipped = encoded.tokens.empty and metric.empty_value is not None
+            self._made[key] = None if skipped else metric.represent(view, state)
         return self._made[key]
 
-    def _among_neighbours(self, steps: VectorSteps, system: str | None, at: int) -> EncodedText:
+    def _among_neighbours(self, transforms: Transforms, system: str | None, at: int) -> EncodedText:
         first = at - at % POSITION_BATCH
         if (system, first) not in self._batches:
             corpus = self._job.corpus
             places = range(first, min(first + POSITION_BATCH, len(corpus)))
             texts = [corpus.references[p][0] if system is None else corpus.systems[system][p] for p in places]
             side: Side = "source" if system is None and corpus.across else "target"
-            self._batches[system, first] = steps.apply_together([self._encoded[text] for text in texts], side)
+            self._batches[system, first] = transforms.apply_together([self._encoded[text] for text in texts], side)
         return self._batches[system, first][at - first]
+
+
+def _role(job: Job, system: str | None) -> Role:
+    if system is None:
+        return Role("source" if job.corpus.across else "reference")
+    return Role("hypothesis", system if job.metric.tells_systems_apart else None)

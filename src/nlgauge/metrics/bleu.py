@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 from nlgauge.errors import MissingExtraError, RecipeError
 from nlgauge.metrics.parts.packages import package
 from nlgauge.metrics.parts.sacrebleu_metric import SacreBLEUMetric
-from nlgauge.recipes.metric import option
+from nlgauge.recipes.kinds import Choice, Text
+from nlgauge.recipes.options import option
 
 __all__ = ["BLEU"]
 
@@ -20,7 +21,6 @@ class BLEU(SacreBLEUMetric):
     name: ClassVar[str] = "bleu"
     components: ClassVar[tuple[str, ...]] = ("bleu",)
     main: ClassVar[str] = "bleu"
-    signature_fields: ClassVar[tuple[str, ...]] = ("case", "tokenize", "smooth", "sacrebleu")
     citation: ClassVar[str] = """\
 @inproceedings{post-2018-call,
   title     = {A Call for Clarity in Reporting {BLEU} Scores},
@@ -30,15 +30,11 @@ class BLEU(SacreBLEUMetric):
   url       = {https://aclanthology.org/W18-6319}
 }"""
 
-    case: str = option("mixed", parse=str, help="mixed, or lower: compare in lower case")
-    tokenize: str = option("13a", parse=str, help="a tokenizer of sacrebleu: 13a, intl, char, none, zh, ...")
-    smooth: str = option("exp", parse=str, help="exp, floor, add-k or none")
-
-    def __post_init__(self) -> None:
-        for name, allowed in (("case", ("mixed", "lower")), ("smooth", ("exp", "floor", "add-k", "none"))):
-            if getattr(self, name) not in allowed:
-                msg = f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
-                raise RecipeError(msg)
+    case: str = option("mixed", Choice("mixed", "lower"), help="lower: compare in lower case", short="c")
+    tokenize: str = option(
+        "13a", Text("a tokenizer of sacrebleu: 13a, intl, char, none, zh, ..."), help="tokenizer of BLEU", short="tok"
+    )
+    smooth: str = option("exp", Choice("exp", "floor", "add-k", "none"), help="smoothing of BLEU", short="s")
 
     def _engine(self, *, sentences: bool) -> Any:
         bleu = package("sacrebleu.metrics").BLEU
@@ -56,6 +52,3 @@ class BLEU(SacreBLEUMetric):
         except (RuntimeError, ImportError) as error:  # tokenizers of some languages are packages of their own
             msg = f"tokenizer {self.tokenize!r} of sacrebleu cannot be used here: {' '.join(str(error).split())}"
             raise MissingExtraError(msg) from error
-
-    def _described(self) -> dict[str, str]:
-        return {"case": self.case, "tokenize": self.tokenize, "smooth": self.smooth}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from nlgauge.errors import RecipeError
 from nlgauge.metrics.parts.packages import package
 from nlgauge.metrics.parts.sacrebleu_metric import SacreBLEUMetric
-from nlgauge.recipes.metric import option
+from nlgauge.recipes.kinds import Whole
+from nlgauge.recipes.options import option
 
 __all__ = ["ChrF"]
 
@@ -20,7 +20,6 @@ class ChrF(SacreBLEUMetric):
     name: ClassVar[str] = "chrf"
     components: ClassVar[tuple[str, ...]] = ("chrf",)
     main: ClassVar[str] = "chrf"
-    signature_fields: ClassVar[tuple[str, ...]] = ("chars", "words", "beta", "sacrebleu")
     citation: ClassVar[str] = """\
 @inproceedings{popovic-2015-chrf,
   title     = {chr{F}: character n-gram {F}-score for automatic {MT} evaluation},
@@ -30,19 +29,9 @@ class ChrF(SacreBLEUMetric):
   url       = {https://aclanthology.org/W15-3049}
 }"""
 
-    chars: int = option(6, parse=int, help="longest character n-gram")
-    words: int = option(0, parse=int, help="longest word n-gram; 2 makes it chrF++")
-    beta: int = option(2, parse=int, help="weight of recall")
-
-    def __post_init__(self) -> None:
-        for name, least in (("chars", 1), ("words", 0), ("beta", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                msg = f"{name} is a whole number, at least {least}, got {value!r}"
-                raise RecipeError(msg)
+    chars: int = option(6, Whole(1), help="longest character n-gram", short="nc")
+    words: int = option(0, Whole(0), help="longest word n-gram; 2 makes it chrF++", short="nw")
+    beta: int = option(2, Whole(1), help="weight of recall", short="b")
 
     def _engine(self, *, sentences: bool) -> Any:
         return package("sacrebleu.metrics").CHRF(char_order=self.chars, word_order=self.words, beta=self.beta)
-
-    def _described(self) -> dict[str, str]:
-        return {"chars": str(self.chars), "words": str(self.words), "beta": str(self.beta)}

@@ -29,57 +29,32 @@ weights (the code scores 1 or an artefact, issue 7 of its repository).
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds.aggregate import barycentre_of_layers, power_means, routing
-from nlgauge.clouds.cloud import LabelledCloud, unit_rows
-from nlgauge.clouds.filters import TokenFilter, kept_tokens, surfaces_of
+from nlgauge.clouds.cloud import Cloud, unit_rows
 from nlgauge.clouds.ngrams import ngrams
 from nlgauge.clouds.token_cloud import TokenCloud, TokenPoints
-from nlgauge.corpus.idf_tables import IdfBySide, counts_idf, idf_by_side, idf_side
-from nlgauge.corpus.tokens import TokenizedCorpus
-from nlgauge.encoders import EncodedText, Encoder
-from nlgauge.errors import RecipeError
-from nlgauge.metrics.parts.transport_metric import Moved, TransportMetric
-from nlgauge.recipes.metric import option
-from nlgauge.recipes.run_options import RunOptions
-from nlgauge.text import StopWords, TextTokenizer, load_stopwords
-from nlgauge.transport import Plan, squared_distances, trim_flow
+from nlgauge.corpus.views import TextView
+from nlgauge.metrics.parts.ngram_options import NGramMetric, NGramProfile
+from nlgauge.recipes.kinds import Whole
+from nlgauge.recipes.metric import Pair, State
+from nlgauge.recipes.options import option
+from nlgauge.recipes.profile import ProfileName
+from nlgauge.transport import Plan
 
-__all__ = ["MoverScore", "parse_n"]
-
-
-@dataclass(frozen=True)
-class MoverProfile:
-    """What a profile fixes: defaults of the options, and the conventions that no option changes."""
-
-    aggregation: str
-    idf: str
-    subwords: str
-    punctuation: str
-    unit_layers: bool
-    points: str
-    """Vector of an n-gram: `unit` (of unit length) or `sum`."""
-    squared: bool
-    score: str
-    trim: float = 0.0
-    """Share of the flow's smallest masses that is dropped (XMoverScore)."""
-
+__all__ = ["MoverScore"]
 
 PROFILES = {
-    "v1": MoverProfile("pmeans", "both", "first", "drop-ascii", True, "unit", True, "1-cost"),
-    "v2": MoverProfile("last", "both", "first", "drop-ascii", False, "unit", False, "1/(1+cost)"),
-    "paper": MoverProfile("pmeans", "both", "all", "keep", False, "sum", False, "cost"),
-    "web": MoverProfile("pmeans", "none", "all", "keep", True, "unit", True, "1-cost"),
+    "v1": NGramProfile("pmeans", "both", "first", "drop-ascii", True, True, True, "1-cost"),
+    "v2": NGramProfile("last", "both", "first", "drop-ascii", False, True, False, "1/(1+cost)"),
+    "paper": NGramProfile("pmeans", "both", "all", "keep", False, False, False, "cost"),
+    "web": NGramProfile("pmeans", "none", "all", "keep", True, True, True, "1-cost"),
 }
-_AGGREGATIONS = "pmeans, routing, barycentre, last, two-thirds (layer 8 of 12), or layer-N"
 
 #: What becomes of the cost.
 _SCORES: dict[str, Callable[[float], float]] = {
@@ -89,52 +64,15 @@ _SCORES: dict[str, Callable[[float], float]] = {
     "1/(1+cost)": lambda cost: 1 / (1 + cost),
 }
 
-#: Layers that power means, routing and barycentre look at.
-_LAYERS = 5
-
-#: Smallest, mean and largest, in the order of the released code (D5.7).
-_EXPONENTS = "-inf+1+inf"
-
-
-@dataclass(frozen=True, eq=False)
-class MoverState:
-    """What a run of MoverScore fixed before the first pair."""
-
-    layers: tuple[int, ...]
-    idf: IdfBySide
-    filter: TokenFilter
-    stopwords: StopWords
-    encoder: Encoder
-    vectors: tuple[object, ...]
-    """All that a token's vector depends on beside the text: recipes that agree on it share the vectors."""
-
-
-def parse_n(text: str) -> int | str:
-    """A number of tokens, or `sentence`."""
-    return text if text == "sentence" else int(text)
-
 
 @dataclass(frozen=True, kw_only=True)
-class MoverScore(TransportMetric[MoverState]):
-    """Exact transport between clouds of n-grams; options left at '' are the profile's."""
+class MoverScore(NGramMetric):
+    """Exact transport between clouds of n-grams, layers joined by power means."""
 
     name: ClassVar[str] = "moverscore"
     components: ClassVar[tuple[str, ...]] = ("score",)
     main: ClassVar[str] = "score"
-    profiles: ClassVar[Mapping[str, MoverProfile]] = PROFILES
-    signature_fields: ClassVar[tuple[str, ...]] = (
-        "profile",
-        "n",
-        "aggregation",
-        "exponents",
-        "layers",
-        "idf",
-        "subwords",
-        "punctuation",
-        "stopwords",
-        "specials",
-        "multiref",
-    )
+    profiles: ClassVar[Mapping[str, NGramProfile]] = PROFILES
     citation: ClassVar[str] = """\
 @inproceedings{zhao-etal-2019-moverscore,
   title     = {{M}over{S}core: Text Generation Evaluating with Contextualized Embeddings and Earth Mover Distance},
@@ -144,199 +82,54 @@ class MoverScore(TransportMetric[MoverState]):
   url       = {https://aclanthology.org/D19-1053}
 }"""
 
-    profile: str = option("v1", parse=str, help="v1, v2, paper or web")
-    n: int | str = option(1, parse=parse_n, help="length of n-grams, or 'sentence' for one point per text (SMD)")
-    aggregation: str = option("", parse=str, help=f"{_AGGREGATIONS} (default: the profile's)")
-    exponents: str = option(_EXPONENTS, parse=str, help="of the power means, joined by +")
-    idf: str = option("", parse=str, help="both (each side's own), refs, none, or a file (default: the profile's)")
-    subwords: str = option("", parse=str, help="first, all or average (default: the profile's)")
-    punctuation: str = option("", parse=str, help="keep, drop-ascii or drop-unicode (default: the profile's)")
-    stopwords: str = option("none", parse=str, help="none, spacy-LANG, iso-LANG, nltk-LANG, or a file of words")
-    specials: str = option("keep", parse=str, help="special tokens such as [CLS]: keep (as published) or drop")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.profile not in self.profiles:
-            msg = f"profile must be one of {', '.join(self.profiles)}, got {self.profile!r}"
-            raise RecipeError(msg)
-        if not re.fullmatch(r"|pmeans|routing|barycentre|last|two-thirds|layer-\d+", self.aggregation):
-            msg = f"aggregation must be one of {_AGGREGATIONS}, got {self.aggregation!r}"
-            raise RecipeError(msg)
-        whole = isinstance(self.n, int) and not isinstance(self.n, bool) and self.n >= 1
-        if not whole and self.n != "sentence":
-            msg = f"n is a whole number from 1 upwards, or 'sentence', got {self.n!r}"
-            raise RecipeError(msg)
-        _ = self._powers  # complains about what is no number
+    profile: str = option("v1", ProfileName(*PROFILES), help="where paper and code disagree", short="p")
+    n: int | str = option(
+        1, Whole(1, also=["sentence"]), help="tokens per n-gram; sentence: one point per text", in_profile=False
+    )
 
     @property
     def higher_is_better(self) -> bool:  # type: ignore[override]  # the profile decides
         """Whether this profile's score is a similarity."""
-        return self._fixed.score != "cost"
+        return bool(self.published.score != "cost")
 
     @property
-    def _fixed(self) -> MoverProfile:
-        return self.profiles[self.profile]
+    def deviates(self) -> bool:
+        """The released v2 ignores its n, so another one than 1 is not v2."""
+        return super().deviates or (self.profile == "v2" and self.n != 1)
 
-    @property
-    def trimmed(self) -> float:
-        """Share of the flow's smallest masses that is dropped before the cost is added up."""
-        return self._fixed.trim
-
-    @property
-    def _powers(self) -> tuple[float, ...]:
-        try:
-            powers = tuple(float(text) for text in self.exponents.split("+"))
-        except ValueError:
-            powers = (math.nan,)
-        if any(math.isnan(power) for power in powers):
-            msg = f"exponents are numbers, inf or -inf, joined by + (such as {_EXPONENTS}), got {self.exponents!r}"
-            raise RecipeError(msg)
-        return powers
-
-    def _chosen(self, name: str) -> str:
-        """An option, or what the profile says."""
-        return str(getattr(self, name) or getattr(self._fixed, name))
-
-    def layers(self, encoder: Encoder) -> tuple[int, ...]:
-        top, kind = encoder.layers, self._chosen("aggregation")
-        if kind.startswith("layer-"):
-            layer = int(kind.removeprefix("layer-"))
-            if layer > top:
-                msg = f"layer {layer} asked for, but model {encoder.model!r} has layers 0 to {top}"
-                raise RecipeError(msg)
-            return (layer,)
-        if kind in {"last", "two-thirds"}:
-            return (top if kind == "last" else round(top * 2 / 3),)
-        return tuple(range(min(top, max(1, top - _LAYERS + 1)), top + 1))  # static vectors have layer 0 only
-
-    @property
-    def published_idf(self) -> str:
-        """What the published evaluation counts idf on."""
-        return self._fixed.idf
-
-    @property
-    def counts_idf(self) -> bool:
-        """Whether idf is that of the texts at hand."""
-        return counts_idf(self._chosen("idf"))
-
-    def side(self, system: str | None) -> str:
-        return idf_side(self._chosen("idf"), system)
-
-    def prepare(self, corpus: TokenizedCorpus, options: RunOptions) -> MoverState:
-        stopwords = load_stopwords(self.stopwords)
-        keep = TokenFilter(self._chosen("subwords"), self._chosen("punctuation"), stopwords.words, self.specials)
-        idf = idf_by_side(self._chosen("idf"), corpus)
-        layers = self.layers(corpus.encoder)
-        by_word = keep.subwords == "average"
-        vectors = (layers, self._chosen("aggregation"), self.exponents, self._fixed.unit_layers, by_word)
-        return MoverState(layers, idf, keep, stopwords, corpus.encoder, vectors)
-
-    def represent(self, text: EncodedText, state: MoverState, side: str) -> LabelledCloud:
-        tokens, tokenizer = text.tokens, state.encoder.tokenizer
-        if tokens.empty:
-            return LabelledCloud.empty()
-        kept = kept_tokens(text, state.filter, tokenizer)
-        if not len(kept):  # every token was to be removed
-            return LabelledCloud(np.empty((0, 1)), np.empty(0), (), zero_weight=True)
-        by_word = state.filter.subwords == "average"
-        table = state.idf.of(side)
-        weights = np.ones(len(tokens)) if table is None else table.weights[tokens.ids]
-        weights = (tokens.average_pieces(weights) if by_word else weights)[kept]
-        zero = not weights.sum() > 0
-        if zero:
-            special = tokens.is_special[tokens.starts_word] if by_word else tokens.is_special
-            weights = np.where(special[kept], 0.0, 1.0)
-            weights = weights if weights.sum() > 0 else np.ones(len(kept))
-        if self.n == 1 and self._fixed.points == "unit":
-            whole = text.derived(
-                ("points", state.vectors),
+    def represent(self, text: TextView, state: State) -> Cloud | None:
+        rows, f, zero = text.select(self.token_filter(state), specials_weigh=True)
+        if not len(rows) or text.tokens.empty:
+            return None
+        key, by_word = self.vectors_key(state), self.subwords == "average"
+        if self.n == 1 and self.published.unit_points:  # its distances are shared with recipes that keep other tokens
+            points = text.encoded.derived(
+                ("points", key),
                 lambda: TokenPoints(
-                    unit_rows(self._vectors(text, state, by_word), floor=1e-6), self._words(text, tokenizer, by_word)
+                    unit_rows(self.token_vectors(text, state), floor=1e-6), text.words(by_word=by_word)
                 ),
             )
-            return TokenCloud(whole, kept, weights, zero)
-        vectors = text.derived(("vectors", state.vectors), lambda: self._vectors(text, state, by_word))
-        size = len(kept) if self.n == "sentence" else int(self.n)
-        points, mass = ngrams(vectors[kept], weights, size)
-        if self._fixed.points == "unit":
-            points = unit_rows(points, floor=1e-6)
-        else:  # equation 1 is a sum, which ngrams gives as an average
-            points = points * mass[:, None].astype(np.float32)
-        words = self._words(text, tokenizer, by_word)
-        labels = _labels([words[place] for place in kept], size)
-        return LabelledCloud(points.astype(np.float64), mass, labels, zero)
+            return TokenCloud(points, rows, f, zero)
+        vectors = text.encoded.derived(("vectors", key), lambda: self.token_vectors(text, state))
+        size = len(rows) if self.n == "sentence" else int(self.n)
+        x, f = ngrams(vectors[rows], f, size)  # equation 1 up to its scale, and equation 2
+        x = unit_rows(x, floor=1e-6) if self.published.unit_points else x * f[:, None].astype(np.float32)
+        words = text.words(by_word=by_word)
+        return Cloud(x.astype(np.float64), f, lambda: _ngram_labels([words[row] for row in rows], size), zero)
 
-    def _vectors(self, text: EncodedText, state: MoverState, by_word: bool) -> NDArray[np.float32]:
-        vectors = self._aggregate([text.layers[layer] for layer in state.layers])
-        return text.tokens.average_pieces(vectors) if by_word else vectors
+    def cost(self, x: Cloud, y: Cloud) -> NDArray[np.float64]:
+        return x.distances(y, squared=self.published.squared)  # C_ij = ||E(x_i) - E(y_j)||
 
-    def _words(self, text: EncodedText, tokenizer: TextTokenizer, by_word: bool) -> tuple[str, ...]:
-        surfaces = surfaces_of(text, tokenizer)
-        return tuple(surfaces[at] for at in np.flatnonzero(text.tokens.starts_word)) if by_word else surfaces
+    def value(self, x: Cloud, y: Cloud, costs: NDArray[np.float64], plan: Plan) -> Pair:
+        return Pair([_SCORES[self.published.score](plan.cost)])  # WMD = min_F <C, F>
 
-    def _aggregate(self, layers: list[NDArray[np.float32]]) -> NDArray[np.float32]:
-        kind = self._chosen("aggregation")
-        if kind == "routing" or self._fixed.unit_layers:
-            layers = [unit_rows(layer) for layer in layers]
-        if len(layers) == 1:
-            return layers[0]
-        if kind == "barycentre":
-            return barycentre_of_layers(layers, np.ones(len(layers[0]))).points.astype(np.float32)
-        return routing(layers) if kind == "routing" else power_means(layers, self._powers)
-
-    def costs(self, hypothesis: LabelledCloud, reference: LabelledCloud) -> NDArray[np.float64]:
-        if isinstance(hypothesis, TokenCloud) and isinstance(reference, TokenCloud):
-            return hypothesis.distances(reference, squared=self._fixed.squared)
-        squared = squared_distances(hypothesis.points, reference.points)
-        return squared if self._fixed.squared else np.sqrt(squared)
-
-    def moved(
-        self, hypothesis: LabelledCloud, reference: LabelledCloud, costs: NDArray[np.float64], plan: Plan
-    ) -> Moved:
-        cost = trim_flow(plan.flow, costs, share=self.trimmed).cost if self.trimmed else plan.cost
-        return Moved([_SCORES[self._fixed.score](cost)])
-
-    def value_of_empty(self, cloud: LabelledCloud) -> float:
-        if self._fixed.score not in {"cost", "-cost"} or not len(cloud):
+    def value_of_empty(self, cloud: Cloud | None) -> float:
+        if self.published.score not in {"cost", "-cost"} or cloud is None:
             return 0.0
-        return _SCORES[self._fixed.score](
-            float(np.linalg.norm(cloud.points, axis=1) @ cloud.weights / cloud.weights.sum())
-        )
-
-    def describe(self, state: MoverState) -> dict[str, str]:
-        changed = any(getattr(self, name) not in ("", getattr(self._fixed, name)) for name in _PROFILED)
-        changed = changed or self.specials != "keep" or self.stopwords != "none" or self.multiref != "mean"
-        changed = changed or (self.profile == "v2" and self.n != 1)
-        changed = changed or (self._chosen("aggregation") == "pmeans" and self.exponents != _EXPONENTS)
-        return {
-            "profile": self.profile + "*" * changed,
-            "n": str(self.n),
-            "aggregation": self._chosen("aggregation"),
-            "exponents": self.exponents,
-            "layers": f"{state.layers[0]}-{state.layers[-1]}" if len(state.layers) > 1 else str(state.layers[0]),
-            "idf": state.idf.label,
-            "subwords": self._chosen("subwords"),
-            "punctuation": self._chosen("punctuation"),
-            "stopwords": state.stopwords.label,
-            "specials": self.specials,
-            "multiref": self.multiref,
-        }
-
-    def describe_run(self, state: MoverState, system: str) -> dict[str, str]:
-        return state.idf.run_fields(self.side(system))
-
-    @classmethod
-    def options_from_signature(cls, recipe: Mapping[str, str]) -> dict[str, str]:
-        options = {key: value for key, value in recipe.items() if key in cls.options()}
-        options["profile"] = options.get("profile", "v1").removesuffix("*")
-        for key in {"idf", "stopwords"} & options.keys():
-            options[key] = options[key].partition("[")[0]
-        return options
+        distance = np.linalg.norm(cloud.points, axis=1) @ cloud.weights / cloud.weights.sum()
+        return _SCORES[self.published.score](float(distance))
 
 
-_PROFILED = tuple(f.name for f in fields(MoverProfile) if f.name in MoverScore.options())
-
-
-def _labels(strings: Sequence[str], size: int) -> tuple[str, ...]:
-    size = min(size, len(strings))
-    return tuple(" ".join(strings[start : start + size]) for start in range(len(strings) - size + 1))
+def _ngram_labels(words: Sequence[str], size: int) -> tuple[str, ...]:
+    size = min(size, len(words))
+    return tuple(" ".join(words[start : start + size]) for start in range(len(words) - size + 1))

@@ -9,9 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from nlgauge.errors import RecipeError
 from nlgauge.metrics.parts.packages import package, package_version
-from nlgauge.recipes.metric import Finished, TextMetric, option
+from nlgauge.recipes.kinds import Choice
+from nlgauge.recipes.metric import SystemResult, TextMetric
+from nlgauge.recipes.options import option
 
 __all__ = ["Rouge1", "Rouge2", "RougeL"]
 
@@ -22,8 +23,7 @@ class _Rouge(TextMetric):
 
     kind: ClassVar[str]
     components: ClassVar[tuple[str, ...]] = ("precision", "recall", "f1")
-    higher_is_better: ClassVar[bool] = True
-    signature_fields: ClassVar[tuple[str, ...]] = ("stemmer", "multiref", "measure", "rouge_score")
+    derived_fields: ClassVar[tuple[str, ...]] = ("rouge_score",)
     citation: ClassVar[str] = """\
 @inproceedings{lin-2004-rouge,
   title     = {{ROUGE}: A Package for Automatic Evaluation of Summaries},
@@ -33,26 +33,16 @@ class _Rouge(TextMetric):
   url       = {https://aclanthology.org/W04-1013}
 }"""
 
-    stemmer: str = option("yes", parse=str, help="yes (Porter's) or no")
-    multiref: str = option("mean", parse=str, help="rule for several references: mean or best (by measure)")
-    measure: str = option("f1", parse=str, help="what stands for the metric: f1, recall or precision")
-
-    def __post_init__(self) -> None:
-        for name, allowed in (
-            ("stemmer", ("yes", "no")),
-            ("multiref", ("mean", "best")),
-            ("measure", self.components),
-        ):
-            if getattr(self, name) not in allowed:
-                msg = f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
-                raise RecipeError(msg)
+    stemmer: str = option("yes", Choice("yes", "no"), help="whether words are stemmed (Porter's stemmer)", short="sm")
+    multiref: str = option("mean", Choice("mean", "best"), help="rule for several references", short="mr")
+    measure: str = option("f1", Choice("f1", "recall", "precision"), help="what stands for the metric", short="me")
 
     @property
     def main(self) -> str:  # type: ignore[override]  # the caller's choice
         """The measure that was chosen."""
         return self.measure
 
-    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Finished:
+    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         scorer = package("rouge_score.rouge_scorer").RougeScorer([self.kind], tokenizer=_words(self.stemmer == "yes"))
         rows, best = [], []
         for hypothesis, group in zip(hypotheses, references, strict=True):
@@ -62,15 +52,10 @@ class _Rouge(TextMetric):
             rows.append(table[best[-1]] if self.multiref == "best" else table.mean(axis=0))
         values = np.array(rows)
         segments = {name: values[:, column].copy() for column, name in enumerate(self.components)}
-        return Finished(segments, np.array(best, dtype=np.int64))
+        return SystemResult(segments, np.array(best, dtype=np.int64))
 
-    def describe_texts(self) -> dict[str, str]:
-        return {
-            "stemmer": self.stemmer,
-            "multiref": self.multiref,
-            "measure": self.measure,
-            "rouge_score": package_version("rouge-score"),
-        }
+    def versions(self) -> dict[str, str]:
+        return {"rouge_score": package_version("rouge-score")}
 
 
 class _Words:

@@ -16,11 +16,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds.cloud import LabelledCloud
-from nlgauge.errors import RecipeError
-from nlgauge.metrics.moverscore import MoverScore, parse_n
-from nlgauge.metrics.parts.transport_metric import Moved
-from nlgauge.recipes.metric import option
+from nlgauge.clouds.cloud import Cloud
+from nlgauge.metrics.moverscore import MoverScore
+from nlgauge.recipes.kinds import Choice
+from nlgauge.recipes.metric import Pair
+from nlgauge.recipes.options import option
 from nlgauge.transport import Plan
 
 __all__ = ["SMD"]
@@ -31,28 +31,24 @@ class SMD(MoverScore):
     """One point per text, and the distance between two of them."""
 
     name: ClassVar[str] = "smd"
-    n: int | str = option("sentence", parse=parse_n, help="sentence: the whole text is one n-gram")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.n != "sentence":
-            msg = f"n of smd is 'sentence', got {self.n!r}; for n-grams use moverscore"
-            raise RecipeError(msg)
+    n: int | str = option(
+        "sentence",
+        Choice("sentence"),
+        help="the whole text is one n-gram; for shorter ones use moverscore",
+        in_profile=False,
+    )
 
-    def costs(self, hypothesis: LabelledCloud, reference: LabelledCloud) -> NDArray[np.float64]:
+    def cost(self, x: Cloud, y: Cloud) -> NDArray[np.float64]:
         if self.profile == "web":
-            taxicab: NDArray[np.float64] = np.abs(hypothesis.points[:, None] - reference.points[None]).sum(axis=-1)
+            taxicab: NDArray[np.float64] = np.abs(x.points[:, None] - y.points[None]).sum(axis=-1)
             return taxicab
-        return super().costs(hypothesis, reference)
+        return super().cost(x, y)
 
-    def moved(
-        self, hypothesis: LabelledCloud, reference: LabelledCloud, costs: NDArray[np.float64], plan: Plan
-    ) -> Moved:
-        if self.profile == "web":
-            return Moved([-plan.cost])
-        return super().moved(hypothesis, reference, costs, plan)
+    def value(self, x: Cloud, y: Cloud, costs: NDArray[np.float64], plan: Plan) -> Pair:
+        return Pair([-plan.cost]) if self.profile == "web" else super().value(x, y, costs, plan)
 
-    def value_of_empty(self, cloud: LabelledCloud) -> float:
-        if self.profile == "web" and len(cloud):
+    def value_of_empty(self, cloud: Cloud | None) -> float:
+        if self.profile == "web" and cloud is not None:
             return -float(np.abs(cloud.points).sum(axis=1) @ cloud.weights / cloud.weights.sum())
         return super().value_of_empty(cloud)

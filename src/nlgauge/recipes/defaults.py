@@ -5,7 +5,7 @@ from __future__ import annotations
 from nlgauge.encoders import Encoder
 from nlgauge.errors import RecipeError
 
-__all__ = ["MULTILINGUAL", "default_layer", "model_for_language"]
+__all__ = ["MULTILINGUAL", "chosen_layer", "default_layer", "model_for_language"]
 
 #: Layer by the model's name. The two embedded models: best average Pearson of F without idf on the four language
 #: pairs of WMT15 (`nlgauge tune-layer --model NAME --data wmt15`: .699 and .762). The others: the table
@@ -52,6 +52,15 @@ def default_layer(encoder: Encoder) -> int:
             return LAYERS[known]
     msg = f"there is no default layer for model {name!r}; choose one of 0 to {encoder.layers} with layer="
     raise RecipeError(msg)
+
+
+def chosen_layer(layer: int | None, encoder: Encoder) -> int:
+    """The layer asked for, or the model's default; a layer that the model does not have is an error."""
+    chosen = default_layer(encoder) if layer is None else layer
+    if chosen > encoder.layers:
+        msg = f"layer must be 0 to {encoder.layers} for model {encoder.model!r}, got {chosen}"
+        raise RecipeError(msg)
+    return chosen
 
 
 def model_for_language(language: str) -> str:

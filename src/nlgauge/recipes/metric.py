@@ -1,19 +1,18 @@
-"""What a metric is: a frozen recipe, and prepare / represent / compare / finish.
+"""What a metric is: a frozen recipe, and represent / compare / finish.
 
-    prepare(corpus)          -> state           idf tables, baselines; what needs the whole corpus
-    represent(text)          -> cloud           once per distinct text of a window
-    compare(pair)            -> components      plain numbers against each reference, and the alignment
+    represent(text)          -> anything        once per distinct text of a window: a cloud, a vector
+    compare(two of them)     -> components      plain numbers, and the alignment where it is asked for
     finish(all components)   -> segment scores  joins references, rescales
 
-The runner calls them; a metric of clouds never loops over a corpus itself. A lexical metric has no clouds and no
-model: it scores texts as they stand (`TextMetric`).
+The engine calls them; a metric of vectors never loops over a corpus itself. What needs the whole corpus (idf) or a
+file or a second model is named by an option, loaded before the first text is encoded, and in the metric's `State`. A
+lexical metric has no vectors and no model: it scores texts as they stand (`TextMetric`).
 """
 
 from __future__ import annotations
 
-import os
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from abc import ABC, ABCMeta, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -21,13 +20,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.clouds.alignments import Alignment, Flow
+from nlgauge.corpus.idf_tables import COUNTED, IdfTables
 from nlgauge.corpus.texts import References
 from nlgauge.corpus.tokens import TokenizedCorpus
+from nlgauge.corpus.views import TextView
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.recipes.defaults import MULTILINGUAL, model_for_language
+from nlgauge.recipes.kinds import Choice, Text, Whole
+from nlgauge.recipes.options import BY_PROFILE, Former, Option, did_you_mean, option, option_of, renamed
+from nlgauge.recipes.resources import LoadContext, Loaded, Resource, TransformFiles
 from nlgauge.recipes.run_options import RunOptions
-from nlgauge.transforms.base import VectorSteps, load_steps
+from nlgauge.recipes.signature import declare_field
+from nlgauge.transforms.base import Transforms
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -35,19 +40,27 @@ if TYPE_CHECKING:
     from nlgauge.scores import Score
 
 __all__ = [
-    "CloudMetric",
     "Comparison",
-    "Finished",
+    "EncodingSpec",
     "Metric",
-    "Reading",
+    "Pair",
+    "State",
+    "SystemResult",
     "TextMetric",
+    "VectorMetric",
     "WindowTexts",
-    "number_or",
-    "option",
 ]
 
-State = TypeVar("State")
-Form = TypeVar("Form")
+Representation = TypeVar("Representation")
+
+
+class Pair(NamedTuple):
+    """A hypothesis against one reference."""
+
+    values: Sequence[float]
+    """One per component."""
+    alignment: Alignment | Flow | None = None
+    converged: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +76,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, eq=False)
-class Finished:
+class SystemResult:
     """A system's scores: an array per component, and which reference was best."""
 
     segments: Mapping[str, NDArray[np.float64]]
@@ -74,57 +87,117 @@ class Finished:
     """What the run part of the signature must say of it."""
 
 
-def number_or(word: str, kind: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Reads a number, or None for the word that leaves the choice to the model or the profile."""
-    return lambda text: None if text == word else kind(text)
+class _RecipeType(ABCMeta):
+    """Lets a recipe be made under earlier names of its options, and remembers what was given."""
 
-
-def option(default: Any, *, parse: Callable[[str], Any], help: str) -> Any:  # noqa: A002 - as argparse has it
-    """A field of a recipe that can be set from text: `bertscore:layer=4`, `--layer 4`."""
-    return field(default=default, metadata={"parse": parse, "help": help})
+    def __call__(cls, **given: Any) -> Any:
+        """Make a recipe."""
+        now = cls.known_options(given)  # type: ignore[attr-defined]  # every class of this type is a Metric
+        made = super().__call__(**now)
+        object.__setattr__(made, "_given", now)
+        return made
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metric(ABC):
+class Metric(ABC, metaclass=_RecipeType):
     """A recipe. Its fields are its options, and all of them are in the signature once resolved."""
 
     name: ClassVar[str]
     components: ClassVar[tuple[str, ...]]
     main: ClassVar[str]
-    higher_is_better: ClassVar[bool]
-    citation: ClassVar[str]
-    signature_fields: ClassVar[tuple[str, ...]]
-    """Keys of `describe`, in order."""
+    higher_is_better: ClassVar[bool] = True
+    citation: ClassVar[str] = ""
     distances: ClassVar[frozenset[str]] = frozenset()
     """Components that are better when they are lower, beside a main component that is not one of them."""
     whole_corpus: ClassVar[bool] = False
     """Whether the score of a pair depends on the other pairs of the run."""
+    derived_fields: ClassVar[tuple[str, ...]] = ()
+    """Fields of the signature that are no options, such as the version of a package."""
+
+    def __init_subclass__(cls, **rest: Any) -> None:
+        super().__init_subclass__(**rest)
+        for name, entry in vars(cls).items():
+            about = getattr(entry, "metadata", {}).get("option")
+            if about is not None and about.signed:
+                declare_field(name, short=about.short, meaning=about.help)
 
     @classmethod
-    @abstractmethod
-    def options_from_signature(cls, recipe: Mapping[str, str]) -> dict[str, str]:
-        """The options behind the recipe part of a signature: `describe` backwards."""
+    def options(cls) -> dict[str, Option]:
+        """What can be chosen, by name: a metric's own options first, then those that it shares with others."""
+        known = {entry.name: option_of(entry) for entry in fields(cls)}
+        order = dict.fromkeys(name for base in cls.__mro__ for name in vars(base).get("__annotations__", ()))
+        return {name: about for name in order if (about := known.get(name)) is not None}
 
     @classmethod
-    def options(cls) -> dict[str, Any]:
-        """Dataclass fields by name, in order."""
-        return {f.name: f for f in fields(cls)}
+    def known_options(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Options under today's names; one that the metric does not have is an error."""
+        options = cls.options()
+        now = renamed(given, options, where=f"metric {cls.name!r}")
+        for name in now:
+            if name not in options:
+                hint = did_you_mean(name, options)
+                msg = f"metric {cls.name!r} has no option {name!r}{hint}; it has: {', '.join(options)}"
+                raise RecipeError(msg)
+        return now
 
     @classmethod
     def from_options(cls, given: Mapping[str, Any]) -> Self:
         """A recipe from option values; text is parsed, as the command line needs it."""
-        known = cls.options()
-        values = {}
-        for name, value in given.items():
-            if name not in known:
-                msg = f"metric {cls.name!r} has no option {name!r}; it has: {', '.join(known)}"
+        options = cls.options()
+        return cls(**{name: options[name].parse(value) for name, value in cls.known_options(given).items()})
+
+    def with_options(self, **changes: Any) -> Self:
+        """The same recipe with other values; what follows from a profile follows again."""
+        given: dict[str, Any] = self.__dict__["_given"]
+        return type(self).from_options(given | self.known_options(changes))
+
+    def __post_init__(self) -> None:
+        options = self.options()
+        for name, about in options.items():
+            value = getattr(self, name)
+            if value is not BY_PROFILE:
+                object.__setattr__(self, name, about.check(value))
+        chosen = {name: getattr(self, name) for name in options}
+        self.resolve()
+        for name, reason in self.unused.items():
+            if chosen[name] != about_default(options[name]):
+                msg = f"{name}={chosen[name]!r} {reason}; leave it out"
                 raise RecipeError(msg)
-            try:
-                values[name] = known[name].metadata["parse"](value) if isinstance(value, str) else value
-            except ValueError as error:
-                msg = f"option {name!r} of {cls.name!r} does not take {value!r}: {known[name].metadata['help']}"
-                raise RecipeError(msg) from error
-        return cls(**values)
+        self.check()
+
+    @property
+    def unused(self) -> Mapping[str, str]:
+        """Options that mean nothing in this recipe, with the reason; they are refused, and not in the signature."""
+        return {}
+
+    def resolve(self) -> None:
+        """Fill in what is left to something else, such as a profile."""
+        return
+
+    def check(self) -> None:
+        """Refuse options that do not go together."""
+        return
+
+    def own_fields(self, resolved: Mapping[str, str]) -> dict[str, str]:
+        """The options as fields of a signature, in order; `resolved` has those that a run decides."""
+        described = {}
+        for name, about in self.options().items():
+            if not about.signed or name in self.unused:
+                continue
+            text = resolved[name] if name in resolved else about.kind.show(getattr(self, name))
+            if about.optional and text == about.kind.show(about.default):
+                continue
+            described[name] = text
+        return described | {name: resolved[name] for name in self.derived_fields if name in resolved}
+
+    @classmethod
+    def options_from_signature(cls, recipe: Mapping[str, str]) -> dict[str, str]:
+        """The options behind the recipe part of a signature."""
+        found: dict[str, str] = {}
+        for name, about in cls.options().items():
+            if about.signed and name in recipe:
+                found = about.kind.read(name, recipe[name]) | found
+        return found
 
     def score(
         self,
@@ -143,12 +216,17 @@ class Metric(ABC):
         return run_metrics([self], corpus, RunOptions.of(run))[0]
 
 
-class Reading(NamedTuple):
-    """A model, and what is done to a text before it."""
+def about_default(about: Option) -> Any:
+    """An option's default as a recipe keeps it."""
+    return about.default if about.default is BY_PROFILE else about.check(about.default)
+
+
+class EncodingSpec(NamedTuple):
+    """A model, and what is done to a text before it; metrics that agree on it share tokens and vectors."""
 
     model: str
-    casing: str
-    cut: int | None
+    lowercase: str
+    max_tokens: int | None
 
 
 class WindowTexts(NamedTuple):
@@ -156,124 +234,178 @@ class WindowTexts(NamedTuple):
 
     encoded: Mapping[str, EncodedText]
     hypotheses: Sequence[str]
-    others: Sequence[str]
-    """References, or sources."""
+    references: Sequence[str]
+    """Or sources."""
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What a run fixed for a recipe before the first text: layers, files, models, idf tables."""
+
+    encoder: Encoder
+    layers: tuple[int, ...]
+    loaded: Mapping[str, Loaded]
+
+    def __getitem__(self, option: str) -> Any:
+        """What the option stands for."""
+        return self.loaded[option].content
+
+    @property
+    def idf(self) -> IdfTables:
+        """Tables of token weights."""
+        found: IdfTables = self["idf"] if "idf" in self.loaded else IdfTables()
+        return found
+
+    @property
+    def transforms(self) -> Transforms | None:
+        """What is done to token vectors."""
+        found: Transforms | None = self["transforms"]
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)
-class CloudMetric(Metric, Generic[State, Form]):
+class VectorMetric(Metric, Generic[Representation]):
     """A metric that compares what an encoder made of the texts."""
 
+    published_idf: ClassVar[str] = "none"
+    """What the published evaluation counts idf on: refs, both or none."""
+    empty_value: ClassVar[float | None] = 0.0
+    """Every component of a pair one side of which has no token; None: `compare` is given None for such a text."""
+    derived_fields: ClassVar[tuple[str, ...]] = ("layers",)
+
     model: str = option(
-        "", parse=str, help="minilm, mpnet, a folder, or a Hugging Face id; default: by language, minilm for English"
+        "",
+        Text("minilm, mpnet, muse, a folder, a file of word vectors, or a Hugging Face id", empty=True),
+        help="encoder of tokens; by default that of the language, minilm for English",
+        signed=False,
     )
-    lang: str = option("", parse=str, help="language of the texts: chooses model and baseline if they are not named")
-    against: str = option("refs", parse=str, help="what a text is compared with: refs, or source (then model: muse)")
-    src_lang: str = option("", parse=str, help="language of the sources, where steps need it")
-    casing: str = option("keep", parse=str, help="keep, or lower (all texts in lower case)")
-    cut: int | None = option(
-        None, parse=number_or("model", int), help="longest text in tokens, or 'model' for the model's"
+    lang: str = option(
+        "",
+        Text("a language code such as en", empty=True, lower=True),
+        help="language of the texts: chooses model and baseline where they are not named",
+        signed=False,
     )
-    steps: str = option(
-        "none", parse=str, help="what is done to token vectors, joined by +: files of 'nlgauge align', position-norm"
+    against: str = option(
+        "refs", Choice("refs", "source"), help="what a text is compared with; source: model muse", signed=False
+    )
+    src_lang: str = option(
+        "",
+        Text("a language code such as de", empty=True, lower=True),
+        help="language of the sources, where transforms need it",
+        signed=False,
+    )
+    lowercase: str = option(
+        "no",
+        Choice("no", "yes"),
+        help="put all texts in lower case before they are read",
+        short="lc",
+        optional=True,
+        in_profile=False,
+        formerly=Former("casing", {"keep": "no", "lower": "yes"}),
+    )
+    max_tokens: int | None = option(
+        None,
+        Whole(1, word="model"),
+        help="longest text in tokens, below the model's own limit",
+        short="mt",
+        optional=True,
+        in_profile=False,
+        formerly="cut",
+    )
+    transforms: str = option(
+        "none",
+        TransformFiles(),
+        help="what is done to token vectors before they are compared",
+        short="tf",
+        optional=True,
+        in_profile=False,
+        formerly="steps",
     )
 
-    def __post_init__(self) -> None:
-        for name in self.options():
-            if isinstance(getattr(self, name), os.PathLike):
-                object.__setattr__(self, name, os.fspath(getattr(self, name)))
-        for name in ("model", "lang", "src_lang", "steps"):
-            if not isinstance(getattr(self, name), str):
-                self._refuse(name)
-        for name, allowed in (("against", ("refs", "source")), ("casing", ("keep", "lower"))):
-            if getattr(self, name) not in allowed:
-                self._refuse(name)
-        if self.cut is not None and (not isinstance(self.cut, int) or self.cut < 1):
-            self._refuse("cut")
-        for name in ("lang", "src_lang"):
-            object.__setattr__(self, name, getattr(self, name).lower())
-        object.__setattr__(self, "steps", self.steps or "none")
+    def resolve(self) -> None:
+        """The model that the language, or the source, asks for."""
         if not self.model:
-            across = self.against == "source"
-            object.__setattr__(self, "model", MULTILINGUAL if across else model_for_language(self.lang or "en"))
-
-    def _refuse(self, name: str) -> None:
-        msg = f"{self.name} does not take {name}={getattr(self, name)!r}: {self.options()[name].metadata['help']}"
-        raise RecipeError(msg)
+            chosen = MULTILINGUAL if self.against == "source" else model_for_language(self.lang or "en")
+            object.__setattr__(self, "model", chosen)
 
     @property
-    def published_idf(self) -> str:
-        """What the published evaluation counts idf on: refs, both or none."""
-        return "none"
+    def encoding(self) -> EncodingSpec:
+        """How texts become tokens and vectors."""
+        return EncodingSpec(self.model, self.lowercase, self.max_tokens)
+
+    @property
+    def idf_choice(self) -> str:
+        """Where idf comes from: none, refs, both or a file."""
+        return getattr(self, "idf", "none") if "idf" not in self.unused else "none"
 
     @property
     def counts_idf(self) -> bool:
         """Whether idf is counted on the texts at hand, for which whole files may have to be read."""
-        return False
+        return self.idf_choice in COUNTED
 
     @property
-    def reading(self) -> Reading:
-        """How texts become tokens and vectors; metrics that agree on it share them."""
-        return Reading(self.model, self.casing, self.cut)
+    def tells_systems_apart(self) -> bool:
+        """Whether a text is represented differently for different systems: by the idf of each system's own texts."""
+        return self.idf_choice == "both"
 
     @abstractmethod
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         """Layers whose vectors the metric needs."""
 
-    def load_steps(self) -> VectorSteps | None:
-        """What is done to the vectors, read from its files; texts without a language are English."""
-        source = self.src_lang if self.against == "source" else None
-        return load_steps(self.steps, source=source, target=self.lang or "en")
-
-    def check_steps(self, steps: VectorSteps, encoder: Encoder) -> None:
-        """Refuse steps that do not fit the vectors they are to work on."""
-        steps.check(encoder.weights_digest, layers=self.layers(encoder), width=encoder.hidden_size)
-
-    @abstractmethod
     def prepare(self, corpus: TokenizedCorpus, options: RunOptions) -> State:
-        """What needs the whole corpus, frozen; and second models, loaded with the options of the run."""
+        """Load what the options name, before anything is encoded."""
+        layers = self.layers(corpus.encoder)
+        context = LoadContext(self, corpus, layers, options)
+        loaded = {
+            name: about.kind.load(getattr(self, name), context)
+            for name, about in self.options().items()
+            if isinstance(about.kind, Resource) and name not in self.unused
+        }
+        return State(corpus.encoder, layers, loaded)
 
-    def check_recipe(self, recipe: Mapping[str, str], state: State) -> None:
-        """Refuse what does not fit the resolved recipe, in the words of its signature."""
-        return
-
-    def side(self, system: str | None) -> str:
-        """Names the tables that a system's texts (None: references) are represented with.
-
-        Texts of one side share one form. Most metrics know only one side.
-        """
-        return ""
-
-    def read(self, texts: WindowTexts, state: State) -> None:
-        """Look at all texts of a window before they are represented, such as with a second model.
-
-        What is found goes to `EncodedText.facts`, from where `represent` takes it.
-        """
-        return
-
-    @abstractmethod
-    def represent(self, text: EncodedText, state: State, side: str) -> Form:
-        """A text in the form that `compare` takes."""
-
-    @abstractmethod
-    def compare(self, hypothesis: Form, references: Sequence[Form], state: State, *, align: bool) -> Comparison:
-        """Components against each reference, and the alignments where they are asked for."""
-
-    @abstractmethod
-    def finish(self, comparisons: Sequence[Comparison], state: State) -> Finished:
-        """Segment scores of one system."""
-
-    def finish_all(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, Finished]:
-        """Segment scores of all systems of a run; each on its own, unless a metric says otherwise."""
-        return {system: self.finish(found, state) for system, found in comparisons.items()}
-
-    @abstractmethod
     def describe(self, state: State) -> dict[str, str]:
         """The metric's own fields of the signature, resolved."""
+        resolved = {name: loaded.label for name, loaded in state.loaded.items()}
+        if "layer" in self.options():
+            resolved["layer"] = str(state.layers[0]) if state.layers else "none"
+        elif state.layers:
+            ends = sorted({state.layers[0], state.layers[-1]})
+            resolved["layers"] = "-".join(map(str, ends))
+        return self.own_fields(resolved)
 
-    def describe_run(self, state: State, system: str) -> dict[str, str]:
-        """What belongs to one system's run only, for the run part of its signature."""
-        return {}
+    def check_recipe(self, recipe: Mapping[str, str], state: State) -> None:
+        """Refuse files that were made for another recipe, told by the fields of its signature."""
+        return
+
+    def run_text_models(self, texts: WindowTexts, state: State) -> None:
+        """Look at all texts of a window before they are represented, such as with a model of whole sentences.
+
+        What is found goes to `EncodedText.text_features`, from where `represent` takes it.
+        """
+        return
+
+    @abstractmethod
+    def represent(self, text: TextView, state: State) -> Representation | None:
+        """A text in the form that `compare` takes; None where nothing of it is left."""
+
+    @abstractmethod
+    def compare(self, x: Representation, y: Representation, state: State, *, align: bool) -> Pair:
+        """Components of hypothesis x against reference y, and the alignment where it is asked for."""
+
+    def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
+        """Segment scores of every system; by default the mean over references."""
+        return {system: self.joined(found) for system, found in comparisons.items()}
+
+    def joined(self, comparisons: Sequence[Comparison], *, rule: str = "mean") -> SystemResult:
+        """Components of each segment, its references averaged or the best of them (by the main component)."""
+        pick = np.argmax if self.higher_is_better else np.argmin
+        main = self.components.index(self.main)
+        best = np.array([int(pick(found.values[:, main])) for found in comparisons], dtype=np.int64)
+        if rule == "best":
+            table = np.array([found.values[row] for found, row in zip(comparisons, best, strict=True)])
+        else:
+            table = np.array([found.values.mean(axis=0) for found in comparisons])
+        return SystemResult({name: table[:, column].copy() for column, name in enumerate(self.components)}, best)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -281,13 +413,13 @@ class TextMetric(Metric):
     """A metric that looks at the texts themselves, through a package of its own."""
 
     @abstractmethod
-    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Finished:
+    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         """Scores of one system."""
 
-    @abstractmethod
     def describe_texts(self) -> dict[str, str]:
-        """The metric's own fields of the signature, with the version of the package."""
+        """The metric's own fields of the signature, with the version of its package."""
+        return self.own_fields(self.versions())
 
-    @classmethod
-    def options_from_signature(cls, recipe: Mapping[str, str]) -> dict[str, str]:
-        return {key: value for key, value in recipe.items() if key in cls.options()}
+    def versions(self) -> dict[str, str]:
+        """Packages that compute the score, with their versions."""
+        return {}

@@ -1,6 +1,6 @@
 """The signature: every choice that moves a score, in one line that can be read back.
 
-    bertscore|layer:4|idf:none|...|nlgauge:0.1.0||truncated:0|empty:0
+    bertscore|layer:4|idf:none|...|nlgauge:0.2.0|sig:1||truncated:0|empty:0
     \\_____________ recipe part ______________/  \\____ run part ____/
 
 The recipe part says how a score was made and parses back into a recipe; two scores are comparable when
@@ -16,43 +16,22 @@ from urllib.parse import quote, unquote
 
 from nlgauge.errors import SignatureError
 
-__all__ = ["OPTIONAL_FIELDS", "RUNNER_FIELDS", "FieldDifference", "Signature"]
-
-#: Fields of a signature that a metric of vectors has where they are not as usual.
-OPTIONAL_FIELDS = ("casing", "cut", "steps")
+__all__ = ["GRAMMAR", "RUNNER_FIELDS", "FieldDifference", "Signature", "declare_field"]
 
 #: Fields of a signature that every metric has, after its own. `refs` counts references, or says `source`.
-RUNNER_FIELDS = ("refs", "model", "weights", "tokenizer", "maxlen", "engine", "nlgauge")
+RUNNER_FIELDS = ("refs", "model", "weights", "tokenizer", "maxlen", "engine", "nlgauge", "sig")
 
-#: Short names, in the spirit of sacreBLEU's. A key without an entry keeps its name.
+#: Version of the grammar and of the names of fields; signatures of nlgauge 0.1 have none.
+GRAMMAR = "1"
+
+#: Short names of fields, in the spirit of sacreBLEU's; options declare their own. Others keep their name.
 ABBREVIATIONS = {
-    "profile": "p",
     "model": "m",
     "weights": "w",
     "tokenizer": "t",
     "maxlen": "ml",
-    "layer": "l",
     "layers": "ls",
-    "aggregation": "ag",
-    "exponents": "ex",
-    "subwords": "sw",
-    "punctuation": "pu",
-    "stopwords": "st",
-    "specials": "sp",
-    "values": "va",
-    "idf": "i",
     "refs": "#",
-    "multiref": "mr",
-    "rescale": "rs",
-    "case": "c",
-    "casing": "cas",
-    "tokenize": "tok",
-    "smooth": "s",
-    "chars": "nc",
-    "words": "nw",
-    "beta": "b",
-    "stemmer": "sm",
-    "measure": "me",
     "sacrebleu": "sb",
     "rouge_score": "rg",
     "engine": "e",
@@ -63,76 +42,40 @@ ABBREVIATIONS = {
     "unconverged": "uc",
     "unknown": "uk",
     "idf_hyps": "ih",
-    "combine": "co",
-    "weighting": "wt",
-    "flip": "fl",
-    "links": "li",
-    "sentence": "se",
-    "bounds": "bo",
     "range": "ra",
     "pairs": "pr",
-    "unit": "un",
-    "trim": "tm",
-    "lm_weight": "lw",
-    "steps": "sx",
 }
 
-#: What `nlgauge signature show` says about a key.
+#: What `nlgauge signature show` says about a field; options say it themselves.
 MEANINGS = {
     "metric": "metric",
-    "profile": "set of choices where paper and released code disagree",
     "model": "encoder by name",
     "weights": "sha256 of the encoder's weights (first digits)",
     "tokenizer": "sha256 of the tokenizer (first digits)",
     "maxlen": "longest text in tokens; longer ones are truncated and counted",
-    "layer": "layer whose vectors are compared (0 is the embedding layer)",
     "layers": "layers that are aggregated",
-    "aggregation": "how layers become one vector per token",
-    "exponents": "exponents of the power means (-inf the smallest, 1 the mean, inf the largest)",
-    "values": "what is computed: W (exact transport), SD_r (entropic, regularisation r)",
-    "n": "tokens per n-gram",
-    "subwords": "pieces of a word that are kept",
-    "punctuation": "whether punctuation is dropped",
-    "specials": "whether special tokens such as [CLS] stay",
-    "stopwords": "words dropped [digest of the list]",
-    "idf": "inverse document frequency: none, or where from [digest of the table]",
     "refs": "references per segment (var: the number varies), or source: compared with the text that was translated",
-    "multiref": "rule that joins the scores against several references",
-    "rescale": "no, or the baseline that scores are rescaled with: shipped-LANGUAGE or file [digest]",
-    "case": "whether case counts",
-    "casing": "lower: texts were put in lower case before they were read",
-    "cut": "longest text in tokens by choice, below that of the model",
-    "steps": "what was done to token vectors [digest of the file, languages]",
-    "tokenize": "tokenizer of BLEU",
-    "smooth": "smoothing of BLEU",
-    "chars": "longest character n-gram",
-    "words": "longest word n-gram",
-    "beta": "weight of recall",
-    "stemmer": "whether words are stemmed",
-    "measure": "what stands for the metric",
     "sacrebleu": "version of the package that computed the score",
     "rouge_score": "version of the package that computed the score",
     "engine": "what computed the vectors, with its version",
     "nlgauge": "version of this library",
-    "truncated": "segments in which a text was cut at maxlen",
+    "sig": "version of the signature's grammar",
+    "truncated": "segments in which a text was cut at the limit",
     "empty": "segments in which a side had no token",
     "zero_weight": "segments in which idf, or the removal of tokens, left a text without weight",
-    "unconverged": "segments in which an iteration stopped before it came to rest",
+    "unconverged": "segments in which an iteration stopped before it converged",
     "unknown": "segments in which words without a vector were left out",
     "idf_hyps": "digest of the idf table of this system's own outputs",
-    "combine": "parts of SentSim that are joined",
-    "weighting": "weight of each part",
-    "flip": "how a distance B enters: as e^(1-B) (1-b) or as e^-B (-b)",
-    "links": "matches of WMDo: from the flow, or equal words",
-    "sentence": "model of sentence vectors [digest]",
-    "bounds": "what parts are scaled by: the range over this corpus, or a frozen file [digest]",
     "range": "digest of the range of each part over this corpus, on which every score depends",
     "pairs": "pairs that the range was taken over",
-    "unit": "what is compared: n-grams of words, or one vector of each sentence",
-    "trim": "share of the flow's smallest masses that is dropped",
-    "lm": "language model of the fluency term [digest]",
-    "lm_weight": "weight of the fluency term",
 }
+
+
+def declare_field(name: str, *, short: str, meaning: str) -> None:
+    """What an option is called in a short signature, and what it means; the first metric that has it says so."""
+    if short:
+        ABBREVIATIONS.setdefault(name, short)
+    MEANINGS.setdefault(name, meaning)
 
 
 class FieldDifference(NamedTuple):
@@ -219,7 +162,7 @@ def _split(text: str, whole: str) -> dict[str, str]:
             msg = f"expected 'key:value' between bars, got {part!r} in signature {whole!r}"
             raise SignatureError(msg)
         if key in fields:
-            msg = f"key {key!r} stands twice in signature {whole!r}"
+            msg = f"duplicate key {key!r} in signature {whole!r}"
             raise SignatureError(msg)
         fields[key] = _unescape(value)
     return fields

@@ -1,20 +1,18 @@
-"""Language-agnostic vectors: take off what is common to a language, its mean and its variance (spec 6.1 to 6.3).
+"""Language-agnostic vectors: take off what is common to a language, its mean and its variance (Zhao et al. 2021).
 
-`LanguageNorm` is fitted once per language on a corpus and frozen, so a text's vectors do not depend on its
+`LanguageMeans` is fitted once per language on a corpus and frozen, so a text's vectors do not depend on its
 neighbours; padding never enters:
 
     centre        v - mean(language)
     standardise   (v - mean(language)) / sqrt(var(language) + 1e-9)
 
-`position_norm` is the published scope (Eq. 4): statistics of a batch at each position, over its texts. A text's
-vectors then depend on its batch mates and their order, a batch of one is all zeros, and in the released code the
-zeros of padding count as vectors (D9.4). It is here to reproduce published figures.
+The published scope, statistics of a batch at each position, is `position_norm`.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -27,7 +25,7 @@ from nlgauge.errors import InputError, RecipeError
 from nlgauge.files.digests import short_digest
 from nlgauge.files.frozen import read_arrays, write_arrays
 
-__all__ = ["NORM_MODES", "LanguageMoments", "LanguageNorm", "position_norm"]
+__all__ = ["NORM_MODES", "LanguageMeans", "LanguageMoments"]
 
 NORM_MODES = ("centre", "standardise")
 
@@ -72,7 +70,7 @@ class LanguageMoments:
 
 
 @dataclass(frozen=True, eq=False)
-class LanguageNorm:
+class LanguageMeans:
     """Moments by language, and what is done with them."""
 
     FORMAT: ClassVar[str] = "nlgauge-language-norm/1"
@@ -92,7 +90,7 @@ class LanguageNorm:
     @classmethod
     def fit(
         cls, vectors: Mapping[str, Iterable[ArrayLike]], *, mode: str = "centre", weights: str = "", layer: int = -1
-    ) -> LanguageNorm:
+    ) -> LanguageMeans:
         """From each language's matrices of vectors (one per text, or any other portions)."""
         moments = {language: LanguageMoments.of(portions) for language, portions in sorted(vectors.items())}
         return cls(moments, mode, weights, layer)
@@ -146,37 +144,15 @@ class LanguageNorm:
         write_arrays(path, header, stacked)
 
     @classmethod
-    def load(cls, path: Path) -> LanguageNorm:
+    def load(cls, path: Path) -> LanguageMeans:
         """Read a file that `save` wrote, and check its digest."""
-        fix = "make one with LanguageNorm.fit(...).save(path)"
+        fix = "make one with LanguageMeans.fit(...).save(path)"
         return read_arrays(path, form=cls.FORMAT, what="file of language means", fix=fix, make=cls._from_arrays)
 
     @classmethod
-    def _from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> LanguageNorm:
+    def _from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> LanguageMeans:
         moments = {
             language: LanguageMoments(int(count), *arrays[f"moments{at}"].astype(np.float64))
             for at, (language, count) in enumerate(header["languages"].items())
         }
         return cls(moments, str(header["mode"]), str(header["weights"]), int(header["layer"]), str(header["note"]))
-
-
-def position_norm(batch: Sequence[ArrayLike], *, padding: bool = True) -> list[NDArray[np.float32]]:
-    """NORM as published: each position's vectors, over the texts of a batch, to mean 0 and variance 1.
-
-    `padding` counts a missing position of a shorter text as a vector of zeros, as the released code does.
-    """
-    texts = [np.asarray(text, dtype=np.float64) for text in batch]
-    if not texts:
-        return []
-    longest = max(len(text) for text in texts)
-    padded = np.zeros((len(texts), longest, texts[0].shape[1]))
-    there = np.zeros((len(texts), longest, 1))
-    for row, text in enumerate(texts):
-        padded[row, : len(text)] = text
-        there[row, : len(text)] = 1
-    counted = np.ones_like(there) if padding else there
-    count = counted.sum(axis=0)
-    mean = padded.sum(axis=0) / count
-    variance = (((padded - mean) * counted) ** 2).sum(axis=0) / count
-    scaled = (padded - mean) / np.sqrt(variance + _EPSILON)
-    return [scaled[row, : len(text)].astype(np.float32) for row, text in enumerate(texts)]

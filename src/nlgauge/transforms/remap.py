@@ -1,4 +1,4 @@
-"""Re-mapping of one language's vectors towards another's: CLP, UMD and both (XMoverScore, spec 5.1 and 5.2).
+"""Re-mapping of one language's vectors towards another's: CLP, UMD and both (XMoverScore, section 3.3).
 
 Rows are vectors; row i of X (source) and of Z (target) are a pair of words that translate each other.
 
@@ -10,7 +10,7 @@ Two methods are named in the order in which they work (D8.16 leaves it open): `c
 what then still tells the languages apart; `umd-clp` removes the direction first and rotates what is left.
 
 The paper removes b from both languages, its code from the source only (D8.7): `umd_sides`. The paper also takes off
-cos(e, b) b instead of the projection, which is the same for unit vectors only; spec 5.2's projection is used.
+cos(e, b) b instead of the projection, which is the same for unit vectors only; the projection is used.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from nlgauge.transforms.fit.procrustes import (
     row_pairs,
 )
 
-__all__ = ["METHODS", "Origin", "Remapping", "Side", "Step", "fit_remapping", "fit_to_hub", "load_published"]
+__all__ = ["METHODS", "Operation", "Origin", "Remapping", "Side", "fit_remapping", "fit_to_hub", "load_published"]
 
 METHODS = ("clp", "umd", "clp-umd", "umd-clp", "lsq")
 Side = Literal["source", "target"]
@@ -48,7 +48,7 @@ _PUBLISHED_SLACK = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class Operation:
     """One thing done to vectors: a product with a matrix (d, d), or the removal of unit directions (k, d)."""
 
     kind: str
@@ -79,17 +79,17 @@ class Origin(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Remapping:
-    """Steps that are applied in order. Frozen, and named by a digest."""
+    """Operations that are applied in order. Frozen, and named by a digest."""
 
     FORMAT: ClassVar[str] = "nlgauge-remap/1"
 
-    steps: tuple[Step, ...]
+    operations: tuple[Operation, ...]
     origin: Origin = field(default_factory=Origin)
 
     @property
     def width(self) -> int:
         """Width of the vectors."""
-        return int(self.steps[0].array.shape[-1])
+        return int(self.operations[0].array.shape[-1])
 
     def apply(self, vectors: ArrayLike, *, side: Side = "source") -> NDArray[np.float32]:
         """Vectors (n, width) of one language, re-mapped; computed in float64."""
@@ -100,7 +100,7 @@ class Remapping:
         if rows.ndim != 2 or rows.shape[1] != self.width:
             msg = f"the re-mapping is for vectors of width {self.width}, got an array of shape {rows.shape}"
             raise InputError(msg)
-        for step in self.steps:
+        for step in self.operations:
             if side == "source" or step.both:
                 rows = step.apply(rows)
         return rows.astype(np.float32)
@@ -109,7 +109,7 @@ class Remapping:
     def digest(self) -> str:
         """sha256 of the numbers and of what they belong to; notes for people are not part of it."""
         state = hashlib.sha256(f"{self.FORMAT}\n{self.origin.weights}\n{self.origin.layer}\n".encode())
-        for step in self.steps:
+        for step in self.operations:
             state.update(f"{step.kind} {step.both} {step.array.shape}\n".encode())
             state.update(np.ascontiguousarray(step.array, dtype="<f8").tobytes())
         return state.hexdigest()
@@ -133,10 +133,10 @@ class Remapping:
         header = {
             "format": self.FORMAT,
             "digest": self.digest,
-            "steps": [{"kind": step.kind, "both": step.both} for step in self.steps],
+            "steps": [{"kind": step.kind, "both": step.both} for step in self.operations],
             "origin": self.origin._asdict(),
         }
-        write_arrays(path, header, {f"step{number}": step.array for number, step in enumerate(self.steps)})
+        write_arrays(path, header, {f"step{number}": step.array for number, step in enumerate(self.operations)})
 
     @classmethod
     def load(cls, path: Path) -> Remapping:
@@ -157,11 +157,11 @@ def _layer_name(layer: int) -> str:
     return "sentence vectors" if layer < 0 else f"layer {layer}"
 
 
-def _read_step(entry: Mapping[str, Any], array: NDArray[Any]) -> Step:
+def _read_step(entry: Mapping[str, Any], array: NDArray[Any]) -> Operation:
     if entry["kind"] not in _KINDS or array.ndim != 2 or not np.isfinite(array).all():
         msg = f"a step {entry['kind']!r} of shape {array.shape}"
         raise ValueError(msg)
-    return Step(entry["kind"], np.asarray(array, dtype=np.float64), both=bool(entry["both"]))
+    return Operation(entry["kind"], np.asarray(array, dtype=np.float64), both=bool(entry["both"]))
 
 
 def fit_remapping(
@@ -187,12 +187,12 @@ def fit_remapping(
         raise RecipeError(msg)
     x, z = row_pairs(source, target)
     count = len(x)
-    steps: list[Step] = []
+    steps: list[Operation] = []
     for part in method.split("-"):
         if part == "umd":
-            step = Step("remove", mismatch_directions(x, z, count=directions), both=umd_sides == "both")
+            step = Operation("remove", mismatch_directions(x, z, count=directions), both=umd_sides == "both")
         else:
-            step = Step("linear", procrustes(x, z) if part == "clp" else least_squares(x, z))
+            step = Operation("linear", procrustes(x, z) if part == "clp" else least_squares(x, z))
         # The next step is fitted on what this one leaves.
         x, z = step.apply(x), step.apply(z) if step.both else z
         steps.append(step)
@@ -224,9 +224,9 @@ def load_published(paths: Sequence[Path], *, umd_sides: Literal["both", "source"
     for path in paths:
         array = _published_array(path)
         if path.suffix.upper() == ".BAM":
-            steps.append(Step("linear", array))
+            steps.append(Operation("linear", array))
         else:
-            steps.append(Step("remove", array, both=umd_sides == "both"))
+            steps.append(Operation("remove", array, both=umd_sides == "both"))
     if len({step.array.shape[-1] for step in steps}) != 1:
         msg = f"expected one or more files of the same width, got {', '.join(path.name for path in paths) or 'none'}"
         raise InputError(msg)

@@ -12,12 +12,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from nlgauge.encoders import Encoder
 from nlgauge.errors import BaselineError, FileFormatError
 from nlgauge.files.digests import short_digest
+from nlgauge.recipes.resources import LoadContext, Loaded, Resource
 
-__all__ = ["Baseline"]
+__all__ = ["Baseline", "BaselineChoice"]
+
+#: Before the language of a baseline that comes with the library, in a signature.
+_SHIPPED = "shipped-"
 
 _TITLE = "# nlgauge baseline 1"
 _COLUMNS = "layer\tprecision\trecall\tf1"
@@ -127,6 +132,39 @@ class Baseline:
             "build one with 'nlgauge baseline build --corpus SENTENCES -o FILE' and pass rescale=FILE"
         )
         raise BaselineError(msg)
+
+
+class BaselineChoice(Resource):
+    """The baseline that scores are rescaled with."""
+
+    def __init__(self) -> None:
+        super().__init__("no", "yes", file="a file made by 'nlgauge baseline build'")
+
+    def check(self, value: Any) -> str:
+        """True and False read well in Python."""
+        return super().check({True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value)
+
+    def load(self, value: str, context: LoadContext) -> Loaded:
+        """The baseline with a row for the layer, or None."""
+        encoder, language = context.corpus.encoder, context.metric.lang
+        if value == "no":
+            return Loaded("no", None)
+        if value == "yes":
+            baseline = Baseline.shipped(encoder, language)
+            origin = _SHIPPED + baseline.language
+        else:
+            baseline, origin = Baseline.load(Path(value)), "file"
+            baseline.check_fits(encoder, language, path=value)
+        for layer in context.layers:
+            baseline.row(layer)  # a missing layer is an error before hours of work, not after
+        return Loaded(f"{origin}[{short_digest(baseline.digest)}]", baseline)
+
+    def read(self, name: str, text: str) -> dict[str, str]:
+        """A shipped baseline is chosen by its language."""
+        chosen = text.partition("[")[0]
+        if chosen.startswith(_SHIPPED):
+            return {name: "yes", "lang": chosen.removeprefix(_SHIPPED)}
+        return {name: chosen}
 
 
 def _primary(language: str) -> str:

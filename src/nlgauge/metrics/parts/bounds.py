@@ -8,7 +8,7 @@ both; a value outside of them is scaled all the same, to below 0 or above 1, and
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,18 +19,20 @@ from numpy.typing import NDArray
 
 from nlgauge.errors import FileFormatError, InputError
 from nlgauge.files.atomic import write_whole
-from nlgauge.files.digests import text_digest
+from nlgauge.files.digests import short_digest, text_digest
+from nlgauge.recipes.resources import LoadContext, Loaded, Resource
 from nlgauge.scores import Score
 
-__all__ = ["Bounds"]
+__all__ = ["Bounds", "BoundsChoice"]
 
 _FORMAT = "nlgauge-sentsim-bounds/1"
 
-#: Fields of a signature that a part's values depend on.
-_BELONGS = ("refs", "weights", "tokenizer", "layer", "sentence", "links", "casing", "cut", "steps")
+#: Fields of a signature that a part's values do not depend on: how parts are joined, and names for people.
+_AFTER = frozenset(("combine", "weighting", "distance_as", "bounds", "model", "maxlen", "engine", "nlgauge", "sig"))
 
-#: Those that only one part depends on.
-_OF_PART = {"sentence": "sss", "links": "wmdo"}
+#: What files of nlgauge 0.1 call a field, and its values.
+_FORMER = {"links": "wmdo_matches", "casing": "lowercase", "cut": "max_tokens", "steps": "transforms"}
+_FORMER_VALUES = {"lower": "yes"}
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Bounds:
     """Lowest and highest value by part."""
 
     ranges: Mapping[str, tuple[float, float]]
-    belongs: Mapping[str, str]
+    made_with: Mapping[str, str]
     """What the values were computed with, in the words of a signature."""
     pairs: int = 0
 
@@ -64,7 +66,7 @@ class Bounds:
         parts = [name for name in scores[0].segments if name != scores[0].main]
         found = cls.of({name: np.concatenate([score.segments[name] for score in scores]) for name in parts})
         recipe = scores[0].signature.recipe
-        return cls(found.ranges, {key: recipe[key] for key in _BELONGS if key in recipe}, found.pairs)
+        return cls(found.ranges, {key: text for key, text in recipe.items() if key not in _AFTER}, found.pairs)
 
     def scaled(self, name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Values of a part, with its bounds at 0 and 1."""
@@ -72,16 +74,20 @@ class Bounds:
         scaled: NDArray[np.float64] = (values - low) / (high - low)
         return scaled
 
-    def check(self, parts: Sequence[str], belongs: Mapping[str, str], *, path: str) -> None:
-        """Refuse bounds of other parts, or of values that were computed with something else."""
+    def check(self, parts: Sequence[str], recipe: Mapping[str, str], *, unused: Collection[str], path: str) -> None:
+        """Refuse bounds of other parts, or of values that were computed with something else.
+
+        `unused` are fields that belong to parts which the score does not have.
+        """
         for name in parts:
             if name not in self.ranges:
                 msg = f"bounds file {path!r} has no part {name!r}; it has {', '.join(self.ranges)}"
                 raise InputError(msg)
-        for key in _BELONGS:
-            if _OF_PART.get(key, parts[0]) not in parts:
+        made = {_FORMER.get(key, key): _FORMER_VALUES.get(text, text) for key, text in self.made_with.items()}
+        for key in dict.fromkeys((*recipe, *made)):
+            if key in _AFTER or key in unused:
                 continue
-            mine, theirs = belongs.get(key, "none"), self.belongs.get(key, "none")
+            mine, theirs = recipe.get(key, "none"), made.get(key, "none")
             if mine != theirs:
                 msg = (
                     f"bounds file {path!r} was made with {key} {theirs}, and the score has {mine}; "
@@ -96,7 +102,7 @@ class Bounds:
 
     def _content(self) -> dict[str, Any]:
         ranges = {name: list(ends) for name, ends in self.ranges.items()}
-        return {"format": _FORMAT, "pairs": self.pairs, "bounds": ranges, "made_with": dict(self.belongs)}
+        return {"format": _FORMAT, "pairs": self.pairs, "bounds": ranges, "made_with": dict(self.made_with)}
 
     def save(self, path: Path) -> None:
         """Write a JSON file, whole or not at all."""
@@ -126,3 +132,17 @@ class Bounds:
             msg = f"{str(path)!r} is no file of bounds ({_FORMAT}), or its numbers are not those of its digest"
             raise FileFormatError(msg)
         return made
+
+
+class BoundsChoice(Resource):
+    """What parts are scaled by."""
+
+    def __init__(self) -> None:
+        super().__init__("corpus", file="a file made by 'nlgauge sentsim calibrate'")
+
+    def load(self, value: str, context: LoadContext) -> Loaded:
+        """Frozen bounds, or None for the range over the corpus, as published."""
+        if value == "corpus":
+            return Loaded("corpus", None)
+        bounds = Bounds.load(Path(value))
+        return Loaded(f"file[{short_digest(bounds.digest)}]", bounds)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nlgauge.metrics.parts.packages import package_version
-from nlgauge.recipes.metric import Finished, TextMetric
+from nlgauge.recipes.metric import SystemResult, TextMetric
 
 __all__ = ["SacreBLEUMetric"]
 
@@ -23,13 +23,13 @@ __all__ = ["SacreBLEUMetric"]
 class SacreBLEUMetric(TextMetric):
     """What BLEU and chrF share; several references count together, as each metric defines it."""
 
-    higher_is_better: ClassVar[bool] = True
+    derived_fields: ClassVar[tuple[str, ...]] = ("sacrebleu",)
 
     @abstractmethod
     def _engine(self, *, sentences: bool) -> Any:
         """The package's object, for single sentences or for a whole corpus."""
 
-    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Finished:
+    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         sentence, corpus = self._engine(sentences=True), self._engine(sentences=False)
         values = [
             sentence.sentence_score(hypothesis, list(group)).score
@@ -39,11 +39,7 @@ class SacreBLEUMetric(TextMetric):
         # sacrebleu takes streams; where the number of references varies, None stands for a missing one.
         streams = [[group[at] if at < len(group) else None for group in references] for at in range(most)]
         whole = corpus.corpus_score(list(hypotheses), streams).score
-        return Finished({self.main: np.array(values)}, corpus={self.main: float(whole)})
+        return SystemResult({self.main: np.array(values)}, corpus={self.main: float(whole)})
 
-    @abstractmethod
-    def _described(self) -> dict[str, str]:
-        """The options, for the signature."""
-
-    def describe_texts(self) -> dict[str, str]:
-        return self._described() | {"sacrebleu": package_version("sacrebleu")}
+    def versions(self) -> dict[str, str]:
+        return {"sacrebleu": package_version("sacrebleu")}

@@ -1,0 +1,119 @@
+"""Options of metrics that move n-grams of words: which tokens become points, and how layers become vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.clouds.aggregate import barycentre_of_layers, power_means, routing
+from nlgauge.clouds.cloud import unit_rows
+from nlgauge.clouds.filters import PUNCTUATION, SPECIALS, SUBWORDS, TokenFilter
+from nlgauge.corpus.views import TextView
+from nlgauge.encoders import Encoder
+from nlgauge.errors import RecipeError
+from nlgauge.metrics.parts.transport_metric import TransportMetric
+from nlgauge.recipes.kinds import Choice, JoinedNumbers, Pattern
+from nlgauge.recipes.metric import State
+from nlgauge.recipes.options import BY_PROFILE, option
+from nlgauge.recipes.resources import IdfChoice, StopwordList
+
+__all__ = ["NGramMetric", "NGramProfile"]
+
+#: Layers that power means, routing and barycentre look at.
+_LAYERS = 5
+
+_AGGREGATIONS = "pmeans, routing, barycentre, last, two-thirds (layer 8 of 12), or layer-N"
+
+
+@dataclass(frozen=True)
+class NGramProfile:
+    """What a profile decides: options, and the conventions that no option changes."""
+
+    aggregation: str
+    idf: str
+    subwords: str
+    punctuation: str
+    unit_layers: bool
+    """Whether each layer's vectors are scaled to length 1 before layers are joined."""
+    unit_points: bool
+    """Whether the vector of an n-gram is scaled to length 1; else it is the sum of equation 1."""
+    squared: bool
+    score: str
+    """What becomes of the cost: cost, -cost, 1-cost or 1/(1+cost)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NGramMetric(TransportMetric):
+    """What becomes a point, and its vector."""
+
+    aggregation: str = option(
+        BY_PROFILE,
+        Pattern(r"pmeans|routing|barycentre|last|two-thirds|layer-\d+", _AGGREGATIONS),
+        help="how layers become one vector per token",
+        short="ag",
+    )
+    exponents: str = option(
+        "-inf+1+inf",
+        JoinedNumbers(finite=False),
+        help="exponents of the power means (-inf the smallest, 1 the mean, inf the largest)",
+        short="ex",
+    )
+    idf: str = option(
+        BY_PROFILE,
+        IdfChoice("both", "refs", "none", file="a file made by 'nlgauge idf build'"),
+        help="inverse document frequency as weight of tokens: both (each side's own), refs, none",
+        short="i",
+    )
+    subwords: str = option(BY_PROFILE, Choice(*SUBWORDS), help="pieces of a word that are kept", short="sw")
+    punctuation: str = option(BY_PROFILE, Choice(*PUNCTUATION), help="whether punctuation is dropped", short="pu")
+    stopwords: str = option("none", StopwordList(), help="words that are dropped", short="st")
+    specials: str = option(
+        "keep", Choice(*SPECIALS), help="special tokens such as [CLS]: keep is as published", short="sp"
+    )
+
+    @property
+    def unused(self) -> Mapping[str, str]:
+        """Exponents belong to power means."""
+        if self.aggregation in {"pmeans", BY_PROFILE}:
+            return {}
+        return {"exponents": f"belongs to aggregation=pmeans, and the aggregation is {self.aggregation}"}
+
+    def layers(self, encoder: Encoder) -> tuple[int, ...]:
+        top, kind = encoder.layers, self.aggregation
+        if kind.startswith("layer-"):
+            layer = int(kind.removeprefix("layer-"))
+            if layer > top:
+                msg = f"aggregation must name a layer from 0 to {top} for model {encoder.model!r}, got {kind}"
+                raise RecipeError(msg)
+            return (layer,)
+        if kind in {"last", "two-thirds"}:
+            return (top if kind == "last" else round(top * 2 / 3),)
+        return tuple(range(min(top, max(1, top - _LAYERS + 1)), top + 1))  # static vectors have layer 0 only
+
+    def token_filter(self, state: State) -> TokenFilter:
+        """Which tokens become points."""
+        return TokenFilter(self.subwords, self.punctuation, state["stopwords"].words, self.specials)
+
+    def vectors_key(self, state: State) -> tuple[object, ...]:
+        """All that a token's vector depends on beside the text: recipes that agree on it share the vectors."""
+        exponents = "" if "exponents" in self.unused else self.exponents
+        unit = self.published.unit_layers
+        return (state.layers, self.aggregation, exponents, unit, self.subwords == "average")
+
+    def token_vectors(self, text: TextView, state: State) -> NDArray[np.float32]:
+        """One vector per token, or per word where pieces are averaged."""
+        layers = [text.layers[layer] for layer in state.layers]
+        if self.aggregation == "routing" or self.published.unit_layers:
+            layers = [unit_rows(layer) for layer in layers]
+        if len(layers) == 1:
+            vectors = layers[0]
+        elif self.aggregation == "barycentre":
+            vectors = barycentre_of_layers(layers, np.ones(len(layers[0]))).points.astype(np.float32)
+        elif self.aggregation == "routing":
+            vectors = routing(layers)
+        else:
+            vectors = power_means(layers, [float(power) for power in self.exponents.split("+")])
+        return text.tokens.average_pieces(vectors) if self.subwords == "average" else vectors

@@ -1,0 +1,160 @@
+"""Options of a recipe: each says all there is to know about it, once.
+
+    idf: str = option("none", IdfChoice("none", "refs", "both"), help="weights of tokens", short="i")
+
+Parsing, checks and their messages, flags and help of the command line, fields of a signature in and out, what the
+short signature calls them, and the tables in the documentation follow from it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, Field, dataclass, field
+from typing import Any
+
+from nlgauge.errors import DeprecatedNameWarning, RecipeError, user_stacklevel
+from nlgauge.recipes.kinds import Kind
+
+__all__ = ["BY_PROFILE", "Former", "Option", "did_you_mean", "option", "renamed"]
+
+_KEY = "option"
+
+
+class _ByProfile:
+    """The value of an option that is left to the profile, until the recipe is made."""
+
+    def __repr__(self) -> str:
+        return "BY_PROFILE"
+
+    def __reduce__(self) -> str:
+        return "BY_PROFILE"  # one and the same object in every process
+
+
+BY_PROFILE: Any = _ByProfile()
+
+#: How text says the same.
+PROFILE_WORD = "profile"
+
+
+@dataclass(frozen=True)
+class Former:
+    """An earlier name of an option, and what its values are called now where they have changed."""
+
+    name: str
+    values: Mapping[str, str] = field(default_factory=dict)
+
+    def now(self, value: Any) -> Any:
+        """The value in today's words."""
+        return self.values.get(value, value) if isinstance(value, str) else value
+
+
+@dataclass(frozen=True)
+class Option:
+    """What is known about an option."""
+
+    name: str
+    default: Any
+    kind: Kind
+    help: str
+    short: str = ""
+    """In a short signature."""
+    signed: bool = True
+    """Whether it is a field of the signature; what is not chooses something that is."""
+    optional: bool = False
+    """Left out of a signature where it is as usual."""
+    in_profile: bool = True
+    """Whether another value than usual makes it another profile, shown by a star."""
+    formerly: tuple[Former, ...] = ()
+
+    @property
+    def values(self) -> str:
+        """The values in words."""
+        return self.kind.values
+
+    @property
+    def default_text(self) -> str:
+        """The default in words."""
+        if self.default is BY_PROFILE:
+            return "the profile's"
+        if self.default is None:
+            return str(getattr(self.kind, "word", "")) or "none"
+        return self.kind.show(self.default) or "by language"
+
+    def parse(self, value: Any) -> Any:
+        """A value, parsed where it is text."""
+        if self.default is BY_PROFILE and isinstance(value, str) and value == PROFILE_WORD:
+            return BY_PROFILE
+        try:
+            return self.kind.parse(value) if isinstance(value, str) else value
+        except ValueError as error:
+            raise self.refusal(value) from error
+
+    def check(self, value: Any) -> Any:
+        """The value as a recipe keeps it, or an error that names option, values and value."""
+        try:
+            return self.kind.check(self.kind.parse(value) if isinstance(value, str) else value)
+        except (ValueError, TypeError) as error:
+            raise self.refusal(value) from error
+
+    def refusal(self, value: Any) -> RecipeError:
+        """What to raise for a value that is none."""
+        more = f", or {PROFILE_WORD!r} for the profile's" if self.default is BY_PROFILE else ""
+        return RecipeError(f"{self.name} must be {self.values}{more}, got {value!r}")
+
+
+def option(
+    default: Any,
+    kind: Kind,
+    *,
+    help: str,  # noqa: A002 - as argparse has it
+    short: str = "",
+    signed: bool = True,
+    optional: bool = False,
+    in_profile: bool = True,
+    formerly: Former | str | None = None,
+) -> Any:
+    """A field of a recipe that can be set from text: `bertscore:layer=4`, `--layer 4`."""
+    former = Former(formerly) if isinstance(formerly, str) else formerly
+    about = Option("", default, kind, help, short, signed, optional, in_profile, () if former is None else (former,))
+    return field(default=default, metadata={_KEY: about})
+
+
+def option_of(entry: Field[Any]) -> Option | None:
+    """The option behind a field of a dataclass, with its name."""
+    about = entry.metadata.get(_KEY)
+    if about is None:
+        return None
+    default = about.default if entry.default is MISSING else entry.default
+    values = {name: getattr(about, name) for name in about.__dataclass_fields__}
+    return Option(**(values | {"name": entry.name, "default": default}))
+
+
+def renamed(given: Mapping[str, Any], options: Mapping[str, Option], *, where: str) -> dict[str, Any]:
+    """Options under today's names; an earlier name warns, and both names of one option are refused."""
+    former = {old.name: (name, old) for name, about in options.items() for old in about.formerly}
+    result: dict[str, Any] = {}
+    for key, value in given.items():
+        name, now = key, value
+        if key not in options and key in former:
+            name, old = former[key]
+            now = old.now(value)
+            if name in given:
+                msg = f"{where}: {key!r} is an earlier name of {name!r}; give one of the two"
+                raise RecipeError(msg)
+            changed = "" if now == value else f"={now}"
+            msg = f"{where}: {key!r} is now called {name + changed!r}; the old name goes with version 0.3"
+            warnings.warn(msg, DeprecatedNameWarning, stacklevel=user_stacklevel())
+        result[name] = now
+    return result
+
+
+def did_you_mean(wrong: str, names: Iterable[str]) -> str:
+    """A hint at the name that was probably meant, or nothing.
+
+    >>> did_you_mean("layr", ["layer", "idf"])
+    "; did you mean 'layer'?"
+    """
+    close = difflib.get_close_matches(wrong.lower(), list(names), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""

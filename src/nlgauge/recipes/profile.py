@@ -1,0 +1,64 @@
+"""A profile: one consistent set of choices where a paper and its released codes disagree.
+
+A profile has a value for some options, and fixes conventions that no option changes. A recipe takes from it what was
+not chosen; what was chosen otherwise shows as a star: `v1*`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from nlgauge.recipes.kinds import Choice
+from nlgauge.recipes.metric import Representation, State, VectorMetric, about_default
+from nlgauge.recipes.options import BY_PROFILE
+
+__all__ = ["ProfileName", "ProfiledMetric"]
+
+
+class ProfileName(Choice):
+    """Names of profiles; a signature marks a changed one by a star."""
+
+    def read(self, name: str, text: str) -> dict[str, str]:
+        """Without the star."""
+        return {name: text.removesuffix("*")}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfiledMetric(VectorMetric[Representation]):
+    """A metric whose options are filled in by its `profile`."""
+
+    profiles: ClassVar[Mapping[str, Any]]
+    """By name: an object with an attribute for each option, or convention, that the profile decides."""
+
+    @property
+    def published(self) -> Any:
+        """What the profile says."""
+        return self.profiles[getattr(self, "profile")]  # noqa: B009 - an option of every metric of this kind
+
+    def resolve(self) -> None:
+        """The profile's value for every option that was left to it."""
+        super().resolve()
+        for name in self.options():
+            if getattr(self, name) is BY_PROFILE:
+                object.__setattr__(self, name, getattr(self.published, name))
+
+    @property
+    def published_idf(self) -> str:  # type: ignore[override]  # the profile decides
+        """What the published evaluation counts idf on."""
+        return str(self.published.idf)
+
+    @property
+    def deviates(self) -> bool:
+        """Whether an option is not as the profile has it."""
+        return any(
+            getattr(self, name) != getattr(self.published, name, about_default(about))
+            for name, about in self.options().items()
+            if about.signed and about.in_profile and name != "profile" and name not in self.unused
+        )
+
+    def describe(self, state: State) -> dict[str, str]:
+        """With a star behind the name of a profile that was changed."""
+        own = super().describe(state)
+        return own | {"profile": own["profile"] + "*" * self.deviates}
