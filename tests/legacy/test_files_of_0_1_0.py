@@ -130,9 +130,7 @@ FLAGS = {
 
 
 @pytest.mark.parametrize("recipe", FLAGS)
-def test_flags_of_the_command_line_give_the_scores_they_gave(
-    recipe: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_flags_of_the_command_line_give_the_scores_they_gave(recipe: str, capsys: pytest.CaptureFixture[str]) -> None:
     texts = ["a.txt", "b.txt", "--refs", "ref.txt", "--source", "src.txt"]
     assert main(["score", *texts, *FLAGS[recipe], "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)["scores"]
