@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ngrams"]
+__all__ = ["ngram_labels", "ngrams"]
 
 
 def ngrams(
@@ -26,3 +28,13 @@ def ngrams(
     share = weights[window] / np.where(total > 0, total, 1.0)[:, None]
     vectors = np.einsum("wk,wkd->wd", share, points[window]).astype(np.float32)
     return vectors, total
+
+
+def ngram_labels(words: Sequence[str], n: int) -> tuple[str, ...]:
+    """What the windows of `ngrams` stand for.
+
+    >>> ngram_labels(["a", "black", "cat"], 2)
+    ('a black', 'black cat')
+    """
+    size = min(n, len(words))
+    return tuple(" ".join(words[start : start + size]) for start in range(len(words) - size + 1))

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,24 +36,18 @@ from nlgauge.clouds.cloud import Cloud, unit_rows
 from nlgauge.corpus.views import TextView
 from nlgauge.encoders import Encoder
 from nlgauge.errors import RecipeError
-from nlgauge.metrics.parts.transport_metric import TransportMetric
+from nlgauge.metrics.parts.transport_metric import Alone, Problem, TransportMetric
 from nlgauge.recipes.kinds import JoinedNames
 from nlgauge.recipes.metric import Pair, State
 from nlgauge.recipes.options import BY_PROFILE, option
-from nlgauge.recipes.profile import ProfileName
-from nlgauge.recipes.resources import IdfChoice
-from nlgauge.transport import Plan, barycentre_from_origin, sinkhorn_transport
+from nlgauge.recipes.profile import Profile, profile_option
+from nlgauge.recipes.resources import idf_option
+from nlgauge.transport import barycentre_from_origin, sinkhorn_transport
 
 __all__ = ["BaryScore"]
 
 
-class BaryProfile(NamedTuple):
-    """What a profile decides."""
-
-    idf: str
-
-
-PROFILES = {"corrected": BaryProfile("both"), "released": BaryProfile("none")}
+PROFILES = {"corrected": Profile(idf="both"), "released": Profile(idf="none")}
 
 #: W, and the regularisations of the released code as its keys spell them.
 MEASURES = ("W", "SD_10", "SD_1", "SD_5", "SD_0.1", "SD_0.5", "SD_0.01", "SD_0.001")
@@ -68,7 +62,7 @@ class BaryScore(TransportMetric):
 
     name: ClassVar[str] = "baryscore"
     higher_is_better: ClassVar[bool] = False
-    profiles: ClassVar[Mapping[str, BaryProfile]] = PROFILES
+    profiles: ClassVar[Mapping[str, Profile]] = PROFILES
     citation: ClassVar[str] = """\
 @inproceedings{colombo-etal-2021-automatic,
   title     = {Automatic Text Evaluation through the Lens of {W}asserstein Barycenters},
@@ -78,38 +72,28 @@ class BaryScore(TransportMetric):
   url       = {https://aclanthology.org/2021.emnlp-main.817}
 }"""
 
-    profile: str = option(
-        "corrected", ProfileName(*PROFILES), help="choices where paper and code disagree", short="p"
-    )
+    profile: str = profile_option("corrected", PROFILES)
     measures: str = option(
         "W",
         JoinedNames(*MEASURES),
-        help="what is computed: W (exact transport), SD_r (entropic, regularisation r)",
+        help="W (exact), SD_r (entropic)",
         short="ms",
         in_profile=False,
         formerly="values",
     )
-    idf: str = option(
-        BY_PROFILE,
-        IdfChoice("both", "refs", "none", file="a file made by 'nlgauge idf build'"),
-        help="inverse document frequency as weight of tokens: both (each side's own), refs, none",
-        short="i",
-    )
+    idf: str = idf_option(BY_PROFILE)
 
     def check(self) -> None:
-        """Idf is inert in the released code (D16)."""
-        if self.profile == "released" and self.idf != "none":
+        if self.profile == "released" and self.idf != "none":  # idf is inert in the released code (D16)
             msg = f"profile 'released' has uniform weights, got idf={self.idf!r}; use profile 'corrected'"
             raise RecipeError(msg)
 
     @property
     def components(self) -> tuple[str, ...]:  # type: ignore[override]  # those that were asked for
-        """Names of the values, in the order asked for."""
         return tuple(self.measures.split("+"))
 
     @property
     def main(self) -> str:  # type: ignore[override]
-        """W where it is asked for, else the first."""
         return "W" if "W" in self.components else self.components[0]
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
@@ -119,8 +103,9 @@ class BaryScore(TransportMetric):
         if text.tokens.empty:
             return None
         layers = [text.layers[layer] for layer in state.layers]
-        if self.profile == "released":
-            return Cloud(barycentre_from_origin(layers), np.ones(len(text.tokens)), text.words)
+        if self.profile == "released":  # uniform weights, and a start at 0
+            x = barycentre_from_origin(layers)
+            return Cloud(x, np.ones(len(text.tokens)), text.words)
         # Without a table all tokens count, special ones too, as in the released code.
         _, b, zero = text.select(None, specials_weigh=True)
         kept = np.flatnonzero(b > 0)  # a point without mass has no place in a barycentre
@@ -131,29 +116,21 @@ class BaryScore(TransportMetric):
     def cost(self, x: Cloud, y: Cloud) -> NDArray[np.float64]:
         return x.distances(y, squared=True)  # C_ij = ||X_i - Y_j||^2
 
-    def value(self, x: Cloud, y: Cloud, costs: NDArray[np.float64], plan: Plan) -> Pair:
+    def value(self, problem: Problem | Alone) -> Pair:
+        if isinstance(problem, Alone):
+            return Pair([problem.to_origin(lambda x: (x**2).sum(axis=1))] * len(self.components))
         values, converged = [], True
         for name in self.components:
             if name == "W":
-                values.append(plan.cost)  # W = min_T <T, C>
+                values.append(problem.plan.cost)  # W = min_T <T, C>
                 continue
-            soft = sinkhorn_transport(  # SD_r = <T_r, C>
-                x.weights,
-                y.weights,
-                costs,
+            soft = sinkhorn_transport(
+                problem.x.weights,
+                problem.y.weights,
+                problem.costs,
                 regularisation=float(name.removeprefix("SD_")),
                 stable=self.profile != "released",
-            )
+            )  # SD_r = <T_r, C>
             values.append(soft.cost)
             converged = converged and soft.converged
         return Pair(values, converged=converged)
-
-    @property
-    def needs_plan(self) -> bool:
-        """Only W is made from the exact plan."""
-        return "W" in self.components
-
-    def value_of_empty(self, cloud: Cloud | None) -> float:
-        if cloud is None:
-            return 0.0
-        return float((cloud.points**2).sum(axis=1) @ cloud.weights / cloud.weights.sum())

@@ -39,7 +39,7 @@ from nlgauge.recipes.defaults import chosen_layer
 from nlgauge.recipes.kinds import Choice, Whole
 from nlgauge.recipes.metric import Comparison, Pair, State, SystemResult, VectorMetric
 from nlgauge.recipes.options import option
-from nlgauge.recipes.resources import IdfChoice, StopwordList
+from nlgauge.recipes.resources import StopwordList, idf_option
 from nlgauge.transport import greedy_match
 
 __all__ = ["BERTScore"]
@@ -69,12 +69,7 @@ class BERTScore(VectorMetric[Cloud]):
     layer: int | None = option(
         None, Whole(0, word="default", note="the embeddings"), help="layer whose vectors are compared", short="l"
     )
-    idf: str = option(
-        "none",
-        IdfChoice("none", "refs", "both", file="a file made by 'nlgauge idf build'"),
-        help="inverse document frequency as weight of tokens: refs, both (each side's own), none",
-        short="i",
-    )
+    idf: str = idf_option("none")
     multiref: str = option(
         "best-f", Choice("best-f", "best-each", "mean"), help="rule for several references", short="mr"
     )

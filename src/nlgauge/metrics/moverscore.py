@@ -29,7 +29,7 @@ weights (the code scores 1 or an artefact, issue 7 of its repository).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -37,31 +37,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.clouds.cloud import Cloud, unit_rows
-from nlgauge.clouds.ngrams import ngrams
+from nlgauge.clouds.ngrams import ngram_labels, ngrams
 from nlgauge.clouds.token_cloud import TokenCloud, TokenPoints
 from nlgauge.corpus.views import TextView
-from nlgauge.metrics.parts.ngram_options import NGramMetric, NGramProfile
+from nlgauge.metrics.parts.ngram_options import SCORES, NGramMetric, NGramProfile
+from nlgauge.metrics.parts.transport_metric import Alone, Problem
 from nlgauge.recipes.kinds import Whole
 from nlgauge.recipes.metric import Pair, State
 from nlgauge.recipes.options import option
-from nlgauge.recipes.profile import ProfileName
-from nlgauge.transport import Plan
+from nlgauge.recipes.profile import profile_option
 
 __all__ = ["MoverScore"]
 
 PROFILES = {
-    "v1": NGramProfile("pmeans", "both", "first", "drop-ascii", True, True, True, "1-cost"),
-    "v2": NGramProfile("last", "both", "first", "drop-ascii", False, True, False, "1/(1+cost)"),
-    "paper": NGramProfile("pmeans", "both", "all", "keep", False, False, False, "cost"),
-    "web": NGramProfile("pmeans", "none", "all", "keep", True, True, True, "1-cost"),
-}
-
-#: What becomes of the cost.
-_SCORES: dict[str, Callable[[float], float]] = {
-    "cost": lambda cost: cost,
-    "-cost": lambda cost: -cost,
-    "1-cost": lambda cost: 1 - cost,
-    "1/(1+cost)": lambda cost: 1 / (1 + cost),
+    "v1": NGramProfile("pmeans both first drop-ascii", unit="layers points", squared=True, score="1-cost"),
+    "v2": NGramProfile("last both first drop-ascii", unit="points", squared=False, score="1/(1+cost)", fixed_n=1),
+    "paper": NGramProfile("pmeans both all keep", unit="", squared=False, score="cost"),
+    "web": NGramProfile("pmeans none all keep", unit="layers points", squared=True, score="1-cost"),
 }
 
 
@@ -82,20 +74,10 @@ class MoverScore(NGramMetric):
   url       = {https://aclanthology.org/D19-1053}
 }"""
 
-    profile: str = option("v1", ProfileName(*PROFILES), help="where paper and code disagree", short="p")
+    profile: str = profile_option("v1", PROFILES)
     n: int | str = option(
         1, Whole(1, also=["sentence"]), help="tokens per n-gram; sentence: one point per text", in_profile=False
     )
-
-    @property
-    def higher_is_better(self) -> bool:  # type: ignore[override]  # the profile decides
-        """Whether this profile's score is a similarity."""
-        return bool(self.published.score != "cost")
-
-    @property
-    def deviates(self) -> bool:
-        """The released v2 ignores its n, so another one than 1 is not v2."""
-        return super().deviates or (self.profile == "v2" and self.n != 1)
 
     def represent(self, text: TextView, state: State) -> Cloud | None:
         rows, f, zero = text.select(self.token_filter(state), specials_weigh=True)
@@ -115,21 +97,14 @@ class MoverScore(NGramMetric):
         x, f = ngrams(vectors[rows], f, size)  # equation 1 up to its scale, and equation 2
         x = unit_rows(x, floor=1e-6) if self.published.unit_points else x * f[:, None].astype(np.float32)
         words = text.words(by_word=by_word)
-        return Cloud(x.astype(np.float64), f, lambda: _ngram_labels([words[row] for row in rows], size), zero)
+        return Cloud(x.astype(np.float64), f, lambda: ngram_labels([words[row] for row in rows], size), zero)
 
     def cost(self, x: Cloud, y: Cloud) -> NDArray[np.float64]:
         return x.distances(y, squared=self.published.squared)  # C_ij = ||E(x_i) - E(y_j)||
 
-    def value(self, x: Cloud, y: Cloud, costs: NDArray[np.float64], plan: Plan) -> Pair:
-        return Pair([_SCORES[self.published.score](plan.cost)])  # WMD = min_F <C, F>
-
-    def value_of_empty(self, cloud: Cloud | None) -> float:
-        if self.published.score not in {"cost", "-cost"} or cloud is None:
-            return 0.0
-        distance = np.linalg.norm(cloud.points, axis=1) @ cloud.weights / cloud.weights.sum()
-        return _SCORES[self.published.score](float(distance))
-
-
-def _ngram_labels(words: Sequence[str], size: int) -> tuple[str, ...]:
-    size = min(size, len(words))
-    return tuple(" ".join(words[start : start + size]) for start in range(len(words) - size + 1))
+    def value(self, problem: Problem | Alone) -> Pair:
+        turned = SCORES[self.published.score]
+        if isinstance(problem, Problem):
+            return Pair([turned(problem.plan.cost)])  # WMD = min_F <C, F>
+        is_distance = self.published.score in {"cost", "-cost"}
+        return Pair([turned(problem.to_origin(lambda x: np.linalg.norm(x, axis=1))) if is_distance else 0.0])

@@ -22,30 +22,139 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import lru_cache
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nlgauge.corpus.tokens import TokenizedCorpus
+from nlgauge.clouds.cloud import Cloud
 from nlgauge.corpus.views import TextView
-from nlgauge.encoders import Encoder
-from nlgauge.errors import InputError, RecipeError
+from nlgauge.encoders.whole_text.sentences import SentenceEncoder
 from nlgauge.files.digests import short_digest
-from nlgauge.metrics.parts.bounds import Bounds, BoundsChoice
-from nlgauge.metrics.parts.sentence_similarity import encode_sentences
-from nlgauge.metrics.parts.sentsim_parts import DISTANCES, PARTS, Part, make_part
-from nlgauge.recipes.defaults import chosen_layer
-from nlgauge.recipes.kinds import Choice, JoinedNames, JoinedNumbers, Whole
-from nlgauge.recipes.metric import Comparison, Pair, State, SystemResult, VectorMetric, WindowTexts
-from nlgauge.recipes.options import Former, option
-from nlgauge.recipes.resources import SentenceModelName
-from nlgauge.recipes.run_options import RunOptions
+from nlgauge.metrics.parts.bounds import Bounds
+from nlgauge.metrics.parts.sentence_similarity import sentence_vector
+from nlgauge.metrics.parts.sentsim_options import DISTANCES, SentSimOptions
+from nlgauge.metrics.parts.wmdo import equal_word_links, flow_links, wmdo
+from nlgauge.recipes.metric import Comparison, Pair, State, SystemResult
+from nlgauge.transport import Plan, exact_transport, greedy_match, squared_distances
 
 __all__ = ["SentSim"]
 
 
+class Part(Protocol):
+    """One number about two texts."""
+
+    def represent(self, text: TextView) -> Any:
+        """A text in the form that `compare` takes."""
+
+    def compare(self, x: Any, y: Any) -> float:
+        """The part of hypothesis x and reference, or source, y."""
+
+
+@dataclass(frozen=True)
+class SentenceSimilarity:
+    """Cosine of two sentence vectors."""
+
+    sentences: SentenceEncoder
+
+    def represent(self, text: TextView) -> NDArray[np.float32]:
+        """A unit vector, or the origin for an empty text."""
+        return sentence_vector(text, self.sentences)
+
+    def compare(self, x: NDArray[np.float32], y: NDArray[np.float32]) -> float:
+        """x.y"""
+        return float(x @ y)
+
+
+@dataclass(frozen=True)
+class GreedyMatching:
+    """F of greedy matching, without idf, as in BERTScore; 0 for an empty text."""
+
+    layer: int
+
+    def represent(self, text: TextView) -> Cloud | None:
+        """Unit vectors; special tokens can be matched, but weigh nothing."""
+        if text.tokens.empty:
+            return None
+        return Cloud(text.unit(self.layer), text.select(None, specials_weigh=False).weights, text.words)
+
+    def compare(self, x: Cloud | None, y: Cloud | None) -> float:
+        """F"""
+        if x is None or y is None:
+            return 0.0
+        return float(greedy_match(x.points @ y.points.T, x.weights, y.weights).f1)
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """Vectors of a text's tokens without special ones, and how they are spelt."""
+
+    vectors: NDArray[np.float64]
+    spelt: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _TokenPart:
+    layer: int
+
+    def represent(self, text: TextView) -> Words:
+        """The same for all parts that need it, so that they share a plan."""
+
+        def make() -> Words:
+            kept = np.flatnonzero(~text.tokens.is_special)
+            surfaces = text.words()
+            # A lone mark of white space (SentencePiece) is no word.
+            spelt = tuple(surfaces[row].lower() for row in kept if surfaces[row])
+            return Words(text.layers[self.layer][kept].astype(np.float64), spelt)
+
+        return text.encoded.derived(("sentsim words", self.layer), make)
+
+
+class MeanDistance(_TokenPart):
+    """||mean x - mean y|| (Eq. 9); an empty text is at the origin."""
+
+    def compare(self, x: Words, y: Words) -> float:
+        """The distance."""
+        centres = [words.vectors.mean(axis=0) if len(words.vectors) else np.zeros(1) for words in (x, y)]
+        return float(np.linalg.norm(centres[0] - centres[1]))
+
+
+class WordMover(_TokenPart):
+    """min_T sum T_ij ||x_i - y_j||, tokens weigh the same (Eq. 1 to 4); to an empty text the mean length."""
+
+    def compare(self, x: Words, y: Words) -> float:
+        """The distance."""
+        if len(x.vectors) and len(y.vectors):
+            return _plan(x, y).cost
+        full = x.vectors if len(x.vectors) else y.vectors
+        return float(np.linalg.norm(full, axis=1).mean()) if len(full) else 0.0
+
+
+@dataclass(frozen=True)
+class OrderedWordMover(WordMover):
+    """The same with what it costs that the order of words is not kept."""
+
+    matches: str
+
+    def compare(self, x: Words, y: Words) -> float:
+        """wmd - 0.2 (1/2 - chunks / matches)"""
+        distance = super().compare(x, y)
+        if not len(x.vectors) or not len(y.vectors):
+            return distance
+        links = flow_links(_plan(x, y).flow) if self.matches == "flow" else equal_word_links(x.spelt, y.spelt)
+        return wmdo(distance, links)
+
+
+@lru_cache(maxsize=2)
+def _plan(x: Words, y: Words) -> Plan:
+    """Asked for by wmd and by wmdo, one right after the other."""
+    costs = np.sqrt(squared_distances(x.vectors, y.vectors))
+    return exact_transport(np.ones(len(x.vectors)), np.ones(len(y.vectors)), costs)
+
+
 @dataclass(frozen=True, kw_only=True)
-class SentSim(VectorMetric[tuple[Any, ...]]):
+class SentSim(SentSimOptions):
     """Sentence vectors and token vectors, each part scaled over the corpus or by frozen bounds.
 
     >>> SentSim(combine="sss+bertscore").components
@@ -53,9 +162,6 @@ class SentSim(VectorMetric[tuple[Any, ...]]):
     """
 
     name: ClassVar[str] = "sentsim"
-    main: ClassVar[str] = "sentsim"
-    distances: ClassVar[frozenset[str]] = DISTANCES
-    empty_value: ClassVar[float | None] = None
     citation: ClassVar[str] = """\
 @inproceedings{song-etal-2021-sentsim,
   title     = {{S}ent{S}im: Crosslingual Semantic Evaluation of Machine Translation},
@@ -65,79 +171,16 @@ class SentSim(VectorMetric[tuple[Any, ...]]):
   url       = {https://aclanthology.org/2021.naacl-main.252}
 }"""
 
-    against: str = option("source", Choice("source", "refs"), help="SRC-MT or MT-REF", signed=False)
-    combine: str = option("sss+wmd", JoinedNames(*PARTS), help="parts that are joined", short="co")
-    weighting: str = option("equal", JoinedNumbers(word="equal"), help="weight of each part", short="wt")
-    distance_as: str = option(
-        "one-minus",
-        Choice("one-minus", "negative"),
-        help="a distance B enters as e^(1-B), or as e^-B (first release)",
-        short="da",
-        formerly=Former("flip", {"1-b": "one-minus", "-b": "negative"}),
-    )
-    wmdo_matches: str = option(
-        "flow",
-        Choice("flow", "words"),
-        help="matches of wmdo: from the flow, or equal words",
-        short="wm",
-        formerly="links",
-    )
-    layer: int | None = option(None, Whole(0, word="default"), help="layer whose vectors are compared", short="l")
-    sentence: str = option(
-        "", SentenceModelName(), help="model of sentence vectors; by default the model", short="se"
-    )
-    bounds: str = option("corpus", BoundsChoice(), help="what parts are scaled by", short="bo")
-
-    @property
-    def components(self) -> tuple[str, ...]:  # type: ignore[override]  # by what was asked for
-        """The score and its parts as they are before scaling."""
-        return ("sentsim", *self.combine.split("+"))
-
-    @property
-    def whole_corpus(self) -> bool:  # type: ignore[override]  # bounds decide
-        """A pair's score depends on the others unless bounds are frozen."""
-        return self.bounds == "corpus"
-
-    @property
-    def unused(self) -> Mapping[str, str]:
-        """Options of parts that are not joined."""
-        tokens = frozenset(PARTS) - {"sss"}
-        needs = {"wmdo_matches": {"wmdo"}, "distance_as": DISTANCES, "layer": tokens, "max_tokens": tokens}
-        return {
-            name: f"belongs to {' or '.join(sorted(parts))}, and the parts are {self.combine!r}"
-            for name, parts in (needs | {"sentence": frozenset({"sss"})}).items()
-            if not parts & set(self.components)
-        }
-
-    def check(self) -> None:
-        """A weight for each part."""
-        if self.weighting != "equal" and self.weighting.count("+") != self.combine.count("+"):
-            count = len(self.components) - 1
-            msg = f"weighting must be 'equal' or {count} numbers joined by +, got {self.weighting!r}"
-            raise RecipeError(msg)
-
-    def layers(self, encoder: Encoder) -> tuple[int, ...]:
-        return () if "layer" in self.unused else (chosen_layer(self.layer, encoder),)
-
-    def prepare(self, corpus: TokenizedCorpus, options: RunOptions) -> State:
-        if self.whole_corpus and len(corpus.corpus) * len(corpus.corpus.systems) < 2:
-            msg = (
-                "sentsim scales its parts by their range over the corpus, so one pair has no score; "
-                "score it with the bounds of others: bounds=FILE (made by 'nlgauge sentsim calibrate')"
-            )
-            raise InputError(msg)
-        return super().prepare(corpus, options)
-
-    def check_recipe(self, recipe: Mapping[str, str], state: State) -> None:
-        if state["bounds"] is not None:
-            state["bounds"].check(self.components[1:], recipe, unused=self.unused, path=self.bounds)
-
-    def run_text_models(self, texts: WindowTexts, state: State) -> None:
-        if "sss" in self.components:
-            encode_sentences(texts, state["sentence"])
-
     def _parts(self, state: State) -> list[Part]:
-        return [make_part(name, state, matches=self.wmdo_matches) for name in self.components[1:]]
+        layer = state.layers[0] if state.layers else 0
+        known: dict[str, Part] = {
+            "sss": SentenceSimilarity(state["sentence"]) if "sss" in self.components else None,  # type: ignore[dict-item]
+            "bertscore": GreedyMatching(layer),
+            "wmd": WordMover(layer),
+            "wmdo": OrderedWordMover(layer, self.wmdo_matches),
+            "smd": MeanDistance(layer),
+        }
+        return [known[name] for name in self.components[1:]]
 
     def represent(self, text: TextView, state: State) -> tuple[Any, ...]:
         return tuple(part.represent(text) for part in self._parts(state))

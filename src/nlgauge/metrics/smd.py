@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from nlgauge.clouds.cloud import Cloud
 from nlgauge.metrics.moverscore import MoverScore
+from nlgauge.metrics.parts.transport_metric import Alone, Problem
 from nlgauge.recipes.kinds import Choice
 from nlgauge.recipes.metric import Pair
 from nlgauge.recipes.options import option
-from nlgauge.transport import Plan
 
 __all__ = ["SMD"]
 
@@ -32,12 +32,7 @@ class SMD(MoverScore):
 
     name: ClassVar[str] = "smd"
 
-    n: int | str = option(
-        "sentence",
-        Choice("sentence"),
-        help="the whole text is one n-gram; for shorter ones use moverscore",
-        in_profile=False,
-    )
+    n: int | str = option("sentence", Choice("sentence"), help="the whole text is one n-gram", in_profile=False)
 
     def cost(self, x: Cloud, y: Cloud) -> NDArray[np.float64]:
         if self.profile == "web":
@@ -45,10 +40,9 @@ class SMD(MoverScore):
             return taxicab
         return super().cost(x, y)
 
-    def value(self, x: Cloud, y: Cloud, costs: NDArray[np.float64], plan: Plan) -> Pair:
-        return Pair([-plan.cost]) if self.profile == "web" else super().value(x, y, costs, plan)
-
-    def value_of_empty(self, cloud: Cloud | None) -> float:
-        if self.profile == "web" and cloud is not None:
-            return -float(np.abs(cloud.points).sum(axis=1) @ cloud.weights / cloud.weights.sum())
-        return super().value_of_empty(cloud)
+    def value(self, problem: Problem | Alone) -> Pair:
+        if self.profile != "web":
+            return super().value(problem)
+        if isinstance(problem, Problem):
+            return Pair([-problem.plan.cost])
+        return Pair([-problem.to_origin(lambda x: np.abs(x).sum(axis=1))])

@@ -28,44 +28,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from nlgauge.clouds.cloud import Cloud
-from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.corpus.views import TextView
-from nlgauge.encoders import Encoder
-from nlgauge.metrics.moverscore import MoverScore
-from nlgauge.metrics.parts.fluency import fluency, score_fluency
-from nlgauge.metrics.parts.ngram_options import NGramProfile
-from nlgauge.metrics.parts.sentence_similarity import encode_sentences, sentence_vector
-from nlgauge.recipes.kinds import Choice, Number, Whole
-from nlgauge.recipes.metric import Pair, State, WindowTexts
-from nlgauge.recipes.options import BY_PROFILE, option
-from nlgauge.recipes.profile import ProfileName
-from nlgauge.recipes.resources import LanguageModelName, SentenceModelName
-from nlgauge.recipes.run_options import RunOptions
-from nlgauge.transport import Plan, trim_flow
+from nlgauge.metrics.parts.fluency import fluency
+from nlgauge.metrics.parts.ngram_options import SCORES, NGramProfile
+from nlgauge.metrics.parts.sentence_similarity import sentence_vector
+from nlgauge.metrics.parts.transport_metric import Alone, Problem
+from nlgauge.metrics.parts.xmover_options import PROFILES, XMoverOptions
+from nlgauge.recipes.metric import Pair, State
+from nlgauge.transport import trim_flow
 
 __all__ = ["XMoverScore"]
-
-
-@dataclass(frozen=True)
-class XMoverProfile(NGramProfile):
-    """What a profile decides beside that of n-grams."""
-
-    n: int
-    trim: float = 0.0
-
-
-PROFILES = {
-    "paper": XMoverProfile("last", "both", "all", "keep", False, False, False, "-cost", n=1),
-    "2020": XMoverProfile("last", "none", "first", "drop-ascii", False, True, True, "1-cost", n=2),
-    "head": XMoverProfile("two-thirds", "none", "all", "keep", False, True, False, "1/(1+cost)", n=2, trim=0.3),
-}
-
-#: Options that mean nothing where a text is one vector.
-_WORD_OPTIONS = ("n", "aggregation", "exponents", "idf", "subwords", "punctuation", "stopwords", "specials", "trim")
 
 
 class Translation(NamedTuple):
@@ -77,11 +49,11 @@ class Translation(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class XMoverScore(MoverScore):
+class XMoverScore(XMoverOptions):
     """Transport of n-grams, or sentence vectors, and the fluency of a language model; against the source."""
 
     name: ClassVar[str] = "xmoverscore"
-    profiles: ClassVar[Mapping[str, XMoverProfile]] = PROFILES
+    profiles: ClassVar[Mapping[str, NGramProfile]] = PROFILES
     citation: ClassVar[str] = """\
 @inproceedings{zhao-etal-2020-limitations,
   title     = {On the Limitations of Cross-lingual Encoders as Exposed by Reference-Free
@@ -93,66 +65,13 @@ class XMoverScore(MoverScore):
   url       = {https://aclanthology.org/2020.acl-main.151}
 }"""
 
-    against: str = option("source", Choice("source", "refs"), help="what a text is compared with", signed=False)
-    profile: str = option("2020", ProfileName(*PROFILES), help="where paper and code disagree", short="p")
-    unit: str = option(
-        "word",
-        Choice("word", "sentence"),
-        help="transport of n-grams, or sentence vectors",
-        short="un",
-        in_profile=False,
-    )
-    n: int | str = option(BY_PROFILE, Whole(1), help="tokens per n-gram", in_profile=False)
-    trim: float = option(
-        BY_PROFILE, Number(0, 1), help="share of the flow's smallest masses that is dropped", short="tm"
-    )
-    sentence: str = option(
-        "", SentenceModelName(), help="model of sentence vectors (by default: model)", short="se", in_profile=False
-    )
-    lm: str = option("none", LanguageModelName(), help="language model of the fluency term", in_profile=False)
-    lm_weight: float = option(0.1, Number(), help="weight of the fluency term, .1 by the authors", short="lw")
-
     @property
     def components(self) -> tuple[str, ...]:  # type: ignore[override]  # by what was asked for
         """The parts of the score too, where it has two."""
         return ("score",) if self.lm == "none" else ("score", "similarity", "fluency")
 
-    @property
-    def higher_is_better(self) -> bool:  # type: ignore[override]  # the sign of a distance is turned
-        """Always a similarity."""
-        return True
-
-    @property
-    def unused(self) -> Mapping[str, str]:
-        """Options of the other unit, and of a language model that is not there."""
-        without_lm = {"lm_weight": "weighs a language model, and none is named (lm=)"} if self.lm == "none" else {}
-        if self.unit == "word":
-            return (
-                dict(super().unused)
-                | {"sentence": "is the model of unit=sentence, and the unit is word"}
-                | without_lm
-            )
-        reason = "is about n-grams, and unit=sentence has none"
-        return dict.fromkeys((*_WORD_OPTIONS, "max_tokens"), reason) | without_lm
-
-    def layers(self, encoder: Encoder) -> tuple[int, ...]:
-        return super().layers(encoder) if self.unit == "word" else ()
-
-    def prepare(self, corpus: TokenizedCorpus, options: RunOptions) -> State:
-        state = super().prepare(corpus, options)
-        if self.unit == "sentence" and state.transforms is not None:
-            sentences = state["sentence"]
-            state.transforms.check(sentences.digest, layers=(-1,), width=sentences.encode([""]).shape[1])
-        return state
-
-    def run_text_models(self, texts: WindowTexts, state: State) -> None:
-        if self.unit == "sentence":
-            encode_sentences(texts, state["sentence"], against=self.against, transforms=state.transforms)
-        if state["lm"] is not None:
-            score_fluency(texts, state["lm"], length_normalised_twice=self.profile == "head")  # D8.6
-
     def represent(self, text: TextView, state: State) -> Translation:  # type: ignore[override]  # more than a cloud
-        fluent = fluency(text, state["lm"], length_normalised_twice=self.profile == "head")
+        fluent = fluency(text, state["lm"], length_normalised_twice=self.length_normalised_twice)
         if self.unit == "sentence":
             return Translation(sentence_vector(text, state["sentence"], state.transforms), fluent)
         cloud = super().represent(text, state)
@@ -170,7 +89,8 @@ class XMoverScore(MoverScore):
         # section 3: score = similarity(m) + 0.1 LM(y), where y is the translation
         return moved._replace(values=(similarity + self.lm_weight * x.fluency, similarity, x.fluency))
 
-    def value(self, x: Cloud, y: Cloud, costs: NDArray[np.float64], plan: Plan) -> Pair:
-        if self.trim:
-            plan = plan._replace(cost=trim_flow(plan.flow, costs, share=self.trim).cost)  # D8.5
-        return super().value(x, y, costs, plan)
+    def value(self, problem: Problem | Alone) -> Pair:
+        if self.trim and isinstance(problem, Problem):
+            trimmed = trim_flow(problem.plan.flow, problem.costs, share=self.trim)  # D8.5
+            return Pair([SCORES[self.published.score](trimmed.cost)])
+        return super().value(problem)

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from nlgauge.recipes.kinds import Choice
 from nlgauge.recipes.metric import Representation, State, VectorMetric, about_default
-from nlgauge.recipes.options import BY_PROFILE
+from nlgauge.recipes.options import BY_PROFILE, option
 
-__all__ = ["ProfileName", "ProfiledMetric"]
+__all__ = ["Profile", "ProfileName", "ProfiledMetric", "profile_option"]
+
+
+class Profile(SimpleNamespace):
+    """What a profile decides: values of options by name, and conventions that no option changes."""
 
 
 class ProfileName(Choice):
@@ -25,12 +30,17 @@ class ProfileName(Choice):
         return {name: text.removesuffix("*")}
 
 
+def profile_option(default: str, profiles: Mapping[str, Any]) -> Any:
+    """The option that names one of the profiles."""
+    return option(default, ProfileName(*profiles), help="set of choices where paper and code disagree", short="p")
+
+
 @dataclass(frozen=True, kw_only=True)
 class ProfiledMetric(VectorMetric[Representation]):
     """A metric whose options are filled in by its `profile`."""
 
     profiles: ClassVar[Mapping[str, Any]]
-    """By name: an object with an attribute for each option, or convention, that the profile decides."""
+    """By name; an option that a profile does not mention is as usual."""
 
     @property
     def published(self) -> Any:

@@ -17,6 +17,7 @@ from nlgauge.corpus.idf_tables import idf_tables
 from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.files.digests import short_digest
 from nlgauge.recipes.kinds import Kind, as_text, joined_by_or
+from nlgauge.recipes.options import option
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.text import load_stopwords
 from nlgauge.transforms.base import load_transforms
@@ -33,6 +34,7 @@ __all__ = [
     "SentenceModelName",
     "StopwordList",
     "TransformFiles",
+    "idf_option",
 ]
 
 
@@ -89,6 +91,14 @@ class IdfChoice(Resource):
         """Counted on the corpus, or read."""
         tables = idf_tables(value, context.corpus)
         return Loaded(tables.label, tables)
+
+
+def idf_option(default: Any) -> Any:
+    """The option of metrics that weigh tokens by inverse document frequency."""
+    kind = IdfChoice("none", "refs", "both", file="a file made by 'nlgauge idf build'")
+    return option(
+        default, kind, help="inverse document frequency as weight of tokens; both: each side's own", short="i"
+    )
 
 
 class StopwordList(Resource):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +19,10 @@ from nlgauge.metrics.parts.transport_metric import TransportMetric
 from nlgauge.recipes.kinds import Choice, JoinedNumbers, Pattern
 from nlgauge.recipes.metric import State
 from nlgauge.recipes.options import BY_PROFILE, option
-from nlgauge.recipes.resources import IdfChoice, StopwordList
+from nlgauge.recipes.profile import Profile
+from nlgauge.recipes.resources import StopwordList, idf_option
 
-__all__ = ["NGramMetric", "NGramProfile"]
+__all__ = ["SCORES", "NGramMetric", "NGramProfile"]
 
 #: Layers that power means, routing and barycentre look at.
 _LAYERS = 5
@@ -28,21 +30,39 @@ _LAYERS = 5
 _AGGREGATIONS = "pmeans, routing, barycentre, last, two-thirds (layer 8 of 12), or layer-N"
 
 
-@dataclass(frozen=True)
-class NGramProfile:
+#: What becomes of the cost.
+SCORES: dict[str, Callable[[float], float]] = {
+    "cost": lambda cost: cost,
+    "-cost": lambda cost: -cost,
+    "1-cost": lambda cost: 1 - cost,
+    "1/(1+cost)": lambda cost: 1 / (1 + cost),
+}
+
+
+class NGramProfile(Profile):
     """What a profile decides: options, and the conventions that no option changes."""
 
-    aggregation: str
-    idf: str
-    subwords: str
-    punctuation: str
     unit_layers: bool
     """Whether each layer's vectors are scaled to length 1 before layers are joined."""
     unit_points: bool
     """Whether the vector of an n-gram is scaled to length 1; else it is the sum of equation 1."""
     squared: bool
+    """Whether the cost is a squared distance."""
     score: str
     """What becomes of the cost: cost, -cost, 1-cost or 1/(1+cost)."""
+    fixed_n: int | None
+    """The n that the released code has whatever it is told."""
+
+    def __init__(
+        self, options: str, *, unit: str, squared: bool, score: str, fixed_n: int | None = None, **more: Any
+    ) -> None:
+        named = dict(zip(("aggregation", "idf", "subwords", "punctuation"), options.split(), strict=True))
+        conventions: dict[str, Any] = {
+            "unit_layers": "layers" in unit,
+            "unit_points": "points" in unit,
+            "fixed_n": fixed_n,
+        }
+        super().__init__(**named, **conventions, squared=squared, score=score, **more)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,12 +81,7 @@ class NGramMetric(TransportMetric):
         help="exponents of the power means (-inf the smallest, 1 the mean, inf the largest)",
         short="ex",
     )
-    idf: str = option(
-        BY_PROFILE,
-        IdfChoice("both", "refs", "none", file="a file made by 'nlgauge idf build'"),
-        help="inverse document frequency as weight of tokens: both (each side's own), refs, none",
-        short="i",
-    )
+    idf: str = idf_option(BY_PROFILE)
     subwords: str = option(BY_PROFILE, Choice(*SUBWORDS), help="pieces of a word that are kept", short="sw")
     punctuation: str = option(BY_PROFILE, Choice(*PUNCTUATION), help="whether punctuation is dropped", short="pu")
     stopwords: str = option("none", StopwordList(), help="words that are dropped", short="st")
@@ -80,6 +95,16 @@ class NGramMetric(TransportMetric):
         if self.aggregation in {"pmeans", BY_PROFILE}:
             return {}
         return {"exponents": f"belongs to aggregation=pmeans, and the aggregation is {self.aggregation}"}
+
+    @property
+    def higher_is_better(self) -> bool:  # type: ignore[override]  # the profile decides
+        """Whether this profile's score is a similarity."""
+        return bool(self.published.score != "cost")
+
+    @property
+    def deviates(self) -> bool:
+        """Another n than a profile obeys makes it another one."""
+        return super().deviates or getattr(self, "n", 1) != (self.published.fixed_n or getattr(self, "n", 1))
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         top, kind = encoder.layers, self.aggregation

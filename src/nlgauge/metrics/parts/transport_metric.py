@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -18,9 +19,47 @@ from nlgauge.recipes.options import option
 from nlgauge.recipes.profile import ProfiledMetric
 from nlgauge.transport import Plan, exact_transport
 
-__all__ = ["TransportMetric"]
+__all__ = ["Alone", "Problem", "TransportMetric"]
 
-_NO_PLAN = Plan(np.nan, np.empty((0, 0)))
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Hypothesis x and reference y with what it costs to move a unit of mass from each point to each other."""
+
+    x: Cloud
+    y: Cloud
+    costs: NDArray[np.float64]
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The cheapest plan, solved where somebody asks for it."""
+        return exact_transport(self.x.weights, self.y.weights, self.costs)
+
+    def flow(self) -> Flow:
+        """The plan as a result shows it."""
+        flow = self.plan.flow
+        return Flow(
+            reference_index=0,
+            hypothesis_tokens=self.x.labels,
+            reference_tokens=self.y.labels,
+            hypothesis_weight=flow.sum(axis=1),
+            reference_weight=flow.sum(axis=0),
+            flow=flow,
+            cost=self.costs,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Alone:
+    """A text whose other side is empty; None: both are."""
+
+    cloud: Cloud | None
+
+    def to_origin(self, size: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> float:
+        """Mean of its points' distances to the origin, where an empty text stands; `size` gives one per point."""
+        if self.cloud is None:
+            return 0.0
+        return float(size(self.cloud.points) @ self.cloud.weights / self.cloud.weights.sum())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,40 +77,18 @@ class TransportMetric(ProfiledMetric[Cloud]):
         """What it costs to move a unit of mass from each point to each other."""
 
     @abstractmethod
-    def value(self, x: Cloud, y: Cloud, costs: NDArray[np.float64], plan: Plan) -> Pair:
-        """Components, from the costs and from the exact plan (of cost nan where none is needed)."""
+    def value(self, problem: Problem | Alone) -> Pair:
+        """Components, from the costs and from the exact plan.
 
-    @abstractmethod
-    def value_of_empty(self, cloud: Cloud | None) -> float:
-        """Score of a text against an empty one (None: of two empty texts).
-
-        A similarity is 0; a distance, or what is made of one, is that to a cloud at the origin.
+        Beside an empty text a similarity is 0; a distance, or what is made of one, is that to the origin.
         """
-
-    @property
-    def needs_plan(self) -> bool:
-        """Whether the exact plan is part of what was asked for."""
-        return True
 
     def compare(self, x: Cloud | None, y: Cloud | None, state: State, *, align: bool) -> Pair:
         if x is None or y is None:
-            return Pair([self.value_of_empty(y if x is None else x)] * len(self.components))
-        costs = self.cost(x, y)
-        plan = exact_transport(x.weights, y.weights, costs) if self.needs_plan or align else _NO_PLAN
-        found = self.value(x, y, costs, plan)
-        return found._replace(alignment=_flow(x, y, plan.flow, costs)) if align else found
+            return self.value(Alone(y if x is None else x))
+        problem = Problem(x, y, self.cost(x, y))
+        found = self.value(problem)
+        return found._replace(alignment=problem.flow()) if align else found
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         return {system: self.joined(found, rule=self.multiref) for system, found in comparisons.items()}
-
-
-def _flow(x: Cloud, y: Cloud, flow: NDArray[np.float64], costs: NDArray[np.float64]) -> Flow:
-    return Flow(
-        reference_index=0,
-        hypothesis_tokens=x.labels,
-        reference_tokens=y.labels,
-        hypothesis_weight=flow.sum(axis=1),
-        reference_weight=flow.sum(axis=0),
-        flow=flow,
-        cost=costs,
-    )

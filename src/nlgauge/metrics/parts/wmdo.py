@@ -1,4 +1,4 @@
-"""The fluency term of WMDo (Chow, Specia and Madhyastha 2019), as SentSim uses it (spec 7.1): numbers only.
+"""The fluency term of WMDo (Chow, Specia and Madhyastha 2019), as SentSim's code uses it: numbers only.
 
     WMDo = WMD - gamma * (1/2 - chunks / matches),  gamma = 0.2
 
@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from nlgauge.errors import InputError, RecipeError
 
-__all__ = ["GAMMA", "UNMATCHED", "chunks", "flow_links", "fluency_term", "wmdo"]
+__all__ = ["GAMMA", "UNMATCHED", "chunks", "equal_word_links", "flow_links", "fluency_term", "wmdo"]
 
 GAMMA = 0.2
 
@@ -64,6 +64,18 @@ def flow_links(
     return tuple(
         (int(places[0][row]), int(places[1][column])) for row, column in enumerate(nearest) if mass[row, column] > 0
     )
+
+
+def equal_word_links(words: Sequence[str], others: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """Each word with the first equal one that is still free, from left to right.
+
+    >>> equal_word_links(["a", "cat", "a"], ["a", "dog", "a"])
+    ((0, 0), (2, 2))
+    """
+    free: dict[str, list[int]] = {}
+    for place, word in enumerate(others):
+        free.setdefault(word, []).append(place)
+    return tuple((place, free[word].pop(0)) for place, word in enumerate(words) if free.get(word))
 
 
 def fluency_term(links: Sequence[tuple[int, int]], *, gamma: float = GAMMA, unmatched: str = "published") -> float:
