@@ -26,7 +26,15 @@ from nlgauge.recipes.metric import CloudMetric, Comparison, Metric
 from nlgauge.scores import SegmentNotes
 from nlgauge.text import Tokens
 
-__all__ = ["callers_level", "note_texts", "note_tokens", "run_fields", "warn_of_compromises", "warn_of_languages"]
+__all__ = [
+    "callers_level",
+    "note_texts",
+    "note_tokens",
+    "run_fields",
+    "warn_of_compromises",
+    "warn_of_languages",
+    "warn_of_notes",
+]
 
 #: Segments named one by one in a warning before "..." stands for the rest.
 _NAMED = 10
@@ -60,14 +68,6 @@ def note_tokens(tokenized: TokenizedCorpus, *, long: str, empty: str) -> dict[st
                 if all(side.empty for side in sides):
                     _refuse_empty_pair(_name(system, at), empty, other="source" if corpus.across else "reference")
         notes[system] = SegmentNotes(tuple(truncated), tuple(blank), unknown=tuple(unknown))
-    _warn(
-        TruncationWarning,
-        (at for note in notes.values() for at in note.truncated),
-        f"texts were truncated to the limit of {limit} tokens",
-    )
-    _warn_of_empty(notes)
-    strange = (at for note in notes.values() for at in note.unknown)
-    _warn(UnknownWordWarning, strange, "words without a vector were left out")
     return notes
 
 
@@ -83,8 +83,19 @@ def note_texts(corpus: Corpus, *, empty: str) -> dict[str, SegmentNotes]:
                 if all(sides):
                     _refuse_empty_pair(_name(system, at), empty)
         notes[system] = SegmentNotes(empty=tuple(blank))
-    _warn_of_empty(notes)
     return notes
+
+
+def warn_of_notes(notes: Mapping[str, SegmentNotes], *, limit: int = 0) -> None:
+    """Warn of what was decided before anything was encoded; `limit` is that of the model, if there is one."""
+    _warn(
+        TruncationWarning,
+        (at for note in notes.values() for at in note.truncated),
+        f"texts were truncated to the limit of {limit} tokens",
+    )
+    _warn_of_empty(notes)
+    strange = (at for note in notes.values() for at in note.unknown)
+    _warn(UnknownWordWarning, strange, "words without a vector were left out")
 
 
 def warn_of_compromises(comparisons: Sequence[Mapping[str, Sequence[Comparison]]]) -> None:

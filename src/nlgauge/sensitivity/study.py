@@ -29,6 +29,7 @@ import itertools
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -105,12 +106,7 @@ class Study:
             if not issubclass(metric_class(metric_name(metric)), CloudMetric):
                 msg = f"a study varies how token vectors are compared, and {metric!r} has none; leave it out"
                 raise RecipeError(msg)
-            if parse_metric(metric).whole_corpus:
-                msg = (
-                    f"a study scores a corpus piece by piece, and {metric!r} scales over all of it; "
-                    "freeze its bounds: bounds=FILE (made by 'nlgauge sentsim calibrate')"
-                )
-                raise RecipeError(msg)
+        _ = self.recipes  # a recipe that cannot be parsed is refused here
         if not self.sweeps:
             msg = f"study {self.name!r} has no sweep, so nothing varies"
             raise RecipeError(msg)
@@ -118,6 +114,11 @@ class Study:
         if len(set(names)) < len(names):
             msg = f"the sweeps of a study need names of their own, got {', '.join(names)}"
             raise RecipeError(msg)
+
+    @cached_property
+    def recipes(self) -> dict[str, Metric]:
+        """The base recipes by the text that names them."""
+        return {metric: parse_metric(metric) for metric in self.metrics}
 
     @classmethod
     def one_at_a_time(
@@ -145,7 +146,7 @@ class Study:
         """Each metric with each sweep that varies only fields it knows."""
         for metric in self.metrics:
             for sweep in self.sweeps:
-                if all(_own_field(parse_metric(metric), field) for field in sweep.factors):
+                if all(_own_field(self.recipes[metric], field) for field in sweep.factors):
                     yield metric, sweep
 
     def skipped(self) -> tuple[str, ...]:
@@ -183,14 +184,13 @@ def load_study(path: str | Path) -> Study:
     return Study(content.get("metrics", ["moverscore"]), made, str(content.get("name", Path(path).stem)))
 
 
-def with_setting(metric: str, setting: Setting, *, lang: str, idf_files: Mapping[str, str]) -> Metric:
-    """The recipe of a metric under a setting; `idf_files` are the tables behind `random-1`, `corpus:FILE`, ..."""
-    base = parse_metric(metric)
+def with_setting(base: Metric, setting: Setting, *, lang: str, idf_files: Mapping[str, str]) -> Metric:
+    """The base recipe under a setting; `idf_files` are the tables behind `random-1`, `corpus:FILE`, ..."""
     values: dict[str, Any] = {entry.name: getattr(base, entry.name) for entry in fields(base)}
     for field, value in zip(setting.fields, setting.values, strict=True):
         own = _own_field(base, field)
         if own is None:
-            msg = f"metric {metric!r} has no option {field!r}; it has: {', '.join(base.options())}"
+            msg = f"metric {base.name!r} has no option {field!r}; it has: {', '.join(base.options())}"
             raise RecipeError(msg)
         if own != field:
             value = f"layer-{value}"
