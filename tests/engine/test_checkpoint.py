@@ -137,10 +137,8 @@ class Sentences:
 
 def test_other_weights_of_a_second_model_are_other_comparisons(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
-    for seed in (1, 2):
-        monkeypatch.setattr(
-            sentsim, "load_sentence_encoder", lambda name, seed=seed, **_: Sentences(int(f"{seed}" * 60))
-        )
+    for model in (Sentences("1"), Sentences("2")):
+        monkeypatch.setattr(sentsim, "load_sentence_encoder", lambda _, model=model, **__: model)
         ready = prepared("sentsim:against=refs,model=minilm,sentence=second,combine=sss")
         found.append(scores(ready, Checkpoint(path)))
         assert found[-1] == scores(ready, Checkpoint())

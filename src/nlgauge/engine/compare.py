@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from nlgauge.encoders import EmbeddingCache, Encoder, encode_texts
+from nlgauge.encoders.blas import one_blas_thread
 from nlgauge.encoders.engines.static import StaticEncoder
-from nlgauge.engine.blas import one_blas_thread
 from nlgauge.engine.comparisons import Comparisons
 from nlgauge.engine.prepare import Prepared, PreparedMetric
 from nlgauge.engine.progress import Progress
