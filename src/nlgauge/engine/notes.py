@@ -32,8 +32,9 @@ __all__ = [
     "note_tokens",
     "run_fields",
     "warn_of_compromises",
+    "warn_of_empty",
     "warn_of_languages",
-    "warn_of_notes",
+    "warn_of_tokens",
 ]
 
 #: Segments named one by one in a warning before "..." stands for the rest.
@@ -86,14 +87,14 @@ def note_texts(corpus: Corpus, *, empty: str) -> dict[str, SegmentNotes]:
     return notes
 
 
-def warn_of_notes(notes: Mapping[str, SegmentNotes], *, limit: int = 0) -> None:
-    """Warn of what was decided before anything was encoded; `limit` is that of the model, if there is one."""
+def warn_of_tokens(tokenized: TokenizedCorpus, notes: Mapping[str, SegmentNotes]) -> None:
+    """Warn of what `note_tokens` noted."""
     _warn(
         TruncationWarning,
         (at for note in notes.values() for at in note.truncated),
-        f"texts were truncated to the limit of {limit} tokens",
+        f"texts were truncated to the limit of {tokenized.limit} tokens",
     )
-    _warn_of_empty(notes)
+    warn_of_empty(notes)
     strange = (at for note in notes.values() for at in note.unknown)
     _warn(UnknownWordWarning, strange, "words without a vector were left out")
 
@@ -160,7 +161,8 @@ def _refuse_empty_pair(name: str, empty: str, *, other: str = "reference") -> No
         raise EmptyPairError(msg)
 
 
-def _warn_of_empty(notes: Mapping[str, SegmentNotes]) -> None:
+def warn_of_empty(notes: Mapping[str, SegmentNotes]) -> None:
+    """Warn of empty texts, whether or not a model looks at them."""
     what = "a text is empty: a similarity to it is 0 (before rescaling), a distance that to the origin"
     _warn(EmptyTextWarning, (at for note in notes.values() for at in note.empty), what)
 

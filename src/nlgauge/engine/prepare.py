@@ -19,7 +19,7 @@ from nlgauge._version import __version__
 from nlgauge.corpus.texts import Corpus
 from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.encoders import Encoder, load_encoder
-from nlgauge.engine.notes import note_texts, note_tokens, warn_of_languages, warn_of_notes
+from nlgauge.engine.notes import note_texts, note_tokens, warn_of_empty, warn_of_languages, warn_of_tokens
 from nlgauge.errors import RecipeError
 from nlgauge.files.digests import short_digest
 from nlgauge.recipes.metric import CloudMetric, Metric, TextMetric
@@ -171,7 +171,7 @@ def _prepare_texts(
         if notes is None:
             notes = note_texts(view, empty=options.empty)
             if warn:
-                warn_of_notes(notes)
+                warn_of_empty(notes)
         found[number] = PreparedTextMetric(metric, view, notes, signature)
     return found
 
@@ -191,7 +191,7 @@ def _prepare_group(
     for against, view in views.items():
         notes[against] = note_tokens(view, long=options.long, empty=options.empty)
         if warn:
-            warn_of_notes(notes[against], limit=view.limit)
+            warn_of_tokens(view, notes[against])
     made = {n: _prepare_metric(m, views[m.against], notes[m.against], options) for n, m in metrics.items()}
     for number, one in made.items():
         one.metric.check_recipe(one.signature.recipe, one.state)

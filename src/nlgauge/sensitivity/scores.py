@@ -85,9 +85,9 @@ def score_settings(
 ) -> StudyScores:
     """Score every row under every setting; `languages` are those of the texts, by language pair."""
     found: dict[Varied, list[ScoredRows]] = {}
+    warn_of_languages(plan.recipes(languages[table.langpairs[0]]).values())
     for langpair in table.langpairs:
         recipes = plan.recipes(languages[langpair])
-        warn_of_languages(recipes.values())
         for corpus, rows, chosen in _corpora(table, langpair, recipes):
             distinct = list(dict.fromkeys(chosen.values()))
             scores = _score(distinct, corpus, running, checkpoint)
