@@ -81,12 +81,12 @@ def score_systems(
     run.setdefault("engine", _one_engine(expected))
     corpus = make_corpus(systems, refs, ref_streams=ref_streams, sources=sources)
 
-    def approve(number: int, got: Signature) -> None:
+    def check_signature(number: int, got: Signature) -> None:
         asked = expected[number]
         if asked is not None:
             _require(asked, got)
 
-    return run_metrics(recipes, corpus, RunOptions.of(run), approve=approve)
+    return run_metrics(recipes, corpus, RunOptions.of(run), check_signature=check_signature)
 
 
 def recipes_and_run(

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests.strategies import any_text, corpora, texts
 
 import nlgauge
-from nlgauge.engine import run as runner_module
+from nlgauge.engine import windows as windows_module
 from nlgauge.metrics.parts.bounds import Bounds
 from nlgauge.registry import METRICS
 
@@ -129,7 +129,7 @@ def test_a_score_does_not_depend_on_threads(metric: str, thirty_pairs: dict[str,
 def test_a_score_does_not_depend_on_windows(pairs: list[tuple[str, str]]) -> None:
     whole = by_pair(pairs, "bertscore:idf=refs")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runner_module, "_WINDOW_BYTES", 40 * 384 * 4)  # a window of about 40 tokens
+        patch.setattr(windows_module, "_WINDOW_BYTES", 40 * 384 * 4)  # a window of about 40 tokens
         assert np.array_equal(by_pair(pairs, "bertscore:idf=refs"), whole)
 
 

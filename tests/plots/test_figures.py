@@ -11,7 +11,7 @@ from nlgauge.compare.order import Flip
 from nlgauge.errors import MissingExtraError, RecipeError
 from nlgauge.meta.evaluation import Agreement, Cell
 from nlgauge.plots import check_figure, plot_agreement, plot_ranks, plot_variation
-from nlgauge.sensitivity.results import Movement, Ranking, Sensitivity
+from nlgauge.sensitivity.results import Ranking, Sensitivity, SettingEffect
 
 
 def agreement(agreement: str = "pearson") -> Agreement:
@@ -42,16 +42,16 @@ def test_a_name_without_a_format_is_refused(name: str) -> None:
 
 
 def study() -> Sensitivity:
-    movements = (
-        Movement("moverscore", "stopwords", "segment", ("none", "iso", "file"), {"cs-en": (0.6, 0.5, 0.55)}),
-        Movement("bertscore", "stopwords", "segment", ("none", "iso", "file"), {"cs-en": (0.7, None, 0.6)}),
-        Movement("moverscore", "idf", "score", ("original", "none"), {"a.txt": (0.5, 0.6), "b.txt": (0.4, 0.5)}),
+    effects = (
+        SettingEffect("moverscore", "stopwords", "segment", ("none", "iso", "file"), {"cs-en": (0.6, 0.5, 0.55)}),
+        SettingEffect("bertscore", "stopwords", "segment", ("none", "iso", "file"), {"cs-en": (0.7, None, 0.6)}),
+        SettingEffect("moverscore", "idf", "score", ("original", "none"), {"a.txt": (0.5, 0.6), "b.txt": (0.4, 0.5)}),
     )
     flip = Flip("a", "b", "iso", 0.1, -0.1, 0.01, 0.02, significant=True)
     ranking = Ranking(
         "moverscore", "stopwords", "en", ("none", "iso"), {"a": (0.5, 0.3), "b": (0.4, 0.4)}, (1.0, -1.0), (flip,)
     )
-    return Sensitivity("made", "all", "pearson", (), movements, (ranking,))
+    return Sensitivity("made", "all", "pearson", (), effects, (ranking,))
 
 
 def test_the_figures_of_a_study(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 from scipy.stats import pearsonr, spearmanr
 
 from nlgauge.data import load
+from nlgauge.engine import checkpoint as checkpoint_module
 from nlgauge.errors import InputError, MissingExtraError, RecipeError
 from nlgauge.meta import score_table
 from nlgauge.plots import plot_study
@@ -23,7 +24,6 @@ from nlgauge.published.results import Reproduction
 from nlgauge.published.study import PaperStudy
 from nlgauge.published.table import Mean
 from nlgauge.report.reproduction import render_reproduction
-from nlgauge.sensitivity import run as sensitivity_module
 from nlgauge.text import load_stopwords
 
 REFS = [
@@ -305,10 +305,10 @@ def test_a_finished_run_is_not_computed_again(data: Path, tmp_path: Path, monkey
     choice["study"] = StudyInputs(state=tmp_path / "state")
     first = reproduce(study("figure2"), **choice)
 
-    def refuse(*_: object) -> None:
-        raise AssertionError("scored again")
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("compared again")
 
-    monkeypatch.setattr(sensitivity_module, "run_metrics", refuse)
+    monkeypatch.setattr(checkpoint_module, "compare", refuse)
     assert render_reproduction(reproduce(study("figure2"), **choice), format="json") == render_reproduction(
         first, format="json"
     )

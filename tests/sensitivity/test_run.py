@@ -16,15 +16,18 @@ import pytest
 
 import nlgauge
 from nlgauge.data import JudgementTable
-from nlgauge.engine.checkpoint import StudyState
-from nlgauge.errors import FileFormatError, RecipeError
+from nlgauge.engine import checkpoint as checkpoint_module
+from nlgauge.engine.checkpoint import Checkpoint
+from nlgauge.errors import RecipeError
 from nlgauge.report.sensitivity import sensitivity_report
-from nlgauge.sensitivity import run as module
+from nlgauge.sensitivity import scores as module
+from nlgauge.sensitivity import study as study_module
 from nlgauge.sensitivity.presets import preset
-from nlgauge.sensitivity.results import Movement
+from nlgauge.sensitivity.results import SettingEffect
 from nlgauge.sensitivity.run import StudyOptions, run_study, systems_table
 from nlgauge.sensitivity.study import Study, Sweep
 from nlgauge.stats import pearson
+from nlgauge.text import TextTokenizer
 
 SUBJECTS = ["cat", "dog", "teacher", "doctor", "engine", "river", "king", "clock", "ship", "farmer"]
 PLACES = ["garden", "school", "bridge", "forest", "tower", "harbour", "market", "castle", "station", "island"]
@@ -70,13 +73,13 @@ def test_a_study_with_a_known_flip(study: Study, table: JudgementTable) -> None:
 
 def test_values_are_those_of_separate_runs(study: Study, table: JudgementTable, stop: str) -> None:
     result = run_study(study, table)
-    moved = result.movement("bertscore", "stopwords", "score")
+    moved = result.effect("bertscore", "stopwords", "score")
     alone = nlgauge.score_systems(
         {"terse": TERSE, "fluent": FLUENT}, REFS, metrics=["bertscore", f"bertscore:stopwords={stop}"]
     )
     assert moved.values["terse"] == (alone[0].mean, alone[2].mean)
     assert moved.values["fluent"] == (alone[1].mean, alone[3].mean)
-    original = result.movement("moverscore:idf=none", "idf", "score").values["fluent"][0]
+    original = result.effect("moverscore:idf=none", "idf", "score").values["fluent"][0]
     both = nlgauge.score_systems({"terse": TERSE, "fluent": FLUENT}, REFS, metrics=["moverscore:idf=both"])
     assert original == both[1].mean
 
@@ -94,7 +97,7 @@ def test_with_human_scores_the_correlation_moves(stop: str) -> None:
         default_criterion="DA",
     )
     result = run_study(Study(["bertscore"], [Sweep({"stopwords": ["none", stop]})]), judged)
-    (moved,) = result.movements
+    (moved,) = result.effects
     assert (moved.level, result.agreement) == ("segment", "pearson with DA")
     for pair, texts, wanted in (("de-en", TERSE, gold[:10]), ("cs-en", FLUENT, gold[10:])):
         for at, words in enumerate(("none", stop)):
@@ -105,8 +108,8 @@ def test_with_human_scores_the_correlation_moves(stop: str) -> None:
     assert any("no system level" in note for note in result.notes)
 
 
-def test_movement_by_hand() -> None:
-    moved = Movement("m", "s", "segment", ("x", "y", "z"), {"cs-en": (0.5, 0.6, 0.7), "de-en": (0.8, 0.4, 0.6)})
+def test_an_effect_by_hand() -> None:
+    moved = SettingEffect("m", "s", "segment", ("x", "y", "z"), {"cs-en": (0.5, 0.6, 0.7), "de-en": (0.8, 0.4, 0.6)})
     # cs-en: mean .6, sd .1; de-en: mean .6, sd .2 (by n - 1).
     assert moved.cv == pytest.approx({"cs-en": 100 / 6, "de-en": 200 / 6})
     assert moved.mean_cv == pytest.approx(25.0)
@@ -115,7 +118,7 @@ def test_movement_by_hand() -> None:
     assert moved.mean_rd == pytest.approx((0, -15, 7.5))
     assert moved.best == {"cs-en": "z", "de-en": "x"}
     assert moved.average == pytest.approx((0.65, 0.5, 0.65))
-    missing = Movement("m", "s", "segment", ("x", "y"), {"cs-en": (0.0, None)})
+    missing = SettingEffect("m", "s", "segment", ("x", "y"), {"cs-en": (0.0, None)})
     assert missing.cv == {"cs-en": None}
     assert missing.rd == {"cs-en": (None, None)}
     assert missing.best == {"cs-en": "x"}
@@ -125,8 +128,8 @@ def test_where_the_corpus_is_cut_moves_nothing(
     study: Study, table: JudgementTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = sensitivity_report(run_study(study, table), format="json")
-    monkeypatch.setattr(module, "_PIECE", 6)
-    assert sensitivity_report(run_study(study, table), format="json") == whole
+    monkeypatch.setattr(module, "_RANGE", 6)
+    assert sensitivity_report(run_study(study, table, state=Checkpoint()), format="json") == whole
 
 
 def test_a_second_run_scores_nothing(
@@ -135,7 +138,7 @@ def test_a_second_run_scores_nothing(
     state = tmp_path / "study.state"
     first = sensitivity_report(run_study(study, table, state=state), format="json")
     size = state.stat().st_size
-    monkeypatch.setattr(module, "run_metrics", None)
+    monkeypatch.setattr(checkpoint_module, "compare", None)
     assert sensitivity_report(run_study(study, table, state=state), format="json") == first
     assert state.stat().st_size == size
 
@@ -151,26 +154,26 @@ def test_what_was_finished_is_not_used_for_other_texts_or_lists(
     assert resumed.to_dict() == run_study(study, other).to_dict()
 
 
-#: A run that is killed, as by a power cut, when its third piece is to be written.
+#: A run that is killed, as by a power cut, when its third range is to be written.
 _KILLED = """
 import os, signal
-from nlgauge.engine import checkpoint as state
-from nlgauge.sensitivity import run as sensitivity
+from nlgauge.engine.checkpoint import Checkpoint
+from nlgauge.sensitivity import run, scores
 from nlgauge.sensitivity.study import Study, Sweep
 texts = {texts!r}
-sensitivity._PIECE = 6
-add, calls = state.StudyState.add, []
-def dying(self, pieces):
+scores._RANGE = 6
+add, calls = Checkpoint.add, []
+def dying(self, found, **options):
     calls.append(1)
     if len(calls) == 3:
         with open(self._path, "ab") as file:
-            file.write(b'{{"key": "half a li')
+            file.write(b'{{"sum": "half a li')
             file.flush()
         os.kill(os.getpid(), signal.SIGKILL)
-    add(self, pieces)
-state.StudyState.add = dying
+    add(self, found, **options)
+Checkpoint.add = dying
 study = Study({metrics!r}, [Sweep(f, n) for f, n in {sweeps!r}])
-sensitivity.run_study(study, sensitivity.systems_table(texts[0], texts[1]), state={path!r})
+run.run_study(study, run.systems_table(texts[0], texts[1]), state={path!r})
 """
 
 
@@ -178,7 +181,7 @@ sensitivity.run_study(study, sensitivity.systems_table(texts[0], texts[1]), stat
 def test_a_killed_run_goes_on_and_gives_the_same_bytes(
     study: Study, table: JudgementTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_PIECE", 6)
+    monkeypatch.setattr(module, "_RANGE", 6)
     whole = sensitivity_report(run_study(study, table), format="json")
     state = tmp_path / "study.state"
     code = _KILLED.format(
@@ -191,49 +194,62 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(
     assert left.returncode == -signal.SIGKILL
     assert state.read_bytes().endswith(b"half a li")
     scored: list[int] = []
-    original = module.run_metrics
+    original = checkpoint_module.compare
 
-    def counting(recipes: Any, corpus: Any, options: Any) -> Any:
-        scored.append(len(corpus))
-        return original(recipes, corpus, options)
+    def counting(prepared: Any, segments: range, **options: Any) -> Any:
+        scored.append(len(segments))
+        return original(prepared, segments, **options)
 
-    monkeypatch.setattr(module, "run_metrics", counting)
+    monkeypatch.setattr(checkpoint_module, "compare", counting)
     assert sensitivity_report(run_study(study, table, state=state), format="json") == whole
-    assert scored == [3, 1], "ten segments in pieces of three: two were finished, two were left"
+    assert scored == [3, 1], "ten segments in ranges of three: two were finished, two were left"
     assert all(json.loads(line) for line in state.read_text(encoding="utf-8").splitlines())
 
 
-@pytest.mark.parametrize("content", ["years of work\n", "years of work", '{"format": 1}\n', "[]\n"])
-def test_a_file_that_is_no_state_is_left_alone(
-    study: Study, table: JudgementTable, tmp_path: Path, content: str
+def test_a_corpus_is_tokenised_and_hashed_once_however_many_ranges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "thesis.txt"
-    path.write_text(content, encoding="utf-8")
-    with pytest.raises(FileFormatError, match=r"thesis\.txt"):
-        run_study(study, table, state=path)
-    assert path.read_text(encoding="utf-8") == content
+    texts = {name: [f"{name} {subject} {at}" for at in range(10) for subject in SUBJECTS] for name in ("a", "b", "c")}
+    refs = texts.pop("c")
+    tokenised, hashed = [], []
+    encode, gather = TextTokenizer.encode, checkpoint_module.segment_texts
+
+    def counting_tokens(self: Any, found: Any) -> Any:
+        tokenised.extend(found)
+        return encode(self, found)
+
+    def counting_hashes(*args: Any) -> Any:
+        hashed.extend(gather(*args))
+        return gather(*args)
+
+    monkeypatch.setattr(TextTokenizer, "encode", counting_tokens)
+    monkeypatch.setattr(checkpoint_module, "segment_texts", counting_hashes)
+    monkeypatch.setattr(module, "_RANGE", 20)
+    state = tmp_path / "study.state"
+    study = Study(["bertscore:idf=refs"], [Sweep({"multiref": ["best-f", "mean"]})])
+    run_study(study, systems_table(texts, refs), state=state)
+    assert len(state.read_text(encoding="utf-8").splitlines()) == 1 + 2 * 10, "two settings, ten ranges"
+    assert len(tokenised) == len(hashed) == 300
 
 
-def test_a_state_that_is_empty_or_torn_at_its_head_starts_anew(tmp_path: Path) -> None:
-    path = tmp_path / "study.state"
-    for content in ("", '{"form'):
-        path.write_text(content, encoding="utf-8")
-        assert len(StudyState(path)) == 0
-        assert path.read_text(encoding="utf-8") == '{"format": "nlgauge-study/1"}\n'
+def test_a_recipe_is_parsed_once(study: Study, table: JudgementTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed = []
+    original = study_module.parse_metric
 
+    def counting(metric: str) -> Any:
+        parsed.append(metric)
+        return original(metric)
 
-def test_a_damaged_line_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "study.state"
-    path.write_text('{"format": "nlgauge-study/1"}\n{"key": 3}\n', encoding="utf-8")
-    with pytest.raises(FileFormatError, match=r"study\.state', line 2"):
-        StudyState(path)
+    monkeypatch.setattr(study_module, "parse_metric", counting)
+    run_study(Study(study.metrics, study.sweeps), table)
+    assert parsed == list(study.metrics)
 
 
 def test_a_large_corpus_is_an_idf_variant(table: JudgementTable, tmp_path: Path) -> None:
     corpus = tmp_path / "large.txt"
     corpus.write_text("\n".join(REFS) + "\n", encoding="utf-8")
     study = Study(["bertscore"], [Sweep({"idf": ["original", f"corpus:{corpus}"]})])
-    (moved,) = run_study(study, table).movements
+    (moved,) = run_study(study, table).effects
     # Counted on the same documents, it is the same table.
     assert all(first == second for first, second in moved.values.values())
 
@@ -246,7 +262,7 @@ def test_a_list_that_is_not_installed_is_left_out_and_named(
     pytest.importorskip("stopwordsiso")
     study = Study(["bertscore"], [Sweep({"stopwords": ["none", "spacy", "iso"]})])
     result = run_study(study, table)
-    assert result.movements[0].settings == ("none", "iso")
+    assert result.effects[0].settings == ("none", "iso")
     assert any("'spacy' left out" in note for note in result.notes)
     assert result.stopwords["iso"]["en"] > 100
     with pytest.raises(nlgauge.MissingExtraError):
@@ -260,7 +276,7 @@ def test_models_are_a_factor_too(table: JudgementTable, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     vectors.write_text("".join(f"{word} {' '.join(map(str, rng.normal(size=4)))}\n" for word in words), "utf-8")
     study = Study(["bertscore"], [Sweep({"model": ["minilm", str(vectors)], "idf": ["none", "random-1"]})])
-    (moved,) = run_study(study, table).movements
+    (moved,) = run_study(study, table).effects
     assert len(set(moved.values["terse"])) == 4
 
 
@@ -271,24 +287,63 @@ def test_case_and_truncation_are_factors_too() -> None:
     table = systems_table({"shouted": shouted, "fluent": FLUENT}, REFS)
     factors = {"casing": ["keep", "lower"], "cut": ["model", "6"]}
     result = run_study(Study.one_at_a_time(["bertscore", "bertscore:model=muse"], factors), table)
-    assert result.movement("bertscore", "casing", "score").values["shouted"] == pytest.approx(
+    assert result.effect("bertscore", "casing", "score").values["shouted"] == pytest.approx(
         (nlgauge.score(FLUENT, REFS).mean,) * 2
     )
-    kept, lowered = result.movement("bertscore:model=muse", "casing", "score").values["shouted"]
+    kept, lowered = result.effect("bertscore:model=muse", "casing", "score").values["shouted"]
     assert kept is not None
     assert lowered is not None
     assert kept < lowered == pytest.approx(nlgauge.score(FLUENT, REFS, model="muse").mean)
     short = nlgauge.score(FLUENT, REFS, cut=6)
     assert short.counts["truncated"] == len(REFS)
-    assert result.movement("bertscore", "cut", "score").values["fluent"] == pytest.approx(
+    assert result.effect("bertscore", "cut", "score").values["fluent"] == pytest.approx(
         (nlgauge.score(FLUENT, REFS).mean, short.mean)
     )
     assert short.signature.recipe["cut"] == "6"
 
 
-def test_what_scales_over_a_corpus_is_no_base_of_a_study() -> None:
-    with pytest.raises(RecipeError, match="freeze its bounds"):
-        Study(["sentsim"], [Sweep({"combine": ["sss+wmd", "sss+bertscore"]})])
+@pytest.mark.parametrize("state", [None, Checkpoint()])
+def test_what_scales_over_a_corpus_can_be_studied(
+    table: JudgementTable, state: Checkpoint | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_RANGE", 6)
+    recipe = "sentsim:against=refs,model=minilm"
+    study = Study([recipe, "bertscore"], [Sweep({"combine": ["sss+wmd", "bertscore+wmd"]}), Sweep({"layer": [3, 6]})])
+    effect = run_study(study, table, state=state).effect(recipe, "combine", "score")
+    systems = {"terse": TERSE, "fluent": FLUENT}
+    for at, combine in enumerate(("sss+wmd", "bertscore+wmd")):
+        alone = nlgauge.score_systems(systems, REFS, metrics=[f"{recipe},combine={combine}"])
+        assert [effect.values[name][at] for name in systems] == [score.mean for score in alone]
+
+
+def test_one_warning_names_pairs_segments_and_settings(tmp_path: Path) -> None:
+    words = tmp_path / "all.txt"
+    words.write_text("\n".join({word for text in TERSE[:2] for word in text.split()}), encoding="utf-8")
+    table = systems_table({"terse": TERSE, "fluent": FLUENT}, REFS)
+    study = Study(["bertscore", "bertscore:layer=2"], [Sweep({"stopwords": ["none", str(words)]})])
+    with pytest.warns(nlgauge.ZeroWeightWarning) as caught:
+        run_study(study, table)
+    (warning,) = caught
+    assert warning.filename == __file__
+    settings = f"bertscore, stopwords {words}; bertscore:layer=2, stopwords {words}"
+    assert str(warning.message).endswith(f"left texts without weight: en, 2 segments (0, 1) under {settings}")
+
+
+def test_what_holds_of_all_settings_is_said_once() -> None:
+    table = systems_table({"terse": ["", *TERSE[1:]], "fluent": FLUENT}, REFS)
+    with pytest.warns(
+        nlgauge.EmptyTextWarning, match=r"^empty texts: en, 1 segment \(0\) under all settings$"
+    ) as caught:
+        run_study(Study(["bertscore"], [Sweep({"layer": ["2", "4", "6"]})]), table)
+    assert len(caught) == 1
+
+
+def test_former_names_still_work(table: JudgementTable) -> None:
+    result = run_study(Study(["bertscore"], [Sweep({"layer": ["2", "4"]})]), table)
+    with pytest.warns(DeprecationWarning, match=r"effects"):
+        assert result.movements == result.effects
+    with pytest.warns(DeprecationWarning, match=r"effect\(\)"):
+        assert result.movement("bertscore", "layer", "score") == result.effects[0]
 
 
 def test_options_are_checked() -> None:
@@ -313,7 +368,7 @@ def test_systems_beside_their_source(stop: str) -> None:
     )
     result = run_study(study, table)
     base = nlgauge.score(TERSE, sources=REFS, metric="xmoverscore")
-    movement = result.movement("xmoverscore:idf=refs", "idf", "score")
+    movement = result.effect("xmoverscore:idf=refs", "idf", "score")
     assert movement.values["terse"] == pytest.approx((base.mean, base.mean))
     assert any("what the recipe says of it is not used" in note for note in result.notes)
     assert "refs:source" in result.settings[0].signatures["en"]

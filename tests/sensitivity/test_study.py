@@ -10,6 +10,7 @@ from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.metrics.baryscore import BaryScore
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.moverscore import MoverScore
+from nlgauge.registry import parse_metric
 from nlgauge.sensitivity.idf_corpora import SAMPLE, random_sample
 from nlgauge.sensitivity.presets import PRESETS, preset
 from nlgauge.sensitivity.study import Setting, Study, Sweep, load_study, with_setting
@@ -17,7 +18,7 @@ from nlgauge.sensitivity.study import Setting, Study, Sweep, load_study, with_se
 
 def recipe(metric: str, **values: str) -> object:
     setting = Setting(tuple(values), tuple(values.values()))
-    return with_setting(metric, setting, lang="de", idf_files={"random-1": "drawn.idf"})
+    return with_setting(parse_metric(metric), setting, lang="de", idf_files={"random-1": "drawn.idf"})
 
 
 def test_a_setting_changes_the_fields_of_the_base_and_no_other() -> None:
@@ -42,7 +43,7 @@ def test_every_preset_makes_recipes(name: str) -> None:
     study = preset(name)
     for metric, sweep in study.pairs():
         for setting in sweep.settings:
-            with_setting(metric, setting, lang="en", idf_files={})
+            with_setting(study.recipes[metric], setting, lang="en", idf_files={})
     assert study.name == name
 
 

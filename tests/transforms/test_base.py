@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 
 import nlgauge
 from nlgauge.encoders import EncodedText, encode_texts, load_encoder
-from nlgauge.engine import run as runner
+from nlgauge.engine import compare, windows
 from nlgauge.errors import FileFormatError, InputError, RecipeError, SignatureError
 from nlgauge.transforms.base import POSITION_BATCH
 from nlgauge.transforms.language_means import LanguageMeans
@@ -104,7 +104,7 @@ def test_a_planted_rotation_of_the_source_is_undone(tmp_path: Path, monkeypatch:
             for text in encode_texts(*args, **options)
         ]
 
-    monkeypatch.setattr(runner, "encode_texts", turned)
+    monkeypatch.setattr(compare, "encode_texts", turned)
     assert not np.allclose(nlgauge.score(HYPS, sources=SOURCES, metric=METRIC).f1, plain, atol=0.01)
     rows = rng.normal(size=(500, 384))
     path = saved(tmp_path, fit_remapping(rows @ rotation, rows, method="clp", origin=origin()))
@@ -279,7 +279,7 @@ def test_position_norm_does_not_depend_on_windows(monkeypatch: pytest.MonkeyPatc
     systems = {"a": HYPS, "b": HYPS[::-1], "copy": SOURCES}
     metric = f"{METRIC},steps=position-norm"
     whole = nlgauge.score_systems(systems, sources=SOURCES, metrics=[metric, METRIC])
-    monkeypatch.setattr(runner, "_WINDOW_BYTES", 1)
+    monkeypatch.setattr(windows, "_WINDOW_BYTES", 1)
     tiny = nlgauge.score_systems(systems, sources=SOURCES, metrics=[metric, METRIC])
     for one, other in zip(whole, tiny, strict=True):
         assert np.array_equal(one.f1, other.f1)

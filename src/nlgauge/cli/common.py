@@ -93,8 +93,7 @@ def add_metric_options(parser: argparse.ArgumentParser) -> None:
         for name, field in metric.options().items():
             if name not in seen:
                 seen.add(name)
-                default = field.default if field.default not in (None, "") else "by table"
-                text = f"{field.metadata['help']} (default: {default})"
+                text = f"{field.help}: {field.values} (default: {field.default_text})"
                 group.add_argument(f"--{name}", dest=f"option_{name}", metavar=name.upper(), help=text)
 
 

@@ -57,9 +57,10 @@ def add_commands(commands: Any) -> None:
     )
     what.add_argument("--lang", default="", help="language of stop words; default: of each pair's target, or en")
     measured = parser.add_argument_group("what is measured")
-    measured.add_argument("--level", nargs="+", choices=("segment", "topic", "system"), default=list(defaults.levels))
+    levels = " ".join(defaults.levels)
+    measured.add_argument("--level", nargs="+", choices=("segment", "topic", "system"), help=f"({levels})")
     measured.add_argument(
-        "--agreement", choices=("pearson", "spearman", "kendall"), default=defaults.agreement, help="(%(default)s)"
+        "--agreement", choices=("pearson", "spearman", "kendall"), help=f"with people ({defaults.agreement})"
     )
     measured.add_argument("--criterion", help="human criterion; default: the data set's")
     measured.add_argument("--ddof", type=int, choices=(0, 1), default=defaults.ddof, help="of the CV (%(default)s)")
@@ -85,11 +86,16 @@ def _run(args: argparse.Namespace) -> int:
     if not 0 <= args.width <= 17:
         msg = f"--width is a number of decimals from 0 to 17, got {args.width}"
         raise RecipeError(msg)
+    for flag in ("level", "agreement", "criterion"):
+        if args.hyps and getattr(args, flag) is not None:
+            msg = f"--{flag} is about agreement with people, and files of systems have no human scores; use --data"
+            raise RecipeError(msg)
     study = _study(args)
+    defaults = StudyOptions()
     options = StudyOptions(
-        agreement=args.agreement,
+        agreement=args.agreement or defaults.agreement,
         criterion=args.criterion,
-        levels=tuple(args.level),
+        levels=tuple(args.level or defaults.levels),
         ddof=args.ddof,
         alpha=args.alpha,
         resamples=args.resamples,

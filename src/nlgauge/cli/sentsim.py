@@ -11,7 +11,8 @@ from nlgauge.cli.score import read_texts
 from nlgauge.errors import RecipeError
 from nlgauge.files.digests import short_digest
 from nlgauge.metrics.parts.bounds import Bounds
-from nlgauge.metrics.sentsim import PARTS, SentSim
+from nlgauge.metrics.parts.sentsim_options import PARTS
+from nlgauge.metrics.sentsim import SentSim
 from nlgauge.scoring import score_systems
 
 __all__ = ["add_commands"]
@@ -34,7 +35,7 @@ def add_commands(commands: Any) -> None:
     calibrate.add_argument("-o", "--output", required=True, metavar="FILE", help="the bounds, a JSON file")
     calibrate.add_argument("--combine", default="all", help=f"parts, of {', '.join(PARTS)} (%(default)s)")
     for name in _OPTIONS:
-        text = SentSim.options()[name].metadata["help"]
+        text = SentSim.options()[name].help
         calibrate.add_argument(f"--{name}", dest=f"option_{name}", metavar=name.upper(), help=text)
     add_run_options(calibrate)
     add_text_options(calibrate)

@@ -11,34 +11,26 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.stats import kendall, paired_order
 
-__all__ = ["Flip", "SystemScores", "find_flips", "rank_agreement"]
+__all__ = ["Flip", "SegmentScores", "find_flips", "rank_agreement", "system_means"]
 
 #: Fewest common segments for a bootstrap to say anything.
 _LEAST = 5
 
 
-@dataclass(frozen=True, eq=False)
-class SystemScores:
-    """Scores of systems, higher is better: by system, the score of each of its segments."""
+#: Scores by system and segment; higher is better.
+SegmentScores: TypeAlias = Mapping[str, Mapping[str, float]]
 
-    segments: Mapping[str, Mapping[str, float]]
 
-    @property
-    def means(self) -> dict[str, float]:
-        """Mean of each system over its own segments."""
-        return {system: float(np.mean(list(found.values()))) for system, found in self.segments.items()}
-
-    def common(self, one: str, other: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Scores of two systems on the segments that both have, in parallel."""
-        left, right = self.segments[one], self.segments[other]
-        both = [name for name in left if name in right]
-        return np.array([left[name] for name in both]), np.array([right[name] for name in both])
+def system_means(scores: SegmentScores) -> dict[str, float]:
+    """Mean of each system over its own segments."""
+    return {system: float(np.mean(list(found.values()))) for system, found in scores.items()}
 
 
 @dataclass(frozen=True)
@@ -60,9 +52,9 @@ class Flip:
     significant: bool
 
 
-def rank_agreement(base: SystemScores, other: SystemScores) -> float | None:
+def rank_agreement(base: SegmentScores, other: SegmentScores) -> float | None:
     """Kendall's tau-b between the two rankings; None where it has no value (all means tie, one system)."""
-    first, second = base.means, other.means
+    first, second = system_means(base), system_means(other)
     if len(first) < 2:
         return None
     found = kendall([first[name] for name in first], [second[name] for name in first], undefined="nan")
@@ -70,8 +62,8 @@ def rank_agreement(base: SystemScores, other: SystemScores) -> float | None:
 
 
 def find_flips(
-    base: SystemScores,
-    other: SystemScores,
+    base: SegmentScores,
+    other: SegmentScores,
     *,
     setting: str,
     alpha: float = 0.05,
@@ -79,17 +71,24 @@ def find_flips(
     seed: int = 12345,
 ) -> tuple[Flip, ...]:
     """Pairs of systems whose order differs, those whose flip holds up best first."""
-    first, second = base.means, other.means
+    first, second = system_means(base), system_means(other)
     found = []
     for one, two in itertools.combinations(first, 2):
         ahead, behind = (one, two) if first[one] > first[two] else (two, one)
         before, after = first[ahead] - first[behind], second[ahead] - second[behind]
         if not (before > 0 and after < 0):
             continue
-        values = [scores.common(*pair) for scores, pair in ((base, (ahead, behind)), (other, (behind, ahead)))]
+        values = [_common(scores, *pair) for scores, pair in ((base, (ahead, behind)), (other, (behind, ahead)))]
         base_p = p = None
         if len(values[0][0]) >= _LEAST:
             base_p, other_p = (paired_order(*pair, resamples=resamples, seed=seed).p for pair in values)
             p = max(base_p, other_p)
         found.append(Flip(ahead, behind, setting, before, after, base_p, p, p is not None and p < alpha))
     return tuple(sorted(found, key=lambda flip: (1.0 if flip.p is None else flip.p, flip.ahead, flip.behind)))
+
+
+def _common(scores: SegmentScores, one: str, other: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Scores of two systems on the segments that both have, in parallel."""
+    left, right = scores[one], scores[other]
+    both = [name for name in left if name in right]
+    return np.array([left[name] for name in both]), np.array([right[name] for name in both])

@@ -1,1 +1,1 @@
-"""How recipes run: prepare, windows, compare, finish, and what had to be decided about texts."""
+"""How recipes run, in three stages: prepare, compare, finish; and what had to be decided about texts."""

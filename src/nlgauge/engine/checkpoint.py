@@ -1,10 +1,12 @@
-"""Scores that a study has finished, in a file, so that an interrupted run goes on where it was.
+"""Finished comparisons in a file, so that an interrupted run goes on where it was.
 
-A line is a JSON object: the scores of one piece of the corpus under one recipe. Its key is a digest of all that they
-depend on: the texts, the corpus that idf is counted on, the recipe with the content of its files, the model, the
-engine and this library. So a line is used where it fits, whatever study asks for it, and never where it does not.
-Lines are only ever added, each in one write; what a kill left of the last one is cut off. Numbers are written with
-all their digits, so a run that was interrupted gives the bytes of one that was not.
+A line is a JSON object: what one metric found on one range of segments. Its key is a digest of all that this depends
+on: the recipe part of the signature, which names every model, table and file by its digest; the idf tables of the
+systems; the texts of the range; and this library. So a line is used where it fits, whatever run asks for it, and
+never where it does not. Each line has a checksum: one that was changed is not used, and computed again.
+
+A run only adds lines, each in one write; what a kill left of the last one is cut off. Numbers are written with all
+their digits, so a run that was interrupted gives the bytes of one that was not.
 """
 
 from __future__ import annotations
@@ -12,126 +14,160 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable
-from dataclasses import fields
+import re
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from nlgauge._version import __version__
 from nlgauge.corpus.texts import Corpus
-from nlgauge.errors import FileFormatError, InputError
-from nlgauge.recipes.metric import Metric
-from nlgauge.recipes.run_options import RunOptions
-from nlgauge.text import load_stopwords
+from nlgauge.engine.compare import compare
+from nlgauge.engine.comparisons import BySystem, Comparisons, pack_systems, unpack_systems
+from nlgauge.engine.notes import callers_level
+from nlgauge.engine.prepare import Prepared, segment_texts
+from nlgauge.engine.windows import whole_batches
+from nlgauge.errors import FileFormatError, InputError, NlgaugeWarning
+from nlgauge.files.atomic import write_whole
 
-__all__ = ["Piece", "StudyState", "corpus_key", "recipe_key"]
+__all__ = ["Checkpoint", "compare_with_checkpoint"]
 
-#: Options of a recipe that may name files.
-_FILES = ("idf", "rescale", "bounds", "steps")
-
-_FORMAT = "nlgauge-study/1"
+_FORMAT = "nlgauge-checkpoint/1"
 _HEAD = json.dumps({"format": _FORMAT}).encode() + b"\n"
 
+#: How files of 0.1.0 begin, which kept scores without a checksum.
+_OLD_HEAD = b'{"format": "nlgauge-study/1"}\n'
 
-class Piece:
-    """Scores of the systems of one piece of a corpus under one recipe."""
-
-    def __init__(self, values: dict[str, NDArray[np.float64]], signature: str, zero_weight: int) -> None:
-        self.values = values
-        self.signature = signature
-        self.zero_weight = zero_weight
-        """Segments in which nothing of a text was left."""
+_LINE = re.compile(rb'\{"sum": "([0-9a-f]{64})", ("key": "([0-9a-f]{64})", "systems": .*)\}', re.DOTALL)
 
 
-class StudyState:
-    """Finished pieces by key; kept in memory, and in a file where one is named."""
+def compare_with_checkpoint(prepared: Prepared, segments: range, checkpoint: Checkpoint) -> Comparisons:
+    """What `compare` gives for the segments; only what the checkpoint lacks is computed, and then kept there.
+
+    Alignments are not kept: where they are asked for, everything is computed.
+    """
+    if prepared.options.alignments:
+        return compare(prepared, segments)
+    keys = _keys(prepared, segments)
+    # Recipes that come to the same are computed once.
+    missing = {key: number for number, key in reversed(keys.items()) if key not in checkpoint}
+    if missing:
+        made = compare(prepared, segments, only=set(missing.values()))
+        checkpoint.add({key: made.found[number] for key, number in missing.items()}, offset=segments.start)
+    return Comparisons(
+        {number: prepared.metrics[number].signature.recipe_part for number in keys},
+        {number: checkpoint.get(key, offset=segments.start) for number, key in keys.items()},
+    )
+
+
+class Checkpoint:
+    """Comparisons by key; kept in memory, and in a file where one is named."""
 
     def __init__(self, path: str | Path | None = None) -> None:
         self._path = None if path is None else Path(path)
-        self._pieces: dict[str, Piece] = {}
+        self._lines: dict[str, bytes] = {}
         if self._path is not None:
             self._read(self._path)
 
     def __len__(self) -> int:
-        return len(self._pieces)
+        return len(self._lines)
 
-    def get(self, key: str) -> Piece | None:
-        """The piece of that key, if it is finished."""
-        return self._pieces.get(key)
+    def __contains__(self, key: str) -> bool:
+        return key in self._lines
 
-    def add(self, pieces: Iterable[tuple[str, Piece]]) -> None:
-        """Keep finished pieces, on disk before this returns."""
-        lines = []
-        for key, piece in pieces:
-            self._pieces[key] = piece
-            values = {system: array.tolist() for system, array in piece.values.items()}
-            record = {"key": key, "signature": piece.signature, "zero_weight": piece.zero_weight, "values": values}
-            lines.append(json.dumps(record) + "\n")
-        if self._path is None or not lines:
+    def get(self, key: str, *, offset: int = 0) -> BySystem:
+        """The comparisons of that key; `offset` is the number of their first segment."""
+        return unpack_systems(json.loads(self._lines[key])["systems"], offset=offset)
+
+    def add(self, found: Mapping[str, BySystem], *, offset: int = 0) -> None:
+        """Keep comparisons by key, on disk before this returns."""
+        for key, systems in found.items():
+            body = json.dumps({"key": key, "systems": pack_systems(systems, offset=offset)})[1:-1].encode()
+            self._lines[key] = b'{"sum": "%b", %b}' % (hashlib.sha256(body).hexdigest().encode(), body)
+        if self._path is None or not found:
             return
         try:
             with open(self._path, "ab") as file:
-                file.write("".join(lines).encode())
+                file.write(b"".join(self._lines[key] + b"\n" for key in found))
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            msg = f"the state of the study cannot be written to {str(self._path)!r}: {error.strerror}"
+            msg = f"the state cannot be written to {str(self._path)!r}: {error.strerror}"
             raise InputError(msg) from error
 
     def _read(self, path: Path) -> None:
         try:
             data = path.read_bytes() if path.exists() else b""
+            if data.startswith(_OLD_HEAD):
+                _put_aside(path)
+                data = b""
             if _HEAD.startswith(data):  # new, or killed before its first line was whole
                 path.write_bytes(_HEAD)
                 return
             if not data.startswith(_HEAD):
-                msg = f"{str(path)!r} is no state of a study ({_FORMAT}); name one, or a file that does not exist"
+                msg = f"{str(path)!r} is not a state file ({_FORMAT}); name one, or a file that does not exist"
                 raise FileFormatError(msg)
             end = data.rfind(b"\n") + 1
             if end < len(data):  # a line that was never finished
                 os.truncate(path, end)
+            damaged = self._take(data[:end].split(b"\n")[1:-1])
+            if damaged:
+                _warn_of_damage(path, damaged)
+                write_whole(path, _HEAD + b"".join(line + b"\n" for line in self._lines.values()))
         except OSError as error:
-            msg = f"the state of the study cannot be kept in {str(path)!r}: {error.strerror}"
+            msg = f"the state cannot be kept in {str(path)!r}: {error.strerror}"
             raise InputError(msg) from error
-        lines = data[:end].split(b"\n")[:-1]
-        for number, line in enumerate(lines[1:], start=2):
-            try:
-                record = json.loads(line)
-                values = {name: np.array(found, dtype=np.float64) for name, found in record["values"].items()}
-                self._pieces[record["key"]] = Piece(values, record["signature"], int(record["zero_weight"]))
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                msg = f"{str(path)!r}, line {number} is damaged ({error!r}); remove the line, it is computed again"
-                raise FileFormatError(msg) from error
+
+    def _take(self, lines: list[bytes]) -> list[int]:
+        """Keep the lines that are as they were written; numbers of the others."""
+        damaged = []
+        for number, line in enumerate(lines, start=2):
+            parts = _LINE.fullmatch(line)
+            if parts is None or hashlib.sha256(parts[2]).hexdigest().encode() != parts[1]:
+                damaged.append(number)
+                continue
+            self._lines[parts[3].decode()] = line
+        return damaged
 
 
-def corpus_key(corpus: Corpus, options: RunOptions) -> str:
-    """Digest of the texts, of those that idf is counted on, and of what a run does with long and empty ones."""
-    state = hashlib.sha256(f"{_FORMAT} {__version__} {options.long} {options.empty}".encode())
-    texts: list[Any] = [[name, list(found)] for name, found in corpus.systems.items()]
-    documents = [[name, list(found)] for name, found in corpus.idf_documents.items()]
-    sources = None if corpus.sources is None else list(corpus.sources)
-    for part in (texts, [list(group) for group in corpus.references], documents, sources):
-        state.update(json.dumps(part).encode() + b"\n")
+def _keys(prepared: Prepared, segments: range) -> dict[int, str]:
+    """By number of the metric; the texts are hashed once for all metrics that look at the same ones."""
+    digests: dict[tuple[int, range], str] = {}
+    keys = {}
+    for number, one in prepared.compared.items():
+        wanted = whole_batches([one], segments)
+        place = id(one.corpus), wanted
+        if place not in digests:
+            digests[place] = _texts_digest(one.corpus, wanted)
+        what = [
+            __version__,
+            one.signature.recipe_part,
+            {system: dict(own) for system, own in one.run_fields.items()},
+            digests[place],
+            segments.start - wanted.start,
+            len(segments),
+        ]
+        keys[number] = hashlib.sha256(json.dumps(what).encode()).hexdigest()
+    return keys
+
+
+def _texts_digest(corpus: Corpus, segments: range) -> str:
+    state = hashlib.sha256(json.dumps(list(corpus.systems)).encode())
+    for index in segments:
+        state.update(json.dumps(segment_texts([corpus], index)).encode() + b"\n")
     return state.hexdigest()
 
 
-def recipe_key(recipe: Metric, encoder: str) -> str:
-    """The recipe in words, with digests for files; `encoder` says which model computes, and on what."""
-    changes: dict[str, str] = {}
-    for entry in fields(recipe):
-        value = getattr(recipe, entry.name)
-        if entry.name == "stopwords" and value != "none":
-            changes[entry.name] = load_stopwords(value).digest
-        elif entry.name in _FILES and isinstance(value, str):
-            changes[entry.name] = "+".join(_content(part) for part in value.split("+"))
-    described = {entry.name: changes.get(entry.name, getattr(recipe, entry.name)) for entry in fields(recipe)}
-    return f"{recipe.name} {described!r} {encoder}"
+def _put_aside(path: Path) -> None:
+    kept = path.with_name(path.name + ".0.1")
+    os.replace(path, kept)
+    msg = (
+        f"{str(path)!r} was written by nlgauge 0.1, whose state files have no checksums; it is now {kept.name!r}, "
+        "and what it holds is computed again"
+    )
+    warnings.warn(msg, NlgaugeWarning, stacklevel=callers_level())
 
 
-def _content(value: str) -> str:
-    """The digest of a file's bytes, or the value itself where it is no file."""
-    path = Path(value)
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else value
+def _warn_of_damage(path: Path, lines: list[int]) -> None:
+    many = f"lines {', '.join(map(str, lines))} were" if len(lines) > 1 else f"line {lines[0]} was"
+    msg = f"{str(path)!r}: {many} changed after being written; dropped, and computed again"
+    warnings.warn(msg, NlgaugeWarning, stacklevel=callers_level())

@@ -26,7 +26,16 @@ from nlgauge.recipes.metric import Comparison, Metric, VectorMetric
 from nlgauge.scores import SegmentNotes
 from nlgauge.text import Tokens
 
-__all__ = ["callers_level", "note_texts", "note_tokens", "run_fields", "warn_of_compromises", "warn_of_languages"]
+__all__ = [
+    "callers_level",
+    "note_texts",
+    "note_tokens",
+    "run_fields",
+    "warn_of_compromises",
+    "warn_of_empty",
+    "warn_of_languages",
+    "warn_of_tokens",
+]
 
 #: Segments named one by one in a warning before "..." stands for the rest.
 _NAMED = 10
@@ -60,14 +69,6 @@ def note_tokens(tokenized: TokenizedCorpus, *, long: str, empty: str) -> dict[st
                 if all(side.empty for side in sides):
                     _refuse_empty_pair(_name(system, at), empty, other="source" if corpus.across else "reference")
         notes[system] = SegmentNotes(tuple(truncated), tuple(blank), unknown=tuple(unknown))
-    _warn(
-        TruncationWarning,
-        (at for note in notes.values() for at in note.truncated),
-        f"texts were truncated to the limit of {limit} tokens",
-    )
-    _warn_of_empty(notes)
-    strange = (at for note in notes.values() for at in note.unknown)
-    _warn(UnknownWordWarning, strange, "words without a vector were left out")
     return notes
 
 
@@ -83,8 +84,19 @@ def note_texts(corpus: Corpus, *, empty: str) -> dict[str, SegmentNotes]:
                 if all(sides):
                     _refuse_empty_pair(_name(system, at), empty)
         notes[system] = SegmentNotes(empty=tuple(blank))
-    _warn_of_empty(notes)
     return notes
+
+
+def warn_of_tokens(tokenized: TokenizedCorpus, notes: Mapping[str, SegmentNotes]) -> None:
+    """Warn of what `note_tokens` noted."""
+    _warn(
+        TruncationWarning,
+        (at for note in notes.values() for at in note.truncated),
+        f"texts were truncated to the limit of {tokenized.limit} tokens",
+    )
+    warn_of_empty(notes)
+    strange = (at for note in notes.values() for at in note.unknown)
+    _warn(UnknownWordWarning, strange, "words without a vector were left out")
 
 
 def warn_of_compromises(comparisons: Sequence[Mapping[str, Sequence[Comparison]]]) -> None:
@@ -149,7 +161,8 @@ def _refuse_empty_pair(name: str, empty: str, *, other: str = "reference") -> No
         raise EmptyPairError(msg)
 
 
-def _warn_of_empty(notes: Mapping[str, SegmentNotes]) -> None:
+def warn_of_empty(notes: Mapping[str, SegmentNotes]) -> None:
+    """Warn of empty texts, whether or not a model looks at them."""
     what = "a text is empty: a similarity to it is 0 (before rescaling), a distance that to the origin"
     _warn(EmptyTextWarning, (at for note in notes.values() for at in note.empty), what)
 

@@ -1,137 +1,65 @@
-"""A window: a range of segments with all their texts, and what a metric makes of each of them.
+"""Windows: ranges of segments whose vectors fit in memory together.
 
-Its vectors are dropped before the next window starts, so memory does not grow with the corpus.
+The vectors of a window are dropped before the next one starts, so memory does not grow with the corpus, and a text
+that several systems, references or metrics of a window share is encoded once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Sequence
 
 from nlgauge.corpus.texts import Corpus
-from nlgauge.corpus.tokens import TokenizedCorpus
-from nlgauge.corpus.views import Role, TextView
-from nlgauge.encoders import EncodedText
-from nlgauge.recipes.metric import State, VectorMetric, WindowTexts
-from nlgauge.scores import SegmentNotes
-from nlgauge.transforms.base import Transforms
+from nlgauge.engine.prepare import PreparedMetric, segment_texts
 from nlgauge.transforms.position_norm import POSITION_BATCH
-from nlgauge.transforms.remap import Side
 
-__all__ = ["AnyCloudMetric", "Forms", "Job", "distinct_corpora", "texts_of", "windows"]
+__all__ = ["batch_size", "distinct_texts", "whole_batches", "windows"]
 
-AnyCloudMetric: TypeAlias = VectorMetric[Any]
-
-
-@dataclass(frozen=True, eq=False)
-class Job:
-    """A metric with all that is known before the first text is encoded."""
-
-    metric: AnyCloudMetric
-    tokenized: TokenizedCorpus
-    """As the metric sees it: with references, or with sources in their place."""
-    state: State
-    notes: Mapping[str, SegmentNotes]
-
-    @property
-    def corpus(self) -> Corpus:
-        """The texts."""
-        return self.tokenized.corpus
+#: Bytes of layer vectors that a window may hold.
+_WINDOW_BYTES = 128 * 2**20
 
 
-def texts_of(corpora: Sequence[Corpus], at: int) -> Iterator[str]:
-    """All texts of a segment; the corpora differ in what they compare with."""
-    for hypotheses in corpora[0].systems.values():
-        yield hypotheses[at]
-    for corpus in corpora:
-        yield from corpus.references[at]
-
-
-def windows(jobs: Sequence[Job], budget: int) -> Iterator[range]:
-    """Ranges of segments whose distinct texts have at most `budget` tokens (or a single segment).
-
-    Where a metric looks at neighbours, a window holds whole batches of them.
-    """
-    corpora = distinct_corpora(jobs)
-    tokens = jobs[0].tokenized.tokens
-    stride = (
-        POSITION_BATCH
-        if any(job.state.transforms is not None and job.state.transforms.uses_neighbours for job in jobs)
-        else 1
-    )
-    count = len(corpora[0])
-    start, seen, size = 0, set[str](), 0
-    for at in range(0, count, stride):
-        here = {text for place in range(at, min(at + stride, count)) for text in texts_of(corpora, place)}
-        new = here - seen
+def windows(metrics: Sequence[PreparedMetric], segments: range, layers: int) -> Iterator[range]:
+    """Ranges that make up `segments`, each with at most as many tokens as fit (or a single segment, or batch)."""
+    tokens, encoder = metrics[0].tokenized.tokens, metrics[0].tokenized.encoder
+    budget = _WINDOW_BYTES // (4 * encoder.hidden_size * max(1, layers))
+    start, seen, size = segments.start, set[str](), 0
+    for block in _blocks(segments, batch_size(metrics)):
+        texts = set(distinct_texts(metrics, block))
+        new = texts - seen
         cost = sum(len(tokens[text]) for text in new)
-        if at > start and size + cost > budget:
-            yield range(start, at)
-            start, seen, size = at, set(), 0
-            new = here
+        if block.start > start and size + cost > budget:
+            yield range(start, block.start)
+            start, seen, size = block.start, set(), 0
+            new = texts
             cost = sum(len(tokens[text]) for text in new)
         seen |= new
         size += cost
-    yield range(start, count)
+    if start < segments.stop:
+        yield range(start, segments.stop)
 
 
-def distinct_corpora(jobs: Sequence[Job]) -> list[Corpus]:
-    """The corpora of the jobs, each once."""
-    return list({id(job.corpus): job.corpus for job in jobs}.values())
+def distinct_texts(metrics: Sequence[PreparedMetric], segments: range) -> list[str]:
+    """All texts that the segments need, each once: also those of neighbours, where a metric looks at them."""
+    views: list[Corpus] = list({id(metric.corpus): metric.corpus for metric in metrics}.values())
+    wanted = whole_batches(metrics, segments)
+    return list(dict.fromkeys(text for index in wanted for text in segment_texts(views, index)))
 
 
-class Forms:
-    """What a metric makes of the texts of a window, each once per side."""
-
-    def __init__(self, job: Job, window: range, encoded: Mapping[str, EncodedText]) -> None:
-        self._job = job
-        self._window = window
-        self._encoded = encoded
-        self._made: dict[Hashable, Any] = {}
-        self._batches: dict[tuple[str | None, int], list[EncodedText]] = {}
-        corpus = job.corpus
-        hypotheses = dict.fromkeys(texts[at] for at in window for texts in corpus.systems.values())
-        others = dict.fromkeys(text for at in window for text in corpus.references[at])
-        job.metric.run_text_models(WindowTexts(encoded, list(hypotheses), list(others)), job.state)
-
-    def hypothesis(self, system: str, at: int) -> Any:
-        """Of a system's output."""
-        return self._of(self._job.corpus.systems[system][at], system, at)
-
-    def references(self, at: int) -> list[Any]:
-        """Of all that the output is compared with."""
-        return [self._of(text, None, at) for text in self._job.corpus.references[at]]
-
-    def _of(self, text: str, system: str | None, at: int) -> Any:
-        job = self._job
-        metric, state, transforms = job.metric, job.state, job.state.transforms
-        role = _role(job, system)
-        near = transforms is not None and transforms.uses_neighbours
-        key: Hashable = (system, at, text) if near else (text, role)
-        if key not in self._made:
-            encoded = self._encoded[text]
-            if transforms is not None and near:
-                encoded = self._among_neighbours(transforms, system, at)
-            elif transforms is not None:
-                encoded = transforms.apply(encoded, "source" if role.kind == "source" else "target")
-            view = TextView(encoded, role, state.encoder.tokenizer, state.idf.of(role))
-            skipped = encoded.tokens.empty and metric.empty_value is not None
-            self._made[key] = None if skipped else metric.represent(view, state)
-        return self._made[key]
-
-    def _among_neighbours(self, transforms: Transforms, system: str | None, at: int) -> EncodedText:
-        first = at - at % POSITION_BATCH
-        if (system, first) not in self._batches:
-            corpus = self._job.corpus
-            places = range(first, min(first + POSITION_BATCH, len(corpus)))
-            texts = [corpus.references[p][0] if system is None else corpus.systems[system][p] for p in places]
-            side: Side = "source" if system is None and corpus.across else "target"
-            self._batches[system, first] = transforms.apply_together([self._encoded[text] for text in texts], side)
-        return self._batches[system, first][at - first]
+def batch_size(metrics: Sequence[PreparedMetric]) -> int:
+    """Segments that are looked at together: 1, unless a metric's vectors depend on neighbours."""
+    return POSITION_BATCH if any(metric.uses_neighbours for metric in metrics) else 1
 
 
-def _role(job: Job, system: str | None) -> Role:
-    if system is None:
-        return Role("source" if job.corpus.across else "reference")
-    return Role("hypothesis", system if job.metric.tells_systems_apart else None)
+def whole_batches(metrics: Sequence[PreparedMetric], segments: range) -> range:
+    """The segments with the rest of the batches that they begin and end in."""
+    size, count = batch_size(metrics), len(metrics[0].corpus)
+    return range(segments.start - segments.start % size, min(-(-segments.stop // size) * size, count))
+
+
+def _blocks(segments: range, size: int) -> Iterator[range]:
+    """The segments cut at multiples of `size`."""
+    start = segments.start
+    while start < segments.stop:
+        stop = min(start - start % size + size, segments.stop)
+        yield range(start, stop)
+        start = stop

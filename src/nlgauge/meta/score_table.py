@@ -24,7 +24,7 @@ from nlgauge.engine.run import run_metrics
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.meta.metric_scores import MetricScores
 from nlgauge.meta.sentinels import sentinel_rows
-from nlgauge.recipes.metric import CloudMetric, Metric, TextMetric
+from nlgauge.recipes.metric import Metric, TextMetric, VectorMetric
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.scoring import recipes_and_run
 
@@ -104,9 +104,9 @@ def score_table(table: JudgementTable, metrics: Sequence[str | Metric], **option
     plain = [at for at, recipe in enumerate(recipes) if isinstance(recipe, TextMetric)]
     # What scales over a corpus scales over a language pair, as published. What counts no idf needs no whole files,
     # unless it can share the encoding of what does.
-    clouds = {at: recipe for at, recipe in enumerate(recipes) if isinstance(recipe, CloudMetric)}
-    counting = {recipe.reading for recipe in clouds.values() if recipe.counts_idf}
-    pooled = [at for at, recipe in clouds.items() if recipe.whole_corpus or recipe.reading not in counting]
+    clouds = {at: recipe for at, recipe in enumerate(recipes) if isinstance(recipe, VectorMetric)}
+    counting = {recipe.encoding for recipe in clouds.values() if recipe.counts_idf}
+    pooled = [at for at, recipe in clouds.items() if recipe.whole_corpus or recipe.encoding not in counting]
     encoded = [at for at in clouds if at not in pooled]
     for langpair in table.langpairs:
         # Texts first, because a package that is missing shows there before anything is encoded.

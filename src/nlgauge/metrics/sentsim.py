@@ -189,12 +189,12 @@ class SentSim(SentSimOptions):
         assert x is not None  # an empty text is represented too
         assert y is not None
         found = [part.compare(a, b) for part, a, b in zip(self._parts(state), x, y, strict=True)]
-        return Pair([np.nan, *found])  # what they give together is known when all are
+        return Pair(found)  # what they give together is known when all are
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         parts = self.components[1:]
         values = {
-            system: dict(zip(parts, np.array([one.values[:, 1:].mean(axis=0) for one in found]).T, strict=True))
+            system: dict(zip(parts, np.array([one.values.mean(axis=0) for one in found]).T, strict=True))
             for system, found in comparisons.items()
         }
         bounds: Bounds = state["bounds"] or Bounds.of(

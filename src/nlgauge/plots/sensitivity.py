@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nlgauge.plots.canvas import COLOURS, draw_bars, new_panels, save_figure
-from nlgauge.sensitivity.results import Movement, Ranking, Sensitivity
+from nlgauge.sensitivity.results import Ranking, Sensitivity, SettingEffect
 
 __all__ = ["plot_ranks", "plot_variation"]
 
@@ -35,11 +35,11 @@ _MARKS = "os^Dv"
 
 def plot_variation(result: Sensitivity, path: Path) -> None:
     """Bars: how far each metric moves over the settings of each sweep."""
-    keys = list(dict.fromkeys((one.sweep, one.level) for one in result.movements))[:_MOST_PANELS]
-    groups = {key: [one for one in result.movements if (one.sweep, one.level) == key] for key in keys}
+    keys = list(dict.fromkeys((one.sweep, one.level) for one in result.effects))[:_MOST_PANELS]
+    groups = {key: [one for one in result.effects if (one.sweep, one.level) == key] for key in keys}
     widest = max(len(_names(parts)) * len(parts) for parts in groups.values())
     figure, panels = new_panels(len(keys), 1, width=max(6.0, 1.5 + 0.24 * widest), height=2.6)
-    metrics = list(dict.fromkeys(one.metric for one in result.movements))
+    metrics = list(dict.fromkeys(one.metric for one in result.effects))
     for axes, ((sweep, level), parts) in zip(panels, groups.items(), strict=True):
         _bars(axes, parts, metrics)
         axes.set_title(f"{sweep}: {_LEVELS.get(level, level)}", loc="left", fontsize=9)
@@ -72,12 +72,12 @@ def plot_ranks(result: Sensitivity, path: Path) -> None:
     save_figure(figure, path)
 
 
-def _names(parts: Sequence[Movement]) -> list[str]:
+def _names(parts: Sequence[SettingEffect]) -> list[str]:
     names = list(dict.fromkeys(group for one in parts for group in one.values))
     return [*names, "average"] if len(names) > 1 else names
 
 
-def _bars(axes: Any, parts: Sequence[Movement], metrics: Sequence[str]) -> None:
+def _bars(axes: Any, parts: Sequence[SettingEffect], metrics: Sequence[str]) -> None:
     names = _names(parts)
     two = all(len(one.settings) == 2 for one in parts)
     bars = {}

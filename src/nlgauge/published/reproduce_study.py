@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nlgauge.data.table import chosen
-from nlgauge.engine.checkpoint import StudyState
+from nlgauge.engine.checkpoint import Checkpoint
 from nlgauge.errors import InputError, MissingExtraError, RecipeError
 from nlgauge.models.catalog import find_card
 from nlgauge.published.data import NO_MODEL, Judged, Part, find_judged, find_model, kept_columns, part_of
@@ -25,7 +25,7 @@ from nlgauge.published.table import Column, Mean, Question
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.registry import metric_class, metric_name
 from nlgauge.sensitivity.presets import published_sweep
-from nlgauge.sensitivity.results import Movement, Sensitivity
+from nlgauge.sensitivity.results import Sensitivity, SettingEffect
 from nlgauge.sensitivity.run import StudyOptions, run_study
 from nlgauge.sensitivity.study import RELATIVE_LISTS, Study, Sweep
 from nlgauge.text import load_stopwords
@@ -152,7 +152,7 @@ class _Run:
             if isinstance(column, Column) and column.question is not None and self._reads(column.langpair):
                 part = part_of(column.question, column.langpair)
                 parts.setdefault(_group(part), {}).setdefault(part, []).append(column)
-        state: StudyState | None = None
+        state: Checkpoint | None = None
         encoder_is_here: bool | None = None
         found: dict[tuple[str, str], _Value] = {}
         for group, columns in parts.items():
@@ -165,7 +165,7 @@ class _Run:
             if not encoder_is_here:
                 break
             # One for all parts and coefficients: what is scored once is not scored again.
-            state = state or StudyState(None if self.inputs.state is None else Path(self.inputs.state))
+            state = state or Checkpoint(None if self.inputs.state is None else Path(self.inputs.state))
             texts = self._texts(group, here) if "idf-random" in self.study.grids else None
             for part, judged in here.items():
                 for question, asked in _by_question(columns[part]):
@@ -231,7 +231,7 @@ class _Run:
         question: Question,
         sweeps: Sequence[Sweep],
         texts: Sequence[str] | None,
-        state: StudyState,
+        state: Checkpoint,
     ) -> Sensitivity:
         ranked = judged.pairs is not None
         measured = StudyOptions(
@@ -269,7 +269,7 @@ class _Run:
     def _value(self, row: StudyRow, column: Column, question: Question, result: Sensitivity) -> _Value | None:
         recipe = self._recipe(row)
         try:
-            moved = result.movement(recipe, row.grid, question.level)
+            moved = result.effect(recipe, row.grid, question.level)
         except InputError:  # the data lacks the level, or too few settings could be run
             why = "; ".join(result.notes) or "no result"
             self.missing[f"value of {row.name}, {column.label}: {why}"] = None
@@ -340,7 +340,7 @@ def _by_question(columns: Sequence[Column]) -> Iterator[tuple[Question, list[Col
     yield from found.items()
 
 
-def _statistic(row: StudyRow, moved: Movement, langpair: str) -> float | str | None:
+def _statistic(row: StudyRow, moved: SettingEffect, langpair: str) -> float | str | None:
     """What a row says of a language pair (`paper_studies`)."""
     if row.statistic == "cv":
         return moved.cv[langpair]

@@ -6,7 +6,7 @@ import json
 from typing import Literal
 
 from nlgauge.report.table import Cell, Table
-from nlgauge.sensitivity.results import Movement, Sensitivity
+from nlgauge.sensitivity.results import Sensitivity, SettingEffect
 
 __all__ = ["sensitivity_report", "sensitivity_tables"]
 
@@ -41,9 +41,9 @@ def sensitivity_report(
 def sensitivity_tables(result: Sensitivity) -> list[Table]:
     """Overview, a table per metric, sweep and level, then what happens to ranks."""
     tables = [_overview(result)]
-    tables += [_movement(one, result) for one in result.movements]
+    tables += [_effect(one, result) for one in result.effects]
     if result.rankings:
-        tables += [_ranks(result), _flips(result)]
+        tables += [_ranks(result), *_flips(result)]
     if result.notes:
         tables[-1] = Table(
             tables[-1].columns, tables[-1].rows, tables[-1].caption, (*tables[-1].notes, *result.notes)
@@ -53,10 +53,9 @@ def sensitivity_tables(result: Sensitivity) -> list[Table]:
 
 def _overview(result: Sensitivity) -> Table:
     rows: list[list[Cell]] = []
-    for one in result.movements:
+    for one in result.effects:
         values = [value for value in one.average if value is not None]
         spread = max(values) - min(values) if values else None
-        furthest = max((abs(value) for value in one.mean_rd if value is not None), default=None)
         flips = [
             flip
             for rank in result.rankings
@@ -64,13 +63,15 @@ def _overview(result: Sensitivity) -> Table:
             for flip in rank.flips
         ]
         marks: list[Cell] = [len(flips), sum(flip.significant for flip in flips)] if result.rankings else []
-        rows.append([one.metric, one.sweep, one.level, len(one.settings), one.mean_cv, furthest, spread, *marks])
+        rows.append(
+            [one.metric, one.sweep, one.level, len(one.settings), one.mean_cv, one.largest_rd, spread, *marks]
+        )
     columns = ["metric", "sweep", "level", "settings", "CV %", "largest RD %", "range"]
     caption = f"{result.study} on {result.data}: how far settings move " + (result.agreement or "scores")
     return Table([*columns, *(["flips", "significant"] if result.rankings else [])], rows, caption)
 
 
-def _movement(one: Movement, result: Sensitivity) -> Table:
+def _effect(one: SettingEffect, result: Sensitivity) -> Table:
     two = len(one.settings) == 2
     rows: list[list[Cell]] = []
     for group, values in one.values.items():
@@ -100,11 +101,15 @@ def _ranks(result: Sensitivity) -> Table:
             significant = sum(flip.significant for flip in flips)
             rows.append([one.metric, one.sweep, one.langpair, setting, tau, len(flips), significant])
     columns = ["metric", "sweep", "pair", "setting", "tau with base", "flips", "significant"]
-    return Table(columns, rows, "Rankings of systems beside that of the sweep's first setting")
+    notes = [] if any(one.flips for one in result.rankings) else ["No pair of systems flips."]
+    return Table(columns, rows, "Rankings of systems beside that of the sweep's first setting", notes)
 
 
-def _flips(result: Sensitivity) -> Table:
+def _flips(result: Sensitivity) -> list[Table]:
+    """A table where there are flips, none where there are not."""
     found = [(one, flip) for one in result.rankings for flip in one.flips]
+    if not found:
+        return []
     weak = [pair for pair in found if not pair[1].significant]
     shown = [pair for pair in found if pair[1].significant] + weak[:_LISTED]
     rows: list[list[Cell]] = [
@@ -126,4 +131,4 @@ def _flips(result: Sensitivity) -> Table:
     notes = [f"{len(weak) - _LISTED} more that are not significant"] if len(weak) > _LISTED else []
     if any(flip.p is None for _, flip in shown):
         notes.append("untested: the two systems have too few segments in common for a paired test")
-    return Table(columns, rows, "Pairs of systems whose order flips" if found else "No pair of systems flips", notes)
+    return [Table(columns, rows, "Pairs of systems whose order flips", notes)]

@@ -13,7 +13,7 @@ from nlgauge.errors import RecipeError
 from nlgauge.files.lines import stream_lines
 from nlgauge.text import IdfTable, TextTokenizer
 
-__all__ = ["SAMPLE", "idf_table", "random_sample"]
+__all__ = ["SAMPLE", "idf_table", "names_corpus", "random_sample"]
 
 #: Segments of a random corpus in the published study.
 SAMPLE = 2000
@@ -35,15 +35,19 @@ def random_sample(texts: Sequence[str], number: int, *, seed: int = 12345, size:
     return [texts[at] for at in np.sort(chosen)]
 
 
-def idf_table(value: str, tokenizer: TextTokenizer, texts: Sequence[str], *, seed: int = 12345) -> IdfTable | None:
-    """The table behind a study's value (`random-1`, `corpus:FILE`); None for values that name no corpus."""
-    if drawn := re.fullmatch(r"random-(\d+)", value):
-        return IdfTable.count(random_sample(texts, int(drawn[1]), seed=seed), tokenizer, source=value)
+def names_corpus(value: str) -> bool:
+    """Whether a value of idf is one that only a study has: `random-1`, `corpus:FILE`."""
+    return value.startswith("corpus:") or re.fullmatch(r"random-\d+", value) is not None
+
+
+def idf_table(value: str, tokenizer: TextTokenizer, texts: Sequence[str], *, seed: int = 12345) -> IdfTable:
+    """The table behind a value that names a corpus."""
     if value.startswith("corpus:"):
         path = Path(value.removeprefix("corpus:"))
         changed = path.stat().st_mtime_ns if path.is_file() else 0
         return _counted(str(path), changed, tokenizer)
-    return None
+    number = int(value.removeprefix("random-"))
+    return IdfTable.count(random_sample(texts, number, seed=seed), tokenizer, source=value)
 
 
 @lru_cache(maxsize=16)  # a study of many language pairs counts a corpus of millions of lines once

@@ -1,4 +1,4 @@
-"""What of a study can be run here, and what it needs: encoders, lists of stop words, idf tables of its corpora."""
+"""What of a study can be run here, and what it needs: lists of stop words, idf tables of its corpora."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nlgauge.data import JudgementTable
-from nlgauge.encoders import Encoder, load_encoder
+from nlgauge.encoders import load_encoder
 from nlgauge.errors import MissingExtraError, RecipeError
-from nlgauge.recipes.metric import CloudMetric, Metric
+from nlgauge.recipes.metric import Metric, VectorMetric
 from nlgauge.recipes.run_options import RunOptions
-from nlgauge.registry import parse_metric
-from nlgauge.sensitivity.idf_corpora import idf_table
+from nlgauge.sensitivity.idf_corpora import idf_table, names_corpus
 from nlgauge.sensitivity.study import RELATIVE_LISTS, Setting, Study, Sweep, with_setting
 from nlgauge.text import load_stopwords
 
@@ -38,31 +37,33 @@ class IdfTexts:
 class StudyPlan:
     """The settings that can be run here, and what they need."""
 
-    sweeps: list[tuple[str, Sweep, tuple[Setting, ...]]]
-    idf_files: dict[tuple[str, str], str]
+    study: Study
+    sweeps: list[tuple[str, Sweep, tuple[Setting, ...]]] = field(default_factory=list)
+    idf_files: dict[tuple[str, str], str] = field(default_factory=dict)
     """By model and value: where the table of a study's idf corpus is."""
-    encoders: dict[str, Encoder]
     stopwords: dict[str, dict[str, int]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def recipe(self, metric: str, setting: Setting, lang: str) -> Metric:
-        """The recipe of a metric under a setting."""
-        model = _model(metric, setting)
+    @property
+    def varied(self) -> list[tuple[str, Setting]]:
+        """Each metric under each setting, once, whatever sweeps name it."""
+        return list(dict.fromkeys((metric, setting) for metric, _, settings in self.sweeps for setting in settings))
+
+    def recipes(self, lang: str) -> dict[tuple[str, Setting], Metric]:
+        """The recipe of each metric under each setting for texts of a language."""
+        return {(metric, setting): self._recipe(metric, setting, lang) for metric, setting in self.varied}
+
+    def _recipe(self, metric: str, setting: Setting, lang: str) -> Metric:
+        base = self.study.recipes[metric]
+        model = _model(base, setting)
         files = {value: path for (name, value), path in self.idf_files.items() if name == model}
-        return with_setting(metric, setting, lang=lang, idf_files=files)
-
-    def computed_by(self, recipe: Metric) -> str:
-        """Which model computes a recipe, and on what, in words."""
-        encoder = self.encoders[recipe.model if isinstance(recipe, CloudMetric) else ""]
-        tokenizer = encoder.tokenizer
-        return f"{encoder.weights_digest} {tokenizer.digest} {tokenizer.limit} {encoder.engine}"
+        return with_setting(base, setting, lang=lang, idf_files=files)
 
 
-def _model(metric: str, setting: Setting) -> str:
+def _model(base: Metric, setting: Setting) -> str:
     """The model that a metric runs on under a setting, which may be what the setting varies."""
-    varied = dict(zip(setting.fields, setting.values, strict=True)).get("model")
-    recipe = parse_metric(metric, **({} if varied is None else {"model": varied}))
-    return recipe.model if isinstance(recipe, CloudMetric) else ""
+    own = base.model if isinstance(base, VectorMetric) else ""
+    return dict(zip(setting.fields, setting.values, strict=True)).get("model", own)
 
 
 def make_plan(
@@ -74,7 +75,7 @@ def make_plan(
     folder: Path,
 ) -> StudyPlan:
     """Keep the settings that can be run; the others are noted. Idf tables are written to the folder."""
-    plan = StudyPlan([], {}, {}, notes=list(study.skipped()))
+    plan = StudyPlan(study, notes=list(study.skipped()))
     missing: dict[str, str] = {}
     for metric, sweep in study.pairs():
         kept = []
@@ -84,14 +85,15 @@ def make_plan(
                 f"{metric}: sweep {sweep.name!r} varies {field_}, so what the recipe says of it is not used"
             )
         for setting in sweep.settings:
-            model = _model(metric, setting)
-            if model not in plan.encoders:
-                plan.encoders[model] = load_encoder(model, **running.loading)
+            model = _model(study.recipes[metric], setting)
             for name, value in zip(setting.fields, setting.values, strict=True):
                 if name == "stopwords" and value not in missing:
                     _measure_list(value, set(languages.values()), plan, missing)
-                if name == "idf":
-                    _place_table(value, model, plan, texts, seed, folder)
+                if name == "idf" and names_corpus(value) and (model, value) not in plan.idf_files:
+                    tokenizer = load_encoder(model, **running.loading).tokenizer
+                    path = folder / f"{len(plan.idf_files)}.idf"
+                    idf_table(value, tokenizer, texts.all(), seed=seed).save(path)
+                    plan.idf_files[model, value] = str(path)
             if not any(value in missing for value in setting.values):
                 kept.append(setting)
         if len(kept) > 1:
@@ -116,13 +118,3 @@ def _measure_list(value: str, languages: set[str], plan: StudyPlan, missing: dic
         if value not in RELATIVE_LISTS:
             raise
         missing[value] = f"stop words {value!r} left out: {error}"
-
-
-def _place_table(value: str, model: str, plan: StudyPlan, texts: IdfTexts, seed: int, folder: Path) -> None:
-    if (model, value) in plan.idf_files:
-        return
-    made = idf_table(value, plan.encoders[model].tokenizer, texts.all(), seed=seed)
-    if made is not None:
-        path = folder / f"{len(plan.idf_files)}.idf"
-        made.save(path)
-        plan.idf_files[model, value] = str(path)

@@ -16,7 +16,7 @@ from typing import Any
 
 from nlgauge.encoders import load_encoder
 from nlgauge.errors import RecipeError
-from nlgauge.recipes.metric import CloudMetric
+from nlgauge.recipes.metric import VectorMetric
 from nlgauge.registry import parse_metric
 from nlgauge.sensitivity.study import RELATIVE_LISTS, Study, Sweep
 
@@ -102,5 +102,5 @@ def published_sweep(
 
 def _layers(metrics: Sequence[str], loading: Mapping[str, Any]) -> int:
     """Layers that the models of all metrics have."""
-    models = {one.model for one in map(parse_metric, metrics) if isinstance(one, CloudMetric)}
+    models = {one.model for one in map(parse_metric, metrics) if isinstance(one, VectorMetric)}
     return min((load_encoder(model, **loading).layers for model in models), default=0)

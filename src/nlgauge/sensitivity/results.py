@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -12,7 +13,7 @@ from nlgauge.compare.order import Flip
 from nlgauge.errors import InputError
 from nlgauge.stats import coefficient_of_variation, relative_difference
 
-__all__ = ["Movement", "Ranking", "Sensitivity", "SettingInfo"]
+__all__ = ["Ranking", "Sensitivity", "SettingEffect", "SettingInfo"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class SettingInfo:
 
 
 @dataclass(frozen=True)
-class Movement:
+class SettingEffect:
     """How far a number moves over the settings of a sweep, in each group (a language pair, or a system)."""
 
     metric: str
@@ -68,6 +69,11 @@ class Movement:
     def mean_cv(self) -> float | None:
         """Mean of the groups' CV: the data set's, as published."""
         return _mean(list(self.cv.values()))
+
+    @property
+    def largest_rd(self) -> float | None:
+        """RD furthest from 0 over groups and settings, without its sign."""
+        return max((abs(value) for row in self.rd.values() for value in row if value is not None), default=None)
 
     @property
     def mean_rd(self) -> tuple[float | None, ...]:
@@ -129,21 +135,32 @@ class Sensitivity:
     agreement: str | None
     """What agreement with people is measured by; None where there are no human scores."""
     settings: tuple[SettingInfo, ...]
-    movements: tuple[Movement, ...]
+    effects: tuple[SettingEffect, ...]
     rankings: tuple[Ranking, ...]
     stopwords: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Size of each list of stop words, by setting and language."""
     notes: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    def movement(self, metric: str, sweep: str, level: str) -> Movement:
-        """The movement of that metric, sweep and level."""
-        for one in self.movements:
+    def effect(self, metric: str, sweep: str, level: str) -> SettingEffect:
+        """The effect on that metric, of that sweep, at that level."""
+        for one in self.effects:
             if (one.metric, one.sweep, one.level) == (metric, sweep, level):
                 return one
-        known = "; ".join(f"{one.metric}, {one.sweep}, {one.level}" for one in self.movements)
+        known = "; ".join(f"{one.metric}, {one.sweep}, {one.level}" for one in self.effects)
         msg = f"the study has no result for {metric}, {sweep}, {level}; it has: {known}"
         raise InputError(msg)
+
+    @property
+    def movements(self) -> tuple[SettingEffect, ...]:
+        """Former name of `effects`."""
+        _warn_of_name("movements", "effects")
+        return self.effects
+
+    def movement(self, metric: str, sweep: str, level: str) -> SettingEffect:
+        """Former name of `effect`."""
+        _warn_of_name("movement()", "effect()")
+        return self.effect(metric, sweep, level)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; the same study of the same data gives the same JSON bytes."""
@@ -152,12 +169,17 @@ class Sensitivity:
             "study": self.study,
             "agreement": self.agreement,
             "settings": [asdict(one) for one in self.settings],
-            "movements": [one.to_dict() for one in self.movements],
+            "movements": [one.to_dict() for one in self.effects],
             "rankings": [one.to_dict() for one in self.rankings],
             "stopwords": {name: dict(sizes) for name, sizes in self.stopwords.items()},
             "notes": list(self.notes),
             "options": dict(self.options),
         }
+
+
+def _warn_of_name(old: str, new: str) -> None:
+    msg = f"Sensitivity.{old} is now called {new}; the old name goes in 0.3"
+    warnings.warn(msg, DeprecationWarning, stacklevel=3)
 
 
 def _cv(row: tuple[float | None, ...], ddof: int) -> float | None:

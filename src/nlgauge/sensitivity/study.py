@@ -28,12 +28,14 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.recipes.metric import CloudMetric, Metric
+from nlgauge.recipes.metric import Metric, VectorMetric
+from nlgauge.recipes.options import renamed
 from nlgauge.registry import METRICS, metric_class, metric_name, parse_metric
 
 __all__ = ["RELATIVE_LISTS", "Setting", "Study", "Sweep", "load_study", "with_setting"]
@@ -54,6 +56,18 @@ class Setting(NamedTuple):
         return " + ".join(self.values)
 
 
+def todays_factors(factors: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields and values under today's names; earlier ones warn."""
+    options = {name: about for metric in METRICS.values() for name, about in metric.options().items()}
+    former = {old.name: old for about in options.values() for old in about.formerly}
+    now = {}
+    for field, values in factors.items():
+        if field not in options and field in former and not isinstance(values, str):
+            values = [former[field].now(value) for value in values]
+        now[field] = values
+    return renamed(now, options, where="sweep")
+
+
 @dataclass(frozen=True)
 class Sweep:
     """Fields and their values; all combinations are settings, the first is the base."""
@@ -67,7 +81,7 @@ class Sweep:
             raise RecipeError(msg)
         known = sorted({name for metric in METRICS.values() for name in metric.options()})
         checked = {}
-        for field, values in self.factors.items():
+        for field, values in todays_factors(self.factors).items():
             if field not in known:
                 msg = f"a sweep varies fields of recipes, got {field!r}; fields are: {', '.join(known)}"
                 raise RecipeError(msg)
@@ -102,15 +116,10 @@ class Study:
         object.__setattr__(self, "metrics", _texts("metrics", self.metrics))
         object.__setattr__(self, "sweeps", tuple(self.sweeps))
         for metric in self.metrics:
-            if not issubclass(metric_class(metric_name(metric)), CloudMetric):
+            if not issubclass(metric_class(metric_name(metric)), VectorMetric):
                 msg = f"a study varies how token vectors are compared, and {metric!r} has none; leave it out"
                 raise RecipeError(msg)
-            if parse_metric(metric).whole_corpus:
-                msg = (
-                    f"a study scores a corpus piece by piece, and {metric!r} scales over all of it; "
-                    "freeze its bounds: bounds=FILE (made by 'nlgauge sentsim calibrate')"
-                )
-                raise RecipeError(msg)
+        _ = self.recipes  # a recipe that cannot be parsed is refused here
         if not self.sweeps:
             msg = f"study {self.name!r} has no sweep, so nothing varies"
             raise RecipeError(msg)
@@ -118,6 +127,11 @@ class Study:
         if len(set(names)) < len(names):
             msg = f"the sweeps of a study need names of their own, got {', '.join(names)}"
             raise RecipeError(msg)
+
+    @cached_property
+    def recipes(self) -> dict[str, Metric]:
+        """The base recipes by the text that names them."""
+        return {metric: parse_metric(metric) for metric in self.metrics}
 
     @classmethod
     def one_at_a_time(
@@ -145,7 +159,7 @@ class Study:
         """Each metric with each sweep that varies only fields it knows."""
         for metric in self.metrics:
             for sweep in self.sweeps:
-                if all(_own_field(parse_metric(metric), field) for field in sweep.factors):
+                if all(_own_field(self.recipes[metric], field) for field in sweep.factors):
                     yield metric, sweep
 
     def skipped(self) -> tuple[str, ...]:
@@ -183,25 +197,24 @@ def load_study(path: str | Path) -> Study:
     return Study(content.get("metrics", ["moverscore"]), made, str(content.get("name", Path(path).stem)))
 
 
-def with_setting(metric: str, setting: Setting, *, lang: str, idf_files: Mapping[str, str]) -> Metric:
-    """The recipe of a metric under a setting; `idf_files` are the tables behind `random-1`, `corpus:FILE`, ..."""
-    base = parse_metric(metric)
-    values: dict[str, Any] = {entry.name: getattr(base, entry.name) for entry in fields(base)}
+def with_setting(base: Metric, setting: Setting, *, lang: str, idf_files: Mapping[str, str]) -> Metric:
+    """The base recipe under a setting; `idf_files` are the tables behind `random-1`, `corpus:FILE`, ..."""
+    changes: dict[str, Any] = {}
     for field, value in zip(setting.fields, setting.values, strict=True):
         own = _own_field(base, field)
         if own is None:
-            msg = f"metric {metric!r} has no option {field!r}; it has: {', '.join(base.options())}"
+            msg = f"metric {base.name!r} has no option {field!r}; it has: {', '.join(base.options())}"
             raise RecipeError(msg)
         if own != field:
             value = f"layer-{value}"
-        elif field == "idf" and value == "original" and isinstance(base, CloudMetric):
+        elif field == "idf" and value == "original" and isinstance(base, VectorMetric):
             value = base.published_idf
         elif field == "idf":
             value = idf_files.get(value, value)
         elif field == "stopwords" and value in RELATIVE_LISTS:
             value = f"{value}-{lang}"
-        values[own] = value
-    return type(base).from_options(values)
+        changes[own] = value
+    return base.with_options(**changes)
 
 
 def _own_field(metric: Metric, field: str) -> str | None:

@@ -9,6 +9,7 @@ iteration on logarithms does not. Whether an iteration converged is part of the 
 
 from __future__ import annotations
 
+import threading
 import warnings
 from typing import NamedTuple
 
@@ -25,6 +26,9 @@ MOST_ITERATIONS = 10_000
 
 #: POT's stop: the error of the marginals, looked at every tenth iteration.
 _STOP = 1e-9
+
+#: Filters of warnings belong to the process: two threads that change and restore them must not interleave.
+_QUIET = threading.Lock()
 
 
 class EntropicPlan(NamedTuple):
@@ -71,7 +75,7 @@ def _iterate(
 ) -> tuple[NDArray[np.float64], bool]:
     import ot
 
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
+    with _QUIET, warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # what POT warns of is in the second value
         plan, log = ot.sinkhorn(a, b, cost, reg, method=method, numItermax=most, stopThr=_STOP, log=True)
     rest = bool(log["err"]) and log["err"][-1] < _STOP and bool(np.isfinite(plan).all())

@@ -22,7 +22,7 @@ import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.encoders.batching import equal_length_batches
+from nlgauge.encoders.blas import one_blas_thread
 from nlgauge.errors import LanguageWarning, MissingExtraError
 from nlgauge.files.digests import check_digests
 from nlgauge.text import TextTokenizer, Tokens
@@ -221,7 +222,7 @@ class MuseEncoder:
         """The work for all texts, shared among threads; a text is never divided."""
         size = max(1, _PORTION // ids.shape[1])
         portions = [ids[start : start + size] for start in range(0, len(ids), size)]
-        with _blas().limit(limits=1, user_api="blas"):
+        with one_blas_thread:
             if self._threads == 1 or len(portions) == 1:
                 return np.concatenate([work(portion) for portion in portions])
             with ThreadPoolExecutor(self._threads) as pool:
@@ -326,10 +327,3 @@ def _resources() -> Path:
         msg = f"model 'muse' needs the package {REQUIREMENT}: pip install 'nlgauge[multilingual]'"
         raise MissingExtraError(msg)
     return Path(spec.origin).parent / "resources"
-
-
-@lru_cache(maxsize=1)
-def _blas() -> Any:
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()

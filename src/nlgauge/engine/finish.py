@@ -1,0 +1,102 @@
+"""The last stage of a run: comparisons of all segments become scores with signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from nlgauge.clouds.alignments import Alignment, Flow
+from nlgauge.engine.comparisons import Comparisons
+from nlgauge.engine.notes import run_fields, warn_of_compromises
+from nlgauge.engine.prepare import Prepared, PreparedMetric, PreparedTextMetric
+from nlgauge.errors import InputError
+from nlgauge.recipes.metric import Comparison, SystemResult
+from nlgauge.recipes.signature import Signature
+from nlgauge.scores import Score
+
+__all__ = ["finish"]
+
+
+def finish(prepared: Prepared, comparisons: Comparisons, *, warn: bool = True) -> list[Score]:
+    """Scores of every metric for every system, metric by metric in the order of the recipes.
+
+    Metrics that look at the texts of a whole system (BLEU) are computed here. `warn` is for callers that say
+    themselves what metrics had to do about a text: it is in the notes of the scores either way.
+    """
+    found = {number: _complete(number, one, comparisons) for number, one in prepared.compared.items()}
+    if warn:
+        warn_of_compromises(list(found.values()))
+    scores: list[Score] = []
+    for number, one in enumerate(prepared.metrics):
+        if isinstance(one, PreparedTextMetric):
+            scores += [_text_score(one, system) for system in one.corpus.systems]
+            continue
+        finished = one.metric.finish(found[number], one.state)
+        align = prepared.options.alignments
+        scores += [_score(one, system, found[number][system], finished[system], align=align) for system in finished]
+    return scores
+
+
+def _complete(number: int, one: PreparedMetric, comparisons: Comparisons) -> dict[str, list[Comparison]]:
+    """The comparisons of a metric by system, in the order of the segments."""
+    recipe = one.signature.recipe_part
+    if number not in comparisons.recipes:
+        msg = f"the comparisons lack metric {number} ({one.metric.name}); compare it, and join"
+        raise InputError(msg)
+    if comparisons.recipes[number] != recipe:
+        msg = f"metric {number} of the comparisons must be {recipe!r}, got {comparisons.recipes[number]!r}"
+        raise InputError(msg)
+    complete = {}
+    for system in one.corpus.systems:
+        segments = comparisons.found.get(number, {}).get(system, {})
+        missing = next((index for index in range(len(one.corpus)) if index not in segments), None)
+        if missing is not None:
+            name = f"system {system!r}, " if system else ""
+            msg = f"{name}segment {missing} was not compared under {one.metric.name}; compare it, and join"
+            raise InputError(msg)
+        complete[system] = [segments[index] for index in range(len(one.corpus))]
+    return complete
+
+
+def _score(
+    one: PreparedMetric, system: str, comparisons: Sequence[Comparison], finished: SystemResult, *, align: bool
+) -> Score:
+    metric = one.metric
+    notes = replace(
+        one.notes[system],
+        zero_weight=tuple(index for index, comparison in enumerate(comparisons) if comparison.zero_weight),
+        unconverged=tuple(index for index, comparison in enumerate(comparisons) if comparison.unconverged),
+    )
+    alignments: list[Alignment | Flow | None] | None = None
+    if align and finished.best_reference is not None:
+        best = finished.best_reference
+        alignments = [c.alignments[best[index]] if c.alignments else None for index, c in enumerate(comparisons)]
+    run: Mapping[str, str] = run_fields(notes) | dict(one.run_fields[system]) | dict(finished.run)
+    return Score(
+        metric=metric.name,
+        system=system or None,
+        segments=finished.segments,
+        main=metric.main,
+        higher_is_better=metric.higher_is_better,
+        signature=Signature(metric.name, one.signature.recipe, run),
+        notes=notes,
+        best_reference=finished.best_reference,
+        alignments=None if alignments is None else tuple(alignments),
+        distances=tuple(name for name in finished.segments if name in metric.distances),
+    )
+
+
+def _text_score(one: PreparedTextMetric, system: str) -> Score:
+    metric, notes = one.metric, one.notes[system]
+    finished = metric.score_texts(one.corpus.systems[system], one.corpus.references)
+    return Score(
+        metric=metric.name,
+        system=system or None,
+        segments=finished.segments,
+        main=metric.main,
+        higher_is_better=metric.higher_is_better,
+        signature=Signature(metric.name, one.signature.recipe, run_fields(notes)),
+        notes=notes,
+        best_reference=finished.best_reference,
+        corpus=finished.corpus,
+    )

@@ -1,0 +1,251 @@
+"""The first stage of a run: all that is known before the first text is encoded.
+
+    prepared = prepare(recipes, corpus, options)       models, tokens, idf tables, the recipe part of each signature
+    comparisons = compare(prepared, segments)          any range of segments, anywhere, in any order
+    scores = finish(prepared, comparisons)             segment scores, system scores, signatures
+
+Metrics with one `EncodingSpec` (model, casing, longest text) share tokens and vectors: they are one group. What is
+prepared is frozen and read by any number of threads; each text of the corpus is checked and tokenised once per group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from nlgauge._version import __version__
+from nlgauge.corpus.texts import Corpus
+from nlgauge.corpus.tokens import TokenizedCorpus
+from nlgauge.encoders import Encoder, load_encoder
+from nlgauge.engine.notes import note_texts, note_tokens, warn_of_empty, warn_of_languages, warn_of_tokens
+from nlgauge.errors import RecipeError
+from nlgauge.files.digests import short_digest
+from nlgauge.recipes.metric import EncodingSpec, Metric, State, TextMetric, VectorMetric
+from nlgauge.recipes.run_options import RunOptions
+from nlgauge.recipes.signature import GRAMMAR, RUNNER_FIELDS, Signature
+from nlgauge.scores import SegmentNotes
+from nlgauge.transforms.position_norm import POSITION_NORM
+
+__all__ = [
+    "AnyVectorMetric",
+    "EncodingGroup",
+    "EncodingSpec",
+    "Prepared",
+    "PreparedMetric",
+    "PreparedTextMetric",
+    "SignatureCheck",
+    "prepare",
+    "segment_texts",
+]
+
+AnyVectorMetric: TypeAlias = VectorMetric[Any]
+
+#: Is shown a metric's number and resolved recipe; may raise.
+SignatureCheck: TypeAlias = Callable[[int, Signature], None]
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedMetric:
+    """A metric of vectors with all that it needs to compare texts."""
+
+    metric: AnyVectorMetric
+    tokenized: TokenizedCorpus
+    """As the metric sees it: with references, or with sources in their place."""
+    state: State
+    notes: Mapping[str, SegmentNotes]
+    """By system."""
+    signature: Signature
+    """The recipe part: the same for all systems."""
+    run_fields: Mapping[str, Mapping[str, str]]
+    """By system: what its own tables add to the run part of its signature."""
+
+    @property
+    def corpus(self) -> Corpus:
+        """The texts."""
+        return self.tokenized.corpus
+
+    @property
+    def uses_neighbours(self) -> bool:
+        """Whether the vectors of a text depend on the texts around it."""
+        transforms = self.state.transforms
+        return transforms is not None and transforms.uses_neighbours
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedTextMetric:
+    """A metric without a model."""
+
+    metric: TextMetric
+    corpus: Corpus
+    notes: Mapping[str, SegmentNotes]
+    signature: Signature
+
+
+@dataclass(frozen=True, eq=False)
+class EncodingGroup:
+    """Metrics, by number, whose texts become tokens and vectors alike."""
+
+    spec: EncodingSpec
+    encoder: Encoder
+    metrics: Mapping[int, PreparedMetric]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Recipes and a corpus, ready to be compared segment by segment."""
+
+    corpus: Corpus
+    options: RunOptions
+    metrics: tuple[PreparedMetric | PreparedTextMetric, ...]
+    """In the order of the recipes; a metric's number is its place here."""
+    groups: tuple[EncodingGroup, ...]
+
+    def __len__(self) -> int:
+        return len(self.corpus)
+
+    @property
+    def segments(self) -> range:
+        """All segments."""
+        return range(len(self.corpus))
+
+    @cached_property
+    def compared(self) -> dict[int, PreparedMetric]:
+        """Metrics that compare segment by segment, by number; the others look at the texts of a whole system."""
+        return {number: metric for number, metric in enumerate(self.metrics) if isinstance(metric, PreparedMetric)}
+
+
+def prepare(
+    recipes: Sequence[Metric],
+    corpus: Corpus,
+    options: RunOptions,
+    *,
+    check_signature: SignatureCheck | None = None,
+    warn: bool = True,
+) -> Prepared:
+    """Load, tokenise, count and check; nothing is encoded.
+
+    `check_signature` is shown each metric's number and resolved recipe; it may raise. `warn` is for callers that say
+    themselves what had to be decided about texts: it is in the notes of the scores either way.
+    """
+    specs: dict[EncodingSpec, list[int]] = {}
+    for number, metric in enumerate(recipes):
+        if isinstance(metric, VectorMetric):
+            specs.setdefault(metric.encoding, []).append(number)
+            corpus.against(metric.against, metric=metric.name)  # complains before a model is loaded
+    if warn:
+        warn_of_languages(recipes)
+    check = check_signature or (lambda number, signature: None)
+    # Texts first, because a package that is missing shows there before a model is loaded.
+    prepared: dict[int, PreparedMetric | PreparedTextMetric] = dict(
+        _prepare_texts(recipes, corpus, options, check, warn=warn)
+    )
+    groups = []
+    for spec, numbers in specs.items():
+        chosen = {number: metric for number in numbers if isinstance(metric := recipes[number], VectorMetric)}
+        groups.append(_prepare_group(spec, chosen, corpus, options, check, warn=warn))
+        prepared |= groups[-1].metrics
+    return Prepared(corpus, options, tuple(prepared[number] for number in range(len(recipes))), tuple(groups))
+
+
+def segment_texts(corpora: Sequence[Corpus], index: int) -> list[str]:
+    """All texts of a segment in all views of one corpus: the systems' outputs, then what each view compares with."""
+    outputs = [hypotheses[index] for hypotheses in corpora[0].systems.values()]
+    return outputs + [text for corpus in corpora for text in corpus.references[index]]
+
+
+def _prepare_texts(
+    recipes: Sequence[Metric], corpus: Corpus, options: RunOptions, check: SignatureCheck, *, warn: bool
+) -> dict[int, PreparedTextMetric]:
+    notes: Mapping[str, SegmentNotes] | None = None
+    found = {}
+    for number, metric in enumerate(recipes):
+        if not isinstance(metric, TextMetric):
+            continue
+        view = corpus.against("refs", metric=metric.name, choice=False)
+        fields = metric.describe_texts() | {"refs": view.reference_count, "nlgauge": __version__, "sig": GRAMMAR}
+        signature = Signature(metric.name, fields)
+        check(number, signature)
+        if notes is None:
+            notes = note_texts(view, empty=options.empty)
+            if warn:
+                warn_of_empty(notes)
+        found[number] = PreparedTextMetric(metric, view, notes, signature)
+    return found
+
+
+def _prepare_group(
+    spec: EncodingSpec,
+    metrics: Mapping[int, AnyVectorMetric],
+    corpus: Corpus,
+    options: RunOptions,
+    check: SignatureCheck,
+    *,
+    warn: bool,
+) -> EncodingGroup:
+    encoder = load_encoder(spec.model, **options.loading)
+    texts = corpus.lowered if spec.lowercase == "yes" else corpus
+    views = _tokenise(list(metrics.values()), texts, encoder, spec.max_tokens)
+    notes = {}
+    for against, view in views.items():
+        notes[against] = note_tokens(view, long=options.long, empty=options.empty)
+        if warn:
+            warn_of_tokens(view, notes[against])
+    made = {n: _prepare_metric(m, views[m.against], notes[m.against], options) for n, m in metrics.items()}
+    for number, one in made.items():
+        one.metric.check_recipe(one.signature.recipe, one.state)
+        check(number, one.signature)
+    return EncodingGroup(spec, encoder, made)
+
+
+def _tokenise(
+    metrics: Sequence[AnyVectorMetric], corpus: Corpus, encoder: Encoder, max_tokens: int | None
+) -> dict[str, TokenizedCorpus]:
+    """The corpus as the metrics see it, by what they compare with; each text is tokenised once."""
+    views = {metric.against: corpus.against(metric.against, metric=metric.name) for metric in metrics}
+    texts = dict.fromkeys(text for index in range(len(corpus)) for text in segment_texts([*views.values()], index))
+    for against in {metric.against: None for metric in metrics if metric.counts_idf}:
+        texts |= dict.fromkeys(text for document in views[against].idf_documents.values() for text in document)
+    limit = _limit(encoder, max_tokens)
+    tokens = dict(zip(texts, (one.cut_to(limit) for one in encoder.tokenizer.encode(list(texts))), strict=True))
+    return {against: TokenizedCorpus(view, encoder, tokens, limit) for against, view in views.items()}
+
+
+def _limit(encoder: Encoder, max_tokens: int | None) -> int:
+    most = encoder.tokenizer.limit
+    if max_tokens is None:
+        return most
+    frame = len(encoder.tokenizer.encode([""])[0])
+    if not frame < max_tokens <= most:
+        msg = f"max_tokens must be {frame + 1} to {most} for model {encoder.model!r}, got {max_tokens}"
+        raise RecipeError(msg)
+    return max_tokens
+
+
+def _prepare_metric(
+    metric: AnyVectorMetric, view: TokenizedCorpus, notes: Mapping[str, SegmentNotes], options: RunOptions
+) -> PreparedMetric:
+    state = metric.prepare(view, options)
+    signature = Signature(metric.name, _recipe_fields(metric, view, state))
+    own = {system: state.idf.run_fields(system) for system in view.corpus.systems}
+    prepared = PreparedMetric(metric, view, state, notes, signature, own)
+    if prepared.uses_neighbours and any(len(group) != 1 for group in view.corpus.references):
+        msg = f"{POSITION_NORM} is defined for one reference, or source, per segment, got several references"
+        raise RecipeError(msg)
+    return prepared
+
+
+def _recipe_fields(metric: AnyVectorMetric, view: TokenizedCorpus, state: State) -> dict[str, str]:
+    encoder = view.encoder
+    values = (
+        view.corpus.reference_count,
+        encoder.model,
+        short_digest(encoder.weights_digest),
+        short_digest(encoder.tokenizer.digest),
+        str(encoder.tokenizer.limit),
+        encoder.engine,
+        __version__,
+        GRAMMAR,
+    )
+    return metric.describe(state) | dict(zip(RUNNER_FIELDS, values, strict=True))

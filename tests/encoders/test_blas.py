@@ -1,0 +1,30 @@
+"""The number of BLAS threads, which threads of ours share."""
+
+from __future__ import annotations
+
+import threading
+
+from threadpoolctl import threadpool_info
+
+from nlgauge.encoders.blas import one_blas_thread
+
+
+def test_the_limit_of_blas_threads_lasts_until_the_last_thread_is_done() -> None:
+    def counts() -> set[int]:
+        return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+
+    before, entered, leave = counts(), threading.Event(), threading.Event()
+
+    def other() -> None:
+        with one_blas_thread:
+            entered.set()
+            leave.wait(10)
+
+    thread = threading.Thread(target=other)
+    with one_blas_thread:
+        thread.start()
+        entered.wait(10)
+    assert counts() == {1}, "the other thread still compares"
+    leave.set()
+    thread.join()
+    assert counts() == before

@@ -1,0 +1,38 @@
+"""Windows: which segments are held in memory together."""
+
+from __future__ import annotations
+
+import pytest
+from tests.engine.corpora import small_corpus
+
+from nlgauge.engine import windows as module
+from nlgauge.engine.prepare import PreparedMetric, prepare
+from nlgauge.engine.windows import distinct_texts, whole_batches, windows
+from nlgauge.recipes.run_options import RunOptions
+from nlgauge.registry import parse_metric
+
+
+def prepared(metric: str, count: int = 20) -> list[PreparedMetric]:
+    return list(prepare([parse_metric(metric)], small_corpus(count), RunOptions()).compared.values())
+
+
+@pytest.mark.parametrize("budget", [1, 40, 100, 10**6])
+@pytest.mark.parametrize("segments", [range(20), range(3, 17), range(5, 5)])
+def test_windows_make_up_the_segments(budget: int, segments: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_WINDOW_BYTES", budget * 4 * 384)
+    metrics = prepared("bertscore")
+    found = list(windows(metrics, segments, 1))
+    assert [index for window in found for index in window] == list(segments)
+    tokens = metrics[0].tokenized.tokens
+    for window in found:
+        size = sum(len(tokens[text]) for text in distinct_texts(metrics, window))
+        assert size <= budget or len(window) == 1
+
+
+def test_where_neighbours_count_windows_end_at_whole_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_WINDOW_BYTES", 1)
+    metrics = prepared("xmoverscore:steps=position-norm")
+    assert list(windows(metrics, range(20), 1)) == [range(8), range(8, 16), range(16, 20)]
+    assert list(windows(metrics, range(3, 12), 1)) == [range(3, 8), range(8, 12)]
+    assert whole_batches(metrics, range(3, 12)) == range(16)
+    assert whole_batches(metrics, range(17, 20)) == range(16, 20)
