@@ -113,7 +113,8 @@ def _comparison(
     alignments = None
     if align:
         alignments = tuple(
-            None if one is None else replace(one, reference_index=row) for row, one in enumerate(found)
+            None if pair.alignment is None else replace(pair.alignment, reference_index=row)
+            for row, pair in enumerate(pairs)
         )
     values = np.array([pair.values for pair in pairs], dtype=np.float64)
     return Comparison(values, alignments, zero_weight, not all(pair.converged for pair in pairs))
