@@ -21,7 +21,16 @@ from nlgauge.recipes.metric import Metric, VectorMetric
 from nlgauge.recipes.options import did_you_mean, renamed
 from nlgauge.recipes.signature import ABBREVIATIONS, GRAMMAR, RUNNER_FIELDS, Signature
 
-__all__ = ["METRICS", "built_in_metrics", "metric_class", "metric_name", "parse_metric", "recipe_from_signature"]
+__all__ = [
+    "METRICS",
+    "built_in_metrics",
+    "metric_class",
+    "metric_name",
+    "parse_metric",
+    "recipe_from_signature",
+    "signature_fields",
+    "todays_fields",
+]
 
 #: Group of entry points under which a package offers metrics: `name = "module:Class"`.
 GROUP = "nlgauge.metrics"

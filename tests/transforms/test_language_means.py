@@ -48,7 +48,9 @@ def test_the_portions_of_a_corpus_do_not_matter() -> None:
 
 def test_a_file_gives_the_same_bits_and_digest(tmp_path: Path) -> None:
     vectors = languages()
-    norm = LanguageMeans.fit({key: [rows] for key, rows in vectors.items()}, mode="standardise", weights="ab", layer=4)
+    norm = LanguageMeans.fit(
+        {key: [rows] for key, rows in vectors.items()}, mode="standardise", weights="ab", layer=4
+    )
     norm.save(tmp_path / "norm.npz")
     loaded = LanguageMeans.load(tmp_path / "norm.npz")
     assert loaded.digest == norm.digest

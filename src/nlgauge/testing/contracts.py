@@ -1,0 +1,133 @@
+"""Promises that every metric keeps, as checks that a metric from anywhere can run on itself.
+
+Each takes a recipe and raises an AssertionError that says what is not kept. The texts are made of words that
+`HashEncoder` knows, so that a metric of vectors can be tested without a model.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from nlgauge.errors import NlgaugeWarning
+from nlgauge.recipes.metric import Metric, VectorMetric
+from nlgauge.scores import Score
+from nlgauge.scoring import score_systems
+
+__all__ = ["CONTRACTS", "check_metric"]
+
+HYPOTHESES = (
+    "the cat sat on the mat .",
+    "a small black dog ran and the old bird slept",
+    "it was late",
+    "the ferry left because of the storm , but the train stopped at the station",
+    "a man wrote a letter and a woman read it",
+    "rain",
+    "the old man saw a white cat under the tree !",
+    "a child read the book",
+)
+REFERENCES = (
+    "a cat sat on a mat .",
+    "the small dog ran over the mat , the bird slept on the tree",
+    "it was early",
+    "the storm stopped the ferry and the train left late",
+    "a woman wrote the letter",
+    "the rain stopped",
+    "an old man saw the cat",
+    "the child wrote a book",
+)
+
+
+def _score(metric: Metric, hypotheses: Sequence[str], references: Sequence[str], **options: object) -> Score:
+    sources = references if isinstance(metric, VectorMetric) and metric.against == "source" else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NlgaugeWarning)
+        given: dict[str, object] = {"sources": sources} | options
+        (found,) = score_systems({"": hypotheses}, references, metrics=[metric], **given)  # type: ignore[arg-type]
+    return found
+
+
+def _same(one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray], what: str) -> None:
+    for name, values in one.items():
+        assert np.array_equal(values, other[name], equal_nan=True), f"{name} {what}: {values} and {other[name]}"
+
+
+def neighbours(metric: Metric) -> None:
+    """A pair's score does not depend on the pairs beside it, unless the recipe says so."""
+    if metric.whole_corpus or (isinstance(metric, VectorMetric) and metric.counts_idf):
+        return
+    together = _score(metric, HYPOTHESES, REFERENCES).segments
+    for index, (hypothesis, reference) in enumerate(zip(HYPOTHESES, REFERENCES, strict=True)):
+        alone = _score(metric, [hypothesis], [reference]).segments
+        part = {name: values[index : index + 1] for name, values in together.items()}
+        _same(alone, part, f"of segment {index} depends on its neighbours")
+
+
+def order(metric: Metric) -> None:
+    """Scores do not depend on the order of segments."""
+    forward = _score(metric, HYPOTHESES, REFERENCES).segments
+    backward = _score(metric, HYPOTHESES[::-1], REFERENCES[::-1]).segments
+    _same(forward, {name: values[::-1] for name, values in backward.items()}, "depends on the order")
+
+
+def batches(metric: Metric) -> None:
+    """Scores do not depend on how many texts are encoded at once."""
+    if not isinstance(metric, VectorMetric):
+        return
+    large = _score(metric, HYPOTHESES, REFERENCES).segments
+    small = _score(metric, HYPOTHESES, REFERENCES, batch_tokens=1).segments
+    _same(large, small, "depends on the size of batches")
+
+
+def identical(metric: Metric) -> None:
+    """A text scores best beside itself."""
+    other = _score(metric, HYPOTHESES, REFERENCES).segments[metric.main]
+    itself = _score(metric, HYPOTHESES, HYPOTHESES).segments[metric.main]
+    nearer = itself >= other - 1e-6 if metric.higher_is_better else itself <= other + 1e-6
+    assert nearer.all(), f"segments {np.flatnonzero(~nearer).tolist()} score better beside another text"
+
+
+def empty(metric: Metric) -> None:
+    """An empty text has a defined score, and is counted."""
+    if metric.whole_corpus:
+        return
+    found = _score(metric, ["", HYPOTHESES[0]], [REFERENCES[0], ""])
+    assert np.isfinite(found.segments[metric.main]).all(), "an empty text scores nan"
+    assert found.counts["empty"] == 2, "empty texts are not counted"
+
+
+def signature(metric: Metric) -> None:
+    """The signature makes the same score again."""
+    first = _score(metric, HYPOTHESES, REFERENCES)
+    sources = REFERENCES if isinstance(metric, VectorMetric) and metric.against == "source" else None
+    (again,) = score_systems({"": HYPOTHESES}, REFERENCES, metrics=[str(first.signature)], sources=sources)
+    _same(first.segments, again.segments, "is not made again by the signature")
+    assert str(again.signature) == str(first.signature), "the signature changes when it is read back"
+
+
+def output(metric: Metric) -> None:
+    """The same input gives the same bytes of JSON, without nan."""
+    first, second = (
+        json.dumps(_score(metric, HYPOTHESES, REFERENCES).to_dict(), allow_nan=False) for _ in range(2)
+    )
+    assert first == second, "the JSON output differs from run to run"
+
+
+CONTRACTS: dict[str, Callable[[Metric], None]] = {
+    "neighbours": neighbours,
+    "order": order,
+    "batches": batches,
+    "identical": identical,
+    "empty": empty,
+    "signature": signature,
+    "output": output,
+}
+
+
+def check_metric(metric: Metric) -> None:
+    """All contracts, one after the other."""
+    for check in CONTRACTS.values():
+        check(metric)
