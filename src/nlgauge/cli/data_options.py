@@ -23,25 +23,28 @@ def add_data_options(parser: argparse.ArgumentParser, *, title: str = "data", re
         nargs="+",
         default=[],
         metavar="KEY=VALUE",
-        help="options of the data set, such as level=system; see nlgauge data info NAME",
+        help="options of the data set; see nlgauge data info NAME",
     )
     return data
 
 
 def load_data(args: argparse.Namespace, **more: Any) -> JudgementTable:
     """The table that the options name."""
-    options: dict[str, Any] = dict(more)
+    options: dict[str, Any] = {}
     for text in args.set:
         key, equals, value = text.partition("=")
         if not equals or not key:
             msg = f"--set takes KEY=VALUE, got {text!r}"
+            raise RecipeError(msg)
+        if key in options:
+            msg = f"--set has {key} twice; several values are joined by commas: {key}=A,B"
             raise RecipeError(msg)
         options[key] = _value(value)
     at = args.at or os.environ.get("NLGAUGE_DATA")
     if not at:
         msg = f"say where {args.data} lies: --at PATH, or the environment variable NLGAUGE_DATA"
         raise RecipeError(msg)
-    return load(args.data, at, langpairs=args.langpairs, **options)
+    return load(args.data, at, langpairs=args.langpairs, **more | options)
 
 
 def _value(text: str) -> Any:
