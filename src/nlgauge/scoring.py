@@ -12,6 +12,7 @@ from nlgauge.corpus.texts import References
 from nlgauge.engine.notes import callers_level
 from nlgauge.engine.run import run_metrics
 from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError
+from nlgauge.names import did_you_mean
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.signature import Signature
@@ -165,7 +166,7 @@ def _check_known(shared: Mapping[str, Any], recipes: Sequence[Metric], run_names
             names = ", ".join(dict.fromkeys(recipe.name for recipe in recipes))
             msg = (
                 f"option {name!r} is not known to any metric of this call ({names}: {', '.join(known)}); "
-                f"options of a run are {', '.join(sorted(run_names))}"
+                f"options of a run are {', '.join(sorted(run_names))}{did_you_mean(name, [*known, *run_names])}"
             )
             raise RecipeError(msg)
 

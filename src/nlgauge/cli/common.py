@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from nlgauge.cli.parsing import CommandParser, add_hidden, add_renamed
+from nlgauge.cli.parsing import add_hidden, add_renamed
 from nlgauge.encoders import ENGINES
 from nlgauge.files.textfiles import ParallelTexts, file_label, read_parallel
 from nlgauge.recipes.run_options import RunOptions
@@ -38,10 +38,10 @@ every option of a metric is also a flag: nlgauge metrics show NAME
 
 #: Options of metrics that stand in `--help`; what they say there holds for all metrics.
 _COMMON = {
-    "model": "minilm, mpnet, muse, a folder or a hub id (default: by --lang)",
+    "model": "minilm, mpnet, muse, a folder or a hub id",
     "layer": "of the model (default: the tuned one)",
-    "idf": "none, refs, both or an idf file (default: the metric's)",
-    "lang": "language of the texts; chooses the model (default: en)",
+    "idf": "none, refs, both or an idf file (by metric)",
+    "lang": "of the texts; chooses the model (en)",
 }
 
 
@@ -58,9 +58,7 @@ def add_run_options(parser: argparse.ArgumentParser, *, cache: bool = True) -> N
     """How to compute; only the engine and its device move a score, within 1e-5. Not all need a cache."""
     defaults = RunOptions()
     group = parser.add_argument_group("run")
-    group.add_argument(
-        "--engine", choices=ENGINES, default=None, help=f"what computes vectors (default: {defaults.engine})"
-    )
+    group.add_argument("--engine", choices=ENGINES, default=None, help=f"what computes vectors ({defaults.engine})")
     group.add_argument("--threads", type=int, metavar="N", help="default: the processors at hand")
     group.add_argument("-q", "--quiet", action="store_true", help="no progress bar and no warnings on stderr")
     add_hidden(group, "--device", default=defaults.device, help="auto, cpu or cuda; engine torch only (%(default)s)")
@@ -117,7 +115,7 @@ def add_metric_options(
         nargs="+",
         default=None if default is None else [default],
         metavar="METRIC",
-        help=f"NAME, NAME:option=value,... or a signature in quotes ({shown or default})",
+        help=f"NAME, NAME:option=value or a signature ({shown or default})",
     )
     knowing: dict[str, list[str]] = {}
     for metric in METRICS.values():
@@ -152,8 +150,10 @@ def metric_options(args: argparse.Namespace) -> dict[str, str]:
 def add_output_options(parser: argparse.ArgumentParser, *, width: int | None = 4) -> Any:
     """Where the result goes, and how; the group is returned for a command that has more of them."""
     output = parser.add_argument_group("output")
-    output.add_argument("-f", "--format", choices=FORMATS, default="text", help="(%(default)s)")
-    output.add_argument("-o", "--output", default="-", metavar="FILE", help="where to (default: stdout)")
+    output.add_argument(
+        "-f", "--format", choices=FORMATS, default="text", metavar="NAME", help="text, json, tsv or latex (text)"
+    )
+    output.add_argument("-o", "--output", default="-", metavar="FILE", help="default: stdout")
     if width is not None:
         add_hidden(
             output, "-w", "--width", type=int, default=width, metavar="N", help="decimals, 0 to 17 (%(default)s)"

@@ -58,12 +58,14 @@ def add_commands(commands: Any) -> None:
     add_metric_options(parser)
     add_text_options(parser)
     asked = parser.add_argument_group("agreement")
-    asked.add_argument("--level", choices=LEVELS, default="segment", help="(%(default)s)")
+    asked.add_argument(
+        "--level", choices=LEVELS, default="segment", metavar="NAME", help="segment, topic or system (segment)"
+    )
     asked.add_argument(
         "--agreement", nargs="+", choices=AGREEMENTS, default=["pearson"], metavar="NAME",
-        help=f"one table each: {', '.join(AGREEMENTS)} (pearson)",
+        help=", ".join(AGREEMENTS),
     )  # fmt: skip
-    asked.add_argument("--criterion", help="human criterion (default: the data set's own)")
+    asked.add_argument("--criterion", metavar="NAME", help="of people (default: the data set's)")
     add_hidden(
         asked, "--aggregate", choices=("mean", "median"), default="mean", help="of a system's scores (%(default)s)"
     )
@@ -74,7 +76,7 @@ def add_commands(commands: Any) -> None:
     _add_significance(parser)
     add_run_options(parser)
     output = add_output_options(parser, width=3)
-    output.add_argument("--plot", metavar="FILE", help="bars with bootstrap intervals: .png, .svg or .pdf")
+    output.add_argument("--plot", metavar="FILE", help="bars with intervals: .png, .svg or .pdf")
     parser.add_help_all()
     parser.set_defaults(run=_meta)
 
@@ -97,7 +99,8 @@ def add_commands(commands: Any) -> None:
 def _add_significance(parser: argparse.ArgumentParser) -> None:
     tests = parser.add_argument_group("significance")
     defaults = Significance()
-    tests.add_argument(
+    add_hidden(
+        tests,
         "--test",
         choices=("default", "permutation", "bootstrap", "williams", "none"),
         default=defaults.test,

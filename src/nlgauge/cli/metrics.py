@@ -42,39 +42,47 @@ def _list(args: argparse.Namespace) -> int:
 def _show(args: argparse.Namespace) -> int:
     metric = metric_class(args.name)
     described = _described(metric)
-    options = [describe_option(name, field) for name, field in metric.options().items()]
+    recipe = metric()
+    options = [describe_option(recipe, name, field) for name, field in metric.options().items()]
     if args.format == "json":
         record = {**described, "options": options, "equation": _equation(metric), "citation": metric.citation}
         print(json.dumps(record, ensure_ascii=False, indent=2))
         return 0
     print(f"{metric.name}: {described['what']}")
-    print(f"{described['better']} is better; components: {', '.join(metric.components)} (reported: {metric.main})")
+    print(f"{described['better']} is better; components: {', '.join(recipe.components)} (reported: {recipe.main})")
     print("\n" + _equation(metric) + "\n")
     for option in options:
-        print(f"{option['flag']} {option['name'].upper()}  (default: {option['default']})")
+        default = "" if option["default"] is None else f"  (default: {option['default']})"
+        print(f"{option['flag']} {option['name'].upper()}{default}")
         print(f"    {option['help']}")
-    first = metric.options() and next(iter(metric.options()))
-    print(f"\nfor one metric of several: --metric {metric.name}:{first or 'option'}=VALUE,...\n")
+    print(f"\nfor one metric of several: --metric {metric.name}:{options[0]['name']}=VALUE,...\n")
     print(metric.citation.strip())
     return 0
 
 
 def _described(metric: type[Metric]) -> dict[str, Any]:
+    recipe = metric()  # what some metrics compute depends on their options
     return {
         "name": metric.name,
         "what": (inspect.getdoc(metric) or "").partition("\n")[0].rstrip("."),
-        "components": list(metric.components),
-        "main": metric.main,
-        "better": "higher" if metric.higher_is_better else "lower",
+        "components": list(recipe.components),
+        "main": recipe.main,
+        "better": "higher" if recipe.higher_is_better else "lower",
     }
 
 
-def describe_option(name: str, field: Any) -> dict[str, Any]:
-    """All that is known about an option of a recipe: its flag, its default, what it takes."""
-    default = field.default
-    if default is None or default == "":
-        default = "by profile or model"
-    return {"name": name, "flag": flag_of(name), "default": default, "help": str(field.metadata.get("help", ""))}
+def describe_option(recipe: Metric, name: str, field: Any) -> dict[str, Any]:
+    """All that is known about an option: its flag, what it takes, and its default in a recipe that sets nothing.
+
+    The default is None where the model, the profile or the texts decide.
+    """
+    default = getattr(recipe, name)
+    return {
+        "name": name,
+        "flag": flag_of(name),
+        "default": None if default in (None, "") else default,
+        "help": str(field.metadata.get("help", "")),
+    }
 
 
 def _equation(metric: type[Metric]) -> str:
