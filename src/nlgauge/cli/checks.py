@@ -59,7 +59,7 @@ def _check_cache(args: argparse.Namespace) -> None:
 
 
 def check_metrics(metrics: Sequence[str], args: argparse.Namespace, *, command: str) -> None:
-    """Refuse metrics that are files, and flags that none of them reads."""
+    """Refuse metrics that are files or are not known, and flags that none of them reads."""
     for text in metrics:
         if metric_name(text).casefold() not in METRICS and os.path.exists(text):
             others = [one for one in metrics if one != text]
@@ -72,18 +72,15 @@ def check_metrics(metrics: Sequence[str], args: argparse.Namespace, *, command: 
     if options.get("rescale", "").lower() in {"true", "false", "on", "off"}:
         msg = f"--rescale takes yes, no or a baseline file, got {options['rescale']!r}"
         raise RecipeError(msg)
-    check_overridden(metrics, options)
-    source = getattr(args, "source", None)
-    if "src_lang" not in options and not source:
-        return
     recipes, _ = recipes_and_run(metrics, options)
+    check_overridden(metrics, options)
     if any(getattr(recipe, "against", "refs") == "source" for recipe in recipes):
         return
     names = ", ".join(dict.fromkeys(recipe.name for recipe in recipes))
     if "src_lang" in options:
         msg = f"--src-lang is read by metrics that compare with the source (--against source), not by {names}"
         raise RecipeError(msg)
-    if getattr(args, "refs", None):
+    if getattr(args, "source", None) and args.refs:
         msg = f"--source is not read: {names} {'compares' if len(recipes) == 1 else 'compare'} with references"
         warnings.warn(msg, NlgaugeWarning, stacklevel=2)
 

@@ -90,8 +90,8 @@ class CommandParser(argparse.ArgumentParser):
 
     def _hint(self, text: str) -> str:
         if text.startswith("-"):
-            flags = [flag for flag in self._option_string_actions if flag.startswith("--")]
-            return did_you_mean(text.partition("=")[0], flags)
+            names = [flag.removeprefix("--") for flag in self._option_string_actions if flag.startswith("--")]
+            return did_you_mean(text.partition("=")[0].lstrip("-"), names).replace(" '", " '--")
         takes_files = any(not action.option_strings and action.nargs in {"*", "+"} for action in self._actions)
         return f"; files come first, right after '{self.prog}'" if takes_files else ""
 

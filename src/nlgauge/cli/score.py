@@ -67,9 +67,9 @@ def add_commands(commands: Any) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
+    check_metrics(args.metric, args, command="score")
     if args.hyps or not args.citation:
         _check(args)
-    check_metrics(args.metric, args, command="score")
     classes = [metric_class(metric_name(text)) for text in args.metric]
     citations = {metric.name: metric.citation for metric in classes}
     if args.citation and not args.hyps:

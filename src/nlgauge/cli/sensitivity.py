@@ -113,12 +113,12 @@ def _add_measures(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
+    if args.metric:
+        check_metrics(args.metric, args, command="sensitivity")
     check_systems_first(args, command="sensitivity")
     if bool(args.hyps) == bool(args.data):
         msg = "give either files of systems with --refs, or --data NAME --at PATH"
         raise RecipeError(msg)
-    if args.metric:
-        check_metrics(args.metric, args, command="sensitivity")
     defaults = StudyOptions()
     options = StudyOptions(
         agreement=args.agreement or defaults.agreement,
