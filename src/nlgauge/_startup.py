@@ -21,7 +21,8 @@ def _leave(_: int, __: FrameType | None) -> None:
 def _is_command() -> bool:
     """Whether this process is the command line, and not a program that imports the library."""
     module = sys.orig_argv[-len(sys.argv) - 1 :][:2] if sys.argv[:1] == ["-m"] else []
-    return module == ["-m", "nlgauge"] or os.path.basename(sys.argv[0] if sys.argv else "") == "nlgauge"
+    program = os.path.basename(sys.argv[0]) if sys.argv else ""
+    return module == ["-m", "nlgauge"] or program in {"nlgauge", "nlgauge.exe"}
 
 
 def _guard_loading() -> None:

@@ -62,7 +62,9 @@ def split_recipe(text: str) -> tuple[str, dict[str, str]]:
     for part in tail.split(",") if tail else []:
         key, equals, value = part.partition("=")
         if not equals or not key:
-            msg = f"expected option=value in {text!r}, got {part!r}"
+            last = next(reversed(given), None)
+            hint = f"; a value with a comma is given outside of the recipe: {last}=FILE" if last else ""
+            msg = f"expected option=value in {text!r}, got {part!r}{hint}"
             raise RecipeError(msg)
         if key in given:
             msg = f"option {key!r} stands twice in {text!r}"

@@ -55,6 +55,7 @@ def test_meta_and_sensitivity_write_to_a_file(run: Run, folder: Path) -> None:
         ("sentsim", "calibrate", "a.txt", "--refs", "ref.txt", "-o", "a.txt"),
         ("score", "a.txt", "--refs", "ref.txt", "-o", "a.txt"),
         ("score", "b.txt", "--refs", "ref.txt", "--idf", "a.txt", "-o", "a.txt"),
+        ("score", "b.txt", "--refs", "ref.txt", "-m", "bertscore:idf=a.txt", "-o", "a.txt"),
         ("sensitivity", "a.txt", "--refs", "ref.txt", "--preset", "idf", "-o", "a.txt"),
     ],
     ids=lambda command: " ".join(command[:2]),

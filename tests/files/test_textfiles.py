@@ -293,6 +293,15 @@ def test_parallel_files_keep_names_with_colons(tmp_path: Path, monkeypatch: pyte
             read_parallel(["10:30.txt"], **short)  # type: ignore[arg-type]
 
 
+def test_why_files_are_not_parallel_is_said_where_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("a.txt", b"a\nb\n"), ("blank.txt", b"a\nb\n\n \n"), ("mac.txt", b"a\rb\n")):
+        Path(name).write_bytes(text)
+    for other, why in (("blank.txt", "'blank.txt' has more of is blank lines at its end"), ("mac.txt", "a lone")):
+        with pytest.raises(InputError, match=why):
+            read_parallel(["a.txt"], [other])
+
+
 def test_systems_are_called_by_their_files(tmp_path: Path) -> None:
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()

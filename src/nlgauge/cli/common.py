@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from nlgauge.cli.parsing import add_hidden, add_renamed
@@ -124,18 +124,26 @@ def add_metric_options(
     for name in [*_COMMON, *(name for name in knowing if name not in _COMMON)]:
         field = METRICS[knowing[name][0]].options()[name]
         text = _COMMON.get(name) or f"{field.metadata['help']} ({', '.join(knowing[name])})"
-        add_option_flag(group, name, field, help=text, hidden=name not in _COMMON)
+        add_option_flag(group, name, field, help=text, hidden=name not in _COMMON, taken=knowing)
 
 
-def add_option_flag(group: Any, name: str, field: Any, *, help: str, hidden: bool = False) -> None:  # noqa: A002
-    """A flag for an option of a recipe, and its former spellings."""
+def add_option_flag(
+    group: Any,
+    name: str,
+    field: Any,
+    *,
+    help: str,  # noqa: A002 - as argparse has it
+    hidden: bool = False,
+    taken: Collection[str] = (),
+) -> None:
+    """A flag for an option of a recipe, and its former spellings but for those that are `taken` by other options."""
     dest, flag, metavar = f"option_{name}", flag_of(name), name.upper()
     if hidden:
         add_hidden(group, flag, dest=dest, metavar=metavar, help=help.replace("%", "%%"))
     else:
         group.add_argument(flag, dest=dest, metavar=metavar, help=help.replace("%", "%%"))
     formerly = field.metadata.get("formerly") or ()
-    former = [formerly] if isinstance(formerly, str) else list(formerly)
+    former = [one for one in ([formerly] if isinstance(formerly, str) else formerly) if one not in taken]
     for old in dict.fromkeys([f"--{name}", *(spelling for one in former for spelling in (flag_of(one), f"--{one}"))]):
         if old != flag:
             add_renamed(group, old, flag, dest=dest, metavar=metavar)

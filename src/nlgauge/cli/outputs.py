@@ -51,10 +51,12 @@ def _input_paths(args: argparse.Namespace) -> list[str]:
     for name, value in vars(args).items():
         if name in _INPUTS or name.startswith("option_"):
             found += [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str) and one]
+    for recipe in getattr(args, "metric", None) or ():
+        found += recipe.split(":", 1)[-1].split(",")  # sentsim:bounds=FILE
     form = getattr(args, "input_format", None)
     paths: list[str] = []
     for spec in found:
-        for text in (spec, spec.partition("=")[2]):  # LANG=FILE
+        for text in (spec, spec.partition("=")[2]):  # LANG=FILE, option=FILE
             with contextlib.suppress(InputError, ValueError):  # whoever reads it says what is wrong with it
                 source = parse_source(text, input_format=form if form in {"tsv", "jsonl"} else None)
                 paths += [source.path] if source.path else []

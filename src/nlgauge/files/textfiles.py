@@ -181,16 +181,26 @@ def read_parallel(
     outputs = {label: inputs.texts(parsed(spec)) for label, spec in labels.items()}
     groups = [inputs.references(parsed(spec)) for spec in references]
     sources = None if source is None else inputs.texts(parsed(source))
-    counts = [(label, len(texts)) for label, texts in outputs.items()]
-    counts += [(spec, len(found)) for spec, found in zip(references, groups, strict=True)]
-    counts += [] if source is None or sources is None else [(source, len(sources))]
-    first, expected = counts[0]
-    for name, count in counts:
-        if count != expected:
-            msg = f"{name!r} has {count} segments, but {first!r} has {expected}; they must be parallel"
-            raise InputError(msg)
+    columns: list[tuple[str, Sequence[str]]] = list(outputs.items())
+    columns += [(spec, [group[0] for group in found]) for spec, found in zip(references, groups, strict=True)]
+    columns += [] if source is None or sources is None else [(source, sources)]
+    _check_parallel(columns)
     joined = [tuple(text for group in segment for text in group) for segment in zip(*groups, strict=True)]
     return ParallelTexts(outputs, joined if groups else None, sources)
+
+
+def _check_parallel(columns: Sequence[tuple[str, Sequence[str]]]) -> None:
+    first, expected = columns[0]
+    for name, texts in columns:
+        if len(texts) == len(expected):
+            continue
+        msg = f"{name!r} has {len(texts)} segments, but {first!r} has {len(expected)}; they must be parallel"
+        (_, fewer), (longer, more) = sorted([(name, texts), (first, expected)], key=lambda column: len(column[1]))
+        if not any(text.strip() for text in more[len(fewer) :]):
+            msg += f" (what {longer!r} has more of is blank lines at its end)"
+        elif any("\r" in text for text in fewer):
+            msg += r" (a lone \r inside a line ends no line)"
+        raise InputError(msg)
 
 
 def file_label(spec: str) -> str:
