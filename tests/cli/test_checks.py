@@ -81,6 +81,10 @@ def test_a_flag_that_no_metric_of_a_study_knows_is_refused(refused: Refusal) -> 
     assert "--chars is not an option of moverscore, bertscore" in refused(2, *STUDY, "--chars", "4")
 
 
+def test_a_study_takes_no_signature(refused: Refusal) -> None:
+    assert "not the signature 'bertscore|layer:4'" in refused(2, *STUDY, "--metric", "bertscore|layer:4")
+
+
 def test_a_metric_in_capitals_is_the_same_metric(run: Run) -> None:
     assert run(*SCORE, "-m", "BLEU").out == run(*SCORE, "-m", "bleu").out
 

@@ -97,7 +97,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def add_help_all(self) -> None:
         """Add the flag that also shows what `--help` hides."""
-        self.add_argument("--help-all", action=_HelpAll, nargs=0, help="every flag, also those of the metrics")
+        self.add_argument("--help-all", action=_HelpAll, nargs=0, help="all flags, also those that few need")
 
     def _print_message(self, message: str, file: Any = None) -> None:
         # argparse ignores an error here, and a help that could not be written would end with status 0.

@@ -161,6 +161,10 @@ def _study(args: argparse.Namespace) -> Study:
 def _metrics(metrics: Sequence[str], args: argparse.Namespace) -> list[str]:
     """The metrics with the flags of the call, which a study keeps as text."""
     options = metric_options(args)
+    for metric in metrics:
+        if "|" in metric:
+            msg = f"a study varies the options of a recipe: give NAME:option=value, not the signature {metric!r}"
+            raise RecipeError(msg)
     for name in options:
         if not any(name in metric_class(metric_name(metric)).options() for metric in metrics):
             msg = f"{flag_of(name)} is not an option of {', '.join(metrics)}; see 'nlgauge metrics show NAME'"
