@@ -85,10 +85,10 @@ UNWRITABLE = [
 
 
 @pytest.mark.parametrize("command", UNWRITABLE, ids=lambda command: " ".join(command[:2]))
-def test_a_missing_folder_is_named_before_the_work(
-    refused: Refusal, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
-) -> None:
-    monkeypatch.setattr("nlgauge.encoders.load.load_encoder", lambda *_, **__: pytest.fail("the work was begun"))
+def test_a_missing_folder_is_named_before_the_work(refused: Refusal, folder: Path, command: tuple[str, ...]) -> None:
+    """Without texts, so that whatever begins to work complains of those first."""
+    for name in ("a.txt", "ref.txt"):
+        (folder / name).unlink()
     says = refused(1, *command, "nowhere/x.png")
     assert "cannot write 'nowhere/x.png': the folder 'nowhere' does not exist" in says
 
