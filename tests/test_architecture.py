@@ -16,7 +16,9 @@ SOURCE = Path(nlgauge.__file__).parent
 #: Rooms and top-level modules from the top of the house to the bottom (docs/architecture.md).
 ORDER = [
     "_version",
+    "_startup",
     "errors",
+    "names",
     "stats",
     "transport",
     "files",

@@ -6,6 +6,7 @@
 (1,)
 """
 
+from nlgauge import _startup  # noqa: F401  # first, because the modules below take a moment to load
 from nlgauge._version import __version__
 from nlgauge.clouds.alignments import Alignment, Flow
 from nlgauge.errors import (

@@ -17,19 +17,23 @@ from typing import Any
 
 import nlgauge.metrics
 from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
+from nlgauge.names import did_you_mean
 from nlgauge.recipes.metric import Metric, VectorMetric
-from nlgauge.recipes.options import did_you_mean, renamed
-from nlgauge.recipes.signature import ABBREVIATIONS, GRAMMAR, RUNNER_FIELDS, Signature
+from nlgauge.recipes.options import renamed
+from nlgauge.recipes.signature import ABBREVIATIONS, FORMER_ABBREVIATIONS, GRAMMAR, RUNNER_FIELDS, Signature
 
 __all__ = [
     "METRICS",
     "built_in_metrics",
+    "check_signature_fields",
     "metric_class",
     "metric_name",
     "parse_metric",
     "recipe_from_signature",
     "signature_fields",
-    "todays_fields",
+    "split_recipe",
+    "todays_signature",
+    "with_options",
 ]
 
 #: Group of entry points under which a package offers metrics: `name = "module:Class"`.
@@ -106,41 +110,60 @@ def metric_class(name: str) -> type[Metric]:
     raise RecipeError(msg)
 
 
-def parse_metric(text: str, **shared: Any) -> Metric:
-    """A recipe from `name` or `name:option=value,option=value`.
+def split_recipe(text: str) -> tuple[str, dict[str, str]]:
+    """The name and the options of `name:option=value,option=value`.
 
-    `shared` are options that apply to every metric of a call that knows them; what the text sets to something else is
-    an error.
-
-    >>> parse_metric("bertscore:layer=4", idf="refs")  # doctest: +ELLIPSIS
-    BERTScore(model='minilm', ..., layer=4, idf='refs', multiref='best-f', rescale='no', stopwords='none')
+    >>> split_recipe("bertscore:layer=4,idf=refs")
+    ('bertscore', {'layer': '4', 'idf': 'refs'})
     """
     name, _, tail = text.partition(":")
-    metric = metric_class(name)
     given: dict[str, str] = {}
     for part in tail.split(",") if tail else []:
         key, equals, value = part.partition("=")
         if not equals or not key:
-            hint = "; a path with a comma goes into an option of its own, such as --idf" if given else ""
+            last = next(reversed(given), None)
+            hint = f"; a value with a comma is given outside of the recipe: {last}=FILE" if last else ""
             msg = f"expected option=value in {text!r}, got {part!r}{hint}"
             raise RecipeError(msg)
         if key in given:
             msg = f"option {key!r} is given twice in {text!r}"
             raise RecipeError(msg)
         given[key] = value
-    own = metric.known_options(given)
-    known = metric.options()
-    others = {key: value for key, value in _now(metric, shared).items() if key in known}
-    for key, value in others.items():
-        if key in own and str(own[key]) != str(value):
-            msg = f"{text!r} sets {key}={own[key]}, and {key}={value} was given beside it; give one of the two"
+    return name, given
+
+
+def with_options(text: str, shared: Mapping[str, str]) -> str:
+    """`name:option=value` with those of the shared options that the metric knows and the text does not set itself.
+
+    >>> with_options("bertscore:idf=refs", {"layer": "5", "idf": "none", "chars": "3"})
+    'bertscore:idf=refs,layer=5'
+    """
+    name, given = split_recipe(text)
+    known = metric_class(name).options()
+    given |= {key: value for key, value in shared.items() if key in known and key not in given}
+    for key, value in given.items():
+        if "," in value:
+            msg = f"the value of {key} cannot hold a comma here, got {value!r}"
             raise RecipeError(msg)
-    return metric.from_options(others | own)
+    return f"{name}:{','.join(f'{key}={value}' for key, value in given.items())}" if given else name
 
 
-def _now(metric: type[Metric], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of a call under today's names; those of other metrics pass."""
-    return renamed(given, metric.options(), where=f"metric {metric.name!r}")
+def parse_metric(text: str, **shared: Any) -> Metric:
+    """A recipe from `name` or `name:option=value,option=value`.
+
+    `shared` are options that apply to every metric of a call: those that the metric knows and the text does
+    not set itself.
+
+    >>> parse_metric("bertscore:layer=4", layer=6, idf="refs")  # doctest: +ELLIPSIS
+    BERTScore(model='minilm', ..., layer=4, idf='refs', multiref='best-f', rescale='no', stopwords='none')
+    """
+    metric = metric_class(text.partition(":")[0])
+    _, given = split_recipe(text)
+    known = metric.options()
+    others = renamed(shared, known, where=f"metric {metric.name!r}")
+    return metric.from_options(
+        {key: value for key, value in others.items() if key in known} | metric.known_options(given)
+    )
 
 
 def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric:
@@ -153,20 +176,13 @@ def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric:
     >>> recipe_from_signature("bertscore|layer:4|idf:none|multiref:mean|rescale:no|model:minilm").multiref
     'mean'
     """
-    parsed = Signature.parse(signature) if isinstance(signature, str) else signature
-    metric = metric_class(parsed.metric)
-    recipe = todays_fields(metric, parsed)
-    known = signature_fields(metric)
-    for key in recipe:
-        if key not in known:
-            hint = "; this is the short form, which does not parse back" if key in ABBREVIATIONS.values() else ""
-            msg = f"a {metric.name} signature has no field {key!r}{hint}; it has: {', '.join(known)}"
-            raise SignatureError(msg)
+    parsed = todays_signature(Signature.parse(signature) if isinstance(signature, str) else signature)
+    metric, recipe = check_signature_fields(parsed), parsed.recipe
     options = metric.options_from_signature(recipe)
     if issubclass(metric, VectorMetric):
         options |= {"model": recipe["model"]} if "model" in recipe else {}
         options |= {"against": "source" if recipe["refs"] == "source" else "refs"} if "refs" in recipe else {}
-    options |= replace
+    options |= renamed(replace, metric.options(), where=f"metric {metric.name!r}")
     for key, value in options.items():
         if value == "file":
             msg = f"the signature names its {key} file by digest only ({recipe[key]}); say {key}=PATH"
@@ -180,10 +196,25 @@ def signature_fields(metric: type[Metric]) -> tuple[str, ...]:
     return (*own, *metric.derived_fields, *RUNNER_FIELDS)
 
 
-def todays_fields(metric: type[Metric], signature: Signature) -> dict[str, str]:
-    """The recipe part under today's names; that of a later version is refused."""
+def check_signature_fields(signature: Signature) -> type[Metric]:
+    """The metric of a signature, whose recipe part must have no other fields than that metric's."""
+    metric = metric_class(signature.metric)
+    known = signature_fields(metric)
+    for key in signature.recipe:
+        if key not in known:
+            short = key in ABBREVIATIONS.values() or key in FORMER_ABBREVIATIONS
+            hint = "; this is the short form, which does not parse back" if short else ""
+            msg = f"a {metric.name} signature has no field {key!r}{hint}; it has: {', '.join(known)}"
+            raise SignatureError(msg)
+    return metric
+
+
+def todays_signature(signature: Signature) -> Signature:
+    """A signature under today's names; one of a later grammar is refused."""
     grammar = signature.recipe.get("sig")
     if grammar not in {None, GRAMMAR}:
         msg = f"the signature has grammar {grammar!r}, and this version reads {GRAMMAR!r}; update nlgauge"
         raise SignatureError(msg)
-    return renamed(signature.recipe, metric.options(), where=f"signature of {metric.name!r}")
+    metric = metric_class(signature.metric)
+    recipe = renamed(signature.recipe, metric.options(), where="signature")
+    return Signature(metric.name, recipe, signature.run)

@@ -12,13 +12,14 @@ from nlgauge.corpus.texts import References
 from nlgauge.engine.notes import callers_level
 from nlgauge.engine.run import run_metrics
 from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError
+from nlgauge.names import did_you_mean
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.signature import Signature
-from nlgauge.registry import METRICS, metric_name, parse_metric, recipe_from_signature
+from nlgauge.registry import METRICS, metric_class, metric_name, parse_metric, recipe_from_signature, split_recipe
 from nlgauge.scores import Score
 
-__all__ = ["recipes_and_run", "score", "score_systems"]
+__all__ = ["check_overridden", "recipes_and_run", "score", "score_systems"]
 
 #: Fields of a signature that may come out differently, with a warning. Any other makes another score.
 _MAY_DIFFER = ("refs", "model", "engine", "nlgauge")
@@ -28,7 +29,7 @@ def score(
     hyps: Iterable[str],
     refs: References | None = None,
     *,
-    metric: str | Metric | Signature = "bertscore",
+    metric: str | Metric | Signature | None = None,
     ref_streams: Iterable[Iterable[str]] | None = None,
     sources: Iterable[str] | None = None,
     **options: Any,
@@ -39,7 +40,7 @@ def score(
         hyps: The system's outputs, one text per segment.
         refs: References per segment: a string, or a list of strings whose number may vary.
         metric: A name (`"bertscore"`), a name with options (`"bertscore:layer=4,idf=refs"`), a recipe
-            (`BERTScore(layer=4)`), or a signature, which is then required to come out again.
+            (`BERTScore(layer=4)`), or a signature, which is then required to come out again. Default: BERTScore.
         ref_streams: References as sacreBLEU has them, instead of `refs`: a list of streams, each with a
             text per segment.
         sources: The texts that were translated, for metrics that compare with them (`against="source"`).
@@ -53,14 +54,18 @@ def score(
     >>> round(result.mean, 4)
     1.0
     """
-    return score_systems({"": hyps}, refs, metrics=[metric], ref_streams=ref_streams, sources=sources, **options)[0]
+    chosen = _chosen_metrics(metric, options.pop("metrics", None))
+    if len(chosen) != 1:
+        msg = f"score() takes one metric, got {len(chosen)}; score_systems() takes several"
+        raise RecipeError(msg)
+    return score_systems({"": hyps}, refs, metrics=chosen, ref_streams=ref_streams, sources=sources, **options)[0]
 
 
 def score_systems(
     systems: Mapping[str, Iterable[str]],
     refs: References | None = None,
     *,
-    metrics: Sequence[str | Metric | Signature] = ("bertscore",),
+    metrics: Sequence[str | Metric | Signature] | str | Metric | Signature | None = None,
     ref_streams: Iterable[Iterable[str]] | None = None,
     sources: Iterable[str] | None = None,
     **options: Any,
@@ -68,15 +73,15 @@ def score_systems(
     """Score several systems on the same segments with one or more metrics.
 
     Texts are encoded once for all systems and metrics. The result has a `Score` per metric and system, metric
-    by metric; options are those of `score`.
+    by metric; options are those of `score`. `metric=` is taken for `metrics=`.
     """
-    if isinstance(metrics, str | Metric | Signature):
-        metrics = [metrics]
-    named = [str(metric) if isinstance(metric, Signature) else metric for metric in metrics]
+    chosen = _chosen_metrics(metrics, options.pop("metric", None))
+    named = [str(metric) if isinstance(metric, Signature) else metric for metric in chosen]
     if not named:
         msg = f"no metric was given; there are: {', '.join(METRICS)}"
         raise RecipeError(msg)
     recipes, run = recipes_and_run(named, options)
+    check_overridden(named, options)
     expected = [Signature.parse(m) if isinstance(m, str) and _is_signature(m) else None for m in named]
     run.setdefault("engine", _one_engine(expected))
     corpus = make_corpus(systems, refs, ref_streams=ref_streams, sources=sources)
@@ -87,6 +92,28 @@ def score_systems(
             _require(asked, got)
 
     return run_metrics(recipes, corpus, RunOptions.of(run), check_signature=check_signature)
+
+
+def _chosen_metrics(*given: Any) -> list[Any]:
+    """The metrics of a call, under whichever of the two keywords they came."""
+    named = [one for one in given if one is not None]
+    if len(named) > 1:
+        msg = "give metric= or metrics=, not both"
+        raise RecipeError(msg)
+    chosen = named[0] if named else "bertscore"
+    return [chosen] if isinstance(chosen, str | Metric | Signature) else list(chosen)
+
+
+def check_overridden(metrics: Sequence[str | Metric], options: Mapping[str, Any]) -> None:
+    """An option that every metric which knows it sets otherwise would be ignored; that is a mistake."""
+    texts = [metric for metric in metrics if isinstance(metric, str) and not _is_signature(metric)]
+    if len(texts) < len(metrics):
+        return  # a signature meets its options where it is read, and a finished recipe takes none
+    for name, value in options.items():
+        own = [split_recipe(text)[1].get(name) for text in texts if name in metric_class(metric_name(text)).options()]
+        if own and all(one is not None and one != str(value) for one in own):
+            msg = f"{name} is {own[0]} in the metric {texts[0]!r} but {value} for the whole call; say it once"
+            raise RecipeError(msg)
 
 
 def recipes_and_run(
@@ -139,7 +166,7 @@ def _check_known(shared: Mapping[str, Any], recipes: Sequence[Metric], run_names
             names = ", ".join(dict.fromkeys(recipe.name for recipe in recipes))
             msg = (
                 f"option {name!r} is not known to any metric of this call ({names}: {', '.join(known)}); "
-                f"options of a run are {', '.join(sorted(run_names))}"
+                f"options of a run are {', '.join(sorted(run_names))}{did_you_mean(name, [*known, *run_names])}"
             )
             raise RecipeError(msg)
 

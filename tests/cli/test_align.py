@@ -130,7 +130,8 @@ def test_refusals(run: Run, refused: Refusal, folder: Path) -> None:
     assert "line 1: link 99-0" in refused(1, *FIT, "--alignments", "links.txt", "-o", "m.npz", "--quiet")
     write_lines(folder / "links.txt", [""] * 6)
     assert "no pair to fit on" in refused(1, *FIT, "--alignments", "links.txt", "-o", "m.npz", "--quiet")
-    assert "layers 0 to 6" in refused(1, *FIT, "--layer", "9", "-o", "m.npz")
+    assert "layers 0 to 6" in refused(2, *FIT, "--layer", "9", "-o", "m.npz")
+    assert "--sentences must be 0 or more, got -1" in refused(2, *FIT, "--sentences", "-1", "-o", "m.npz")
     assert run(*FIT, "--method", "pca", "-o", "m.npz").status == 2
     assert "belong to methods with umd" in refused(2, *FIT, "--directions", "3", "-o", "m.npz")
     assert "are about words" in refused(2, *FIT, "--level", "sentence", "--layer", "5", "-o", "m.npz")

@@ -40,7 +40,8 @@ def test_list_says_which_data_is_here(run: Run, folder: Path) -> None:
 
 def test_without_data_the_print_and_what_is_missing_are_shown(run: Run) -> None:
     result = run("reproduce", "moverscore-table1", "-q")
-    assert (result.status, result.err) == (0, "")
+    assert result.status == 1, "nothing was computed"
+    assert result.err == "nlgauge: nothing of moverscore-table1 could be computed here; see what is missing\n"
     assert "WMD-1 + BERT + MNLI + PMEANS" in result.out
     assert "0.743" in result.out
     assert "ours" not in [line.split()[-1] for line in result.out.splitlines() if line.split()]
@@ -54,13 +55,28 @@ def test_without_data_the_print_and_what_is_missing_are_shown(run: Run) -> None:
 
 def test_every_table_prints_without_data(run: Run) -> None:
     for name in PAPER_TABLES:
-        assert run("reproduce", name, "-q").status == 0
+        result = run("reproduce", name, "-q")
+        assert result.status == 1, "nothing was computed"
+        assert name in result.out
+
+
+def test_a_folder_of_data_that_is_not_there_is_refused(refused: Refusal) -> None:
+    assert "'/nowhere' does not exist" in refused(1, "reproduce", "repro-table3", "--at", "/nowhere")
+    assert "'/nowhere' does not exist" in refused(1, "reproduce", "list", "--at", "/nowhere")
+
+
+@pytest.mark.parametrize(
+    "option", [("--rows", "x"), ("--langpairs", "cs-en"), ("--model", "none"), ("--plot", "f.png")]
+)
+def test_the_list_takes_no_options_of_a_table(refused: Refusal, option: tuple[str, str]) -> None:
+    assert f"{option[0]} goes with a table's name" in refused(2, "reproduce", "list", *option)
 
 
 def test_formats_and_the_json_file(run: Run, folder: Path) -> None:
     bagel(folder)
     command = ("reproduce", "moverscore-table3", "--at", ".", "--model", "none", "-q")
-    text = run(*command, "-o", "out.json")
+    text = run(*command)
+    assert run(*command, "-f", "json", "-o", "out.json")[:2] == (0, "")
     written = json.loads((folder / "out.json").read_text(encoding="utf-8"))
     assert written == json.loads(run(*command, "--format", "json").out)
     rows = {one["metric"]: one for one in written["rows"]}

@@ -192,7 +192,7 @@ def test_a_signature_with_an_idf_file_needs_the_file(run: Run, refused: Refusal,
     first = run(*SCORE, "--idf", "idf.json", *JSON)
     text = first.scores[0]["signature"]
     message = refused(2, *SCORE, "--metric", text)
-    assert "idf=PATH" in message
+    assert "--idf PATH" in message
     (folder / "idf.json").rename(folder / "moved.json")
     assert run(*SCORE, "--metric", text, "--idf", "moved.json", *JSON).out == first.out
     assert run("idf", "build", "a.txt", "-o", "other.json", "--quiet").status == 0
@@ -207,3 +207,42 @@ def test_fields_that_a_signature_lacks_keep_their_defaults(run: Run) -> None:
     result = run(*SCORE, "--metric", "bertscore|layer:3", *JSON)
     assert result.status == 0, result.err
     assert result.out == run(*SCORE, "--layer", "3", *JSON).out
+
+
+# --- what was refused, or taken, without reason --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("foo|layer:4", "unknown metric 'foo'"),
+        ("bertscore|lyer:4", "no field 'lyer'"),
+        ("bertscore|l:4|i:none", "short form"),
+        ("bertscore|layer:4||emty:0", "did you mean 'empty'?"),
+    ],
+)
+def test_show_refuses_what_no_metric_has(refused: Refusal, text: str, expected: str) -> None:
+    assert expected in refused(2, "signature", "show", text)
+
+
+def test_show_takes_the_line_that_score_prints(run: Run) -> None:
+    line = run(*SCORE, "-m", "chrf").out.splitlines()[-1]
+    assert line.startswith("signature: chrf|")
+    assert run("signature", "show", line).out == run("signature", "show", line.removeprefix("signature: ")).out
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("|nlgauge:", "|nlgauge:9"), ("|engine:onnxruntime-", "|engine:onnxruntime-9")]
+)
+def test_versions_alone_make_no_other_recipe(run: Run, signature: str, old: str, new: str) -> None:
+    result = run("signature", "diff", signature, signature.replace(old, new))
+    assert result.status == 0
+    assert "made by different versions; the recipes are otherwise the same" in result.err
+    assert run("signature", "diff", signature, signature.replace(old, new).replace("layer:3", "layer:2")).status == 1
+
+
+def test_the_commands_of_the_readme_run_as_typed(run: Run) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    lines = [line.split("#")[0].split("'") for line in readme.splitlines() if "nlgauge signature " in line]
+    assert [run("signature", "show", parts[1]).status for parts in lines if "show" in parts[0]] == [0]
+    assert [run("signature", "diff", parts[1], parts[3]).status for parts in lines if "diff" in parts[0]] == [1]

@@ -68,7 +68,7 @@ def test_options_of_reading(run: Run, source: str) -> None:
         "lower",
         "--cut",
         "40",
-        "--src_lang",
+        "--src-lang",
         "de",
         *JSON,
     ).scores
@@ -78,7 +78,7 @@ def test_options_of_reading(run: Run, source: str) -> None:
 
 
 def test_a_language_that_muse_does_not_know_is_warned_of(run: Run, source: str) -> None:
-    result = run("score", "a.txt", "-s", source, "-m", "xmoverscore", "--src_lang", "fi")
+    result = run("score", "a.txt", "-s", source, "-m", "xmoverscore", "--src-lang", "fi")
     assert result.status == 0
     assert result.err.count("not trained on language 'fi'") == 1
 
@@ -138,7 +138,7 @@ def test_bounds_that_cannot_be_made(refused: Refusal, source: str) -> None:
     both = ("--source", source, "--refs", "ref.txt")
     assert "either the source" in refused(2, *calibrate, *both, "-o", "b.json")
     nowhere = ("--source", source, "--combine", "sss", "-o", "no/b.json")
-    assert "cannot write 'no/b.json': No such file" in refused(1, *calibrate, *nowhere)
+    assert "cannot write 'no/b.json': the folder 'no' does not exist" in refused(1, *calibrate, *nowhere)
 
 
 # --- beside human judgements ---------------------------------------------------------------------------
@@ -186,7 +186,7 @@ def test_files_of_align_are_steps(run: Run, source: str) -> None:
         moved = run(*score, f"xmoverscore:unit={unit},steps={unit}s.npz").scores[0]
         assert "|steps:umd[" in moved["signature"]
         assert moved["score"] > plain[unit], "fitted on these very texts"
-    languages = ("--src_lang", "de", "--lang", "en")
+    languages = ("--src-lang", "de", "--lang", "en")
     (centred,) = run(*score, "bertscore", "--against", "source", "--steps", "means.npz", *languages).scores
     assert ",de>en]|refs:source|" in centred["signature"]
     assert "fitted on sentence vectors" in run(*score, "xmoverscore:unit=word,steps=sentences.npz").err

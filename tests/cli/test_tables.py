@@ -228,7 +228,7 @@ def test_the_digest_of_a_baseline_is_said_and_signed(run: Run) -> None:
 def test_a_rescaled_signature_gives_the_same_bytes_with_its_file(run: Run, refused: Refusal, baseline: Path) -> None:
     first = run(*SCORE, "--rescale", "base.tsv", *JSON)
     signature = first.scores[0]["signature"]
-    assert "rescale=PATH" in refused(2, *SCORE, "--metric", signature)
+    assert "--rescale PATH" in refused(2, *SCORE, "--metric", signature)
     assert run(*SCORE, "--metric", signature, "--rescale", str(baseline), *JSON).out == first.out
     baseline.write_text(re.sub(r"(?m)^4\t.*", "4\t0.1\t0.1\t0.1", baseline.read_text()))
     assert "rescale: asked file[" in refused(2, *SCORE, "--metric", signature, "--rescale", "base.tsv")

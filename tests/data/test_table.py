@@ -51,6 +51,13 @@ def test_where_keeps_rows_scores_and_texts_together() -> None:
     assert table().where(topic="t1").hypothesis == ("ha1", "hb1")
 
 
+def test_first_rows_are_those_of_each_pair_and_system() -> None:
+    assert table().first_rows(1).hypothesis == ("ha1", "hb1", "hc")
+    assert len(table().first_rows(2)) == 5
+    with pytest.raises(RecipeError, match="at least 1, got 0"):
+        table().first_rows(0)
+
+
 def test_where_names_what_there_is() -> None:
     with pytest.raises(RecipeError, match=r"small: langpair 'fr-en' is not here; there are: 'de-en', 'cs-en'"):
         table().where(langpair="fr-en")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.files.textfiles import Inputs, TextSource, parse_source, read_references, read_texts
+from nlgauge.files.textfiles import Inputs, TextSource, parse_source, read_parallel, read_references, read_texts
 
 #: Characters at which str.splitlines, universal newlines or a careless reader would break a line.
 TRAPS = "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e\r\ufeff\x00\xa0 \"'\\"
@@ -277,3 +277,37 @@ def test_plain_standard_input_is_read_once(first: TextSource, second: TextSource
 def test_standard_input_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a\rb\n")))
     assert read_texts(parse_source("-")) == ["a\rb"]
+
+
+def test_parallel_files_keep_names_with_colons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("10:30.txt", "a\nb\n"), ("r:1.txt", "c\nd\n"), ("s:1", "e\nf\n"), ("short:1", "g\n")):
+        Path(name).write_text(text, encoding="utf-8")
+    texts = read_parallel(["10:30.txt"], ["r:1.txt", "10:30.txt"], "s:1")
+    assert texts.systems == {"10:30.txt": ["a", "b"]}
+    assert texts.references == [("c", "a"), ("d", "b")]
+    assert texts.sources == ["e", "f"]
+    assert read_parallel(["10:30.txt"], source="s:1").references is None
+    for short in ({"references": ["short:1"]}, {"source": "short:1"}):
+        with pytest.raises(InputError, match=r"'short:1' has 1 segments, but '10:30\.txt' has 2"):
+            read_parallel(["10:30.txt"], **short)  # type: ignore[arg-type]
+
+
+def test_why_files_are_not_parallel_is_said_where_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("a.txt", b"a\nb\n"), ("blank.txt", b"a\nb\n\n \n"), ("mac.txt", b"a\rb\n")):
+        Path(name).write_bytes(text)
+    for other, why in (("blank.txt", "'blank.txt' has more of is blank lines at its end"), ("mac.txt", "a lone")):
+        with pytest.raises(InputError, match=why):
+            read_parallel(["a.txt"], [other])
+
+
+def test_systems_are_called_by_their_files(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "out.txt").write_text("a\n", encoding="utf-8")
+    both = [str(tmp_path / folder / "out.txt") for folder in ("one", "two")]
+    assert list(read_parallel(both[:1]).systems) == ["out.txt"]
+    assert list(read_parallel(both).systems) == both
+    with pytest.raises(RecipeError, match="given twice"):
+        read_parallel([both[0], both[0]])

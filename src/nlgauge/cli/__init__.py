@@ -6,7 +6,7 @@ recipe), 130 interrupted.
 
 from __future__ import annotations
 
-import argparse
+import contextlib
 import importlib
 import io
 import os
@@ -15,8 +15,12 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from nlgauge._startup import loading_is_over
 from nlgauge._version import __version__
+from nlgauge.cli.checks import check_arguments, in_flags
 from nlgauge.cli.common import protect_stdin_columns
+from nlgauge.cli.outputs import ClosedOutput
+from nlgauge.cli.parsing import CommandParser, renamed_flags
 from nlgauge.errors import NlgaugeError, NlgaugeWarning, RecipeError
 
 __all__ = ["build_parser", "main"]
@@ -28,6 +32,7 @@ _MODULES = {
     "tune-layer": "meta",
     "sensitivity": "sensitivity",
     "reproduce": "reproduce",
+    "metrics": "metrics",
     "models": "models",
     "data": "datasets",
     "idf": "tables",
@@ -39,12 +44,10 @@ _MODULES = {
 }
 
 
-def build_parser(command: str | None = None) -> argparse.ArgumentParser:
+def build_parser(command: str | None = None) -> CommandParser:
     """The command and its options; all commands where it is none of them."""
-    parser = argparse.ArgumentParser(
-        prog="nlgauge",
-        allow_abbrev=False,
-        description="Measure generated text so that anyone can get the same number again.",
+    parser = CommandParser(
+        prog="nlgauge", description="Measure generated text so that anyone can get the same number again."
     )
     parser.add_argument("--version", action="version", version=f"nlgauge {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -56,20 +59,15 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8")  # the same bytes under any locale
-    words = protect_stdin_columns(sys.argv[1:] if argv is None else argv)
-    args = build_parser(words[0] if words else None).parse_args(words)
-    quiet = getattr(args, "quiet", False)
+    _open_streams()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore" if quiet else "always", NlgaugeWarning)
-            warnings.showwarning = _show_warning  # type: ignore[assignment]  # its tail of arguments is not needed
-            status: int = args.run(args)
-            sys.stdout.flush()
+        try:
+            status = _run(protect_stdin_columns(sys.argv[1:] if argv is None else argv))
+        except SystemExit as leaving:  # how argparse ends
+            status = leaving.code if isinstance(leaving.code, int) else 0
+        sys.stdout.flush()
     except NlgaugeError as error:
-        print(f"nlgauge: error: {error}", file=sys.stderr)
+        print(f"nlgauge: error: {in_flags(str(error))}", file=sys.stderr)
         return 2 if isinstance(error, RecipeError) else 1
     except KeyboardInterrupt:
         print("nlgauge: interrupted", file=sys.stderr)
@@ -78,17 +76,47 @@ def main(argv: Sequence[str] | None = None) -> int:
         _drop_stdout()  # the reader (head, less) went away; nothing is left to say
         return 0
     except OSError as error:  # such as a full disk under stdout
-        print(f"nlgauge: error: {error}", file=sys.stderr)
+        print(f"nlgauge: error: {error if error.filename else error.strerror or error}", file=sys.stderr)
         _drop_stdout()
         return 1
     return status
 
 
+def _run(words: Sequence[str]) -> int:
+    args = build_parser(words[0] if words else None).parse_args(words)
+    loading_is_over()
+    quiet = getattr(args, "quiet", False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore" if quiet else "always", NlgaugeWarning)
+        warnings.showwarning = _show_warning  # type: ignore[assignment]  # its tail of arguments is not needed
+        for text in renamed_flags(args):
+            warnings.warn(text, NlgaugeWarning, stacklevel=2)
+        check_arguments(args)
+        status: int = args.run(args)
+    return status
+
+
+def _open_streams() -> None:
+    """The same bytes under any locale; and streams that the shell has closed are no streams of others."""
+    if sys.stdout is None or sys.stderr is None:
+        # A file opened next would get the number of the closed stream, and messages of C libraries with it.
+        while os.open(os.devnull, os.O_RDWR) < 2:
+            pass
+    if sys.stdout is None:
+        sys.stdout = ClosedOutput()
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open for as long as the process runs
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8")
+
+
 def _drop_stdout() -> None:
     """Nothing more can be written there, and Python must not try again at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any) -> None:
     if issubclass(category, NlgaugeWarning):
-        print(f"nlgauge: warning: {message}", file=sys.stderr)
+        print(f"nlgauge: warning: {in_flags(str(message))}", file=sys.stderr)

@@ -1,106 +1,199 @@
-"""Options that several commands share, and small helpers for them."""
+"""Options that several commands share, and their values as keywords of the library."""
 
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Collection, Sequence
 from typing import Any
 
+from nlgauge.cli.parsing import add_hidden, add_renamed
 from nlgauge.encoders import ENGINES
-from nlgauge.errors import InputError
-from nlgauge.files.atomic import write_whole
+from nlgauge.files.textfiles import ParallelTexts, file_label, read_parallel
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.registry import METRICS
 
 __all__ = [
+    "METRIC_FLAGS",
     "add_metric_options",
+    "add_option_flag",
+    "add_output_options",
     "add_run_options",
+    "add_text_inputs",
     "add_text_options",
     "file_label",
+    "flag_of",
     "metric_options",
     "protect_stdin_columns",
+    "read_texts",
     "run_options",
     "text_source",
-    "write_file",
 ]
+
+FORMATS = ("text", "json", "tsv", "latex")
+
+#: Said below the help of every command that scores.
+METRIC_FLAGS = """\
+every option of a metric is also a flag: nlgauge metrics show NAME
+"""
+
+#: Options of metrics that stand in `--help`; what they say there holds for all metrics.
+_COMMON = {
+    "model": "minilm, mpnet, muse, a folder or a hub id",
+    "layer": "of the model (default: the tuned one)",
+    "idf": "none, refs, both or an idf file (by metric)",
+    "lang": "of the texts; chooses the model (en)",
+}
+
+
+def flag_of(name: str) -> str:
+    """The flag of an option.
+
+    >>> flag_of("src_lang")
+    '--src-lang'
+    """
+    return f"--{name.replace('_', '-')}"
 
 
 def add_run_options(parser: argparse.ArgumentParser, *, cache: bool = True) -> None:
     """How to compute; only the engine and its device move a score, within 1e-5. Not all need a cache."""
     defaults = RunOptions()
     group = parser.add_argument_group("run")
-    group.add_argument("--engine", choices=ENGINES, default=None, help=f"default: {defaults.engine}")
-    group.add_argument("--device", default=defaults.device, help="auto, cpu or cuda; engine torch only (%(default)s)")
+    group.add_argument("--engine", choices=ENGINES, default=None, help=f"what computes vectors ({defaults.engine})")
     group.add_argument("--threads", type=int, metavar="N", help="default: the processors at hand")
-    group.add_argument(
-        "--batch-tokens", type=int, default=defaults.batch_tokens, metavar="N", help="tokens per batch (%(default)s)"
+    group.add_argument("-q", "--quiet", action="store_true", help="no progress bar and no warnings on stderr")
+    add_hidden(group, "--device", default=defaults.device, help="auto, cpu or cuda; engine torch only (%(default)s)")
+    add_hidden(
+        group,
+        "--batch-tokens",
+        type=int,
+        default=defaults.batch_tokens,
+        metavar="N",
+        help="tokens per batch (%(default)s)",
     )
     if cache:
-        group.add_argument(
-            "--cache", metavar="FOLDER", help="keep layer vectors there for the next run (default: no)"
-        )
-        group.add_argument(
+        add_hidden(group, "--cache", metavar="FOLDER", help="keep layer vectors there for the next run (default: no)")
+        add_hidden(
+            group,
             "--cache-size",
             type=float,
-            default=defaults.cache_size,
             metavar="GB",
-            help="most it may hold (%(default)s)",
+            help=f"most that the cache may hold ({defaults.cache_size:g})",
         )
-    group.add_argument("-q", "--quiet", action="store_true", help="no progress bar and no warnings on stderr")
 
 
 def add_text_options(parser: argparse.ArgumentParser) -> None:
     """What to do with texts that cannot be scored as they are."""
     texts = parser.add_argument_group("texts")
-    texts.add_argument(
-        "--long", choices=("truncate", "error"), default="truncate", help="over-long text: %(default)s (counted)"
+    add_hidden(
+        texts,
+        "--long",
+        choices=("truncate", "error"),
+        default="truncate",
+        help="over-long text: %(default)s (counted)",
     )
-    texts.add_argument(
-        "--empty", choices=("error", "zero"), default="error", help="both sides of a pair empty: %(default)s"
+    add_hidden(
+        texts, "--empty", choices=("error", "zero"), default="error", help="both sides of a pair empty: %(default)s"
     )
 
 
 def run_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The values of `add_run_options` as keywords of a run."""
-    values = {
-        "device": args.device,
-        "threads": args.threads,
-        "batch_tokens": args.batch_tokens,
-        "progress": not args.quiet,
-    }
-    values |= {name: getattr(args, name) for name in ("cache", "cache_size") if hasattr(args, name)}
-    return values | ({"engine": args.engine} if args.engine else {})
+    """The values of `add_run_options` and `add_text_options` as keywords of a run."""
+    names = ("device", "threads", "batch_tokens", "cache", "long", "empty")
+    values = {name: getattr(args, name) for name in names if hasattr(args, name)}
+    given = {name: value for name in ("engine", "cache_size") if (value := getattr(args, name, None)) is not None}
+    return values | {"progress": not args.quiet} | given
 
 
-def add_metric_options(parser: argparse.ArgumentParser) -> None:
-    """Which metrics, and a flag for each of their options."""
-    group = parser.add_argument_group(
-        "metrics", "A flag applies to every metric of the call that knows it; NAME:option=value sets it for one."
-    )
+def add_metric_options(
+    parser: argparse.ArgumentParser, *, default: str | None = "bertscore", shown: str = ""
+) -> None:
+    """Which metrics, and a flag for each of their options; `shown` is a default that the command sets later."""
+    group = parser.add_argument_group("metrics")
     group.add_argument(
         "-m",
         "--metric",
         nargs="+",
-        default=["bertscore"],
+        default=None if default is None else [default],
         metavar="METRIC",
-        help=f"NAME, NAME:option=value,... or a signature in quotes; {', '.join(METRICS)} (default: bertscore)",
+        help=f"NAME, NAME:option=value or a signature ({shown or default})",
     )
-    seen: set[str] = set()
+    knowing: dict[str, list[str]] = {}
     for metric in METRICS.values():
-        for name, field in metric.options().items():
-            if name not in seen:
-                seen.add(name)
-                text = f"{field.help}: {field.values} (default: {field.default_text})"
-                group.add_argument(f"--{name}", dest=f"option_{name}", metavar=name.upper(), help=text)
+        for name in metric.options():
+            knowing.setdefault(name, []).append(metric.name)
+    for name in [*_COMMON, *(name for name in knowing if name not in _COMMON)]:
+        field = METRICS[knowing[name][0]].options()[name]
+        text = _COMMON.get(name) or f"{field.help} ({', '.join(knowing[name])})"
+        add_option_flag(group, name, field, help=text, hidden=name not in _COMMON, taken=knowing)
+
+
+def add_option_flag(
+    group: Any,
+    name: str,
+    field: Any,
+    *,
+    help: str,  # noqa: A002 - as argparse has it
+    hidden: bool = False,
+    taken: Collection[str] = (),
+) -> None:
+    """A flag for an option of a recipe, and its former spellings but for those that are `taken` by other options."""
+    dest, flag, metavar = f"option_{name}", flag_of(name), name.upper()
+    if hidden:
+        add_hidden(group, flag, dest=dest, metavar=metavar, help=help.replace("%", "%%"))
+    else:
+        group.add_argument(flag, dest=dest, metavar=metavar, help=help.replace("%", "%%"))
+    former = [old.name for old in field.formerly if old.name not in taken]
+    for old in dict.fromkeys([f"--{name}", *(spelling for one in former for spelling in (flag_of(one), f"--{one}"))]):
+        if old != flag:
+            add_renamed(group, old, flag, dest=dest, metavar=metavar)
 
 
 def metric_options(args: argparse.Namespace) -> dict[str, str]:
     """The flags of `add_metric_options` that were given."""
     given = {key.removeprefix("option_"): value for key, value in vars(args).items() if key.startswith("option_")}
     return {name: value for name, value in given.items() if value is not None}
+
+
+def add_output_options(parser: argparse.ArgumentParser, *, width: int | None = 4) -> Any:
+    """Where the result goes, and how; the group is returned for a command that has more of them."""
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "-f", "--format", choices=FORMATS, default="text", metavar="NAME", help="text, json, tsv or latex (text)"
+    )
+    output.add_argument("-o", "--output", default="-", metavar="FILE", help="default: stdout")
+    if width is not None:
+        add_hidden(
+            output, "-w", "--width", type=int, default=width, metavar="N", help="decimals, 0 to 17 (%(default)s)"
+        )
+    return output
+
+
+def add_text_inputs(parser: argparse.ArgumentParser, *, systems: str = "*") -> None:
+    """Outputs of systems with their references, or sources."""
+    parser.add_argument(
+        "hyps",
+        nargs=systems,
+        type=text_source,
+        metavar="HYP",
+        help="a system's output, a segment per line; also FILE.tsv:COLUMN, FILE.jsonl:KEY, - (stdin), .gz",
+    )
+    parser.add_argument(
+        "-r", "--refs", nargs="+", type=text_source, metavar="REF", help="references, likewise; several are allowed"
+    )
+    parser.add_argument(
+        "-s", "--source", type=text_source, metavar="SRC", help="what was translated (sentsim, xmoverscore)"
+    )
+    add_hidden(
+        parser,
+        "--input-format",
+        choices=("text", "tsv", "jsonl"),
+        help="format of all inputs, instead of by their suffix",
+    )
+
+
+def read_texts(args: argparse.Namespace) -> ParallelTexts:
+    """What the files of `add_text_inputs` hold."""
+    return read_parallel(args.hyps, args.refs or (), args.source, input_format=args.input_format)
 
 
 def protect_stdin_columns(argv: Sequence[str]) -> list[str]:
@@ -111,24 +204,3 @@ def protect_stdin_columns(argv: Sequence[str]) -> list[str]:
 def text_source(text: str) -> str:
     """An argument that names a column of texts."""
     return text.removeprefix("\0")
-
-
-def file_label(spec: str) -> str:
-    """How a file shows in a table: without its folder."""
-    return "stdin" if spec == "-" else os.path.basename(spec) or spec
-
-
-def write_file(path: str, text: str) -> None:
-    """Write a result in one step, or to stdout for `-`."""
-    if path == "-":
-        sys.stdout.write(text)
-        return
-    target = Path(path)
-    if not target.name or target.is_dir():
-        msg = f"cannot write {path!r}: that is a folder; give a file's name"
-        raise InputError(msg)
-    try:
-        write_whole(target, text.encode())
-    except OSError as error:
-        msg = f"cannot write {path!r}: {error.strerror}"
-        raise InputError(msg) from error

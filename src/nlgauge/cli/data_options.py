@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import Any
 
-from nlgauge.data import DATA_CARDS, JudgementTable, load
+from nlgauge.data import JudgementTable, load
 from nlgauge.errors import RecipeError
 
 __all__ = ["add_data_options", "load_data"]
@@ -15,33 +15,36 @@ __all__ = ["add_data_options", "load_data"]
 def add_data_options(parser: argparse.ArgumentParser, *, title: str = "data", required: bool = True) -> Any:
     """Add the options; the group is returned for a command that has more of them."""
     data = parser.add_argument_group(title)
-    data.add_argument("--data", required=required, metavar="NAME", help=f"one of {', '.join(DATA_CARDS)}")
-    data.add_argument("--at", metavar="PATH", help="its folder or file, or a folder that holds it ($NLGAUGE_DATA)")
+    data.add_argument("--data", required=required, metavar="NAME", help="as in 'nlgauge data list'")
+    data.add_argument("--at", metavar="PATH", help="file, or folder that holds it ($NLGAUGE_DATA)")
     data.add_argument("--langpairs", nargs="+", metavar="PAIR", help="only these (default: all)")
     data.add_argument(
         "--set",
         nargs="+",
         default=[],
         metavar="KEY=VALUE",
-        help="options of the data set, such as level=system; see nlgauge data info NAME",
+        help="options of it; see nlgauge data info NAME",
     )
     return data
 
 
 def load_data(args: argparse.Namespace, **more: Any) -> JudgementTable:
     """The table that the options name."""
-    options: dict[str, Any] = dict(more)
+    options: dict[str, Any] = {}
     for text in args.set:
         key, equals, value = text.partition("=")
         if not equals or not key:
             msg = f"--set takes KEY=VALUE, got {text!r}"
+            raise RecipeError(msg)
+        if key in options:
+            msg = f"--set has {key} twice; several values are joined by commas: {key}=A,B"
             raise RecipeError(msg)
         options[key] = _value(value)
     at = args.at or os.environ.get("NLGAUGE_DATA")
     if not at:
         msg = f"say where {args.data} lies: --at PATH, or the environment variable NLGAUGE_DATA"
         raise RecipeError(msg)
-    return load(args.data, at, langpairs=args.langpairs, **options)
+    return load(args.data, at, langpairs=args.langpairs, **more | options)
 
 
 def _value(text: str) -> Any:

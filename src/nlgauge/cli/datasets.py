@@ -31,7 +31,7 @@ def add_commands(commands: Any) -> None:
     checking.add_argument("--name", help="the data set to check for; default: what its files look like")
     checking.set_defaults(run=_check)
     for action in (listing, info, checking):
-        action.add_argument("--format", choices=("text", "json"), default="text", help="(%(default)s)")
+        action.add_argument("-f", "--format", choices=("text", "json"), default="text", help="(%(default)s)")
 
 
 def _list(args: argparse.Namespace) -> int:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
+from nlgauge.cli.checks import check_metrics
 from nlgauge.cli.common import (
+    METRIC_FLAGS,
     add_metric_options,
+    add_output_options,
     add_run_options,
     add_text_options,
     metric_options,
     run_options,
-    write_file,
 )
 from nlgauge.cli.data_options import add_data_options, load_data
+from nlgauge.cli.outputs import saving, write_output
+from nlgauge.cli.parsing import add_hidden
 from nlgauge.data import find_data_card
 from nlgauge.meta import (
     AGREEMENTS,
@@ -35,63 +38,50 @@ from nlgauge.report.table import Marked, Table
 
 __all__ = ["add_commands"]
 
-_EXAMPLES = """\
+_EXAMPLES = f"""\
 examples:
-  nlgauge meta --data wmt17 --at DATA/wmt17 --metric bertscore moverscore baryscore chrf --plot wmt17.png
-  nlgauge meta --data tac2008 --at DATA --level topic --criterion responsiveness --metric rouge1 rouge2
-  nlgauge meta --data own --at mine.tsv --set human=adequacy,fluency system=mt --metric bertscore
-  nlgauge tune-layer --model mpnet --data wmt15 --at DATA
-"""
+  nlgauge meta --data wmt17 --at DATA --metric bertscore moverscore --plot wmt17.png
+  nlgauge meta --data tac2008 --at DATA --level topic --metric rouge1 rouge2
+  nlgauge meta --data own --at mine.tsv --set human=adequacy hypothesis=mt
+{METRIC_FLAGS}"""
 
 
 def add_commands(commands: Any) -> None:
     """Add the commands to the parser."""
     parser = commands.add_parser(
         "meta",
-        allow_abbrev=False,
         help="correlate metrics with human judgements",
         description="Score a data set with human judgements, and say how well each metric agrees with people.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_data_options(parser)
     add_metric_options(parser)
     add_text_options(parser)
     asked = parser.add_argument_group("agreement")
-    asked.add_argument("--level", choices=LEVELS, default="segment", help="(%(default)s)")
     asked.add_argument(
-        "--agreement", nargs="+", choices=AGREEMENTS, default=["pearson"], help="one table each (pearson)"
-    )
-    asked.add_argument("--criterion", help="human criterion (default: the data set's own)")
-    asked.add_argument(
-        "--aggregate", choices=("mean", "median"), default="mean", help="of a system's scores (%(default)s)"
+        "--level", choices=LEVELS, default="segment", metavar="NAME", help="segment, topic or system (segment)"
     )
     asked.add_argument(
-        "--released", nargs="+", default=[], metavar="NAME", help="scores that came with the data, as rows"
+        "--agreement", nargs="+", choices=AGREEMENTS, default=["pearson"], metavar="NAME",
+        help=", ".join(AGREEMENTS),
+    )  # fmt: skip
+    asked.add_argument("--criterion", metavar="NAME", help="of people (default: the data set's)")
+    add_hidden(
+        asked, "--aggregate", choices=("mean", "median"), default="mean", help="of a system's scores (%(default)s)"
     )
-    asked.add_argument("--no-sentinels", action="store_true", help="leave out the rows of length, chance and copying")
-    tests = parser.add_argument_group("significance")
-    defaults = Significance()
-    tests.add_argument(
-        "--test",
-        choices=("default", "permutation", "bootstrap", "williams", "none"),
-        default=defaults.test,
-        help="(%(default)s)",
+    add_hidden(
+        asked, "--released", nargs="+", default=[], metavar="NAME", help="scores that came with the data, as rows"
     )
-    tests.add_argument("--alpha", type=float, default=defaults.alpha, help="(%(default)s)")
-    tests.add_argument("--correction", choices=("bonferroni", "holm"), help="for the number of pairs of metrics")
-    tests.add_argument("--resamples", type=int, default=defaults.resamples, metavar="N", help="(%(default)s)")
-    tests.add_argument("--seed", type=int, default=defaults.seed, metavar="N", help="(%(default)s)")
+    add_hidden(asked, "--no-sentinels", action="store_true", help="leave out the rows of length, chance and copying")
+    _add_significance(parser)
     add_run_options(parser)
-    output = parser.add_argument_group("output")
-    output.add_argument("-f", "--format", choices=("text", "json", "tsv", "latex"), default="text")
-    output.add_argument("-w", "--width", type=int, default=3, metavar="N", help="decimals (%(default)s)")
-    output.add_argument("--plot", metavar="FILE", help="bars with bootstrap intervals: .png, .svg or .pdf")
+    output = add_output_options(parser, width=3)
+    output.add_argument("--plot", metavar="FILE", help="bars with intervals: .png, .svg or .pdf")
+    parser.add_help_all()
     parser.set_defaults(run=_meta)
 
     tune = commands.add_parser(
         "tune-layer",
-        allow_abbrev=False,
         help="find the layer that agrees best with people",
         description="Score a data set with BERTScore (F, no idf) at every layer of a model; the layer with the best "
         "average correlation is the best.",
@@ -99,19 +89,36 @@ def add_commands(commands: Any) -> None:
     add_data_options(tune)
     tune.add_argument("--model", default="minilm", help="(%(default)s)")
     tune.add_argument("--agreement", choices=AGREEMENTS[:3], default="pearson", help="(%(default)s)")
+    add_text_options(tune)
     add_run_options(tune)
-    tune.add_argument("-f", "--format", choices=("text", "json", "tsv", "latex"), default="text")
-    tune.add_argument("-o", "--output", default="-", metavar="FILE", help="default: stdout")
+    add_output_options(tune)
+    tune.add_help_all()
     tune.set_defaults(run=_tune)
 
 
+def _add_significance(parser: argparse.ArgumentParser) -> None:
+    tests = parser.add_argument_group("significance")
+    defaults = Significance()
+    add_hidden(
+        tests,
+        "--test",
+        choices=("default", "permutation", "bootstrap", "williams", "none"),
+        default=defaults.test,
+        metavar="NAME",
+        help="default, permutation, bootstrap, williams or none (%(default)s)",
+    )
+    add_hidden(tests, "--alpha", type=float, default=defaults.alpha, metavar="P", help="level (%(default)s)")
+    add_hidden(tests, "--correction", choices=("bonferroni", "holm"), help="for the number of pairs of metrics")
+    add_hidden(tests, "--resamples", type=int, default=defaults.resamples, metavar="N", help="draws (%(default)s)")
+    add_hidden(tests, "--seed", type=int, default=defaults.seed, metavar="N", help="of the draws (%(default)s)")
+
+
 def _meta(args: argparse.Namespace) -> int:
-    target = Path(args.plot) if args.plot else None
-    if target is not None:
-        check_figure(target)
+    check_metrics(args.metric, args, command="meta")
+    if args.plot:
+        check_figure(Path(args.plot))
     whole = args.level == "system" and "level" in find_data_card(args.data).options
     more = {"level": "system"} if whole else {}
-    table = load_data(args, **more)
     significance = Significance(
         test=args.test,
         alpha=args.alpha,
@@ -119,18 +126,18 @@ def _meta(args: argparse.Namespace) -> int:
         resamples=args.resamples,
         seed=args.seed,
     )
+    table = load_data(args, **more)
     question = {"criterion": args.criterion, "aggregate": args.aggregate, "significance": significance}
     released = [released_rows(table, name) for name in args.released]
     for agreement in args.agreement:  # what has no answer is an error before the work, not after
         check_question(table, args.level, agreement, **question)
-    texts = {"long": args.long, "empty": args.empty}
-    scored = score_table(table, args.metric, **metric_options(args), **texts, **run_options(args)).add(*released)
+    scored = score_table(table, args.metric, **metric_options(args), **run_options(args)).add(*released)
     if not args.no_sentinels:
         scored = scored.add(*sentinels_of(table))
     results = [evaluate(scored, level=args.level, agreement=agreement, **question) for agreement in args.agreement]
-    sys.stdout.write(render_agreement(results, format=args.format, width=args.width))
-    if target is not None:
-        for number, result in enumerate(results):
+    write_output(args.output, render_agreement(results, format=args.format, width=args.width))
+    for number, result in enumerate(results) if args.plot else ():
+        with saving(args.plot) as target:
             plot_agreement(result, target if number == 0 else target.with_stem(f"{target.stem}-{result.agreement}"))
     return 0
 
@@ -138,7 +145,7 @@ def _meta(args: argparse.Namespace) -> int:
 def _tune(args: argparse.Namespace) -> int:
     found = tune_layer(load_data(args), model=args.model, agreement=args.agreement, **run_options(args))
     if args.format == "json":
-        write_file(args.output, json.dumps(found.to_dict(), indent=2) + "\n")
+        write_output(args.output, json.dumps(found.to_dict(), indent=2) + "\n")
         return 0
     rows = [
         [layer, *row, Marked(average) if layer == found.best else average]
@@ -147,5 +154,5 @@ def _tune(args: argparse.Namespace) -> int:
     note = f"* best layer: {found.best} (model {found.model}, BERTScore F without idf, {found.agreement})"
     grid = Table(["layer", *found.langpairs, "average"], rows, f"{found.data}: agreement by layer", [note])
     write = {"text": grid.to_text, "tsv": grid.to_tsv, "latex": grid.to_latex}[args.format]
-    write_file(args.output, write(width=4))
+    write_output(args.output, write(width=args.width))
     return 0

@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from nlgauge.cli.common import file_label, text_source, write_file
+from nlgauge.cli.common import file_label, text_source
+from nlgauge.cli.outputs import write_output
 from nlgauge.errors import RecipeError
 from nlgauge.files.textfiles import Inputs, parse_source
 from nlgauge.text.conllu import parse_conllu
@@ -33,7 +34,7 @@ def add_commands(commands: Any) -> None:
         metavar="RULE",
         help=f"in the order they work: {', '.join(RULES)}; text has no tree, so it takes the last only",
     )
-    parser.add_argument("--lang", default="", help="language of the texts; zh, ja and th have no blanks")
+    parser.add_argument("--lang", help="language of the texts; zh, ja and th have no blanks")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default: stdout")
     parser.add_argument(
         "--input-format", choices=("conllu", "text", "tsv", "jsonl"), help="instead of by the file's suffix"
@@ -45,7 +46,7 @@ def add_commands(commands: Any) -> None:
 def _normalise(args: argparse.Namespace) -> int:
     check_rules(args.rules)
     texts = list(_parsed(args) if _is_parsed(args) else _plain(args))
-    write_file(args.output, "".join(f"{text}\n" for text in texts))
+    write_output(args.output, "".join(f"{text}\n" for text in texts))
     return 0
 
 
@@ -58,7 +59,7 @@ def _is_parsed(args: argparse.Namespace) -> bool:
 def _parsed(args: argparse.Namespace) -> Iterator[str]:
     lines = Inputs().texts(parse_source(args.file, input_format="text"))
     for sentence in parse_conllu(lines, name=file_label(args.file)):
-        yield normalise_sentence(sentence, args.rules, lang=args.lang)
+        yield normalise_sentence(sentence, args.rules, lang=args.lang or "")
 
 
 def _plain(args: argparse.Namespace) -> Iterator[str]:
@@ -70,4 +71,4 @@ def _plain(args: argparse.Namespace) -> Iterator[str]:
         )
         raise RecipeError(msg)
     for text in Inputs().texts(parse_source(args.file, input_format=args.input_format)):
-        yield remove_punctuation(text, lang=args.lang)
+        yield remove_punctuation(text, lang=args.lang or "")

@@ -9,22 +9,30 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from nlgauge.cli.common import add_run_options, run_options, write_file
+from nlgauge.cli.common import add_output_options, add_run_options, add_text_options, flag_of, run_options
+from nlgauge.cli.outputs import saving, write_output
+from nlgauge.errors import InputError, RecipeError
 from nlgauge.plots import check_figure, check_plotted, plot_study
 from nlgauge.published.catalog import PAPER_TABLES, find_paper_table
 from nlgauge.published.data import data_at
 from nlgauge.published.reproduce import reproduce
 from nlgauge.published.reproduce_study import StudyInputs
+from nlgauge.published.results import Reproduction
 from nlgauge.published.table import PaperTable
 from nlgauge.report.reproduction import render_reproduction, render_tables
 
 __all__ = ["add_commands"]
 
+#: Arguments that the list of tables has no use of, and what they are when nobody gives them.
+_OF_A_TABLE = ("model", "layer", "rows", "langpairs", "data", "levels", "state", "idf_corpus", "stopwords", "plot")
+
 
 def add_commands(commands: Any) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
-        "reproduce", help="a published table or figure: values in print, ours, and why they differ; 'list' shows all"
+        "reproduce",
+        help="a published table or figure: values in print, ours, and why they differ; 'list' shows all",
+        description="Published values beside ours. Exit status 1 if no value of ours could be computed.",
     )
     parser.add_argument("name", metavar="NAME", help="a table's or figure's id, or 'list'")
     parser.add_argument(
@@ -56,24 +64,33 @@ def add_commands(commands: Any) -> None:
         metavar="FILE",
         help="lists of English stop words, instead of iso",
     )
-    studies.add_argument("--ddof", type=int, choices=(0, 1), default=1, help="of the CV (%(default)s)")
+    studies.add_argument(
+        "--ddof",
+        type=int,
+        choices=(0, 1),
+        default=1,
+        help="degrees of freedom that the coefficient of variation takes off (%(default)s)",
+    )
     studies.add_argument("--plot", metavar="FILE", help="bars of what was computed (.png, .svg, .pdf)")
-    parser.add_argument("--format", choices=("text", "json", "tsv", "latex"), default="text", help="(%(default)s)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="also write the result as JSON to FILE")
+    add_output_options(parser, width=None)
+    add_text_options(parser)
     add_run_options(parser)
+    parser.add_help_all()
     parser.set_defaults(run=_reproduce)
 
 
 def _reproduce(args: argparse.Namespace) -> int:
     at = args.at or os.environ.get("NLGAUGE_DATA") or None
+    if at is not None and not os.path.exists(at):
+        msg = f"the folder of data {at!r} does not exist ({'--at' if args.at else 'NLGAUGE_DATA'})"
+        raise InputError(msg)
     if args.name == "list":
-        _list(at, as_json=args.format == "json")
+        _list(args, at)
         return 0
     table = find_paper_table(args.name)
-    target = Path(args.plot) if args.plot else None
-    if target is not None:
+    if args.plot:
         check_plotted(table)
-        check_figure(target)
+        check_figure(Path(args.plot))
     result = reproduce(
         table,
         at=at,
@@ -91,20 +108,34 @@ def _reproduce(args: argparse.Namespace) -> int:
         ),
         **run_options(args),
     )
-    sys.stdout.write(render_reproduction(result, format=args.format))
-    if args.output:
-        write_file(args.output, render_reproduction(result, format="json"))
-    if target is not None:
-        plot_study(result, target)
+    write_output(args.output, render_reproduction(result, format=args.format))
+    if not _has_ours(result):
+        print(f"nlgauge: nothing of {table.id} could be computed here; see what is missing", file=sys.stderr)
+        return 1
+    if args.plot:
+        with saving(args.plot) as target:
+            plot_study(result, target)
     return 0
 
 
-def _list(at: str | None, *, as_json: bool) -> None:
+def _has_ours(result: Reproduction) -> bool:
+    return any(cell.ours is not None for row in result.rows for cell in row.cells.values())
+
+
+def _list(args: argparse.Namespace, at: str | None) -> None:
+    given = [flag_of(name) for name in _OF_A_TABLE if getattr(args, name) not in (None, [])]
+    if given:
+        msg = f"{', '.join(given)} {'goes' if len(given) == 1 else 'go'} with a table's name, not with 'list'"
+        raise RecipeError(msg)
+    if args.format not in {"text", "json"}:
+        msg = f"'list' is printed as text or json, got --format {args.format}"
+        raise RecipeError(msg)
     found = [(table, data_at(table, at)) for table in PAPER_TABLES.values()]
-    if as_json:
-        print(json.dumps([_described(table, data) for table, data in found], ensure_ascii=False, indent=2))
+    if args.format == "json":
+        described = [_described(table, data) for table, data in found]
+        write_output(args.output, json.dumps(described, ensure_ascii=False, indent=2) + "\n")
     else:
-        sys.stdout.write(render_tables(found))
+        write_output(args.output, render_tables(found))
 
 
 def _described(table: PaperTable, data: dict[str, bool]) -> dict[str, Any]:

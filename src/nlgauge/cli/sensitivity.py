@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nlgauge.cli.common import add_run_options, run_options, text_source
+from nlgauge.cli.checks import check_metrics
+from nlgauge.cli.common import (
+    METRIC_FLAGS,
+    add_metric_options,
+    add_output_options,
+    add_run_options,
+    add_text_inputs,
+    add_text_options,
+    flag_of,
+    metric_options,
+    read_texts,
+    run_options,
+)
 from nlgauge.cli.data_options import add_data_options, load_data
-from nlgauge.cli.score import read_texts
+from nlgauge.cli.outputs import saving, write_output
+from nlgauge.cli.parsing import add_hidden
+from nlgauge.cli.score import check_systems_first
 from nlgauge.data import JudgementTable
 from nlgauge.errors import RecipeError
 from nlgauge.plots import check_figure, plot_ranks, plot_variation
 from nlgauge.recipes.run_options import RunOptions
+from nlgauge.registry import metric_class, metric_name, with_options
 from nlgauge.report.sensitivity import sensitivity_report
 from nlgauge.sensitivity.presets import DEFAULT_METRICS, PRESETS, preset
 from nlgauge.sensitivity.run import StudyOptions, run_study, systems_table
@@ -22,75 +37,88 @@ from nlgauge.sensitivity.study import Study, load_study
 
 __all__ = ["add_commands"]
 
-_EXAMPLES = """\
+_EXAMPLES = f"""\
 examples:
-  nlgauge sensitivity a.txt b.txt --refs ref.txt --preset all
-  nlgauge sensitivity --preset stopwords --metric moverscore bertscore --data wmt17-testset --at FOLDER
-  nlgauge sensitivity --study mine.toml --data tac2008 --at FOLDER --state mine.state --format json
-"""
+  nlgauge sensitivity a.txt b.txt --refs ref.txt --preset all --model mpnet
+  nlgauge sensitivity --preset stopwords --data wmt17-testset --at FOLDER
+  nlgauge sensitivity --study mine.toml --data tac2008 --at FOLDER --state mine.state
+{METRIC_FLAGS}"""
+
+#: Arguments that only data with human judgements has a use of.
+_OF_DATA = ("at", "langpairs", "set", "without_people", "rows", "level", "agreement", "criterion")
 
 
 def add_commands(commands: Any) -> None:
     """Add the command to the parser."""
-    defaults = StudyOptions()
     parser = commands.add_parser(
         "sensitivity",
-        allow_abbrev=False,
         help="how far scores, correlations and ranks move with preprocessing",
         description="Vary stop words, idf, sub-words, punctuation or layers: what moves, and who swaps places?",
+        usage="nlgauge sensitivity (HYP ... --refs REF ... | --data NAME) --preset NAME [options]",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("hyps", nargs="*", type=text_source, metavar="HYP", help="outputs of systems, as in score")
-    parser.add_argument("-r", "--refs", nargs="+", type=text_source, metavar="REF", help="references, as in score")
-    parser.add_argument("-s", "--source", type=text_source, metavar="SRC", help="source texts, as in score")
-    parser.add_argument("--input-format", choices=("text", "tsv", "jsonl"), help="of all inputs")
+    add_text_inputs(parser)
     data = add_data_options(parser, title="data with human judgements, instead of files", required=False)
-    data.add_argument("--without-people", action="store_true", help="leave out systems that are people")
-    data.add_argument("--rows", type=int, metavar="N", help="the first N rows of each language pair and system")
+    add_hidden(data, "--without-people", action="store_true", help="leave out systems that are people")
+    add_hidden(data, "--rows", type=int, metavar="N", help="the first N rows of each language pair and system")
     what = parser.add_argument_group("what varies")
-    what.add_argument("--preset", choices=PRESETS, help="a published grid, or all of them")
-    what.add_argument("--study", metavar="FILE", help="a study of your own, as TOML")
-    what.add_argument("-m", "--metric", nargs="+", metavar="METRIC", help=f"default: {' '.join(DEFAULT_METRICS)}")
-    what.add_argument(
-        "--idf-corpus", nargs="+", default=[], metavar="FILE", help="text files to count idf on (idf, all)"
+    what.add_argument("--preset", choices=PRESETS, metavar="NAME", help=", ".join(PRESETS))
+    what.add_argument("--study", metavar="FILE", help="a study of your own, as TOML, instead of a preset")
+    add_hidden(
+        what, "--idf-corpus", nargs="+", default=[], metavar="FILE", help="text files to count idf on (idf, all)"
     )
-    what.add_argument("--lang", default="", help="language of stop words; default: of each pair's target, or en")
-    measured = parser.add_argument_group("what is measured")
-    levels = " ".join(defaults.levels)
-    measured.add_argument("--level", nargs="+", choices=("segment", "topic", "system"), help=f"({levels})")
-    measured.add_argument(
-        "--agreement", choices=("pearson", "spearman", "kendall"), help=f"with people ({defaults.agreement})"
-    )
-    measured.add_argument("--criterion", help="human criterion; default: the data set's")
-    measured.add_argument("--ddof", type=int, choices=(0, 1), default=defaults.ddof, help="of the CV (%(default)s)")
-    measured.add_argument("--alpha", type=float, default=defaults.alpha, metavar="P", help="of flips (%(default)s)")
-    measured.add_argument("--resamples", type=int, default=defaults.resamples, metavar="N", help="(%(default)s)")
-    measured.add_argument("--seed", type=int, default=defaults.seed, metavar="N", help="(%(default)s)")
+    add_metric_options(parser, default=None, shown=" ".join(DEFAULT_METRICS))
+    _add_measures(parser)
+    add_text_options(parser)
     add_run_options(parser)
-    parser.add_argument("--state", metavar="FILE", help="keeps what is finished, so that an interrupted run goes on")
-    parser.add_argument("-f", "--format", choices=("text", "json", "latex", "tsv"), default="text")
-    parser.add_argument("-w", "--width", type=int, default=4, metavar="N", help="decimals (%(default)s)")
-    parser.add_argument(
-        "--plot",
-        metavar="FILE",
-        help="bars of CV and RD (.png, .svg, .pdf), and FILE-ranks: scores by setting, with flips",
-    )
+    add_hidden(parser, "--state", metavar="FILE", help="keeps what is finished, so that an interrupted run goes on")
+    output = add_output_options(parser)
+    output.add_argument("--plot", metavar="FILE", help="bars of CV and RD; and FILE-ranks: scores by setting")
+    parser.add_help_all()
     parser.set_defaults(run=_run)
 
 
+def _add_measures(parser: argparse.ArgumentParser) -> None:
+    defaults = StudyOptions()
+    measured = parser.add_argument_group("what is measured")
+    levels = ("segment", "topic", "system")
+    add_hidden(measured, "--level", nargs="+", choices=levels, help=f"of judgements ({' '.join(defaults.levels)})")
+    add_hidden(
+        measured,
+        "--agreement",
+        choices=("pearson", "spearman", "kendall"),
+        help=f"with judgements ({defaults.agreement})",
+    )
+    add_hidden(measured, "--criterion", help="human criterion; default: the data set's")
+    add_hidden(
+        measured,
+        "--ddof",
+        type=int,
+        choices=(0, 1),
+        default=defaults.ddof,
+        help="degrees of freedom that the coefficient of variation takes off (%(default)s)",
+    )
+    add_hidden(
+        measured,
+        "--alpha",
+        type=float,
+        default=defaults.alpha,
+        metavar="P",
+        help="significance level of the flip test (%(default)s)",
+    )
+    add_hidden(
+        measured, "--resamples", type=int, default=defaults.resamples, metavar="N", help="of that test (%(default)s)"
+    )
+    add_hidden(measured, "--seed", type=int, default=defaults.seed, metavar="N", help="of that test (%(default)s)")
+
+
 def _run(args: argparse.Namespace) -> int:
+    if args.metric:
+        check_metrics(args.metric, args, command="sensitivity")
+    check_systems_first(args, command="sensitivity")
     if bool(args.hyps) == bool(args.data):
         msg = "give either files of systems with --refs, or --data NAME --at PATH"
         raise RecipeError(msg)
-    if not 0 <= args.width <= 17:
-        msg = f"--width is a number of decimals from 0 to 17, got {args.width}"
-        raise RecipeError(msg)
-    for flag in ("level", "agreement", "criterion"):
-        if args.hyps and getattr(args, flag) is not None:
-            msg = f"--{flag} is about agreement with people, and files of systems have no human scores; use --data"
-            raise RecipeError(msg)
-    study = _study(args)
     defaults = StudyOptions()
     options = StudyOptions(
         agreement=args.agreement or defaults.agreement,
@@ -100,17 +128,18 @@ def _run(args: argparse.Namespace) -> int:
         alpha=args.alpha,
         resamples=args.resamples,
         seed=args.seed,
-        lang=args.lang,
+        lang=args.option_lang or "",
     )
-    target = Path(args.plot) if args.plot else None
-    if target is not None:
-        check_figure(target)
+    if args.plot:
+        check_figure(Path(args.plot))
+    study = _study(args)
     result = run_study(study, _table(args), options=options, state=args.state, **run_options(args))
-    sys.stdout.write(sensitivity_report(result, format=args.format, width=args.width))
-    if target is not None:
-        plot_variation(result, target)
-        if any(len(ranking.systems) > 1 for ranking in result.rankings):
-            plot_ranks(result, target.with_stem(f"{target.stem}-ranks"))
+    write_output(args.output, sensitivity_report(result, format=args.format, width=args.width))
+    if args.plot:
+        with saving(args.plot) as target:
+            plot_variation(result, target)
+            if any(len(ranking.systems) > 1 for ranking in result.rankings):
+                plot_ranks(result, target.with_stem(f"{target.stem}-ranks"))
     return 0
 
 
@@ -123,9 +152,24 @@ def _study(args: argparse.Namespace) -> Study:
             msg = "--idf-corpus belongs to --preset; a study names it as a value of idf: corpus:FILE"
             raise RecipeError(msg)
         made = load_study(args.study)
-        return Study(args.metric, made.sweeps, made.name) if args.metric else made
+        return replace(made, metrics=_metrics(args.metric or made.metrics, args))
+    metrics = _metrics(args.metric or DEFAULT_METRICS, args)
     loading = RunOptions.of(run_options(args)).loading
-    return preset(args.preset, args.metric or DEFAULT_METRICS, idf_corpora=args.idf_corpus, loading=loading)
+    return preset(args.preset, metrics, idf_corpora=args.idf_corpus, loading=loading)
+
+
+def _metrics(metrics: Sequence[str], args: argparse.Namespace) -> list[str]:
+    """The metrics with the flags of the call, which a study keeps as text."""
+    options = metric_options(args)
+    for metric in metrics:
+        if "|" in metric:
+            msg = f"a study varies the options of a recipe: give NAME:option=value, not the signature {metric!r}"
+            raise RecipeError(msg)
+    for name in options:
+        if not any(name in metric_class(metric_name(metric)).options() for metric in metrics):
+            msg = f"{flag_of(name)} is not an option of {', '.join(metrics)}; see 'nlgauge metrics show NAME'"
+            raise RecipeError(msg)
+    return [with_options(metric, options) for metric in metrics]
 
 
 def _table(args: argparse.Namespace) -> JudgementTable:
@@ -133,34 +177,18 @@ def _table(args: argparse.Namespace) -> JudgementTable:
         if args.refs or args.source:
             msg = f"--data {args.data} has texts of its own; leave out --refs and --source"
             raise RecipeError(msg)
+        if args.rows is not None and args.rows < 2:
+            msg = f"--rows must be at least 2, got {args.rows}"
+            raise RecipeError(msg)
         table = load_data(args)
         table = table.without_humans() if args.without_people else table
-        return table if args.rows is None else _first_rows(table, args.rows)
-    if (
-        not (args.refs or args.source)
-        or args.at
-        or args.langpairs
-        or args.set
-        or args.without_people
-        or args.rows is not None
-    ):
-        msg = (
-            "files of systems need --refs or --source; "
-            "--at, --langpairs, --set, --without-people and --rows go with --data"
-        )
+        return table if args.rows is None else table.first_rows(args.rows)
+    given = [flag_of(name) for name in _OF_DATA if getattr(args, name) not in (None, False, [])]
+    if given:
+        msg = f"{', '.join(given)} {'goes' if len(given) == 1 else 'go'} with --data, not with files of systems"
+        raise RecipeError(msg)
+    if not (args.refs or args.source):
+        msg = "files of systems need --refs or --source"
         raise RecipeError(msg)
     texts = read_texts(args)
-    return systems_table(texts.systems, texts.references, sources=texts.sources, lang=args.lang or "en")
-
-
-def _first_rows(table: JudgementTable, count: int) -> JudgementTable:
-    if count < 2:
-        msg = f"--rows must be at least 2, got {count}"
-        raise RecipeError(msg)
-    seen: Counter[tuple[str, str]] = Counter()
-    kept = []
-    for row, group in enumerate(zip(table.langpair, table.system, strict=True)):
-        seen[group] += 1
-        if seen[group] <= count:
-            kept.append(row)
-    return table.take(kept)
+    return systems_table(texts.systems, texts.references, sources=texts.sources, lang=args.option_lang or "en")

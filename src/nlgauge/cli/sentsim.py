@@ -6,8 +6,16 @@ import argparse
 import sys
 from typing import Any
 
-from nlgauge.cli.common import add_run_options, add_text_options, run_options, text_source, write_file
-from nlgauge.cli.score import read_texts
+from nlgauge.cli.common import (
+    add_option_flag,
+    add_run_options,
+    add_text_inputs,
+    add_text_options,
+    metric_options,
+    read_texts,
+    run_options,
+)
+from nlgauge.cli.outputs import write_output
 from nlgauge.errors import RecipeError
 from nlgauge.files.digests import short_digest
 from nlgauge.metrics.parts.bounds import Bounds
@@ -28,17 +36,15 @@ def add_commands(commands: Any) -> None:
     calibrate = actions.add_parser(
         "calibrate", help="keep the lowest and highest value of each part over a corpus in a file"
     )
-    calibrate.add_argument("hyps", nargs="+", type=text_source, metavar="HYP", help="outputs, as in score")
-    calibrate.add_argument("-s", "--source", type=text_source, metavar="SRC", help="source texts (SRC-MT)")
-    calibrate.add_argument("-r", "--refs", nargs="+", type=text_source, metavar="REF", help="references (MT-REF)")
-    calibrate.add_argument("--input-format", choices=("text", "tsv", "jsonl"), help="of all inputs")
+    add_text_inputs(calibrate, systems="+")
     calibrate.add_argument("-o", "--output", required=True, metavar="FILE", help="the bounds, a JSON file")
     calibrate.add_argument("--combine", default="all", help=f"parts, of {', '.join(PARTS)} (%(default)s)")
+    recipe = SentSim.options()
     for name in _OPTIONS:
-        text = SentSim.options()[name].help
-        calibrate.add_argument(f"--{name}", dest=f"option_{name}", metavar=name.upper(), help=text)
+        add_option_flag(calibrate, name, recipe[name], help=recipe[name].help)
     add_run_options(calibrate)
     add_text_options(calibrate)
+    calibrate.add_help_all()
     calibrate.set_defaults(run=_calibrate)
 
 
@@ -47,19 +53,16 @@ def _calibrate(args: argparse.Namespace) -> int:
         msg = "nlgauge sentsim calibrate needs either the source (--source SRC) or references (--refs REF)"
         raise RecipeError(msg)
     texts = read_texts(args)
-    given = {name: value for name in _OPTIONS if (value := getattr(args, f"option_{name}")) is not None}
     against = "refs" if texts.sources is None else "source"
     scores = score_systems(
         texts.systems,
         texts.references,
         sources=texts.sources,
-        metrics=[SentSim.from_options({"combine": args.combine, "against": against} | given)],
-        long=args.long,
-        empty=args.empty,
+        metrics=[SentSim.from_options({"combine": args.combine, "against": against} | metric_options(args))],
         **run_options(args),
     )
     bounds = Bounds.of_scores(scores)
-    write_file(args.output, bounds.text())
+    write_output(args.output, bounds.text())
     for name, (low, high) in bounds.ranges.items() if args.output != "-" else ():
         print(f"{name}\t{low:.6g}\t{high:.6g}")
     if not args.quiet:

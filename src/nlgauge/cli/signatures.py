@@ -6,12 +6,18 @@ import argparse
 import sys
 from typing import Any
 
+from nlgauge.cli.checks import pasted_signature
 from nlgauge.errors import SignatureError
+from nlgauge.names import did_you_mean
 from nlgauge.recipes.bert_score_hash import BertScoreHash, is_bert_score_hash
-from nlgauge.recipes.signature import MEANINGS, Signature
+from nlgauge.recipes.signature import MEANINGS, FieldDifference, Signature
+from nlgauge.registry import check_signature_fields
 from nlgauge.report.table import Table
 
 __all__ = ["add_commands"]
+
+#: Fields of what computed a score. A score asked for by signature is made with others too, with a warning.
+_MADE_BY = ("engine", "nlgauge")
 
 
 def add_commands(commands: Any) -> None:
@@ -19,11 +25,13 @@ def add_commands(commands: Any) -> None:
     parser = commands.add_parser("signature", help="explain a signature, or compare two")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     show = actions.add_parser("show", help="what each field says; reads hash strings of bert-score too")
-    show.add_argument("signature")
+    show.add_argument("signature", type=pasted_signature, metavar="SIGNATURE")
     show.set_defaults(run=_show)
-    diff = actions.add_parser("diff", help="fields on which two differ; exit status 1 if their recipes do")
-    diff.add_argument("left")
-    diff.add_argument("right")
+    diff = actions.add_parser(
+        "diff", help="fields on which two differ; exit status 1 if their recipes do, versions aside"
+    )
+    diff.add_argument("left", type=pasted_signature, metavar="SIGNATURE")
+    diff.add_argument("right", type=pasted_signature, metavar="SIGNATURE")
     diff.set_defaults(run=_diff)
 
 
@@ -38,6 +46,11 @@ def _show(args: argparse.Namespace) -> int:
     if not signature.recipe and not signature.run:
         msg = f"{args.signature!r} is no signature: expected METRIC|key:value|..."
         raise SignatureError(msg)
+    check_signature_fields(signature)
+    for key in signature.run:
+        if key not in MEANINGS:
+            msg = f"the run part of a signature has no field {key!r}{did_you_mean(key, MEANINGS)}"
+            raise SignatureError(msg)
     rows = [["recipe", "metric", signature.metric, MEANINGS["metric"]]]
     for part, fields in (("recipe", signature.recipe), ("run", signature.run)):
         rows += [[part, key, value, MEANINGS.get(key, "")] for key, value in fields.items()]
@@ -56,7 +69,14 @@ def _diff(args: argparse.Namespace) -> int:
     rows = [[d.part, d.key, d.left or "(absent)", d.right or "(absent)"] for d in differences]
     if rows:
         sys.stdout.write(Table(["part", "field", "left", "right"], rows).to_text())
-    recipe_differs = any(d.part == "recipe" for d in differences)
-    print("the recipes differ: the scores are not comparable" if recipe_differs else "the recipes are the same",
-          file=sys.stderr)  # fmt: skip
-    return 1 if recipe_differs else 0
+    verdict, status = _verdict([d for d in differences if d.part == "recipe"])
+    print(verdict, file=sys.stderr)
+    return status
+
+
+def _verdict(differences: list[FieldDifference]) -> tuple[str, int]:
+    if not differences:
+        return "the recipes are the same", 0
+    if all(d.key in _MADE_BY and d.left and d.right for d in differences):
+        return "made by different versions; the recipes are otherwise the same", 0
+    return "the recipes differ: the scores are not comparable", 1

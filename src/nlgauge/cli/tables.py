@@ -6,7 +6,8 @@ import argparse
 import sys
 from typing import Any
 
-from nlgauge.cli.common import add_run_options, file_label, run_options, text_source, write_file
+from nlgauge.cli.common import add_run_options, file_label, run_options, text_source
+from nlgauge.cli.outputs import check_writable, write_output
 from nlgauge.encoders import load_encoder
 from nlgauge.files.digests import short_digest
 from nlgauge.files.textfiles import Inputs, parse_source
@@ -34,6 +35,7 @@ def add_commands(commands: Any) -> None:
     build.add_argument("-o", "--output", required=True, metavar="FILE", help="- for stdout")
     build.add_argument("--model", default="minilm", help="model whose tokenizer counts (%(default)s)")
     add_run_options(build, cache=False)
+    build.add_help_all()
     build.set_defaults(run=_build_idf)
 
     baseline = commands.add_parser("baseline", help="make a baseline for rescaling")
@@ -50,6 +52,7 @@ def add_commands(commands: Any) -> None:
     make.add_argument("--seed", type=int, default=12345, metavar="N", help="(%(default)s)")
     make.add_argument("--note", default="", help="what the corpus is, for the file's header")
     add_run_options(make)
+    make.add_help_all()
     make.set_defaults(run=_build_baseline)
 
 
@@ -60,16 +63,18 @@ def _build_idf(args: argparse.Namespace) -> int:
     encoder = load_encoder(args.model, engine=options.engine, progress=options.progress)
     source = ", ".join(file_label(spec) for spec in args.corpus)
     table = IdfTable.count(documents, encoder.tokenizer, source=source)
-    write_file(args.output, table.text())
+    write_output(args.output, table.text())
     if not args.quiet:
         print(f"{args.output}: idf of {table.documents} documents, {short_digest(table.digest)}", file=sys.stderr)
     return 0
 
 
 def _build_baseline(args: argparse.Namespace) -> int:
+    model = args.model or model_for_language(args.lang)
+    if args.output is None:
+        check_writable(f"{args.lang}.{file_label(model)}.tsv")
     inputs = Inputs()
     sentences = [text for spec in args.corpus for text in inputs.texts(parse_source(spec))]
-    model = args.model or model_for_language(args.lang)
     baseline = build_baseline(
         sentences,
         model=model,
@@ -80,7 +85,7 @@ def _build_baseline(args: argparse.Namespace) -> int:
         options=RunOptions.of(run_options(args)),
     )
     output = args.output or f"{args.lang}.{file_label(baseline.header['model'])}.tsv"
-    write_file(output, baseline.text())
+    write_output(output, baseline.text())
     if not args.quiet:
         print(
             f"{output}: baseline of {len(baseline.rows)} layers, {short_digest(baseline.digest)}",

@@ -23,6 +23,7 @@ from nlgauge.data.loaders.wmt_package import load_wmt_package
 from nlgauge.data.loaders.wmt_testset import load_wmt_testset
 from nlgauge.data.table import JudgementTable
 from nlgauge.errors import InputError, RecipeError
+from nlgauge.names import did_you_mean
 
 __all__ = ["DATA_CARDS", "DataCard", "find_data_card", "load", "locate"]
 
@@ -302,7 +303,7 @@ DATA_CARDS: Mapping[str, DataCard] = {card.name: card for card in _ALL}
 def find_data_card(name: str) -> DataCard:
     """The card of that name."""
     if name not in DATA_CARDS:
-        msg = f"no data set is known as {name!r}; known are {', '.join(DATA_CARDS)}"
+        msg = f"no data set is known as {name!r}; known are {', '.join(DATA_CARDS)}{did_you_mean(name, DATA_CARDS)}"
         raise RecipeError(msg)
     return DATA_CARDS[name]
 

@@ -7,6 +7,7 @@ as read-only float64 arrays in which NaN means that nobody judged the row.
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
@@ -217,6 +218,19 @@ class JudgementTable:
         pairs = set(kept["langpair"])
         kept["system_scores"] = {pair: scores for pair, scores in self.system_scores.items() if pair in pairs}
         return replace(self, **kept)
+
+    def first_rows(self, count: int) -> JudgementTable:
+        """The first rows of each language pair and system."""
+        if count < 1:
+            msg = f"{self.name}: the number of rows must be at least 1, got {count!r}"
+            raise RecipeError(msg)
+        seen: Counter[tuple[str, str]] = Counter()
+        kept = []
+        for row, group in enumerate(zip(self.langpair, self.system, strict=True)):
+            seen[group] += 1
+            if seen[group] <= count:
+                kept.append(row)
+        return self.take(kept)
 
     def without_humans(self) -> JudgementTable:
         """The table without the peers that people wrote."""

@@ -20,15 +20,24 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Literal, NoReturn
+from typing import Any, BinaryIO, Literal, NamedTuple, NoReturn
 
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.files.lines import read_bytes, split_lines, stream_lines
 from nlgauge.files.records import checked_fields, cut, has_half_pair, json_object, shortened
 
-__all__ = ["Inputs", "TextSource", "parse_source", "read_references", "read_texts"]
+__all__ = [
+    "Inputs",
+    "ParallelTexts",
+    "TextSource",
+    "file_label",
+    "parse_source",
+    "read_parallel",
+    "read_references",
+    "read_texts",
+]
 
 Format = Literal["text", "tsv", "jsonl"]
 _FORMATS: dict[str, Format] = {"text": "text", "tsv": "tsv", "jsonl": "jsonl"}
@@ -142,6 +151,73 @@ class Inputs:
             self._piped = (sys.stdin.buffer if self._stdin is None else self._stdin).read()
         self._piped_as_text = plain
         return self._piped
+
+
+class ParallelTexts(NamedTuple):
+    """Texts of equal number from several files."""
+
+    systems: dict[str, list[str]]
+    """By the name of the file."""
+    references: list[tuple[str, ...]] | None
+    """Of each segment, from all files; None where there is no file."""
+    sources: list[str] | None
+
+
+def read_parallel(
+    systems: Sequence[str],
+    references: Sequence[str] = (),
+    source: str | None = None,
+    *,
+    input_format: str | None = None,
+    stdin: BinaryIO | None = None,
+) -> ParallelTexts:
+    """Outputs of systems, their references and their source, each named by a spec; all must have as many segments."""
+    inputs = Inputs(stdin)
+
+    def parsed(spec: str) -> TextSource:
+        return parse_source(spec, input_format=input_format)
+
+    labels = _system_labels(systems)
+    outputs = {label: inputs.texts(parsed(spec)) for label, spec in labels.items()}
+    groups = [inputs.references(parsed(spec)) for spec in references]
+    sources = None if source is None else inputs.texts(parsed(source))
+    columns: list[tuple[str, Sequence[str]]] = list(outputs.items())
+    columns += [(spec, [group[0] for group in found]) for spec, found in zip(references, groups, strict=True)]
+    columns += [] if source is None or sources is None else [(source, sources)]
+    _check_parallel(columns)
+    joined = [tuple(text for group in segment for text in group) for segment in zip(*groups, strict=True)]
+    return ParallelTexts(outputs, joined if groups else None, sources)
+
+
+def _check_parallel(columns: Sequence[tuple[str, Sequence[str]]]) -> None:
+    first, expected = columns[0]
+    for name, texts in columns:
+        if len(texts) == len(expected):
+            continue
+        msg = f"{name!r} has {len(texts)} segments, but {first!r} has {len(expected)}; they must be parallel"
+        (_, fewer), (longer, more) = sorted([(name, texts), (first, expected)], key=lambda column: len(column[1]))
+        if not any(text.strip() for text in more[len(fewer) :]):
+            msg += f" (what {longer!r} has more of is blank lines at its end)"
+        elif any("\r" in text for text in fewer):
+            msg += r" (a lone \r inside a line ends no line)"
+        raise InputError(msg)
+
+
+def file_label(spec: str) -> str:
+    """How a file shows in a table: without its folder."""
+    return "stdin" if spec == "-" else os.path.basename(spec) or spec
+
+
+def _system_labels(specs: Sequence[str]) -> Mapping[str, str]:
+    """What each system is called; files of one name in several folders keep their folders."""
+    labels = [file_label(spec) for spec in specs]
+    if len(set(labels)) < len(labels):
+        labels = list(specs)
+    for spec in specs:
+        if list(specs).count(spec) > 1:
+            msg = f"system {spec!r} is given twice"
+            raise RecipeError(msg)
+    return dict(zip(labels, specs, strict=True))
 
 
 def _checked_format(value: str | None) -> Format | None:

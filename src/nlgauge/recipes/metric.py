@@ -26,9 +26,10 @@ from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.corpus.views import TextView
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.errors import RecipeError
+from nlgauge.names import did_you_mean
 from nlgauge.recipes.defaults import MULTILINGUAL, model_for_language
 from nlgauge.recipes.kinds import Choice, Text, Whole
-from nlgauge.recipes.options import BY_PROFILE, Former, Option, did_you_mean, option, option_of, renamed
+from nlgauge.recipes.options import BY_PROFILE, Former, Option, option, option_of, renamed
 from nlgauge.recipes.resources import LoadContext, Loaded, Resource, TransformFiles
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.signature import declare_field

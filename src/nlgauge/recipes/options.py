@@ -8,16 +8,15 @@ short signature calls them, and the tables in the documentation follow from it.
 
 from __future__ import annotations
 
-import difflib
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field
 from typing import Any
 
 from nlgauge.errors import DeprecatedNameWarning, RecipeError, user_stacklevel
 from nlgauge.recipes.kinds import Kind
 
-__all__ = ["BY_PROFILE", "Former", "Option", "did_you_mean", "option", "renamed"]
+__all__ = ["BY_PROFILE", "Former", "Option", "option", "renamed"]
 
 _KEY = "option"
 
@@ -148,13 +147,3 @@ def renamed(given: Mapping[str, Any], options: Mapping[str, Option], *, where: s
             warnings.warn(msg, DeprecatedNameWarning, stacklevel=user_stacklevel())
         result[name] = now
     return result
-
-
-def did_you_mean(wrong: str, names: Iterable[str]) -> str:
-    """A hint at the name that was probably meant, or nothing.
-
-    >>> did_you_mean("layr", ["layer", "idf"])
-    "; did you mean 'layer'?"
-    """
-    close = difflib.get_close_matches(wrong.lower(), list(names), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""

@@ -46,6 +46,9 @@ ABBREVIATIONS = {
     "pairs": "pr",
 }
 
+#: Short names that signatures of nlgauge 0.1 have for options which are called otherwise now.
+FORMER_ABBREVIATIONS = {"va": "values", "cas": "casing", "fl": "flip", "li": "links", "sx": "steps"}
+
 #: What `nlgauge signature show` says about a field; options say it themselves.
 MEANINGS = {
     "metric": "metric",

@@ -9,7 +9,8 @@ r"""Scores of several systems under several metrics, as text, JSON, TSV or LaTeX
               bootstrap: 95 % of 1000 resamples, seed 12345
             with `segments`, a table "NAME, by segment" before each; BibTeX entries at the end
     JSON    {"nlgauge": VERSION, "scores": [...], ["citations": {NAME: BIBTEX}]}; a score is `Score.to_dict()`
-            with "interval" {component, mean, low, high, level, resamples, seed}; numbers in full
+            with "interval" {component, mean, low, high, level, resamples, seed}, or null and "no_interval" (why);
+            numbers in full
     TSV     [system] metric better COMPONENT... [interval low high] signature    one row per score; or
             [system] metric segment COMPONENT... [best_reference] signature      one row per segment
     LaTeX   a booktabs tabular, systems as rows, the metrics' components as columns; signatures as % comments
@@ -136,7 +137,11 @@ def _json(
         rows = record.pop("segments", None)
         if confidence is not None:
             interval = _interval(score, confidence)
-            record["interval"] = None if interval is None else {"component": score.main, **interval._asdict()}
+            record["interval"] = (
+                None if isinstance(interval, str) else {"component": score.main, **interval._asdict()}
+            )
+            if isinstance(interval, str):
+                record["no_interval"] = interval
         if rows is not None:
             record["segments"] = rows  # last, because it is long
         records.append(record)
@@ -159,8 +164,11 @@ def _score_table(scores: Sequence[Score], confidence: Confidence | None, short: 
     for score in scores:
         record: dict[str, Cell] = {"system": score.system, "metric": score.metric, "better": _better(score)}
         record |= score.system_scores
-        if confidence is not None and (interval := _interval(score, confidence)) is not None:
-            record |= {"interval": f"{score.main} {confidence}", "low": interval.low, "high": interval.high}
+        if confidence is not None:
+            interval = _interval(score, confidence)
+            record["interval"] = f"none: {interval}" if isinstance(interval, str) else f"{score.main} {confidence}"
+            if not isinstance(interval, str):
+                record |= {"low": interval.low, "high": interval.high}
         records.append(record | {"signature": _signature(score, short)})
     return Table(columns, _rows(columns, records))
 
@@ -186,7 +194,7 @@ def _metric_table(title: str, scores: Sequence[Score], confidence: Confidence | 
     caption = title + ("" if scores[0].higher_is_better else " (distance: lower is better)")
     if scores[0].distances:
         caption += f" (lower is better: {', '.join(scores[0].distances)})"
-    notes = _signature_notes(scores, short) + ([] if confidence is None else [f"bootstrap: {confidence}"])
+    notes = _signature_notes(scores, short) + _interval_notes(scores, confidence)
     return Table(columns, _rows(columns, records), caption, notes)
 
 
@@ -206,8 +214,7 @@ def _latex_table(scores: Sequence[Score], confidence: Confidence | None, short: 
         notes += _signature_notes(part, short)
         if part[0].distances:
             notes.append(f"{title}: lower is better: {', '.join(part[0].distances)}")
-    if confidence is not None:
-        notes.append(f"bootstrap: {confidence}")
+    notes += _interval_notes(scores, confidence)
     return Table(columns, rows, notes=notes, spans=spans)
 
 
@@ -253,13 +260,13 @@ def _components(scores: Sequence[Score]) -> list[str]:
 
 
 def _mean_columns(scores: Sequence[Score], confidence: Confidence | None) -> list[str]:
-    mains = [] if confidence is None else dict.fromkeys(score.main for score in scores)
+    mains = [] if confidence is None else dict.fromkeys(s.main for s in scores if s.main not in s.corpus)
     return [*_components(scores), *(name for main in mains for name in _bound_names(main, confidence))]
 
 
 def _means(score: Score, confidence: Confidence | None) -> dict[str, Cell]:
     means: dict[str, Cell] = dict(score.system_scores)
-    if confidence is not None and (interval := _interval(score, confidence)) is not None:
+    if confidence is not None and not isinstance(interval := _interval(score, confidence), str):
         means |= zip(_bound_names(score.main, confidence), (interval.low, interval.high), strict=True)
     return means
 
@@ -268,9 +275,23 @@ def _better(score: Score) -> Literal["higher", "lower"]:
     return "higher" if score.higher_is_better else "lower"
 
 
-def _interval(score: Score, confidence: Confidence) -> Interval | None:
-    """None where the system's score is no mean over segments, so that this interval would not be its own."""
-    return None if score.main in score.corpus else score.interval(**asdict(confidence))
+def _interval(score: Score, confidence: Confidence) -> Interval | str:
+    """Of the system's score; or why there is none, where that is no mean over segments."""
+    try:
+        return score.interval(**asdict(confidence))
+    except InputError as error:
+        if score.main not in score.corpus:
+            raise
+        return str(error)
+
+
+def _interval_notes(scores: Sequence[Score], confidence: Confidence | None) -> list[str]:
+    """How the intervals were made, and why some scores have none."""
+    if confidence is None:
+        return []
+    without = [score for score in scores if score.main in score.corpus]
+    reasons = dict.fromkeys(f"no interval: {_interval(score, confidence)}" for score in without)
+    return [*([f"bootstrap: {confidence}"] if len(without) < len(scores) else []), *reasons]
 
 
 def _bound_names(main: str, confidence: Confidence | None) -> list[str]:

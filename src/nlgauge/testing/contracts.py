@@ -110,9 +110,7 @@ def signature(metric: Metric) -> None:
 
 def output(metric: Metric) -> None:
     """The same input gives the same bytes of JSON, without nan."""
-    first, second = (
-        json.dumps(_score(metric, HYPOTHESES, REFERENCES).to_dict(), allow_nan=False) for _ in range(2)
-    )
+    first, second = (json.dumps(_score(metric, HYPOTHESES, REFERENCES).to_dict(), allow_nan=False) for _ in range(2))
     assert first == second, "the JSON output differs from run to run"
 
 

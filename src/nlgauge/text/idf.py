@@ -123,8 +123,11 @@ class IdfTable:
         except FileNotFoundError as error:
             msg = f"idf file {str(path)!r} does not exist; build one with 'nlgauge idf build CORPUS -o {path}'"
             raise InputError(msg) from error
-        except (OSError, ValueError) as error:
-            msg = f"idf file {str(path)!r} cannot be read: {error}"
+        except OSError as error:
+            msg = f"idf file {str(path)!r} cannot be read: {error.strerror or error}"
+            raise FileFormatError(msg) from error
+        except ValueError as error:  # no JSON, or no UTF-8: most likely the texts themselves
+            msg = f"{str(path)!r} is not an idf file; make one of it with 'nlgauge idf build {path} -o FILE'"
             raise FileFormatError(msg) from error
         if not isinstance(record, dict) or record.get("format") != _FORMAT:
             msg = f"{str(path)!r} is no idf file: expected a JSON object with format {_FORMAT!r}"

@@ -1,7 +1,7 @@
 """Centroid: the cosine of the mean token vectors of two texts.
 
-    m(x) = sum_i w_i x_i / sum_i w_i        special tokens weigh nothing; with weigh=squared-length longer vectors more
-    score = m(x).m(y) / (|m(x)| |m(y)|)
+m(x) = sum_i w_i x_i / sum_i w_i        special tokens weigh nothing; with weigh=squared-length longer vectors more
+score = m(x).m(y) / (|m(x)| |m(y)|)
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from nlgauge.kinds import Choice, Whole
 from numpy.typing import NDArray
 
 import nlgauge
-from nlgauge.kinds import Choice, Whole
 
 __all__ = ["Centroid"]
 

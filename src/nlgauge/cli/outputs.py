@@ -1,0 +1,101 @@
+"""Where results go: what cannot be written, or would replace an input, is refused before the work."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import errno
+import io
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from nlgauge.errors import InputError
+from nlgauge.files.atomic import write_whole
+from nlgauge.files.textfiles import parse_source
+
+__all__ = ["ClosedOutput", "check_outputs", "check_writable", "saving", "write_output"]
+
+#: Arguments that name files to be written, and files to be read.
+_OUTPUTS = ("output", "plot", "save_alignments")
+_INPUTS = ("hyps", "refs", "source", "corpus", "file", "parallel", "texts", "alignments", "study", "idf_corpus")
+
+
+class ClosedOutput(io.TextIOBase):
+    """Stands for a standard output that the shell has closed (`>&-`)."""
+
+    def write(self, _: str) -> int:
+        raise OSError(errno.EBADF, "standard output is closed")
+
+
+def check_outputs(args: argparse.Namespace) -> None:
+    """Refuse a command whose result could not be written, or would replace one of its inputs."""
+    if getattr(args, "output", None) == "-" and isinstance(sys.stdout, ClosedOutput):
+        msg = "standard output is closed; name a file with -o FILE"
+        raise InputError(msg)
+    inputs = _input_paths(args)
+    for name in _OUTPUTS:
+        path = getattr(args, name, None)
+        if not path or path == "-":
+            continue
+        check_writable(path)
+        for given in inputs:
+            if os.path.isfile(path) and os.path.exists(given) and os.path.samefile(path, given):
+                msg = f"{path!r} is an input of this command and would be replaced; write to another file"
+                raise InputError(msg)
+
+
+def _input_paths(args: argparse.Namespace) -> list[str]:
+    found: list[str] = []
+    for name, value in vars(args).items():
+        if name in _INPUTS or name.startswith("option_"):
+            found += [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str) and one]
+    for recipe in getattr(args, "metric", None) or ():
+        found += recipe.split(":", 1)[-1].split(",")  # sentsim:bounds=FILE
+    form = getattr(args, "input_format", None)
+    paths: list[str] = []
+    for spec in found:
+        for text in (spec, spec.partition("=")[2]):  # LANG=FILE, option=FILE
+            with contextlib.suppress(InputError, ValueError):  # whoever reads it says what is wrong with it
+                source = parse_source(text, input_format=form if form in {"tsv", "jsonl"} else None)
+                paths += [source.path] if source.path else []
+    return paths
+
+
+def check_writable(path: str) -> None:
+    """Refuse a file that could not be written, by the name that the user gave."""
+    target = Path(path)
+    if not target.name or target.is_dir():
+        msg = f"cannot write {path!r}: that is a folder; give a file's name"
+        raise InputError(msg)
+    if target.exists() and not target.is_file():
+        return  # a pipe or a device
+    folder = target.resolve().parent
+    if not folder.is_dir():
+        what = "is not a folder" if folder.exists() else "does not exist"
+        msg = f"cannot write {path!r}: the folder {str(target.parent)!r} {what}"
+        raise InputError(msg)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        msg = f"cannot write {path!r}: the folder {str(target.parent)!r} is read-only for you"
+        raise InputError(msg)
+
+
+@contextlib.contextmanager
+def saving(path: str) -> Iterator[Path]:
+    """Where the library writes a file of that name; an error names it, and not a temporary one."""
+    try:
+        yield Path(path)
+    except OSError as error:
+        msg = f"cannot write {path!r}: {error.strerror or error}"
+        raise InputError(msg) from error
+
+
+def write_output(path: str, text: str) -> None:
+    """Write a result in one step, or to stdout for `-`."""
+    if path == "-":
+        sys.stdout.write(text)
+        return
+    check_writable(path)
+    with saving(path) as target:
+        write_whole(target, text.encode("utf-8", "surrogateescape"))

@@ -1,0 +1,155 @@
+"""From texts to what moves vectors: re-mappings, means of languages, and how far languages sit from each other.
+
+Encoders come loaded, and texts as lists, so that a command, a service and a notebook can call the same functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.encoders import Encoder, encode_texts
+from nlgauge.encoders.whole_text.sentences import SentenceEncoder
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.text.word_alignment import Links, check_links
+from nlgauge.transforms.base import load_transforms
+from nlgauge.transforms.fit.centroids import CentroidChange, centroid_change
+from nlgauge.transforms.fit.parallel_words import paired_words
+from nlgauge.transforms.language_means import LanguageMoments
+from nlgauge.transforms.remap import Origin, Remapping, Side, fit_remapping
+
+__all__ = ["FittedMap", "centroids_of_texts", "check_layer", "fit_sentences", "fit_words", "moments_of_texts"]
+
+#: Texts whose vectors are held at once.
+_PORTION = 512
+
+
+class FittedMap(NamedTuple):
+    """A re-mapping, and what it was fitted on."""
+
+    remapping: Remapping
+    fitted_on: str
+    """In words: how many pairs, and how many texts were left out."""
+    links: tuple[Links, ...] = ()
+    """Between the words of each pair of texts, used or not."""
+
+
+def check_layer(encoder: Encoder, layer: int) -> int:
+    """The layer, which the model must have."""
+    if not 0 <= layer <= encoder.layers:
+        msg = f"layer {layer} asked for, but model {encoder.model!r} has layers 0 to {encoder.layers}"
+        raise RecipeError(msg)
+    return layer
+
+
+def fit_words(
+    encoder: Encoder,
+    source: Sequence[str],
+    target: Sequence[str],
+    *,
+    layer: int,
+    alignments: Sequence[Links] | None = None,
+    alignments_name: str = "alignments",
+    method: str = "clp",
+    directions: int = 1,
+    umd_sides: Literal["both", "source"] = "both",
+    origin: Origin | None = None,
+    batch_tokens: int = 4096,
+) -> FittedMap:
+    """Fit to the words of parallel texts that translate each other; without `alignments`, to mutual neighbours."""
+    check_layer(encoder, layer)
+    if alignments is not None:
+        sizes = [(len(left.split()), len(right.split())) for left, right in zip(source, target, strict=True)]
+        check_links(alignments, sizes, name=alignments_name)
+    words = paired_words(encoder, source, target, layer=layer, alignments=alignments, batch_tokens=batch_tokens)
+    what = f"{len(words.source)} pairs of words from {words.used} pairs of texts ({words.left_out} left out)"
+    made_with = (origin or Origin())._replace(model=encoder.model, weights=encoder.weights_digest, layer=layer)
+    fitted = _fit(words.source, words.target, what, method, directions, umd_sides, made_with)
+    return FittedMap(fitted, what, words.links)
+
+
+def fit_sentences(
+    encoder: SentenceEncoder,
+    source: Sequence[str],
+    target: Sequence[str],
+    *,
+    method: str = "clp",
+    directions: int = 1,
+    umd_sides: Literal["both", "source"] = "both",
+    origin: Origin | None = None,
+) -> FittedMap:
+    """Fit to the vectors of parallel texts as wholes."""
+    x, z = encoder.encode(list(source)), encoder.encode(list(target))
+    full = x.any(axis=1) & z.any(axis=1)  # a text without a token has no direction
+    what = f"{int(full.sum())} pairs of sentences"
+    made_with = (origin or Origin())._replace(model=encoder.name, weights=encoder.digest)
+    return FittedMap(_fit(x[full], z[full], what, method, directions, umd_sides, made_with), what)
+
+
+def _fit(
+    x: NDArray[np.float32],
+    z: NDArray[np.float32],
+    what: str,
+    method: str,
+    directions: int,
+    umd_sides: Literal["both", "source"],
+    origin: Origin,
+) -> Remapping:
+    if not len(x):
+        msg = f"no pair to fit on: {what}; give texts that translate each other line by line"
+        raise InputError(msg)
+    return fit_remapping(x, z, method=method, directions=directions, umd_sides=umd_sides, origin=origin)
+
+
+def moments_of_texts(
+    encoder: Encoder, texts: Mapping[str, Sequence[str]], *, layer: int, batch_tokens: int = 4096
+) -> dict[str, LanguageMoments]:
+    """Mean and variance of the token vectors of each language."""
+    check_layer(encoder, layer)
+    return {
+        language: LanguageMoments.of(token_vectors(encoder, lines, layer=layer, batch_tokens=batch_tokens))
+        for language, lines in texts.items()
+    }
+
+
+def centroids_of_texts(
+    encoder: Encoder,
+    texts: Mapping[str, Sequence[str]],
+    *,
+    layer: int,
+    steps: str = "none",
+    source_language: str = "",
+    batch_tokens: int = 4096,
+) -> CentroidChange:
+    """How far languages sit from each other before and after steps, which treat one of them as the source."""
+    check_layer(encoder, layer)
+    moved_language = source_language or next(iter(texts))
+    if moved_language not in texts:
+        msg = f"the source language must be one of {', '.join(texts)}, got {moved_language!r}"
+        raise RecipeError(msg)
+    before, after = {}, {}
+    for language, lines in texts.items():
+        none = np.empty((0, encoder.hidden_size), dtype=np.float32)
+        vectors = token_vectors(encoder, lines, layer=layer, batch_tokens=batch_tokens)
+        rows = np.concatenate([none, *vectors])
+        before[language] = after[language] = rows
+        side: Side = "source" if language == moved_language else "target"
+        loaded = load_transforms(steps, source=language if side == "source" else None, target=language)
+        if loaded is not None:
+            loaded.check(encoder.weights_digest, layers=(layer,), width=encoder.hidden_size)
+            after[language] = loaded.move(rows, side)
+    return centroid_change(before, after)
+
+
+def token_vectors(
+    encoder: Encoder, texts: Sequence[str], *, layer: int, batch_tokens: int = 4096
+) -> Iterator[NDArray[np.float32]]:
+    """Vectors of the texts' tokens, without special ones, a portion of texts at a time."""
+    for start in range(0, len(texts), _PORTION):
+        tokens = encoder.tokenizer.encode(list(texts[start : start + _PORTION]))
+        for text in encode_texts(encoder, tokens, (layer,), batch_tokens=batch_tokens):
+            if not text.tokens.empty:
+                yield text.layers[layer][~text.tokens.is_special]

@@ -1,0 +1,57 @@
+"""`nlgauge metrics list|show`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.cli.conftest import Refusal, Run
+
+from nlgauge.registry import METRICS
+
+
+def test_list_has_a_line_per_metric(run: Run) -> None:
+    result = run("metrics", "list")
+    assert (result.status, result.err) == (0, "")
+    rows = result.out.splitlines()[2:]
+    assert [row.split()[0] for row in rows] == list(METRICS)
+    (bary,) = [row for row in rows if row.startswith("baryscore")]
+    assert bary.split()[1] == "lower"
+    described = json.loads(run("metrics", "list", "-f", "json").out)
+    assert [one["name"] for one in described] == list(METRICS)
+    assert described[0]["components"] == ["precision", "recall", "f1"]
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_show_has_every_option_the_equation_and_the_citation(run: Run, name: str) -> None:
+    result = run("metrics", "show", name)
+    assert (result.status, result.err) == (0, "")
+    metric = METRICS[name]
+    for option, field in metric.options().items():
+        assert f"--{option.replace('_', '-')} {option.upper()}" in result.out
+        assert field.metadata["help"] in result.out
+    assert metric.citation.strip() in result.out
+    record = json.loads(run("metrics", "show", name, "-f", "json").out)
+    assert [one["name"] for one in record["options"]] == list(metric.options())
+    assert record["equation"] in result.out
+
+
+def test_defaults_are_those_of_the_metric(run: Run) -> None:
+    def default(metric: str, option: str) -> object:
+        options = json.loads(run("metrics", "show", metric, "-f", "json").out)["options"]
+        return {one["name"]: one["default"] for one in options}[option]
+
+    assert default("bertscore", "multiref") == "best-f"
+    assert default("moverscore", "multiref") == "mean"
+    assert default("moverscore", "profile") == "v1"
+    assert default("baryscore", "profile") == "corrected"
+    assert default("xmoverscore", "model") == "muse"
+
+
+def test_equations_are_shown(run: Run) -> None:
+    assert "P = sum_i idf(x_i) max_j x_i.y_j / sum_i idf(x_i)" in run("metrics", "show", "bertscore").out
+    assert "min_F <C, F>" in run("metrics", "show", "MoverScore").out
+
+
+def test_an_unknown_metric_is_refused(refused: Refusal) -> None:
+    assert "did you mean 'moverscore'?" in refused(2, "metrics", "show", "movescore")

@@ -1,0 +1,128 @@
+"""Where results go: to a file alike in all commands, never over an input, and refused before the work."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Refusal, Run
+
+SCORE = ("score", "a.txt", "--refs", "ref.txt", "-m", "chrf")
+
+
+@pytest.mark.parametrize("form", ["text", "json", "tsv", "latex"])
+def test_score_writes_the_same_bytes_to_a_file(run: Run, folder: Path, form: str) -> None:
+    shown = run(*SCORE, "-f", form)
+    assert run(*SCORE, "-f", form, "-o", "out")[:2] == (0, "")
+    assert (folder / "out").read_text(encoding="utf-8") == shown.out
+
+
+def test_meta_and_sensitivity_write_to_a_file(run: Run, folder: Path) -> None:
+    rows = ["hypothesis\treference\tscore", "a b c\ta b d\t1", "a b\tc d e\t2", "x y z\tx y z\t3", "e f\tf g\t1"]
+    (folder / "own.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    meta = ("meta", "--data", "own", "--at", "own.tsv", "-m", "chrf", "--resamples", "20", "-q")
+    study = (
+        "sensitivity",
+        "a.txt",
+        "b.txt",
+        "--refs",
+        "ref.txt",
+        "--preset",
+        "punctuation",
+        "-m",
+        "moverscore",
+        "-q",
+    )
+    for command in (meta, study):
+        shown = run(*command)
+        assert shown.status == 0, shown.err
+        assert run(*command, "-o", "out") == (0, "", "")
+        assert (folder / "out").read_text(encoding="utf-8") == shown.out
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("idf", "build", "a.txt", "-o", "a.txt"),
+        ("idf", "build", "ref.txt", "a.txt", "-o", "./a.txt"),
+        ("normalise", "a.txt", "--rules", "remove-punctuation", "-o", "a.txt"),
+        ("baseline", "build", "--corpus", "a.txt", "-o", "a.txt"),
+        ("align", "fit", "--parallel", "a.txt", "ref.txt", "--model", "minilm", "-o", "a.txt"),
+        ("align", "fit", "--parallel", "ref.txt", "b.txt", "-o", "x.npz", "--alignments", "a.txt",
+         "--save-alignments", "a.txt"),
+        ("align", "means", "--texts", "en=a.txt", "de=ref.txt", "--model", "minilm", "-o", "a.txt"),
+        ("sentsim", "calibrate", "a.txt", "--refs", "ref.txt", "-o", "a.txt"),
+        ("score", "a.txt", "--refs", "ref.txt", "-o", "a.txt"),
+        ("score", "b.txt", "--refs", "ref.txt", "--idf", "a.txt", "-o", "a.txt"),
+        ("score", "b.txt", "--refs", "ref.txt", "-m", "bertscore:idf=a.txt", "-o", "a.txt"),
+        ("sensitivity", "a.txt", "--refs", "ref.txt", "--preset", "idf", "-o", "a.txt"),
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)  # fmt: skip
+def test_an_output_that_is_an_input_is_refused(refused: Refusal, folder: Path, command: tuple[str, ...]) -> None:
+    before = (folder / "a.txt").read_bytes()
+    assert "is an input of this command" in refused(1, *command)
+    assert (folder / "a.txt").read_bytes() == before
+
+
+def test_a_link_to_an_input_and_a_column_of_one_are_refused(refused: Refusal, folder: Path) -> None:
+    (folder / "link.txt").symlink_to("a.txt")
+    assert "is an input" in refused(1, *SCORE, "-o", "link.txt")
+    (folder / "t.tsv").write_text("hyp\tref\na\ta\n", encoding="utf-8")
+    assert "is an input" in refused(1, "score", "t.tsv:hyp", "--refs", "t.tsv:ref", "-m", "chrf", "-o", "t.tsv")
+
+
+UNWRITABLE = [
+    (*SCORE, "-o"),
+    ("align", "fit", "--parallel", "a.txt", "ref.txt", "--model", "minilm", "-o"),
+    ("align", "means", "--texts", "en=a.txt", "de=ref.txt", "--model", "minilm", "-o"),
+    ("sentsim", "calibrate", "a.txt", "--refs", "ref.txt", "-o"),
+    ("baseline", "build", "--corpus", "a.txt", "--pairs", "4", "-o"),
+    ("sensitivity", "a.txt", "--refs", "ref.txt", "--preset", "punctuation", "--plot"),
+    ("reproduce", "figure2", "--plot"),
+]
+
+
+@pytest.mark.parametrize("command", UNWRITABLE, ids=lambda command: " ".join(command[:2]))
+def test_a_missing_folder_is_named_before_the_work(refused: Refusal, folder: Path, command: tuple[str, ...]) -> None:
+    """Without texts, so that whatever begins to work complains of those first."""
+    for name in ("a.txt", "ref.txt"):
+        (folder / name).unlink()
+    says = refused(1, *command, "nowhere/x.png")
+    assert "cannot write 'nowhere/x.png': the folder 'nowhere' does not exist" in says
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for root")
+@pytest.mark.parametrize("command", UNWRITABLE, ids=lambda command: " ".join(command[:2]))
+def test_a_read_only_folder_is_named_before_the_work(
+    refused: Refusal, folder: Path, command: tuple[str, ...]
+) -> None:
+    (folder / "closed").mkdir(mode=0o500)
+    assert "cannot write 'closed/x.png': the folder 'closed' is read-only" in refused(1, *command, "closed/x.png")
+
+
+def test_a_folder_that_cannot_be_written_is_said_by_the_name_that_was_given(
+    refused: Refusal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A check by the system's own word, so that it holds for root too."""
+    monkeypatch.setattr("nlgauge.cli.outputs.os.access", lambda *_: False)
+    assert "cannot write 'x.tsv': the folder '.' is read-only for you" in refused(1, *SCORE, "-o", "x.tsv")
+
+
+def test_why_bleu_has_no_interval(run: Run) -> None:
+    command = ("score", "a.txt", "--refs", "ref.txt", "-m", "bleu", "--confidence")
+    text = run(*command).out
+    assert "no interval: bleu of bleu is computed on the whole corpus" in text
+    assert "bootstrap: 95 %" not in text
+    assert "95% low" not in text
+    (record,) = run(*command, "-f", "json").scores
+    assert record["interval"] is None
+    assert "whole corpus" in record["no_interval"]
+    (row,) = run(*command, "-f", "tsv").rows
+    assert row["interval"].startswith("none: ")
+    assert (row["low"], row["high"]) == ("", "")
+    both = run(*command, "-m", "bleu", "bertscore", "-q").out
+    assert "no interval: bleu" in both
+    assert "bootstrap: 95 %" in both
+    assert "f1 95% low" in both

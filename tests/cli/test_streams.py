@@ -1,0 +1,100 @@
+"""Streams that are closed or full, and interrupts at any time: a line in words and an honest status."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command.replace("nlgauge", f"'{sys.executable}' -m nlgauge", 1),
+        shell=True,
+        cwd=folder,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+
+
+def test_a_closed_stdout_is_said_before_the_work(folder: Path) -> None:
+    result = shell("nlgauge score a.txt --refs ref.txt >&-", folder)
+    assert (result.returncode, result.stderr) == (
+        1, "nlgauge: error: standard output is closed; name a file with -o FILE\n"
+    )  # fmt: skip
+    written = shell("nlgauge score a.txt --refs ref.txt -m chrf -o out.txt >&-", folder)
+    assert (written.returncode, written.stderr) == (0, "")
+    assert "chrf" in (folder / "out.txt").read_text()
+    listing = shell("nlgauge metrics list >&-", folder)
+    assert (listing.returncode, listing.stderr) == (1, "nlgauge: error: standard output is closed\n")
+
+
+def test_errors_do_not_go_to_stdout_when_stderr_is_closed(folder: Path) -> None:
+    result = shell("nlgauge score nothing.txt --refs ref.txt 2>&-", folder)
+    assert (result.returncode, result.stdout, result.stderr) == (1, "", "")
+    wrong = shell("nlgauge score a.txt --refs ref.txt --width x 2>&-", folder)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("words", ["--help", "--version", "score --help"])
+def test_help_that_could_not_be_written_is_a_failure(folder: Path, words: str) -> None:
+    result = shell(f"nlgauge {words} >/dev/full", folder)
+    assert result.returncode == 1
+    assert result.stderr.startswith("nlgauge: error: ")
+    assert "Traceback" not in result.stderr
+
+
+def test_an_interrupt_while_modules_load_leaves_no_traceback(folder: Path) -> None:
+    marker = folder / "begun"
+    # Python loads this before anything else. It says when the library's modules come, and waits as a slow disk would.
+    (folder / "sitecustomize.py").write_text(
+        "import builtins, pathlib, sys, time\n"
+        "original = builtins.__import__\n"
+        "def slow(name, *rest, **more):\n"
+        "    if name == 'nlgauge._version' and 'nlgauge._startup' in sys.modules:\n"
+        f"        pathlib.Path({str(marker)!r}).touch()\n"
+        "        time.sleep(20)\n"
+        "    return original(name, *rest, **more)\n"
+        "builtins.__import__ = slow\n",
+        encoding="utf-8",
+    )
+    path = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
+    child = subprocess.Popen(
+        [sys.executable, "-m", "nlgauge", "score", "a.txt", "--refs", "ref.txt"],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while not marker.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=30)
+    finally:
+        child.kill()
+        child.communicate()
+    assert (child.returncode, out, err) == (130, "", "nlgauge: interrupted\n")
+
+
+def test_importing_the_library_leaves_interrupts_alone() -> None:
+    code = "import signal, nlgauge; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert done.stdout == "True\n"
