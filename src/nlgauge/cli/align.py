@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nlgauge.cli.common import add_run_options, file_label, run_options, text_source
 from nlgauge.encoders import Encoder, encode_texts, load_encoder
-from nlgauge.encoders.engines.muse import warn_if_unsupported
+from nlgauge.encoders.languages import warn_if_unsupported
 from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.files.digests import short_digest
@@ -97,9 +97,8 @@ def add_commands(commands: Any) -> None:
 
 
 def _fit(args: argparse.Namespace) -> int:
-    if args.model == "muse":
-        for language in filter(None, (args.source_lang, args.target_lang)):
-            warn_if_unsupported(language)
+    for language in filter(None, (args.source_lang, args.target_lang)):
+        warn_if_unsupported(args.model, language)
     _check_fit(args)
     source, target = _texts(args)
     options = RunOptions.of(run_options(args))
@@ -125,7 +124,7 @@ def _fit(args: argparse.Namespace) -> int:
             batch_tokens=options.batch_tokens,
         )
         x, z = found.source, found.target
-        origin = origin._replace(model=encoder.model, weights=encoder.weights_digest, layer=layer)
+        origin = origin._replace(model=encoder.model, weights=encoder.digest, layer=layer)
         what = f"{len(x)} pairs of words from {found.used} pairs of texts ({found.left_out} left out)"
         if args.save_alignments:
             write_alignments(Path(args.save_alignments), found.links)
@@ -191,9 +190,8 @@ def _texts_by_language(args: argparse.Namespace) -> dict[str, list[str]]:
             msg = f"--texts takes LANG=FILE, each language once, got {entry!r}"
             raise RecipeError(msg)
         texts[language] = inputs.texts(parse_source(spec))
-    if args.model == "muse":
-        for language in texts:
-            warn_if_unsupported(language)
+    for language in texts:
+        warn_if_unsupported(args.model, language)
     return texts
 
 
@@ -214,7 +212,7 @@ def _centroids(args: argparse.Namespace) -> int:
         side: Side = "source" if language == moved_language else "target"
         steps = load_steps(args.steps, source=language if side == "source" else None, target=language)
         if steps is not None:
-            steps.check(encoder.weights_digest, layers=(layer,), width=encoder.hidden_size)
+            steps.check(encoder.digest, layers=(layer,), width=encoder.hidden_size)
             after[language] = steps.move(rows, side)
     found = centroid_change(before, after)
     print("languages\tbefore\tafter\tcosine before\tcosine after")
@@ -238,7 +236,7 @@ def _means(args: argparse.Namespace) -> int:
         for language, lines in texts.items()
     }
     note = ", ".join(file_label(entry.partition("=")[2]) for entry in args.texts)
-    norm = LanguageNorm(moments, args.mode, encoder.weights_digest, layer, note)
+    norm = LanguageNorm(moments, args.mode, encoder.digest, layer, note)
     norm.save(Path(args.output))
     if not args.quiet:
         counts = ", ".join(f"{language} {found.count}" for language, found in moments.items())

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nlgauge.encoders import ENGINES
+from nlgauge.encoders import engine_names
 from nlgauge.errors import InputError
 from nlgauge.files.atomic import write_whole
 from nlgauge.recipes.run_options import RunOptions
@@ -32,7 +32,7 @@ def add_run_options(parser: argparse.ArgumentParser, *, cache: bool = True) -> N
     """How to compute; only the engine and its device move a score, within 1e-5. Not all need a cache."""
     defaults = RunOptions()
     group = parser.add_argument_group("run")
-    group.add_argument("--engine", choices=ENGINES, default=None, help=f"default: {defaults.engine}")
+    group.add_argument("--engine", choices=engine_names(), default=None, help=f"default: {defaults.engine}")
     group.add_argument("--device", default=defaults.device, help="auto, cpu or cuda; engine torch only (%(default)s)")
     group.add_argument("--threads", type=int, metavar="N", help="default: the processors at hand")
     group.add_argument(

@@ -17,7 +17,6 @@ from nlgauge.clouds.alignments import Alignment, Flow
 from nlgauge.corpus.texts import Corpus
 from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.encoders import EmbeddingCache, Encoder, encode_texts, load_encoder
-from nlgauge.encoders.engines.static import StaticEncoder
 from nlgauge.engine.notes import note_texts, note_tokens, run_fields, warn_of_compromises, warn_of_languages
 from nlgauge.engine.windows import AnyCloudMetric, Forms, Job, distinct_corpora, texts_of, windows
 from nlgauge.errors import RecipeError
@@ -149,7 +148,7 @@ def _run_group(jobs: list[Job], options: RunOptions) -> list[dict[str, Score]]:
     ]
     total = sum(len(tokens[text]) for _, wanted in cut for text in wanted)
     cache = None
-    if options.cache is not None and not isinstance(encoder, StaticEncoder):  # word vectors are in memory as they are
+    if options.cache is not None and encoder.cacheable:
         cache = EmbeddingCache(options.cache, gigabytes=options.cache_size)
     with _Progress(total, options.progress) as progress:
         for window, wanted in cut:
@@ -217,6 +216,7 @@ def _recipe_fields(job: Job) -> dict[str, str]:
         encoder.model,
         short_digest(encoder.weights_digest),
         short_digest(encoder.tokenizer.digest),
+        short_digest(encoder.config_digest) or "none",
         str(encoder.tokenizer.limit),
         encoder.engine,
         __version__,

@@ -94,6 +94,7 @@ class SentSim(CloudMetric[SentSimState, SentSimForm]):
         "links",
         "layer",
         "sentence",
+        "sentence_engine",
         "bounds",
     )
     citation: ClassVar[str] = """\
@@ -277,6 +278,7 @@ class SentSim(CloudMetric[SentSimState, SentSimForm]):
         own["layer"] = str(state.layer)
         if state.sentences is not None:
             own["sentence"] = f"{state.sentences.name}[{short_digest(state.sentences.digest)}]"
+            own["sentence_engine"] = state.sentences.engine
         own["bounds"] = "corpus" if state.bounds is None else f"file[{short_digest(state.bounds.digest)}]"
         return own
 

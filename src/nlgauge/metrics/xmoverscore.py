@@ -121,7 +121,9 @@ class XMoverScore(CloudMetric[XMoverState, XMoverForm]):
         "specials",
         "trim",
         "sentence",
+        "sentence_engine",
         "lm",
+        "lm_engine",
         "lm_weight",
     )
     citation: ClassVar[str] = """\
@@ -295,11 +297,12 @@ class XMoverScore(CloudMetric[XMoverState, XMoverForm]):
 
     def describe(self, state: XMoverState) -> dict[str, str]:
         lm = "none" if state.lm is None else f"{state.lm.name}[{short_digest(state.lm.digest)}]"
-        weight = {"lm_weight": f"{self.lm_weight:g}"} if state.lm is not None else {}
+        weight = {} if state.lm is None else {"lm_engine": state.lm.engine, "lm_weight": f"{self.lm_weight:g}"}
         changed = state.lm is not None and self.lm_weight != _LM_WEIGHT
         if state.sentences is not None:
             name = f"{state.sentences.name}[{short_digest(state.sentences.digest)}]"
-            return {"profile": self.profile + "*" * changed, "unit": "sentence", "sentence": name, "lm": lm} | weight
+            own = {"profile": self.profile + "*" * changed, "unit": "sentence", "sentence": name}
+            return own | {"sentence_engine": state.sentences.engine, "lm": lm} | weight
         assert state.mover is not None  # one of the two units
         own = self._mover.describe(state.mover)
         changed = changed or own["profile"].endswith("*") or self._trim != PROFILES[self.profile].trim

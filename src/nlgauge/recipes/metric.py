@@ -227,7 +227,7 @@ class CloudMetric(Metric, Generic[State, Form]):
 
     def check_steps(self, steps: VectorSteps, encoder: Encoder) -> None:
         """Refuse steps that do not fit the vectors they are to work on."""
-        steps.check(encoder.weights_digest, layers=self.layers(encoder), width=encoder.hidden_size)
+        steps.check(encoder.digest, layers=self.layers(encoder), width=encoder.hidden_size)
 
     @abstractmethod
     def prepare(self, corpus: TokenizedCorpus, options: RunOptions) -> State:

@@ -22,7 +22,7 @@ __all__ = ["OPTIONAL_FIELDS", "RUNNER_FIELDS", "FieldDifference", "Signature"]
 OPTIONAL_FIELDS = ("casing", "cut", "steps")
 
 #: Fields of a signature that every metric has, after its own. `refs` counts references, or says `source`.
-RUNNER_FIELDS = ("refs", "model", "weights", "tokenizer", "maxlen", "engine", "nlgauge")
+RUNNER_FIELDS = ("refs", "model", "weights", "tokenizer", "config", "maxlen", "engine", "nlgauge")
 
 #: Short names, in the spirit of sacreBLEU's. A key without an entry keeps its name.
 ABBREVIATIONS = {
@@ -30,6 +30,7 @@ ABBREVIATIONS = {
     "model": "m",
     "weights": "w",
     "tokenizer": "t",
+    "config": "cf",
     "maxlen": "ml",
     "layer": "l",
     "layers": "ls",
@@ -74,6 +75,8 @@ ABBREVIATIONS = {
     "unit": "un",
     "trim": "tm",
     "lm_weight": "lw",
+    "lm_engine": "le",
+    "sentence_engine": "sg",
     "steps": "sx",
 }
 
@@ -84,6 +87,7 @@ MEANINGS = {
     "model": "encoder by name",
     "weights": "sha256 of the encoder's weights (first digits)",
     "tokenizer": "sha256 of the tokenizer (first digits)",
+    "config": "sha256 of what of the encoder's config.json vectors depend on (first digits); none without one",
     "maxlen": "longest text in tokens; longer ones are truncated and counted",
     "layer": "layer whose vectors are compared (0 is the embedding layer)",
     "layers": "layers that are aggregated",
@@ -132,6 +136,8 @@ MEANINGS = {
     "trim": "share of the flow's smallest masses that is dropped",
     "lm": "language model of the fluency term [digest]",
     "lm_weight": "weight of the fluency term",
+    "lm_engine": "what computed the fluency term, with its version",
+    "sentence_engine": "what computed the sentence vectors, with its version",
 }
 
 

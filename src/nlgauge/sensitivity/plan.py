@@ -55,7 +55,7 @@ class StudyPlan:
         """Which model computes a recipe, and on what, in words."""
         encoder = self.encoders[recipe.model if isinstance(recipe, CloudMetric) else ""]
         tokenizer = encoder.tokenizer
-        return f"{encoder.weights_digest} {tokenizer.digest} {tokenizer.limit} {encoder.engine}"
+        return f"{encoder.digest} {tokenizer.digest} {tokenizer.limit} {encoder.engine}"
 
 
 def _model(metric: str, setting: Setting) -> str:

@@ -11,7 +11,9 @@ import pytest
 from tests.encoders.tiny_models import TINY, write_model, write_tokenizer
 
 from nlgauge import MissingExtraError, ModelError, ModelNotFoundError, TruncationWarning, UnsupportedModelError
-from nlgauge.encoders.whole_text import language_model, load_encoder
+from nlgauge.encoders import load_encoder
+from nlgauge.encoders.loaded import LoadedModels
+from nlgauge.encoders.whole_text import language_model
 from nlgauge.encoders.whole_text.language_model import (
     LanguageModel,
     Likelihoods,
@@ -174,14 +176,14 @@ def test_the_embedded_language_model_needs_two_extras(monkeypatch: pytest.Monkey
     """Said before 93 MB are fetched for nothing."""
     monkeypatch.setattr(language_model, "resolve", lambda *_, **__: pytest.fail("asked for the model"))
     monkeypatch.setattr(language_model, "find_spec", lambda name: None)
-    monkeypatch.setattr(language_model, "_loaded", {})
+    monkeypatch.setattr(language_model, "_loaded", LoadedModels(1))
     with pytest.raises(MissingExtraError, match=r"pip install 'nlgauge\[torch,gguf\]'"):
         load_language_model("smollm2", **ONE)
 
 
 def test_a_language_model_is_no_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NLGAUGE_OFFLINE", "1")
-    said = r"'smollm2' is a language model.* such as minilm, mpnet or muse"
+    said = r"'smollm2' is a language model.* such as minilm, mpnet, muse"
     for load in (load_encoder, load_sentence_encoder):
         with pytest.raises(UnsupportedModelError, match=said):
             load("smollm2")

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from nlgauge.errors import FileFormatError, InputError
 from nlgauge.files.atomic import write_whole
-from nlgauge.files.digests import text_digest
+from nlgauge.files.digests import short_digest, text_digest
+from nlgauge.models.catalog import card_of_weights
 from nlgauge.scores import Score
 
 __all__ = ["Bounds"]
@@ -27,7 +28,7 @@ __all__ = ["Bounds"]
 _FORMAT = "nlgauge-sentsim-bounds/1"
 
 #: Fields of a signature that a part's values depend on.
-_BELONGS = ("refs", "weights", "tokenizer", "layer", "sentence", "links", "casing", "cut", "steps")
+_BELONGS = ("refs", "weights", "tokenizer", "config", "layer", "sentence", "links", "casing", "cut", "steps")
 
 #: Those that only one part depends on.
 _OF_PART = {"sentence": "sss", "links": "wmdo"}
@@ -82,6 +83,9 @@ class Bounds:
             if _OF_PART.get(key, parts[0]) not in parts:
                 continue
             mine, theirs = belongs.get(key, "none"), self.belongs.get(key, "none")
+            if key == "config" and key not in self.belongs:  # made before 0.2: only a known model can be told
+                known = card_of_weights(self.belongs.get("weights", ""))
+                theirs = (short_digest(known.config) if known is not None else "") or "none"
             if mine != theirs:
                 msg = (
                     f"bounds file {path!r} was made with {key} {theirs}, and the score has {mine}; "
