@@ -79,7 +79,7 @@ def architecture_of(config: Mapping[str, Any], *, model: str) -> Architecture:
         "position_embedding_type": config.get("position_embedding_type", "absolute") != "absolute",
         "is_decoder": bool(config.get("is_decoder", False)),
     }
-    reason = f"model_type {kind!r}" if kind not in _ARCHITECTURES else ""
+    reason = f"model_type {kind!r}" if not isinstance(kind, str) or kind not in _ARCHITECTURES else ""
     reason = reason or ", ".join(f"{key}={config[key]!r}" for key, is_odd in odd.items() if is_odd)
     if reason:
         msg = (
