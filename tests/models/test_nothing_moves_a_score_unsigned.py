@@ -1,7 +1,7 @@
-"""Whatever of a model's folder, its surroundings or the environment is changed: another signature, or the same number.
+"""Whatever of a model's folder or the environment is changed: another signature, or the same number.
 
-A folder in the layout of all-MiniLM-L6-v2, with the same files and the same entries in them but with small weights, is
-changed entry by entry. After each change two metrics either refuse in words, sign differently, or give the same bits.
+A folder in the layout of all-MiniLM-L6-v2, with its files and their entries but with small weights, is changed entry by
+entry. After each change the metrics either refuse in words, sign differently, or give the same bits.
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ SMALL_FILES: dict[str, Any] = {
 }
 MODULES = [
     {"idx": number, "name": str(number), "path": path, "type": f"sentence_transformers.models.{kind}"}
-    for number, (path, kind) in enumerate([("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")])
+    for number, (path, kind) in enumerate(
+        [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")]
+    )
 ]
 
 #: Tried for every entry, beside what is near the value that it has.
@@ -106,9 +108,7 @@ def outcome(folder: Path, **options: Any) -> Outcome | str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            scores = nlgauge.score_systems(
-                {"": HYPS}, REFS, metrics=METRICS, model=str(folder), threads=1, **options
-            )
+            scores = nlgauge.score_systems({"": HYPS}, REFS, metrics=METRICS, model=str(folder), threads=1, **options)
         except NlgaugeError as error:
             return str(error)
     return [score.signature.recipe_part for score in scores], [score.mean for score in scores]
@@ -204,7 +204,8 @@ def test_what_moves_no_number_is_not_signed(folder: Path, key: str) -> None:
 
 PROGRAM = """
 import sys, nlgauge
-for metric in ("bertscore:layer=2", "moverscore:aggregation=layer-1,idf=both", "xmoverscore:unit=sentence,against=refs"):
+sentences = "xmoverscore:unit=sentence,against=refs"
+for metric in ("bertscore:layer=2", "moverscore:aggregation=layer-1,idf=both", sentences):
     found = nlgauge.score(sys.argv[2:4], sys.argv[4:6], metric=metric, model=sys.argv[1], threads=2)
     print(found.signature, found.mean.hex())
 """
@@ -329,3 +330,17 @@ def test_known_weights_in_another_configuration_are_another_model(minilm_elsewhe
     assert found.signature.recipe["weights"] == known.signature.recipe["weights"] == "53aa51172d14"
     assert found.signature.recipe["config"] != known.signature.recipe["config"] == "f90758c9ccb5"
     assert found.mean != known.mean
+
+
+@pytest.mark.torch
+def test_entries_that_only_transformers_reads(folder: Path) -> None:
+    pytest.importorskip("torch")
+    before = outcome(folder, engine="torch")
+    new = [{"hidden_act": "relu"}, {"is_decoder": True}, {"layer_norm_eps": 0.1}, {"num_attention_heads": 4}]
+    new += [{"_name_or_path": "x", "torch_dtype": "float16"}, {"hidden_dropout_prob": 0.9}, {"use_cache": False}]
+    for changes in new:
+        (folder / "config.json").write_text(json.dumps(CONFIG | changes), encoding="utf-8")
+        check(before, outcome(folder, engine="torch"), f"config.json: {changes}")
+    (folder / "config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
+    (folder / "adapter_config.json").write_text("{}", encoding="utf-8")
+    assert "comes with an adapter" in outcome(folder, engine="torch")
