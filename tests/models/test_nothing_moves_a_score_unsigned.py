@@ -1,7 +1,7 @@
 """Whatever of a model's folder or the environment is changed: another signature, or the same number.
 
-A folder in the layout of all-MiniLM-L6-v2, with its files and their entries but with small weights, is changed entry by
-entry. After each change the metrics either refuse in words, sign differently, or give the same bits.
+A folder in the layout of all-MiniLM-L6-v2, with its files and their entries but with small weights, is changed entry
+by entry. After each change the metrics either refuse in words, sign differently, or give the same bits.
 """
 
 from __future__ import annotations

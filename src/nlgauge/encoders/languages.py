@@ -11,12 +11,13 @@ __all__ = ["warn_if_unsupported"]
 
 
 def warn_if_unsupported(model: str, language: str, *, stacklevel: int = 2) -> None:
-    """Warn of a language that a known model was not trained on; regions (`pt-BR`) do not count.
+    """Warn of a language that a known multilingual model was not trained on; regions (`pt-BR`) do not count.
 
-    `stacklevel` is what the caller would give to `warnings.warn`.
+    A model of one language is not judged here: the other one that is named beside it, such as the source's, may be
+    one that nobody reads. `stacklevel` is what the caller would give to `warnings.warn`.
     """
     card = find_card(model)
-    if card is not None and not card.knows_language(language):
+    if card is not None and len(card.languages) > 1 and not card.knows_language(language):
         msg = (
             f"model {card.name!r} was not trained on language {language!r}, so its vectors mean little there; "
             f"it knows: {', '.join(card.languages)}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +117,29 @@ def test_it_stays_loaded_and_has_name_and_digest(folder: Path) -> None:
     assert model is load_language_model(str(folder), **ONE)
     assert (model.name, len(model.digest)) == ("tiny-gpt2", 64)
     assert model.engine.startswith("torch-")
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("name", "key", "value"),
+    [
+        ("config.json", "n_head", 1),
+        ("config.json", "layer_norm_epsilon", 0.1),
+        ("tokenizer.json", "normalizer", None),
+    ],
+)
+def test_another_configuration_or_tokenizer_is_another_digest(
+    folder: Path, tmp_path: Path, name: str, key: str, value: object
+) -> None:
+    before = load_language_model(str(folder), **ONE)
+    changed = tmp_path / folder.name
+    shutil.copytree(folder, changed)
+    content = json.loads((changed / name).read_text(encoding="utf-8"))
+    (changed / name).write_text(json.dumps(content | {key: value}), encoding="utf-8")
+    after = load_language_model(str(changed), **ONE)
+    assert after.digest != before.digest
+    (changed / name).write_text(json.dumps(content), encoding="utf-8")
+    assert load_language_model(str(changed), **ONE).digest == before.digest, "read again, the files changed"
 
 
 @pytest.mark.torch
