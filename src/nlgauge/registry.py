@@ -193,7 +193,7 @@ def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric:
 def signature_fields(metric: type[Metric]) -> tuple[str, ...]:
     """All fields that the recipe part of a metric's signature may have."""
     own = [name for name, about in metric.options().items() if about.signed]
-    return (*own, *metric.derived_fields, *RUNNER_FIELDS)
+    return (*own, *metric.further_fields(), *RUNNER_FIELDS)
 
 
 def check_signature_fields(signature: Signature) -> type[Metric]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from nlgauge.corpus.checks import make_corpus
 from nlgauge.corpus.texts import References
+from nlgauge.encoders.engines.table import engine_names, engine_of_signature
 from nlgauge.engine.notes import callers_level
 from nlgauge.engine.run import run_metrics
 from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError
@@ -22,7 +23,7 @@ from nlgauge.scores import Score
 __all__ = ["check_overridden", "recipes_and_run", "score", "score_systems"]
 
 #: Fields of a signature that may come out differently, with a warning. Any other makes another score.
-_MAY_DIFFER = ("refs", "model", "engine", "nlgauge")
+_MAY_DIFFER = ("refs", "model", "engine", "sentence_engine", "lm_engine", "nlgauge")
 
 
 def score(
@@ -149,13 +150,22 @@ def _is_signature(metric: str) -> bool:
 
 
 def _one_engine(signatures: Sequence[Signature | None]) -> str:
-    """The engine that the signatures of a call name, or the default."""
-    named = {s.recipe["engine"].partition("-")[0] for s in signatures if s is not None and "engine" in s.recipe}
-    named.discard("static")  # word vectors need no engine
+    """The engine that the signatures of a call name, or the default; some models bring their own."""
+    named: dict[str, None] = {}
+    given = [signature.recipe for signature in signatures if signature is not None]
+    for text in (recipe[key] for recipe in given for key in ("engine", "sentence_engine") if key in recipe):
+        engine = engine_of_signature(text)
+        if engine is None:
+            msg = (
+                f"the signature names the engine {text!r}, which is not here; there are: {', '.join(engine_names())}"
+            )
+            raise SignatureError(msg)
+        if engine.chosen:
+            named[engine.name] = None
     if len(named) > 1:
-        msg = f"the signatures of one call name several engines ({', '.join(sorted(named))}); score them one by one"
+        msg = f"the signatures of one call name several engines ({', '.join(named)}); score them one by one"
         raise SignatureError(msg)
-    return "torch" if named == {"torch"} else RunOptions().engine
+    return next(iter(named), RunOptions().engine)
 
 
 def _check_known(shared: Mapping[str, Any], recipes: Sequence[Metric], run_names: set[str]) -> None:

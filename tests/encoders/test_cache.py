@@ -29,7 +29,7 @@ class Tokenizer:
 class Counting:
     """An engine whose vectors are its token ids, and which counts the texts it was given."""
 
-    model, weights_digest, engine, layers, hidden_size = "ids", "w", "fake-1", 2, 4
+    model, digest, engine, layers, hidden_size = "ids", "w", "fake-1", 2, 4
     tokenizer = Tokenizer()
 
     def __init__(self) -> None:
@@ -90,17 +90,24 @@ def test_only_what_is_new_is_encoded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "changed", [{"weights_digest": "v"}, {"engine": "fake-2"}, {"limit": 128}, {"digest": "other"}], ids=str
+    ("of", "changed"),
+    [
+        ("encoder", {"digest": "v"}),
+        ("encoder", {"engine": "fake-2"}),
+        ("tokenizer", {"limit": 128}),
+        ("tokenizer", {"digest": "other"}),
+    ],
+    ids=str,
 )
 def test_another_model_tokenizer_length_or_engine_is_another_entry(
-    tmp_path: Path, changed: dict[str, object]
+    tmp_path: Path, of: str, changed: dict[str, object]
 ) -> None:
     cache = EmbeddingCache(tmp_path)
     encode(Counting(), [text(1, 2)], cache)
     other = Counting()
     other.tokenizer = Tokenizer()
     for name, value in changed.items():
-        setattr(other.tokenizer if name in {"limit", "digest"} else other, name, value)
+        setattr(other.tokenizer if of == "tokenizer" else other, name, value)
     encode(other, [text(1, 2)], cache)
     assert other.texts == 1
 

@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+import pytest
+
 from nlgauge.models.catalog import CARDS, find_card
+from nlgauge.models.resolve import resolve
 
 
 def test_every_card_can_be_fetched_and_checked() -> None:
     for name, card in CARDS.items():
         assert card.name == name
-        assert card.sources
-        if card.weights.endswith(".gguf"):
+        assert bool(card.sources) != (card.package is not None)
+        if card.package is not None:
+            assert set(card.digests) == {card.weights, card.tokenizer}
+        elif card.weights.endswith(".gguf"):
             assert list(card.digests) == [card.weights], "one file is the whole model"
         else:
             assert {card.weights, "config.json", "tokenizer.json", "tokenizer_config.json"} <= set(card.digests)
         assert all(len(digest) == 64 for digest in card.digests.values())
-        for alias in (card.name, card.hub_id, *card.aliases):
+        for alias in filter(None, (card.name, card.hub_id, *card.aliases)):
             assert find_card(alias) is card
+
+
+@pytest.mark.parametrize("name", ["minilm", "mpnet"])
+def test_a_card_pins_the_configuration_that_its_file_has(name: str) -> None:
+    assert CARDS[name].config == resolve(name).config_digest
+    assert resolve(name).digest == CARDS[name].weights_digest, "what files made by 0.1.0 know it by"
+
+
+def test_a_card_knows_its_languages() -> None:
+    assert all(CARDS["muse"].knows_language(code) for code in ("de", "pt-BR", "zh_TW", "EN"))
+    assert not CARDS["muse"].knows_language("fi")
+    assert not CARDS["minilm"].knows_language("de")
+
+
+def test_nothing_is_no_name() -> None:
+    assert find_card("") is None
 
 
 def test_weights_are_the_published_ones() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.models.fakes import TOKENIZER, Hub, files_below, model_folder, sha256
 
-from nlgauge.errors import ModelNotFoundError
+from nlgauge.errors import ModelNotFoundError, RecipeError
 from nlgauge.models import hub
 from nlgauge.models.resolve import resolve
 
@@ -41,7 +41,7 @@ def test_hub_model_without_safetensors(cache: Path, fake_hub: Hub) -> None:
 
 def test_half_a_hub_model_is_not_used(cache: Path, fake_hub: Hub) -> None:
     model_folder(fake_hub.folder / "org--name", TOKENIZER)
-    with pytest.raises(ModelNotFoundError, match="nothing is downloaded because download=False"):
+    with pytest.raises(ModelNotFoundError, match="nothing is downloaded because only models that are here"):
         resolve("org/name", download=False)
     fake_hub.server["org/name"] = {**TOKENIZER, "model.safetensors": b"s"}
     assert resolve("org/name").weights_digest == sha256(b"s")
@@ -85,7 +85,7 @@ def test_hub_that_does_not_answer_is_given_up(cache: Path, fake_hub: Hub, monkey
         released.set()
 
 
-@pytest.mark.parametrize("text", ["", "two words", "a/b/c", "org/", "naïve/name"])
+@pytest.mark.parametrize("text", ["two words", "a/b/c", "org/", "naïve/name"])
 def test_text_that_can_be_nothing_is_refused_without_asking(text: str, cache: Path, fake_hub: Hub) -> None:
     with pytest.raises(ModelNotFoundError, match="not a hub id"):
         resolve(text)
@@ -95,3 +95,9 @@ def test_text_that_can_be_nothing_is_refused_without_asking(text: str, cache: Pa
 def test_misspelt_name_is_suggested(cache: Path, fake_hub: Hub) -> None:
     with pytest.raises(ModelNotFoundError, match="did you mean 'minilm'"):
         resolve("minlm")
+
+
+@pytest.mark.parametrize("text", ["", " "])
+def test_an_empty_name_is_refused(text: str) -> None:
+    with pytest.raises(RecipeError, match="a model is a name"):
+        resolve(text)

@@ -76,6 +76,11 @@ def test_python_that_cannot_be_started(tmp_path: Path, monkeypatch: pytest.Monke
             "index could not be reached",
         ),
         ("Traceback\nTimeoutError: Read timed out.\nWARNING: later\n", "Read timed out"),
+        (
+            "ERROR: Exception:\nTraceback (most recent call last):\n  File pip.py\n"
+            "OSError: [Errno 28] No space left on device\n",
+            "No space left on device",
+        ),
         ("", "status 3"),
     ],
 )

@@ -12,7 +12,7 @@ from typing import Any
 from nlgauge.cli.common import add_run_options, file_label, run_options, text_source
 from nlgauge.cli.outputs import saving
 from nlgauge.encoders import Encoder, load_encoder
-from nlgauge.encoders.engines.muse import warn_if_unsupported
+from nlgauge.encoders.languages import warn_if_unsupported
 from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.files.digests import short_digest
@@ -176,9 +176,8 @@ def _layer(args: argparse.Namespace, encoder: Encoder) -> int:
 
 
 def _warn_of_languages(args: argparse.Namespace, languages: Iterable[str]) -> None:
-    if args.model == "muse":
-        for language in languages:
-            warn_if_unsupported(language)
+    for language in languages:
+        warn_if_unsupported(args.model, language)
 
 
 def _texts_by_language(args: argparse.Namespace) -> dict[str, list[str]]:
@@ -227,7 +226,7 @@ def _means(args: argparse.Namespace) -> int:
     layer = _layer(args, encoder)
     moments = moments_of_texts(encoder, texts, layer=layer, batch_tokens=options.batch_tokens)
     note = ", ".join(file_label(entry.partition("=")[2]) for entry in args.texts)
-    norm = LanguageMeans(moments, args.mode, encoder.weights_digest, layer, note)
+    norm = LanguageMeans(moments, args.mode, encoder.digest, layer, note)
     with saving(args.output) as path:
         norm.save(path)
     if not args.quiet:

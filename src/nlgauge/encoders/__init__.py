@@ -2,6 +2,17 @@
 
 from nlgauge.encoders.base import EncodedText, Encoder, encode_texts
 from nlgauge.encoders.cache import EmbeddingCache
-from nlgauge.encoders.load import ENGINES, default_threads, load_encoder
+from nlgauge.encoders.engines.table import Engine, engine_names
+from nlgauge.encoders.load import default_threads, load_encoder, release_models
 
-__all__ = ["ENGINES", "EmbeddingCache", "EncodedText", "Encoder", "default_threads", "encode_texts", "load_encoder"]
+__all__ = [
+    "EmbeddingCache",
+    "EncodedText",
+    "Encoder",
+    "Engine",
+    "default_threads",
+    "encode_texts",
+    "engine_names",
+    "load_encoder",
+    "release_models",
+]

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from nlgauge.encoders.batching import equal_length_batches
 from nlgauge.encoders.cache import EmbeddingCache
+from nlgauge.errors import ModelError
 from nlgauge.text import TextTokenizer, Tokens
 
-__all__ = ["EncodedText", "Encoder", "encode_texts"]
+__all__ = ["EncodedText", "Encoder", "check_ids", "encode_texts"]
 
 Made = TypeVar("Made")
 
@@ -30,8 +31,23 @@ class Encoder(Protocol):
         """sha256 of the weights."""
 
     @property
+    def config_digest(self) -> str:
+        """sha256 of what of the configuration vectors depend on; empty for a model without one."""
+
+    @property
+    def digest(self) -> str:
+        """The model's identity, for files and keys: the weights with their configuration.
+
+        For a known model in its known configuration it is the digest of the weights.
+        """
+
+    @property
     def engine(self) -> str:
         """Engine and version, as the signature shows them."""
+
+    @property
+    def cacheable(self) -> bool:
+        """Whether vectors are worth keeping on disk; those of a table in memory are not."""
 
     @property
     def layers(self) -> int:
@@ -65,6 +81,17 @@ class EncodedText:
             self._cache[key] = make()
         made: Made = self._cache[key]
         return made
+
+
+def check_ids(ids: NDArray[np.int64], rows: int, *, model: str) -> None:
+    """Refuse token ids that the model has no vector for: its tokenizer is another one's."""
+    largest = int(ids.max())
+    if largest >= rows:
+        msg = (
+            f"the tokenizer of model {model!r} gives the id {largest}, but the model knows {rows} tokens "
+            f"(0 to {rows - 1}); give a folder whose tokenizer belongs to its weights"
+        )
+        raise ModelError(msg)
 
 
 def encode_texts(

@@ -7,8 +7,8 @@ A file holds one layer of one text, float32 as the engine gave it (half precisio
      8 bytes    tokens and width, little endian
     the rest    the vectors
 
-The key is everything that a vector depends on: digest of the weights, digest of the tokenizer, maximum length,
-engine with its version, layer and token ids; and the version of this library, which builds the graph.
+The key is everything that a vector depends on: digests of model (weights with configuration) and tokenizer,
+maximum length, engine with its version, layer and token ids; and the version of this library, which builds the graph.
 
 Several processes may share a folder. An entry is written beside its place and renamed, so nobody reads half of one;
 what a crash or a full disk tore does not match its sum, is removed, and the text is encoded again. The folder's size
@@ -169,7 +169,7 @@ class EmbeddingCache:
 
 def _key(encoder: Encoder, tokens: Tokens, layer: int) -> bytes:
     tokenizer = encoder.tokenizer
-    about = (__version__, encoder.weights_digest, tokenizer.digest, tokenizer.limit, encoder.engine, layer)
+    about = (__version__, encoder.digest, tokenizer.digest, tokenizer.limit, encoder.engine, layer)
     state = hashlib.sha256("\n".join(map(str, about)).encode())
     state.update(b"\n" + tokens.ids.astype("<i4").tobytes())
     return state.digest()

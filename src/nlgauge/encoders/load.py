@@ -3,27 +3,40 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections import OrderedDict
 from pathlib import Path
 
 from nlgauge.encoders.base import Encoder
+from nlgauge.encoders.engines.table import Engine, find_engine
+from nlgauge.encoders.loaded import LoadedModels, release_models
 from nlgauge.errors import RecipeError, UnsupportedModelError
 from nlgauge.files.digests import file_digest
-from nlgauge.models.catalog import CARDS, find_card
-from nlgauge.models.resolve import resolve
+from nlgauge.models.catalog import encoder_names, find_card
+from nlgauge.models.resolve import ModelFiles, resolve
 
-__all__ = ["ENGINES", "default_threads", "load_encoder"]
+__all__ = ["add_encoder", "default_threads", "load_encoder", "release_models", "remove_encoder"]
 
-ENGINES = ("onnx", "torch")
-
-#: Loaded encoders kept for the next call; a program that scores in a loop must not load each time.
-_KEEP = 2
-_loaded: OrderedDict[tuple[str, str, str, int, str], Encoder] = OrderedDict()
+#: Encoders kept for the next call: two, because some metrics have two models.
+_loaded: LoadedModels[Encoder] = LoadedModels(2)
 
 #: More threads than any machine has processors are a slip of the keyboard, and would stall it.
 _MOST_THREADS = 1024
-_lock = threading.Lock()
+
+
+#: Encoders that a program made itself, by the name it gave them.
+_added: dict[str, Encoder] = {}
+
+
+def add_encoder(name: str, encoder: Encoder) -> None:
+    """Make an encoder of one's own known under a name, for `model=name`; the name of a known model is refused."""
+    if find_card(name) is not None:
+        msg = f"{name!r} is the name of a model that nlgauge knows; choose another one"
+        raise RecipeError(msg)
+    _added[name] = encoder
+
+
+def remove_encoder(name: str) -> None:
+    """Forget an encoder that was added."""
+    _added.pop(name, None)
 
 
 def default_threads() -> int:
@@ -40,65 +53,41 @@ def load_encoder(
     device: str = "auto",
     progress: bool = False,
 ) -> Encoder:
-    """The model, loaded; the last few stay in memory."""
-    if engine not in ENGINES:
-        msg = f"unknown engine {engine!r}; there are: {', '.join(ENGINES)}"
+    """The model, loaded; the two used last stay in memory until `release_models()` lets them go.
+
+    A model is loaded again when one of its files has changed. Some models (`muse`, files of word vectors) bring
+    their own engine, whichever is asked for.
+    """
+    if model in _added:
+        return _added[model]
+    asked = find_engine(engine)
+    if not asked.chosen:
+        msg = f"engine {engine!r} comes with its models and is not chosen; leave the engine out"
         raise RecipeError(msg)
     if threads is not None and not (isinstance(threads, int) and 1 <= threads <= _MOST_THREADS):
         msg = f"threads must be a whole number, at least 1 and at most {_MOST_THREADS}, got {threads!r}"
         raise RecipeError(msg)
-    if engine == "onnx" and device not in {"auto", "cpu"}:
-        msg = f"engine 'onnx' computes on the CPU; for device {device!r} use engine 'torch'"
+    if asked.only_cpu and device not in {"auto", "cpu"}:
+        msg = f"engine {engine!r} computes on the CPU; for device {device!r} use engine 'torch'"
         raise RecipeError(msg)
-    if model == "muse":
-        return _multilingual(threads or default_threads())
-    if Path(model).is_file():
-        return _word_vectors(Path(model))
+    files, state, used = _find(model, asked, progress=progress)
+    count = threads or default_threads()
+    # The name is part of the key: the same folder asked for by path and by name signs differently.
+    key = (files.name, state, used.name, count if used.name != "static" else 0, device if used.chosen else "")
+    return _loaded.get(key, lambda: used.load(files, count, device))
+
+
+def _find(model: str, asked: Engine, *, progress: bool) -> tuple[ModelFiles, str, Engine]:
+    """The model's files, a digest of their state, and the engine that reads them."""
     card = find_card(model)
+    if card is None and Path(model).is_file():
+        path = Path(model)
+        return ModelFiles(path.name, path), f"{path.resolve()} {file_digest(path)}", find_engine("static")
     if card is not None and card.kind != "encoder":
-        encoders = ", ".join(name for name, known in CARDS.items() if known.kind == "encoder")
-        msg = f"model {model!r} is a {card.kind}, which gives no vectors; take an encoder, such as {encoders} or muse"
+        msg = (
+            f"model {model!r} is a {card.kind}, which gives no vectors; "
+            f"take an encoder, such as {', '.join(encoder_names())}"
+        )
         raise UnsupportedModelError(msg)
     files = resolve(model, progress=progress)
-    # The name is part of the key: the same folder asked for by path and by name signs differently.
-    where = str(files.path.resolve())
-    key = (files.name, where + files.weights_digest, engine, threads or default_threads(), device)
-    with _lock:
-        if key in _loaded:
-            _loaded.move_to_end(key)
-            return _loaded[key]
-        encoder: Encoder
-        if engine == "onnx":
-            from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
-
-            encoder = OnnxEncoder(files, threads=key[3])
-        else:
-            from nlgauge.encoders.engines.torch_engine import TorchEncoder
-
-            encoder = TorchEncoder(files, threads=key[3], device=device)
-        return _keep(key, encoder)
-
-
-def _word_vectors(path: Path) -> Encoder:
-    """A file of word vectors needs no engine."""
-    from nlgauge.encoders.engines.static import StaticEncoder
-
-    key = (path.name, str(path.resolve()) + file_digest(path), "static", 0, "")
-    with _lock:
-        return _loaded[key] if key in _loaded else _keep(key, StaticEncoder(path))
-
-
-def _multilingual(threads: int) -> Encoder:
-    """The embedded multilingual model comes as a package, with an engine of its own."""
-    from nlgauge.encoders.engines.muse import MuseEncoder
-
-    key = ("muse", "", "numpy", threads, "")
-    with _lock:
-        return _loaded[key] if key in _loaded else _keep(key, MuseEncoder(threads=threads))
-
-
-def _keep(key: tuple[str, str, str, int, str], encoder: Encoder) -> Encoder:
-    _loaded[key] = encoder
-    while len(_loaded) > _KEEP:
-        _loaded.popitem(last=False)
-    return encoder
+    return files, files.state, find_engine(card.engine) if card is not None and card.engine else asked

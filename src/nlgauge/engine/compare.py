@@ -15,7 +15,6 @@ import numpy as np
 
 from nlgauge.encoders import EmbeddingCache, Encoder, encode_texts
 from nlgauge.encoders.blas import one_blas_thread
-from nlgauge.encoders.engines.static import StaticEncoder
 from nlgauge.engine.comparisons import Comparisons
 from nlgauge.engine.prepare import Prepared, PreparedMetric
 from nlgauge.engine.progress import Progress
@@ -58,7 +57,7 @@ def _compare_group(
     planned = [(window, distinct_texts(members, window)) for window in windows(members, segments, len(layers))]
     total = sum(len(tokens[text]) for _, texts in planned for text in texts)
     cache = None
-    if options.cache is not None and not isinstance(encoder, StaticEncoder):  # word vectors are in memory as they are
+    if options.cache is not None and encoder.cacheable:
         cache = EmbeddingCache(options.cache, gigabytes=options.cache_size)
     found: dict[int, dict[str, dict[int, Comparison]]] = {
         number: {system: {} for system in one.corpus.systems} for number, one in metrics.items()

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from nlgauge.corpus.texts import Corpus
 from nlgauge.corpus.tokens import TokenizedCorpus
-from nlgauge.encoders.engines.muse import warn_if_unsupported
+from nlgauge.encoders.languages import warn_if_unsupported
 from nlgauge.errors import (
     ConvergenceWarning,
     EmptyPairError,
@@ -21,7 +21,6 @@ from nlgauge.errors import (
     UnknownWordWarning,
     ZeroWeightWarning,
 )
-from nlgauge.recipes.defaults import MULTILINGUAL
 from nlgauge.recipes.metric import Comparison, Metric, VectorMetric
 from nlgauge.scores import SegmentNotes
 from nlgauge.text import Tokens
@@ -121,12 +120,16 @@ def warn_of_compromises(comparisons: Sequence[Mapping[str, Sequence[Comparison]]
 
 def warn_of_languages(metrics: Iterable[Metric], *, named_by_data: Iterable[str] = ()) -> None:
     """Warn of each language that a recipe, or the data, names and the recipe's model does not know."""
-    multilingual = [one for one in metrics if isinstance(one, VectorMetric) and one.model == MULTILINGUAL]
-    named = dict.fromkeys(language for one in multilingual for language in (one.lang, one.src_lang) if language)
-    if multilingual:
-        named |= dict.fromkeys(named_by_data)
-    for language in named:
-        warn_if_unsupported(language, stacklevel=callers_level())
+    of_data = tuple(named_by_data)
+    named = {
+        (one.model, language): None
+        for one in metrics
+        if isinstance(one, VectorMetric)
+        for language in (one.lang, one.src_lang, *of_data)
+        if language
+    }
+    for model, language in named:
+        warn_if_unsupported(model, language, stacklevel=callers_level())
 
 
 def callers_level() -> int:

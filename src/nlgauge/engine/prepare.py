@@ -243,6 +243,7 @@ def _recipe_fields(metric: AnyVectorMetric, view: TokenizedCorpus, state: State)
         encoder.model,
         short_digest(encoder.weights_digest),
         short_digest(encoder.tokenizer.digest),
+        short_digest(encoder.config_digest) or "none",
         str(encoder.tokenizer.limit),
         encoder.engine,
         __version__,

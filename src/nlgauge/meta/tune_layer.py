@@ -15,6 +15,7 @@ from nlgauge.meta.evaluation import evaluate
 from nlgauge.meta.question import Significance
 from nlgauge.meta.score_table import score_table
 from nlgauge.metrics.bertscore import BERTScore
+from nlgauge.recipes.run_options import RunOptions
 
 __all__ = ["LayerTuning", "tune_layer"]
 
@@ -66,7 +67,7 @@ def tune_layer(
 ) -> LayerTuning:
     """Score a table at every layer of a model on one encoding of its texts."""
     table.gold()  # a data set without judgements of segments is an error before the work, not after
-    top = load_encoder(model, engine=run.get("engine", "onnx"), progress=bool(run.get("progress"))).layers
+    top = load_encoder(model, **RunOptions.of(run).loading).layers
     metrics = [BERTScore(model=model, layer=layer) for layer in range(top + 1)]
     scored = score_table(table, metrics, **run)
     found = evaluate(scored, agreement=agreement, significance=Significance(test="none", resamples=1))

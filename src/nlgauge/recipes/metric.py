@@ -189,7 +189,13 @@ class Metric(ABC, metaclass=_RecipeType):
             if about.optional and text == about.kind.show(about.default):
                 continue
             described[name] = text
-        return described | {name: resolved[name] for name in self.derived_fields if name in resolved}
+        return described | {name: resolved[name] for name in self.further_fields() if name in resolved}
+
+    @classmethod
+    def further_fields(cls) -> tuple[str, ...]:
+        """Fields of the signature that are no options: engines of further models, and what a metric derives."""
+        models = [name for name, about in cls.options().items() if getattr(about.kind, "has_engine", False)]
+        return (*(f"{name}_engine" for name in models), *cls.derived_fields)
 
     @classmethod
     def options_from_signature(cls, recipe: Mapping[str, str]) -> dict[str, str]:
@@ -367,6 +373,7 @@ class VectorMetric(Metric, Generic[Representation]):
     def describe(self, state: State) -> dict[str, str]:
         """The metric's own fields of the signature, resolved."""
         resolved = {name: loaded.label for name, loaded in state.loaded.items()}
+        resolved |= {f"{name}_engine": loaded.engine for name, loaded in state.loaded.items() if loaded.engine}
         if "layer" in self.options():
             resolved["layer"] = str(state.layers[0]) if state.layers else "none"
         elif state.layers:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from nlgauge.corpus.idf_tables import idf_tables
 from nlgauge.corpus.tokens import TokenizedCorpus
@@ -53,10 +53,15 @@ class Loaded(NamedTuple):
 
     label: str
     content: Any
+    engine: str = ""
+    """What computes with it, and in which version, where it is a model; `NAME_engine` in the signature."""
 
 
 class Resource(Kind):
     """A file or a model, or a word that stands for one."""
+
+    has_engine: ClassVar[bool] = False
+    """Whether it is a model that an engine computes with."""
 
     def __init__(self, *words: str, file: str = "") -> None:
         self.words = words
@@ -116,6 +121,8 @@ class StopwordList(Resource):
 class SentenceModelName(Resource):
     """A model that gives a vector for a whole text; none named: the model of the tokens."""
 
+    has_engine: ClassVar[bool] = True
+
     def __init__(self) -> None:
         super().__init__(file="a model of sentence vectors")
 
@@ -128,11 +135,13 @@ class SentenceModelName(Resource):
         from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
 
         model = load_sentence_encoder(value or context.metric.model, **context.options.loading)
-        return Loaded(f"{model.name}[{short_digest(model.digest)}]", model)
+        return Loaded(f"{model.name}[{short_digest(model.digest)}]", model, model.engine)
 
 
 class LanguageModelName(Resource):
     """A causal language model."""
+
+    has_engine: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__("none", file="a language model by name or folder, or a .gguf file")
@@ -145,7 +154,7 @@ class LanguageModelName(Resource):
 
         options = context.options
         model = load_language_model(value, threads=options.threads, device=options.device, progress=options.progress)
-        return Loaded(f"{model.name}[{short_digest(model.digest)}]", model)
+        return Loaded(f"{model.name}[{short_digest(model.digest)}]", model, model.engine)
 
 
 class TransformFiles(Resource):
@@ -163,7 +172,7 @@ class TransformFiles(Resource):
             return Loaded("none", None)
         encoder = context.corpus.encoder
         if context.layers:  # a recipe without token vectors checks its own
-            transforms.check(encoder.weights_digest, layers=context.layers, width=encoder.hidden_size)
+            transforms.check(encoder.digest, layers=context.layers, width=encoder.hidden_size)
         return Loaded(transforms.label, transforms)
 
     def read(self, name: str, text: str) -> dict[str, str]:

@@ -19,7 +19,7 @@ from nlgauge.errors import SignatureError
 __all__ = ["GRAMMAR", "RUNNER_FIELDS", "FieldDifference", "Signature", "declare_field"]
 
 #: Fields of a signature that every metric has, after its own. `refs` counts references, or says `source`.
-RUNNER_FIELDS = ("refs", "model", "weights", "tokenizer", "maxlen", "engine", "nlgauge", "sig")
+RUNNER_FIELDS = ("refs", "model", "weights", "tokenizer", "config", "maxlen", "engine", "nlgauge", "sig")
 
 #: Version of the grammar and of the names of fields; signatures of nlgauge 0.1 have none.
 GRAMMAR = "1"
@@ -29,12 +29,15 @@ ABBREVIATIONS = {
     "model": "m",
     "weights": "w",
     "tokenizer": "t",
+    "config": "cf",
     "maxlen": "ml",
     "layers": "ls",
     "refs": "#",
     "sacrebleu": "sb",
     "rouge_score": "rg",
     "engine": "e",
+    "sentence_engine": "sg",
+    "lm_engine": "le",
     "nlgauge": "v",
     "truncated": "tr",
     "empty": "em",
@@ -55,12 +58,15 @@ MEANINGS = {
     "model": "encoder by name",
     "weights": "sha256 of the encoder's weights (first digits)",
     "tokenizer": "sha256 of the tokenizer (first digits)",
+    "config": "sha256 of what of the encoder's config.json vectors depend on (first digits); none without one",
     "maxlen": "longest text in tokens; longer ones are truncated and counted",
     "layers": "layers that are aggregated",
     "refs": "references per segment (var: the number varies), or source: compared with the text that was translated",
     "sacrebleu": "version of the package that computed the score",
     "rouge_score": "version of the package that computed the score",
     "engine": "what computed the vectors, with its version",
+    "sentence_engine": "what computed the sentence vectors, with its version",
+    "lm_engine": "what computed the fluency term, with its version",
     "nlgauge": "version of this library",
     "sig": "version of the signature's grammar",
     "truncated": "segments in which a text was cut at the limit",

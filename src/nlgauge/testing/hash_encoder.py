@@ -26,53 +26,11 @@ __all__ = ["HashEncoder", "hash_encoder"]
 _SPECIAL = ("[UNK]", "[CLS]", "[SEP]")
 
 #: Words that texts under test are made of; any other word is unknown.
-WORDS = [
-    "a",
-    "the",
-    "cat",
-    "dog",
-    "bird",
-    "sat",
-    "slept",
-    "ran",
-    "on",
-    "under",
-    "over",
-    "mat",
-    "sofa",
-    "tree",
-    "and",
-    "but",
-    "it",
-    "was",
-    "black",
-    "white",
-    "small",
-    "old",
-    "storm",
-    "ferry",
-    "stopped",
-    "left",
-    "late",
-    "early",
-    "because",
-    "of",
-    "rain",
-    "train",
-    "station",
-    "man",
-    "woman",
-    "child",
-    "saw",
-    "read",
-    "wrote",
-    "book",
-    "letter",
-    ".",
-    ",",
-    "!",
-    "?",
-]
+_TEXT = """
+    a an the cat dog bird sat slept ran on under over at mat sofa tree and but it was black white small old storm ferry
+    stopped left late early because of rain train station man woman child saw read wrote book letter . , ! ?
+"""
+WORDS = tuple(_TEXT.split())
 
 
 class HashEncoder:

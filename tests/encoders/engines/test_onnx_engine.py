@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -229,3 +230,60 @@ def test_the_engine_names_itself_and_its_precision(tmp_path: Path) -> None:
     import onnxruntime
 
     assert tiny(tmp_path / "tiny").engine == f"onnxruntime-{onnxruntime.__version__}-fp32"
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "said"),
+    [
+        ("bert", {"num_attention_heads": 7}, r"'num_attention_heads' must be a divisor of hidden_size \(24\), got 7"),
+        ("bert", {"num_attention_heads": 0}, "'num_attention_heads' must be a whole number, at least 1, got 0"),
+        ("bert", {"vocab_size": "64"}, "'vocab_size' must be a whole number, at least 1, got '64'"),
+        ("bert", {"num_hidden_layers": -1}, "'num_hidden_layers' must be a whole number, at least 0, got -1"),
+        ("bert", {"layer_norm_eps": 0}, "'layer_norm_eps' must be a number above 0, got 0"),
+        ("bert", {"model_type": ["bert"]}, r"does not know model_type \['bert'\]"),
+        ("mpnet", {"pad_token_id": 401}, "'pad_token_id' must be a whole number below 401"),
+    ],
+)
+def test_a_configuration_that_makes_no_graph_is_refused_in_words(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], kind: str, changes: dict[str, Any], said: str
+) -> None:
+    folder = write_model(tmp_path / "tiny", TINY[kind])
+    (folder / "config.json").write_text(json.dumps(TINY[kind] | changes), encoding="utf-8")
+    with pytest.raises(ModelError, match=said):
+        OnnxEncoder(files_of(folder), threads=1)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_id_beyond_the_vocabulary_is_an_error_of_the_model(
+    tmp_path: Path, own_cache: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ids = some_ids(4)
+    ids[0, 1] = 64
+    with pytest.raises(ModelError, match=r"gives the id 64, but the model knows 64 tokens \(0 to 63\)"):
+        tiny(tmp_path / "tiny").encode(ids, (1,))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_graph_of_other_layers_under_the_wrong_name_is_built_again(tmp_path: Path, own_cache: Path) -> None:
+    encoder = tiny(tmp_path / "tiny")
+    wanted = encoder.encode(some_ids(4), (2,))[0]
+    encoder.encode(some_ids(4), (1,))
+    one, two = (next((own_cache / "graphs").glob(f"*-{layer}-*.graph")) for layer in (1, 2))
+    two.write_bytes(one.read_bytes())
+    assert np.array_equal(tiny(tmp_path / "again").encode(some_ids(4), (2,))[0], wanted)
+
+
+def test_weights_that_may_not_be_read_are_called_that(
+    tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = tiny(tmp_path / "tiny")
+    original = Path.open
+
+    def forbidden(self: Path, *args: Any, **options: Any) -> Any:
+        if self.name == "model.safetensors":
+            raise PermissionError(13, "Permission denied")
+        return original(self, *args, **options)
+
+    monkeypatch.setattr(Path, "open", forbidden)
+    with pytest.raises(ModelError, match=r"model\.safetensors of 'tiny' cannot be read: Permission denied"):
+        encoder.encode(some_ids(4), (1,))

@@ -172,7 +172,7 @@ def test_blocks_above_the_highest_layer_do_not_run(model: str) -> None:
 def test_the_network_is_whole_again_after_an_error(tmp_path: Path) -> None:
     encoder = tiny(write_model(tmp_path / "tiny", TINY["bert"]))
     with pytest.raises(IndexError):
-        encoder.encode(np.array([[10**6]]), (1,))
+        encoder.encode(np.array([[-1]]), (1,))
     assert len(encoder.encode(np.array([[7, 8]]), tuple(range(5)))) == 5
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,9 @@ import pytest
 from tests.encoders.tiny_models import TINY, write_model, write_tokenizer
 
 from nlgauge import MissingExtraError, ModelError, ModelNotFoundError, TruncationWarning, UnsupportedModelError
-from nlgauge.encoders.whole_text import language_model, load_encoder
+from nlgauge.encoders import load_encoder
+from nlgauge.encoders.loaded import LoadedModels
+from nlgauge.encoders.whole_text import language_model
 from nlgauge.encoders.whole_text.language_model import (
     LanguageModel,
     Likelihoods,
@@ -116,6 +120,29 @@ def test_it_stays_loaded_and_has_name_and_digest(folder: Path) -> None:
 
 
 @pytest.mark.torch
+@pytest.mark.parametrize(
+    ("name", "key", "value"),
+    [
+        ("config.json", "n_head", 1),
+        ("config.json", "layer_norm_epsilon", 0.1),
+        ("tokenizer.json", "normalizer", None),
+    ],
+)
+def test_another_configuration_or_tokenizer_is_another_digest(
+    folder: Path, tmp_path: Path, name: str, key: str, value: object
+) -> None:
+    before = load_language_model(str(folder), **ONE)
+    changed = tmp_path / folder.name
+    shutil.copytree(folder, changed)
+    content = json.loads((changed / name).read_text(encoding="utf-8"))
+    (changed / name).write_text(json.dumps(content | {key: value}), encoding="utf-8")
+    after = load_language_model(str(changed), **ONE)
+    assert after.digest != before.digest
+    shutil.copy(folder / name, changed / name)
+    assert load_language_model(str(changed), **ONE).digest == before.digest, "read again, the files changed"
+
+
+@pytest.mark.torch
 def test_what_is_no_language_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("transformers")
     with pytest.raises(ModelNotFoundError, match=r"'none\.gguf' does not exist"):
@@ -174,14 +201,14 @@ def test_the_embedded_language_model_needs_two_extras(monkeypatch: pytest.Monkey
     """Said before 93 MB are fetched for nothing."""
     monkeypatch.setattr(language_model, "resolve", lambda *_, **__: pytest.fail("asked for the model"))
     monkeypatch.setattr(language_model, "find_spec", lambda name: None)
-    monkeypatch.setattr(language_model, "_loaded", {})
+    monkeypatch.setattr(language_model, "_loaded", LoadedModels(1))
     with pytest.raises(MissingExtraError, match=r"pip install 'nlgauge\[torch,gguf\]'"):
         load_language_model("smollm2", **ONE)
 
 
 def test_a_language_model_is_no_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NLGAUGE_OFFLINE", "1")
-    said = r"'smollm2' is a language model.* such as minilm, mpnet or muse"
+    said = r"'smollm2' is a language model.* such as minilm, mpnet, muse"
     for load in (load_encoder, load_sentence_encoder):
         with pytest.raises(UnsupportedModelError, match=said):
             load("smollm2")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,17 @@ from numpy.typing import NDArray
 from nlgauge.encoders.engines.graph import EncoderShape
 from nlgauge.errors import ModelError, UnsupportedModelError
 
-__all__ = ["Architecture", "architecture_of", "encoder_parameters", "position_capacity"]
+__all__ = ["Architecture", "architecture_of", "check_config", "encoder_parameters", "position_capacity"]
 
 Weights = Callable[[str], NDArray[np.float32]]
 
 #: Distance beyond which MPNet's relative positions share a bucket (fixed in its published code).
 _MPNET_MAX_DISTANCE = 128
+
+#: Entries of a config.json that count something.
+_SIZES = ("hidden_size", "intermediate_size", "num_attention_heads", "vocab_size", "max_position_embeddings")
+
+_EPSILON = 1e-12
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ def architecture_of(config: Mapping[str, Any], *, model: str) -> Architecture:
         "position_embedding_type": config.get("position_embedding_type", "absolute") != "absolute",
         "is_decoder": bool(config.get("is_decoder", False)),
     }
-    reason = f"model_type {kind!r}" if kind not in _ARCHITECTURES else ""
+    reason = f"model_type {kind!r}" if not isinstance(kind, str) or kind not in _ARCHITECTURES else ""
     reason = reason or ", ".join(f"{key}={config[key]!r}" for key, is_odd in odd.items() if is_odd)
     if reason:
         msg = (
@@ -84,6 +89,33 @@ def architecture_of(config: Mapping[str, Any], *, model: str) -> Architecture:
         )
         raise UnsupportedModelError(msg)
     return _ARCHITECTURES[str(kind)]
+
+
+def check_config(config: Mapping[str, Any], *, model: str) -> None:
+    """Refuse a `config.json` that no graph can be built from, saying which entry is wrong."""
+    architecture_of(config, model=model)
+    for name in ("num_hidden_layers", *_SIZES):
+        least = 1 if name in _SIZES else 0
+        if not _is_whole(config.get(name)) or config[name] < least:
+            _refuse(config, name, f"a whole number, at least {least}", model=model)
+    if config["hidden_size"] % config["num_attention_heads"]:
+        _refuse(config, "num_attention_heads", f"a divisor of hidden_size ({config['hidden_size']})", model=model)
+    epsilon = config.get("layer_norm_eps", _EPSILON)
+    if not isinstance(epsilon, int | float) or isinstance(epsilon, bool) or not 0 < epsilon < math.inf:
+        _refuse(config, "layer_norm_eps", "a number above 0", model=model)
+    if config["model_type"] == "mpnet":
+        padding, rows = config.get("pad_token_id", 1), config["max_position_embeddings"]
+        if not _is_whole(padding) or not 0 <= padding < rows - 1:
+            _refuse(config, "pad_token_id", f"a whole number below {rows - 1}, where positions start", model=model)
+
+
+def _refuse(config: Mapping[str, Any], name: str, expected: str, *, model: str) -> NoReturn:
+    msg = f"config.json of model {model!r}: {name!r} must be {expected}, got {config.get(name)!r}"
+    raise ModelError(msg)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def position_capacity(config: Mapping[str, Any]) -> int | None:
@@ -106,7 +138,7 @@ def encoder_shape(config: Mapping[str, Any]) -> EncoderShape:
         heads=int(config["num_attention_heads"]),
         vocabulary=int(config["vocab_size"]),
         positions=int(config["max_position_embeddings"]) - _first_position(config),
-        epsilon=float(config.get("layer_norm_eps", 1e-12)),
+        epsilon=float(config.get("layer_norm_eps", _EPSILON)),
         padding=_first_position(config) - 1 if _first_position(config) else None,
         relative_buckets=int(config.get("relative_attention_num_buckets", 32)) if relative else None,
     )

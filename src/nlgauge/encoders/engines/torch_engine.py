@@ -12,7 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.errors import MissingExtraError, ModelError, RecipeError, UnsupportedModelError
+from nlgauge.encoders.base import check_ids
+from nlgauge.encoders.engines.torch_support import (
+    choose_device,
+    engine_label,
+    in_float32,
+    quiet,
+    refuse_adapter,
+    thread_count,
+)
+from nlgauge.errors import MissingExtraError, ModelError, UnsupportedModelError
 from nlgauge.models.resolve import ModelFiles
 from nlgauge.text import TextTokenizer
 from nlgauge.text.tokenizer import token_limit
@@ -35,6 +44,8 @@ _BLOCKS = {
 class TorchEncoder:
     """A Hugging Face model in evaluation mode."""
 
+    cacheable = True
+
     def __init__(self, files: ModelFiles, *, threads: int, device: str) -> None:
         try:
             import torch
@@ -45,11 +56,13 @@ class TorchEncoder:
         self._torch = torch
         self._transformers = transformers
         self._threads = threads
-        self._device = _device(torch, device)
+        self._device = choose_device(torch, device)
         # A call cuts the network short and sets torch's thread count, so calls take turns.
         self._lock = threading.Lock()
         self.model = files.name
         self.weights_digest = files.weights_digest
+        self.config_digest = files.config_digest
+        self.digest = files.digest
         self._files = files
         self._network = self._load()
         self.layers = self._size("num_hidden_layers")
@@ -60,10 +73,13 @@ class TorchEncoder:
     @cached_property
     def engine(self) -> str:
         """Engine, version and kind of device."""
-        return f"torch-{self._torch.__version__.partition('+')[0]}-fp32-{self._device.type}"
+        return engine_label(self._torch, self._device)
 
     def encode(self, ids: NDArray[np.int64], layers: tuple[int, ...]) -> list[NDArray[np.float32]]:
         """Vectors of each layer asked for, for texts of one length."""
+        rows = getattr(self._network.config, "vocab_size", None)
+        if isinstance(rows, int):
+            check_ids(ids, rows, model=self.model)
         with self._lock, _only_first_blocks(self._network, max(layers)):
             states = self._run(ids)
         return [states[layer].float().cpu().numpy() for layer in layers]
@@ -73,7 +89,7 @@ class TorchEncoder:
         torch = self._torch
         batch = torch.from_numpy(ids).to(self._device)
         with (
-            _threads(torch, self._threads),
+            thread_count(torch, self._threads),
             torch.inference_mode(),
             # The caller's autocast would make this half precision, under a signature that says fp32.
             torch.autocast(self._device.type, enabled=False),
@@ -95,16 +111,15 @@ class TorchEncoder:
 
     def _load(self) -> Any:
         transformers = self._transformers
-        # Renamed in transformers 4.56; the other spelling is an error before and a warning after.
-        dtype = "dtype" if _version(transformers.__version__) >= (4, 56) else "torch_dtype"
+        refuse_adapter(self._files.path, model=self.model)
         try:
-            with _quiet(transformers):
+            with quiet(transformers):
                 whole, found = transformers.AutoModel.from_pretrained(
                     self._files.path,
                     local_files_only=True,
                     output_loading_info=True,
                     ignore_mismatched_sizes=True,  # reported by name below
-                    **{dtype: self._torch.float32},
+                    **in_float32(self._torch, transformers),
                 )
         except Exception as error:  # whatever the reader of a file raises
             msg = f"transformers cannot load model {self.model!r}: {error}"
@@ -142,7 +157,7 @@ class TorchEncoder:
             digest = self._files.tokenizer_digest
             return TextTokenizer.from_folder(folder, positions=positions, digest=digest)
         try:
-            with _quiet(self._transformers):
+            with quiet(self._transformers):
                 converted = self._transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
             backend = type(converted.backend_tokenizer).from_str(converted.backend_tokenizer.to_str())
         except Exception as error:  # whatever the converter of this family raises
@@ -169,32 +184,6 @@ def _only_first_blocks(network: Any, top: int) -> Iterator[None]:
         setattr(holder, name, blocks)
 
 
-@contextmanager
-def _threads(torch: Any, count: int) -> Iterator[None]:
-    """Torch has one thread count per process, and it is the caller's."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-@contextmanager
-def _quiet(transformers: Any) -> Iterator[None]:
-    """No bar for reading a file, and no report of weights that are not needed (pooler, output head)."""
-    logging = transformers.utils.logging
-    verbosity, bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bar:
-            logging.enable_progress_bar()
-
-
 def _position_capacity(network: Any) -> int | None:
     """How many tokens the model's position table holds; None for a model without one.
 
@@ -208,25 +197,3 @@ def _position_capacity(network: Any) -> int | None:
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
             return int(module.num_embeddings) - int(module.padding_idx) - 1
     return int(rows)
-
-
-def _version(text: str) -> tuple[int, int]:
-    major, minor = text.split(".")[:2]
-    return int(major), int(minor)
-
-
-def _device(torch: Any, name: str) -> Any:
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    kind, colon, number = name.partition(":")
-    if kind not in {"cpu", "cuda"} or (colon and not number.isdecimal()):
-        msg = f"device must be auto, cpu, cuda or cuda:NUMBER, got {name!r}"
-        raise RecipeError(msg)
-    if kind == "cuda" and not torch.cuda.is_available():
-        msg = f"device {name!r} was asked for, but torch sees no CUDA device; use device 'cpu' (--device cpu)"
-        raise RecipeError(msg)
-    if kind == "cuda" and number and int(number) >= torch.cuda.device_count():
-        count = torch.cuda.device_count()
-        msg = f"device {name!r} was asked for, but torch sees {count} CUDA device(s), numbered from 0"
-        raise RecipeError(msg)
-    return torch.device(name)

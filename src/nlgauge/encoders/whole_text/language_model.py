@@ -28,8 +28,16 @@ import tokenizers
 from numpy.typing import NDArray
 
 from nlgauge.encoders.batching import equal_length_batches
-from nlgauge.encoders.engines.torch_engine import _device, _quiet, _threads, _version
+from nlgauge.encoders.engines.torch_support import (
+    choose_device,
+    engine_label,
+    in_float32,
+    quiet,
+    refuse_adapter,
+    thread_count,
+)
 from nlgauge.encoders.load import default_threads
+from nlgauge.encoders.loaded import LoadedModels
 from nlgauge.encoders.whole_text.gguf_files import one_reading
 from nlgauge.errors import MissingExtraError, ModelError, ModelNotFoundError, TruncationWarning
 from nlgauge.files.digests import file_digest, text_digest
@@ -79,8 +87,9 @@ class LanguageModel:
             raise MissingExtraError(msg) from error
         self._torch, self._transformers = torch, transformers
         self._count = threads or default_threads()
-        self._device = _device(torch, device)
-        self._lock = threading.Lock()
+        self._device = choose_device(torch, device)
+        # A call sets torch's thread count, and remembers what it found, so calls take turns.
+        self._lock = threading.RLock()
         self._known: OrderedDict[str, tuple[float, int]] = OrderedDict()
         if _comes_as_gguf(model):
             _check_gguf(model)
@@ -91,17 +100,25 @@ class LanguageModel:
         else:
             files = resolve(model, progress=progress)
             self.name = files.name
-            self.digest = text_digest(f"{files.weights_digest}\n{files.tokenizer_digest}")
+            refuse_adapter(files.path, model=files.name)
             self._tokenizer, self._network = self._load(files.path, {})
+            # What transformers makes of a vocabulary depends on other files too, so what it made is what counts.
+            made = text_digest(self._tokenizer.to_str())
+            tokenizer = files.tokenizer_digest if (files.path / "tokenizer.json").is_file() else made
+            self.digest = text_digest(f"{files.digest}\n{tokenizer}")
         self.limit = int(getattr(self._network.config, "max_position_embeddings", None) or _NO_LIMIT)
 
     @property
     def engine(self) -> str:
         """Engine, version and kind of device."""
-        return f"torch-{self._torch.__version__.partition('+')[0]}-fp32-{self._device.type}"
+        return engine_label(self._torch, self._device)
 
     def score(self, texts: Sequence[str]) -> Likelihoods:
         """Mean log-likelihood and number of tokens of each text; a text seen before is not computed again."""
+        with self._lock:
+            return self._score(texts)
+
+    def _score(self, texts: Sequence[str]) -> Likelihoods:
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         found = {text: self._known[text] for text in texts if text in self._known}
         if new:
@@ -142,7 +159,7 @@ class LanguageModel:
         batch = torch.from_numpy(ids).to(self._device)
         with (
             self._lock,
-            _threads(torch, self._count),
+            thread_count(torch, self._count),
             torch.inference_mode(),
             # The caller's autocast would make this half precision.
             torch.autocast(self._device.type, enabled=False),
@@ -155,16 +172,14 @@ class LanguageModel:
 
     def _load(self, folder: Path, options: dict[str, str]) -> tuple[tokenizers.Tokenizer, Any]:
         transformers = self._transformers
-        # Renamed in transformers 4.56; the other spelling is an error before and a warning after.
-        dtype = "dtype" if _version(transformers.__version__) >= (4, 56) else "torch_dtype"
         try:
-            with _quiet(transformers):
+            with quiet(transformers):
                 tokenizer = self._read_tokenizer(folder, options)
                 network, found = transformers.AutoModelForCausalLM.from_pretrained(
                     folder,
                     local_files_only=True,
                     output_loading_info=True,
-                    **{dtype: self._torch.float32},
+                    **in_float32(self._torch, transformers),
                     **options,
                 )
         except Exception as error:  # whatever the reader of a file raises
@@ -215,16 +230,24 @@ def _gguf_file(model: str, *, progress: bool) -> tuple[str, Path]:
     return files.name, files.gguf
 
 
-_loaded: dict[tuple[str, int | None, str], LanguageModel] = {}
+#: Language models kept for the next call; they are large.
+_loaded: LoadedModels[LanguageModel] = LoadedModels(1)
 
 
 def load_language_model(
     model: str, *, threads: int | None = None, device: str = "auto", progress: bool = False
 ) -> LanguageModel:
-    """A causal language model by name (`smollm2`), folder, hub id or .gguf file; the last one stays in memory."""
-    key = (model, threads, device)
-    if key not in _loaded:
-        made = LanguageModel(model, threads=threads, device=device, progress=progress)
-        _loaded.clear()
-        _loaded[key] = made
-    return _loaded[key]
+    """A causal language model by name (`smollm2`), folder, hub id or .gguf file.
+
+    The last one stays in memory until `release_models()` lets it go; it is loaded again when its files have changed.
+    """
+    key = (model, _state(model), threads, device)
+    return _loaded.get(key, lambda: LanguageModel(model, threads=threads, device=device, progress=progress))
+
+
+def _state(model: str) -> str:
+    """What changes with the files of a model that is named by its path; others are checked when they are resolved."""
+    path = Path(model).expanduser()
+    if find_card(model) is not None or not path.exists():
+        return ""
+    return file_digest(path) if path.is_file() else resolve(str(path.absolute())).state

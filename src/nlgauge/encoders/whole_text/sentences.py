@@ -108,7 +108,7 @@ class PooledSentences:
         self.name = name or encoder.model
         self.engine = encoder.engine
         self.limit = min(encoder.tokenizer.limit, pooling.max_tokens or encoder.tokenizer.limit)
-        parts = (encoder.weights_digest, encoder.tokenizer.digest, str(pooling), str(self.limit))
+        parts = (encoder.digest, encoder.tokenizer.digest, str(pooling), str(self.limit))
         self.digest = text_digest("\n".join(parts))
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -135,7 +135,7 @@ class MuseSentences:
         self._encoder = encoder
         self.name = encoder.model
         self.engine = encoder.engine
-        self.digest = text_digest(f"{encoder.weights_digest}\n{encoder.tokenizer.digest}\nmuse")
+        self.digest = text_digest(f"{encoder.digest}\n{encoder.tokenizer.digest}\nmuse")
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """A unit row per text; a text without a token is at the origin."""
@@ -147,16 +147,14 @@ def load_sentence_encoder(
 ) -> SentenceEncoder:
     """A sentence encoder by name (`muse`, `minilm`, `mpnet`), folder or hub id."""
     options: dict[str, Any] = {"engine": engine, "threads": threads, "device": device, "progress": progress}
-    if model == "muse":
-        encoder = load_encoder(model, **options)
-        assert isinstance(encoder, MuseEncoder)  # by its name
-        return MuseSentences(encoder)
     # In older folders the network lies in a folder of its own, which only modules.json names.
     inner = _network_folder(Path(model))
     if inner is not None:
         name = Path(model).resolve().name
         return PooledSentences(load_encoder(str(inner), **options), read_pooling(Path(model), name=name), name=name)
     network = load_encoder(model, **options)  # first: it refuses what is no encoder before a download
+    if isinstance(network, MuseEncoder):
+        return MuseSentences(network)
     files = resolve(model, progress=progress)
     return PooledSentences(network, read_pooling(files.path, name=files.name))
 

@@ -57,11 +57,11 @@ class Baseline:
         if language and _primary(language) != _primary(self.language):
             msg = f"baseline {path!r} is for language {self.language!r}, but lang={language!r} was asked for"
             raise BaselineError(msg)
-        if self.header.get("weights") != encoder.weights_digest:
+        if self.header.get("weights") != encoder.digest:
             msg = (
                 f"baseline {path!r} was made with model {self.header.get('model')!r} "
                 f"({short_digest(self.header.get('weights', ''))}), not with {encoder.model!r} "
-                f"({short_digest(encoder.weights_digest)}); build one with 'nlgauge baseline build'"
+                f"({short_digest(encoder.digest)}); build one with 'nlgauge baseline build'"
             )
             raise BaselineError(msg)
 
@@ -121,7 +121,7 @@ class Baseline:
 
         Never a score labelled rescaled that is not: bert-score warns and goes on with raw scores.
         """
-        known = [baseline for baseline in _shipped() if baseline.header.get("weights") == encoder.weights_digest]
+        known = [baseline for baseline in _shipped() if baseline.header.get("weights") == encoder.digest]
         fitting = [baseline for baseline in known if not language or baseline.language == _primary(language)]
         if len(fitting) == 1:
             return fitting[0]

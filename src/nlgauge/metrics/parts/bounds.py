@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from nlgauge.errors import FileFormatError, InputError
 from nlgauge.files.atomic import write_whole
 from nlgauge.files.digests import short_digest, text_digest
+from nlgauge.models.catalog import card_of_weights
 from nlgauge.recipes.resources import LoadContext, Loaded, Resource
 from nlgauge.scores import Score
 
@@ -28,7 +29,20 @@ __all__ = ["Bounds", "BoundsChoice"]
 _FORMAT = "nlgauge-sentsim-bounds/1"
 
 #: Fields of a signature that a part's values do not depend on: how parts are joined, and names for people.
-_AFTER = frozenset(("combine", "weighting", "distance_as", "bounds", "model", "maxlen", "engine", "nlgauge", "sig"))
+_AFTER = frozenset(
+    (
+        "combine",
+        "weighting",
+        "distance_as",
+        "bounds",
+        "model",
+        "maxlen",
+        "engine",
+        "nlgauge",
+        "sig",
+        "sentence_engine",
+    )
+)
 
 #: What files of nlgauge 0.1 call a field, and its values.
 _FORMER = {"links": "wmdo_matches", "casing": "lowercase", "cut": "max_tokens", "steps": "transforms"}
@@ -88,6 +102,9 @@ class Bounds:
             if key in _AFTER or key in unused:
                 continue
             mine, theirs = recipe.get(key, "none"), made.get(key, "none")
+            if key == "config" and key not in made:  # made before 0.2: only a known model can be told
+                known = card_of_weights(made.get("weights", ""))
+                theirs = (short_digest(known.config) if known is not None else "") or "none"
             if mine != theirs:
                 msg = (
                     f"bounds file {path!r} was made with {key} {theirs}, and the score has {mine}; "

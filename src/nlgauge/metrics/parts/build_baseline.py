@@ -51,7 +51,7 @@ def build_baseline(
     scores = run_metrics(recipes, make_corpus({"": hypotheses}, references), options)
     header = {
         "model": encoder.model,
-        "weights": encoder.weights_digest,
+        "weights": encoder.digest,
         "language": language,
         "corpus": " ".join(corpus.split()) or "not stated",
         "pairs": f"{len(hypotheses)} random pairs of {len(distinct)} distinct sentences, seed {seed}",

@@ -66,7 +66,7 @@ def fit_words(
         check_links(alignments, sizes, name=alignments_name)
     words = paired_words(encoder, source, target, layer=layer, alignments=alignments, batch_tokens=batch_tokens)
     what = f"{len(words.source)} pairs of words from {words.used} pairs of texts ({words.left_out} left out)"
-    made_with = (origin or Origin())._replace(model=encoder.model, weights=encoder.weights_digest, layer=layer)
+    made_with = (origin or Origin())._replace(model=encoder.model, weights=encoder.digest, layer=layer)
     fitted = _fit(words.source, words.target, what, method, directions, umd_sides, made_with)
     return FittedMap(fitted, what, words.links)
 
@@ -139,7 +139,7 @@ def centroids_of_texts(
         side: Side = "source" if language == moved_language else "target"
         loaded = load_transforms(steps, source=language if side == "source" else None, target=language)
         if loaded is not None:
-            loaded.check(encoder.weights_digest, layers=(layer,), width=encoder.hidden_size)
+            loaded.check(encoder.digest, layers=(layer,), width=encoder.hidden_size)
             after[language] = loaded.move(rows, side)
     return centroid_change(before, after)
 

@@ -1,0 +1,117 @@
+"""The engines by name: what computes vectors, and how a signature names it.
+
+A package can bring another one by an entry point of the group `nlgauge.engines` whose name is the engine's and whose
+object is an `Engine`; then `--engine NAME` takes it, and signatures that start with its `signed` lead back to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+
+from nlgauge.encoders.base import Encoder
+from nlgauge.errors import RecipeError
+from nlgauge.models.resolve import ModelFiles
+
+__all__ = ["GROUP", "Engine", "engine_names", "engine_of_signature", "find_engine"]
+
+#: Entry points of packages that bring an engine.
+GROUP = "nlgauge.engines"
+
+
+@dataclass(frozen=True)
+class Engine:
+    """How a model's files become an encoder."""
+
+    name: str
+    signed: str
+    """What stands before the first hyphen of an encoder's `engine`, and so of that field of a signature."""
+    load: Callable[[ModelFiles, int, str], Encoder]
+    """From the files, the number of threads and the device."""
+    chosen: bool = True
+    """Whether a caller chooses it; else it comes with the model."""
+    only_cpu: bool = True
+
+
+def _onnx(files: ModelFiles, threads: int, device: str) -> Encoder:
+    from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
+
+    return OnnxEncoder(files, threads=threads)
+
+
+def _torch(files: ModelFiles, threads: int, device: str) -> Encoder:
+    from nlgauge.encoders.engines.torch_engine import TorchEncoder
+
+    return TorchEncoder(files, threads=threads, device=device)
+
+
+def _muse(files: ModelFiles, threads: int, device: str) -> Encoder:
+    from nlgauge.encoders.engines.muse import MuseEncoder
+
+    return MuseEncoder(files, threads=threads)
+
+
+def _static(files: ModelFiles, threads: int, device: str) -> Encoder:
+    from nlgauge.encoders.engines.static import StaticEncoder
+
+    return StaticEncoder(files.path)
+
+
+_BUILT_IN = {
+    engine.name: engine
+    for engine in (
+        Engine("onnx", "onnxruntime", _onnx),
+        Engine("torch", "torch", _torch, only_cpu=False),
+        Engine("muse", "numpy", _muse, chosen=False),
+        Engine("static", "static", _static, chosen=False),
+    )
+}
+
+
+def engine_names() -> tuple[str, ...]:
+    """The engines that a caller can choose."""
+    own = [name for name, engine in _BUILT_IN.items() if engine.chosen]
+    return (*own, *sorted(_plugins().keys() - _BUILT_IN.keys()))
+
+
+def find_engine(name: str) -> Engine:
+    """The engine of that name, or an error that lists what there is."""
+    if name in _BUILT_IN:
+        return _BUILT_IN[name]
+    if name in _plugins():
+        return _from_plugin(name)
+    msg = f"unknown engine {name!r}; there are: {', '.join(engine_names())}"
+    raise RecipeError(msg)
+
+
+def engine_of_signature(text: str) -> Engine | None:
+    """The engine that the field `engine` of a signature names; None where it is not here.
+
+    >>> engine_of_signature("onnxruntime-1.31.1-fp32").name
+    'onnx'
+    """
+    signed = text.partition("-")[0]
+    for engine in _BUILT_IN.values():
+        if engine.signed == signed:
+            return engine
+    brought = (_from_plugin(name) for name in _plugins() if name not in _BUILT_IN)
+    return next((engine for engine in brought if engine.signed == signed), None)
+
+
+@lru_cache(maxsize=1)
+def _plugins() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def _from_plugin(name: str) -> Engine:
+    try:
+        engine = _plugins()[name].load()
+    except Exception as error:  # whatever a package of somebody else raises when it is imported
+        msg = f"engine {name!r} cannot be loaded from its package: {type(error).__name__}: {error}"
+        raise RecipeError(msg) from error
+    if not isinstance(engine, Engine):
+        msg = f"entry point {name!r} of {GROUP} must be an Engine, got {type(engine).__name__}"
+        raise RecipeError(msg)
+    return engine

@@ -1,0 +1,91 @@
+"""One table of engines: for callers, for signatures, and for packages that bring another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tests.encoders.tiny_models import TINY, write_model
+
+import nlgauge
+from nlgauge import RecipeError, SignatureError
+from nlgauge.encoders import Engine, engine_names, load_encoder
+from nlgauge.encoders.engines import table
+from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
+from nlgauge.encoders.engines.table import engine_of_signature
+from nlgauge.models.resolve import ModelFiles
+
+HYPS, REFS = ["The ferry was late.", "She sang."], ["The ferry was delayed.", "They sang."]
+
+
+def test_the_engines_that_can_be_chosen() -> None:
+    assert engine_names()[:2] == ("onnx", "torch")
+    assert not {"muse", "static"} & set(engine_names())
+    with pytest.raises(RecipeError, match="unknown engine 'onyx'; there are: onnx, torch"):
+        load_encoder("minilm", engine="onyx")
+    with pytest.raises(RecipeError, match="'muse' comes with its models"):
+        load_encoder("minilm", engine="muse")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("onnxruntime-1.31.1-fp32", "onnx"),
+        ("torch-2.13.0-fp32-cpu", "torch"),
+        ("numpy-2.1.0-fp32", "muse"),
+        ("static", "static"),
+    ],
+)
+def test_a_signature_leads_to_its_engine(text: str, name: str) -> None:
+    found = engine_of_signature(text)
+    assert found is not None
+    assert found.name == name
+
+
+def test_two_signatures_of_one_call_are_taken_together() -> None:
+    """One metric on ONNX Runtime, one on a model that brings its engine."""
+    metrics = ["bertscore:model=minilm,layer=1", "bertscore:model=muse"]
+    made = nlgauge.score_systems({"": HYPS}, REFS, metrics=metrics)
+    again = nlgauge.score_systems({"": HYPS}, REFS, metrics=[one.signature for one in made])
+    assert [one.mean for one in again] == [one.mean for one in made]
+
+
+def test_a_signature_of_an_engine_that_is_not_here_is_refused() -> None:
+    signature = str(nlgauge.score(HYPS, REFS, layer=1).signature).replace("onnxruntime-", "openvino-")
+    with pytest.raises(SignatureError, match=r"engine 'openvino-.*', which is not here; there are: onnx, torch"):
+        nlgauge.score(HYPS, REFS, metric=signature)
+
+
+class Loud(OnnxEncoder):
+    """An engine of somebody else."""
+
+    engine = "loud-7"  # type: ignore[assignment]
+
+
+def _loud(files: ModelFiles, threads: int, device: str) -> Any:
+    return Loud(files, threads=threads)
+
+
+def test_an_engine_of_another_package(tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    point = SimpleNamespace(name="loud", load=lambda: Engine("loud", "loud", _loud))
+    monkeypatch.setattr(table, "_plugins", lambda: {"loud": point})
+    folder = str(write_model(tmp_path / "tiny", TINY["bert"]))
+    assert engine_names() == ("onnx", "torch", "loud")
+    found = nlgauge.score(["the cat"], ["a dog"], model=folder, layer=1, engine="loud")
+    assert found.signature.recipe["engine"] == "loud-7"
+    again = nlgauge.score(["the cat"], ["a dog"], model=folder, metric=str(found.signature))
+    assert str(again.signature) == str(found.signature), "the signature chose the engine"
+
+
+@pytest.mark.parametrize("brought", ["text", None])
+def test_a_package_whose_engine_is_none(monkeypatch: pytest.MonkeyPatch, brought: object) -> None:
+    def load() -> object:
+        if brought is None:
+            raise ImportError("libloud.so is missing")
+        return brought
+
+    monkeypatch.setattr(table, "_plugins", lambda: {"loud": SimpleNamespace(name="loud", load=load)})
+    with pytest.raises(RecipeError, match="'loud'"):
+        load_encoder("minilm", engine="loud")

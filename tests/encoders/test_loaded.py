@@ -1,0 +1,93 @@
+"""Models that stay in memory: few, shared by threads, and gone when asked."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from tests.encoders.tiny_models import TINY, write_model
+
+from nlgauge.encoders import load_encoder, release_models
+from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
+from nlgauge.encoders.loaded import LoadedModels
+from nlgauge.meta import tune_layer
+from nlgauge.published.catalog import find_paper_table
+from nlgauge.published.data import find_model
+from nlgauge.recipes.run_options import RunOptions
+
+
+def test_the_one_used_longest_ago_goes_first() -> None:
+    models: LoadedModels[object] = LoadedModels(2)
+    first = models.get("a", object)
+    models.get("b", object)
+    assert models.get("a", object) is first
+    models.get("c", object)
+    assert len(models) == 2
+    assert models.get("a", object) is first, "b was used longest ago"
+
+
+def test_threads_that_ask_at_once_share_one() -> None:
+    models: LoadedModels[object] = LoadedModels(2)
+    made, found = [], []
+
+    def load() -> object:
+        made.append(None)
+        time.sleep(0.05)
+        return object()
+
+    threads = [threading.Thread(target=lambda: found.append(models.get("a", load))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(made), len(set(map(id, found)))) == (1, 1)
+
+
+def test_a_model_that_cannot_be_loaded_leaves_nothing_behind() -> None:
+    models: LoadedModels[object] = LoadedModels(2)
+    with pytest.raises(ZeroDivisionError):
+        models.get("a", lambda: 1 / 0)
+    assert len(models) == 0
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The models that the ONNX engine loads, in order."""
+    found: list[str] = []
+    original = OnnxEncoder.__init__
+
+    def counted(self: OnnxEncoder, *args: object, **options: object) -> None:
+        original(self, *args, **options)  # type: ignore[arg-type]
+        found.append(self.model)
+
+    monkeypatch.setattr(OnnxEncoder, "__init__", counted)
+    release_models()
+    return found
+
+
+def test_models_can_be_let_go(tmp_path: Path, own_cache: Path, loads: list[str]) -> None:
+    folder = str(write_model(tmp_path / "tiny", TINY["bert"]))
+    assert load_encoder(folder) is load_encoder(folder)
+    assert loads == ["tiny"]
+    release_models()
+    load_encoder(folder)
+    assert loads == ["tiny", "tiny"]
+
+
+def test_a_table_in_print_looks_its_model_up_with_the_options_of_the_run(
+    tmp_path: Path, own_cache: Path, loads: list[str]
+) -> None:
+    folder = str(write_model(tmp_path / "tiny", TINY["bert"]))
+    table = find_paper_table("table3")
+    assert find_model(table, folder, RunOptions(threads=1), {}) is load_encoder(folder, threads=1)
+    assert loads == ["tiny"]
+
+
+def test_tuning_a_layer_loads_a_model_once(tmp_path: Path, own_cache: Path, loads: list[str]) -> None:
+    from tests.meta.test_evaluation import table
+
+    folder = str(write_model(tmp_path / "tiny", TINY["bert"]))
+    tune_layer(table(), model=folder, threads=1)
+    assert loads == ["tiny"]
