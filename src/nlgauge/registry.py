@@ -62,6 +62,7 @@ def parse_metric(text: str, **shared: Any) -> Metric:
             raise RecipeError(msg)
         given[key] = value
     known = metric.options()
+    _refuse_blank(shared | given)
     return metric.from_options({key: value for key, value in shared.items() if key in known} | given)
 
 
@@ -87,6 +88,7 @@ def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric:
     options = metric.options_from_signature(parsed.recipe)
     if issubclass(metric, CloudMetric):
         options = _reading_options(parsed.recipe, options)
+    _refuse_blank(replace)
     options |= replace
     for key, value in options.items():
         if value == "file":
@@ -95,9 +97,17 @@ def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric:
     return metric.from_options(options)
 
 
+def _refuse_blank(given: Mapping[str, Any]) -> None:
+    """An empty value is an unset variable of a shell, and must not stand for the default."""
+    for name in ("model", "lang"):
+        if given.get(name) == "":
+            msg = f"{name} is empty; leave it out for the default, or check the variable that it comes from"
+            raise RecipeError(msg)
+
+
 def _reading_options(recipe: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
     """A metric's own options, and from the fields of the runner how texts are read and what they meet."""
-    options = dict(own) | {key: recipe[key] for key in ("casing", "cut") if key in recipe}
+    options = dict(own) | {key: recipe[key] for key in ("casing", "cut", "unknown") if key in recipe}
     if "refs" in recipe:
         options["against"] = "source" if recipe["refs"] == "source" else "refs"
     if "steps" in recipe:

@@ -12,12 +12,13 @@ from nlgauge.errors import RecipeError
 from nlgauge.files.digests import short_digest
 from nlgauge.metrics.parts.bounds import Bounds
 from nlgauge.metrics.sentsim import PARTS, SentSim
+from nlgauge.registry import parse_metric
 from nlgauge.scoring import score_systems
 
 __all__ = ["add_commands"]
 
 #: Options of the recipe that the values of the parts depend on.
-_OPTIONS = ("model", "lang", "layer", "sentence", "casing", "cut", "src_lang", "steps", "links")
+_OPTIONS = ("model", "lang", "layer", "sentence", "casing", "cut", "unknown", "src_lang", "steps", "links")
 
 
 def add_commands(commands: Any) -> None:
@@ -52,7 +53,7 @@ def _calibrate(args: argparse.Namespace) -> int:
         texts.systems,
         texts.references,
         sources=texts.sources,
-        metrics=[SentSim.from_options({"combine": args.combine, "against": against} | given)],
+        metrics=[parse_metric("sentsim", combine=args.combine, against=against, **given)],
         long=args.long,
         empty=args.empty,
         **run_options(args),

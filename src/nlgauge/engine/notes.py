@@ -5,9 +5,12 @@ Nothing is truncated, dropped or replaced in silence: whatever a run does to a t
 
 from __future__ import annotations
 
+import itertools
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
 
 from nlgauge.corpus.texts import Corpus
 from nlgauge.corpus.tokens import TokenizedCorpus
@@ -16,15 +19,17 @@ from nlgauge.errors import (
     ConvergenceWarning,
     EmptyPairError,
     EmptyTextWarning,
+    LanguageWarning,
     TooLongError,
     TruncationWarning,
     UnknownWordWarning,
     ZeroWeightWarning,
 )
-from nlgauge.recipes.defaults import MULTILINGUAL
+from nlgauge.recipes.defaults import COVERED_SCRIPTS, MULTILINGUAL, offer_multilingual
 from nlgauge.recipes.metric import CloudMetric, Comparison, Metric
 from nlgauge.scores import SegmentNotes
 from nlgauge.text import Tokens
+from nlgauge.text.scripts import count_scripts, foreign_script
 
 __all__ = ["callers_level", "note_texts", "note_tokens", "run_fields", "warn_of_compromises", "warn_of_languages"]
 
@@ -58,7 +63,9 @@ def note_tokens(tokenized: TokenizedCorpus, *, long: str, empty: str) -> dict[st
             if any(side.empty for side in sides):
                 blank.append(at)
                 if all(side.empty for side in sides):
-                    _refuse_empty_pair(_name(system, at), empty, other="source" if corpus.across else "reference")
+                    other = "source" if corpus.across else "reference"
+                    left_out = any(side.left_out for side in sides)
+                    _refuse_empty_pair(_name(system, at), empty, other=other, left_out=left_out)
         notes[system] = SegmentNotes(tuple(truncated), tuple(blank), unknown=tuple(unknown))
     _warn(
         TruncationWarning,
@@ -66,8 +73,8 @@ def note_tokens(tokenized: TokenizedCorpus, *, long: str, empty: str) -> dict[st
         f"texts were truncated to the limit of {limit} tokens",
     )
     _warn_of_empty(notes)
-    strange = (at for note in notes.values() for at in note.unknown)
-    _warn(UnknownWordWarning, strange, "words without a vector were left out")
+    _warn_of_unknown(tokenized, notes)
+    _warn_of_scripts(tokenized)
     return notes
 
 
@@ -140,18 +147,49 @@ def _too_long(name: str, sides: Sequence[Tokens], limit: int, *, across: bool) -
     )
 
 
-def _refuse_empty_pair(name: str, empty: str, *, other: str = "reference") -> None:
+def _refuse_empty_pair(name: str, empty: str, *, other: str = "reference", left_out: bool = False) -> None:
     if empty == "error":
-        msg = (
-            f"{name}: hypothesis and {other} are both empty, so no score is defined; "
-            "remove the segment, or score it 0 (empty='zero')"
+        both = (
+            f"no word of hypothesis and {other} has a vector"
+            if left_out
+            else f"hypothesis and {other} are both empty"
         )
+        msg = f"{name}: {both}, so no score is defined; remove the segment, or score it 0 (empty='zero')"
         raise EmptyPairError(msg)
 
 
 def _warn_of_empty(notes: Mapping[str, SegmentNotes]) -> None:
     what = "a text is empty: a similarity to it is 0 (before rescaling), a distance that to the origin"
     _warn(EmptyTextWarning, (at for note in notes.values() for at in note.empty), what)
+
+
+def _warn_of_unknown(tokenized: TokenizedCorpus, notes: Mapping[str, SegmentNotes]) -> None:
+    what = f"tokens unknown to model {tokenized.encoder.model!r} share one vector, whatever they say"
+    if any(tokens.left_out for tokens in tokenized.tokens.values()):
+        what = "words without a vector were left out"
+    _warn(UnknownWordWarning, (at for note in notes.values() for at in note.unknown), what)
+
+
+def _warn_of_scripts(tokenized: TokenizedCorpus) -> None:
+    """Warn of texts in scripts that the model was not trained on, and name a model that was."""
+    corpus, model = tokenized.corpus, tokenized.encoder.model
+    columns = [*corpus.systems.values(), *itertools.zip_longest(*corpus.references, fillvalue="")]
+    script_of_text = {text: _foreign_script(text, tokenized) for text in dict.fromkeys(itertools.chain(*columns))}
+    found = [(at, script) for texts in columns for at, text in enumerate(texts) if (script := script_of_text[text])]
+    scripts = sorted({script for _, script in found})
+    what = f"texts in {' and '.join(scripts)} script, which model {model!r} does not cover, so scores mean little"
+    _warn(LanguageWarning, (at for at, _ in found), f"{what}; {offer_multilingual(scripts, model=model)}")
+
+
+def _foreign_script(text: str, tokenized: TokenizedCorpus) -> str:
+    """The script of a text that the model does not cover: by what is known of it, or else by its unknown tokens."""
+    covered = COVERED_SCRIPTS.get(tokenized.encoder.model)
+    if covered is not None:
+        return foreign_script(text, covered)
+    tokens = tokenized.tokens.get(text)
+    if tokens is None or tokens.left_out or tokens.unknown * 2 <= np.count_nonzero(~tokens.is_special):
+        return ""
+    return next(iter(count_scripts(text)), "")
 
 
 def _warn(category: type[Warning], found: Iterable[int], what: str) -> None:

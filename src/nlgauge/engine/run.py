@@ -19,9 +19,11 @@ from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.encoders import EmbeddingCache, Encoder, encode_texts, load_encoder
 from nlgauge.encoders.engines.static import StaticEncoder
 from nlgauge.engine.notes import note_texts, note_tokens, run_fields, warn_of_compromises, warn_of_languages
+from nlgauge.engine.unknown import UnknownPairs, compare_segment
 from nlgauge.engine.windows import AnyCloudMetric, Forms, Job, distinct_corpora, texts_of, windows
-from nlgauge.errors import RecipeError
+from nlgauge.errors import ModelNotFoundError, RecipeError
 from nlgauge.files.digests import short_digest
+from nlgauge.recipes.defaults import with_reason
 from nlgauge.recipes.metric import CloudMetric, Comparison, Finished, Metric, Reading, TextMetric
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.signature import RUNNER_FIELDS, Signature
@@ -58,8 +60,8 @@ def run_metrics(
             for system, score in _score_texts(metric, corpus, options, partial(approve, number)).items():
                 scores[number, system] = score
     for reading, numbers in by_reading.items():
-        encoder = load_encoder(reading.model, **options.loading)
         group = [metric for number in numbers if isinstance(metric := metrics[number], CloudMetric)]
+        encoder = _load(reading.model, group, options)
         texts = corpus.lowered if reading.casing == "lower" else corpus
         jobs = _prepare(group, texts, encoder, options, reading.cut)
         for number, job in zip(numbers, jobs, strict=True):
@@ -70,6 +72,13 @@ def run_metrics(
             for system, score in by_system.items():
                 scores[number, system] = score
     return [scores[number, system] for number in range(len(metrics)) for system in corpus.systems]
+
+
+def _load(model: str, metrics: Sequence[AnyCloudMetric], options: RunOptions) -> Encoder:
+    try:
+        return load_encoder(model, **options.loading)
+    except ModelNotFoundError as error:
+        raise with_reason(error, model, (metric.lang for metric in metrics)) from error
 
 
 def _score_texts(
@@ -107,8 +116,13 @@ def _prepare(
     documents = [document for against in counted for document in views[against].idf_documents.values()]
     texts += {text: None for document in documents for text in document}.keys() - set(texts)
     limit = _limit(encoder, cut)
+    texts += [""] * ("" not in texts and any(metric.unknown == "zero" for metric in metrics))
     tokens = dict(zip(texts, (one.cut_to(limit) for one in encoder.tokenizer.encode(texts)), strict=True))
     tokenized = {against: TokenizedCorpus(view, encoder, tokens, limit) for against, view in views.items()}
+    unknown = {against: UnknownPairs.find(view) for against, view in tokenized.items()}
+    for metric in metrics:
+        if metric.unknown == "error" and metric.reads_with(encoder):
+            unknown[metric.against].refuse(encoder.model)
     notes = {
         against: note_tokens(view, long=options.long, empty=options.empty) for against, view in tokenized.items()
     }
@@ -121,7 +135,8 @@ def _prepare(
             if steps.by_neighbours and any(len(group) != 1 for group in view.corpus.references):
                 msg = f"{POSITION_NORM} is defined for one reference, or source, per segment, got several references"
                 raise RecipeError(msg)
-        jobs.append(Job(metric, view, metric.prepare(view, options), steps, notes[metric.against]))
+        empty = unknown[metric.against].pairs if metric.unknown == "zero" and metric.reads_with(encoder) else {}
+        jobs.append(Job(metric, view, metric.prepare(view, options), steps, notes[metric.against], empty))
     return jobs
 
 
@@ -143,8 +158,9 @@ def _run_group(jobs: list[Job], options: RunOptions) -> list[dict[str, Score]]:
     layers = tuple(sorted({layer for job in jobs for layer in job.metric.layers(encoder)}))
     comparisons: list[dict[str, list[Comparison]]] = [{system: [] for system in job.corpus.systems} for job in jobs]
     budget = _WINDOW_BYTES // (4 * encoder.hidden_size * max(1, len(layers)))
+    always = [""] if any(job.counted_empty for job in jobs) else []
     cut = [
-        (window, list(dict.fromkeys(text for at in window for text in texts_of(corpora, at))))
+        (window, list(dict.fromkeys([*always, *(text for at in window for text in texts_of(corpora, at))])))
         for window in windows(jobs, budget)
     ]
     total = sum(len(tokens[text]) for _, wanted in cut for text in wanted)
@@ -175,8 +191,7 @@ def _compare_window(
 ) -> None:
     for system in job.corpus.systems:
         for at in window:
-            hypothesis, references = forms.hypothesis(system, at), forms.references(at)
-            found[system].append(job.metric.compare(hypothesis, references, job.state, align=align))
+            found[system].append(compare_segment(job, forms, system, at, align=align))
 
 
 def _scores(job: Job, found: Mapping[str, list[Comparison]], options: RunOptions) -> dict[str, Score]:
@@ -226,6 +241,8 @@ def _recipe_fields(job: Job) -> dict[str, str]:
         own["casing"] = job.metric.casing
     if job.metric.cut is not None:
         own["cut"] = str(job.metric.cut)
+    if job.metric.unknown != "error":
+        own["unknown"] = job.metric.unknown
     if job.steps is not None:
         own["steps"] = job.steps.label
     return own | dict(zip(RUNNER_FIELDS, values, strict=True))

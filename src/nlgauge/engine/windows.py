@@ -6,7 +6,7 @@ Its vectors are dropped before the next window starts, so memory does not grow w
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from nlgauge.corpus.texts import Corpus
@@ -32,6 +32,8 @@ class Job:
     state: Any
     steps: VectorSteps | None
     notes: Mapping[str, SegmentNotes]
+    counted_empty: Mapping[tuple[str, int], Sequence[str | None]] = field(default_factory=dict)
+    """By system and segment, for each reference the side of the pair that is scored as if it were empty."""
 
     @property
     def corpus(self) -> Corpus:
@@ -88,6 +90,8 @@ class Forms:
         corpus = job.corpus
         hypotheses = dict.fromkeys(texts[at] for at in window for texts in corpus.systems.values())
         others = dict.fromkeys(text for at in window for text in corpus.references[at])
+        if job.counted_empty:
+            hypotheses[""] = others[""] = None
         job.metric.read(WindowTexts(encoded, list(hypotheses), list(others)), job.state)
 
     def hypothesis(self, system: str, at: int) -> Any:
@@ -97,6 +101,13 @@ class Forms:
     def references(self, at: int) -> list[Any]:
         """Of all that the output is compared with."""
         return [self._of(text, None, at) for text in self._job.corpus.references[at]]
+
+    def empty(self, system: str | None) -> Any:
+        """Of a text without a token, in the place of a system's output (None: of a reference)."""
+        role = self._job.metric.side(system)
+        if ("", role) not in self._made:
+            self._made["", role] = self._job.metric.represent(self._encoded[""], self._job.state, role)
+        return self._made["", role]
 
     def _of(self, text: str, system: str | None, at: int) -> Any:
         job = self._job

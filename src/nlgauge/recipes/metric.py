@@ -27,6 +27,7 @@ from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.recipes.defaults import MULTILINGUAL, model_for_language
 from nlgauge.recipes.run_options import RunOptions
+from nlgauge.text.languages import language_code
 from nlgauge.transforms.base import VectorSteps, load_steps
 
 if TYPE_CHECKING:
@@ -174,6 +175,9 @@ class CloudMetric(Metric, Generic[State, Form]):
     cut: int | None = option(
         None, parse=number_or("model", int), help="longest text in tokens, or 'model' for the model's"
     )
+    unknown: str = option(
+        "error", parse=str, help="text of nothing but tokens unknown to the model: error, zero, score"
+    )
     steps: str = option(
         "none", parse=str, help="what is done to token vectors, joined by +: files of 'nlgauge align', position-norm"
     )
@@ -185,13 +189,14 @@ class CloudMetric(Metric, Generic[State, Form]):
         for name in ("model", "lang", "src_lang", "steps"):
             if not isinstance(getattr(self, name), str):
                 self._refuse(name)
-        for name, allowed in (("against", ("refs", "source")), ("casing", ("keep", "lower"))):
-            if getattr(self, name) not in allowed:
+        allowed = {"against": ("refs", "source"), "casing": ("keep", "lower"), "unknown": ("error", "zero", "score")}
+        for name, values in allowed.items():
+            if getattr(self, name) not in values:
                 self._refuse(name)
         if self.cut is not None and (not isinstance(self.cut, int) or self.cut < 1):
             self._refuse("cut")
-        for name in ("lang", "src_lang"):
-            object.__setattr__(self, name, getattr(self, name).lower())
+        object.__setattr__(self, "lang", language_code(self.lang) if self.lang else "")
+        object.__setattr__(self, "src_lang", self.src_lang.lower())
         object.__setattr__(self, "steps", self.steps or "none")
         if not self.model:
             across = self.against == "source"
@@ -219,6 +224,10 @@ class CloudMetric(Metric, Generic[State, Form]):
     @abstractmethod
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         """Layers whose vectors the metric needs."""
+
+    def reads_with(self, encoder: Encoder) -> bool:
+        """Whether a score depends on the tokens of this model: not where only another one reads the texts."""
+        return bool(self.layers(encoder)) or getattr(self, "sentence", "") in ("", self.model)
 
     def load_steps(self) -> VectorSteps | None:
         """What is done to the vectors, read from its files; texts without a language are English."""

@@ -19,7 +19,7 @@ from nlgauge.errors import SignatureError
 __all__ = ["OPTIONAL_FIELDS", "RUNNER_FIELDS", "FieldDifference", "Signature"]
 
 #: Fields of a signature that a metric of vectors has where they are not as usual.
-OPTIONAL_FIELDS = ("casing", "cut", "steps")
+OPTIONAL_FIELDS = ("casing", "cut", "unknown", "steps")
 
 #: Fields of a signature that every metric has, after its own. `refs` counts references, or says `source`.
 RUNNER_FIELDS = ("refs", "model", "weights", "tokenizer", "maxlen", "engine", "nlgauge")
@@ -118,7 +118,8 @@ MEANINGS = {
     "empty": "segments in which a side had no token",
     "zero_weight": "segments in which idf, or the removal of tokens, left a text without weight",
     "unconverged": "segments in which an iteration stopped before it came to rest",
-    "unknown": "segments in which words without a vector were left out",
+    "unknown": "in the recipe: what a text of nothing but unknown tokens gets (zero, or score: as it is); "
+    "in the run: segments with tokens that the model does not know",
     "idf_hyps": "digest of the idf table of this system's own outputs",
     "combine": "parts of SentSim that are joined",
     "weighting": "weight of each part",

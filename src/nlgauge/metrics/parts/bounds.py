@@ -27,7 +27,7 @@ __all__ = ["Bounds"]
 _FORMAT = "nlgauge-sentsim-bounds/1"
 
 #: Fields of a signature that a part's values depend on.
-_BELONGS = ("refs", "weights", "tokenizer", "layer", "sentence", "links", "casing", "cut", "steps")
+_BELONGS = ("refs", "weights", "tokenizer", "layer", "sentence", "links", "casing", "cut", "unknown", "steps")
 
 #: Those that only one part depends on.
 _OF_PART = {"sentence": "sss", "links": "wmdo"}

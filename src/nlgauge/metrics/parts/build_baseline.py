@@ -42,7 +42,7 @@ def build_baseline(
     encoder = load_encoder(model, **options.loading)
     distinct = sorted({text.strip() for text in sentences})
     tokens = encoder.tokenizer.encode(distinct)
-    distinct = [text for text, its in zip(distinct, tokens, strict=True) if not its.empty]
+    distinct = [text for text, its in zip(distinct, tokens, strict=True) if not (its.empty or its.only_unknown)]
     if len(distinct) < 2:
         msg = f"a baseline needs at least 2 different sentences, got {len(distinct)}"
         raise InputError(msg)
