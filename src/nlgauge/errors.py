@@ -22,6 +22,7 @@
     ├── ConvergenceWarning                  an iteration stopped before it came to rest
     ├── UnknownWordWarning                  texts hold tokens or words that the model does not know
     ├── LanguageWarning                     a language, or the script of a text, that the model was not trained on
+    ├── OldFileWarning (FutureWarning)      a file of an earlier version, without a digest
     └── DataWarning                         a data set holds something that a user must know of
 
 Catch `nlgauge.NlgaugeError` for all of them, or the builtin in brackets where you would anyway.
@@ -44,6 +45,7 @@ __all__ = [
     "ModelNotFoundError",
     "NlgaugeError",
     "NlgaugeWarning",
+    "OldFileWarning",
     "RecipeError",
     "SignatureError",
     "TooLongError",
@@ -137,6 +139,10 @@ class UnknownWordWarning(NlgaugeWarning):
 
 class LanguageWarning(NlgaugeWarning):
     """A language was named, or a text is in a script, that the model was not trained on."""
+
+
+class OldFileWarning(NlgaugeWarning, FutureWarning):
+    """A file that an earlier version wrote without a digest, so that nobody sees whether it changed."""
 
 
 class DataWarning(NlgaugeWarning):

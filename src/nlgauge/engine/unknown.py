@@ -66,8 +66,8 @@ class UnknownPairs:
         written = f" ({', '.join(scripts)} script)" if scripts else ""
         msg = (
             f"{listed}: a text holds nothing but tokens that model {model!r} does not know{written}, and all such "
-            f"texts look alike to it; {offer_multilingual(scripts, model=model)}, or score these pairs 0 (unknown='zero', "
-            "--unknown zero) or as they are (unknown='score', --unknown score)"
+            f"texts look alike to it; {offer_multilingual(scripts, model=model)}, or score these pairs 0 "
+            "(unknown='zero', --unknown zero) or as they are (unknown='score', --unknown score)"
         )
         raise UnknownTextError(msg)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +11,7 @@ from nlgauge._version import __version__
 from nlgauge.corpus.checks import make_corpus
 from nlgauge.encoders import load_encoder
 from nlgauge.engine.run import run_metrics
-from nlgauge.errors import InputError, RecipeError
+from nlgauge.errors import DataWarning, InputError, RecipeError
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.parts.baseline import Baseline
 from nlgauge.recipes.run_options import RunOptions
@@ -19,6 +20,9 @@ __all__ = ["build_baseline"]
 
 #: Sentences are paired within blocks of this size, so that a window encodes each of them once.
 _BLOCK = 500
+
+#: Below this many sentences or pairs the mean moves in the third decimal from one sample to the next.
+_ENOUGH = 1000
 
 
 def build_baseline(
@@ -46,6 +50,12 @@ def build_baseline(
     if len(distinct) < 2:
         msg = f"a baseline needs at least 2 different sentences, got {len(distinct)}"
         raise InputError(msg)
+    if min(len(distinct), pairs) < _ENOUGH:
+        msg = (
+            f"a baseline of {len(distinct)} sentences and {pairs} pairs is uncertain, and so is every score that is "
+            f"rescaled with it; take at least {_ENOUGH} of each"
+        )
+        warnings.warn(msg, DataWarning, stacklevel=2)
     hypotheses, references = random_pairs(distinct, pairs, seed)
     recipes = [BERTScore(model=model, layer=layer) for layer in range(encoder.layers + 1)]
     scores = run_metrics(recipes, make_corpus({"": hypotheses}, references), options)
