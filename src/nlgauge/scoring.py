@@ -44,13 +44,14 @@ def score(
             text per segment.
         sources: The texts that were translated, for metrics that compare with them (`against="source"`).
         options: Fields of the metric's recipe (`model=`, `layer=`, ...), `lang=` (model and baseline by
-            table), and options of the run: `engine="onnx" | "torch"`, `device="auto" | "cpu" | "cuda"`,
+            table), `unknown="error" | "zero" | "score"` (a text of unknown tokens only), and options of the run:
+            `engine="onnx" | "torch"`, `device="auto" | "cpu" | "cuda"`,
             `threads=`, `batch_tokens=`, `long="truncate" | "error"`, `empty="error" | "zero"`,
             `alignments=True`, `progress=True`, `cache=FOLDER` (keeps layer vectors for the next run), `cache_size=`
             (GB).
 
     >>> result = score(["The cat sat."], ["The cat sat."])
-    >>> round(result.mean, 4)
+    >>> round(result.system_score, 4)
     1.0
     """
     return score_systems({"": hyps}, refs, metrics=[metric], ref_streams=ref_streams, sources=sources, **options)[0]

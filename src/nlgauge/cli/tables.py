@@ -69,7 +69,7 @@ def _build_idf(args: argparse.Namespace) -> int:
 def _build_baseline(args: argparse.Namespace) -> int:
     inputs = Inputs()
     sentences = [text for spec in args.corpus for text in inputs.texts(parse_source(spec))]
-    model = args.model or model_for_language(args.lang)
+    model = model_for_language(args.lang) if args.model is None else args.model
     baseline = build_baseline(
         sentences,
         model=model,

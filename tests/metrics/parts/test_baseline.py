@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nlgauge.errors import DataWarning, FileFormatError, OldFileWarning
+from nlgauge.errors import DataWarning, FileFormatError, ModelNotFoundError, OldFileWarning
 from nlgauge.metrics.parts.baseline import Baseline
 from nlgauge.metrics.parts.build_baseline import build_baseline
 
@@ -52,3 +52,9 @@ def test_a_baseline_of_few_sentences_is_warned_of_and_leaves_out_unknown_texts()
     sentences = ["The ferry was late.", "Nobody came.", "Bread is good.", "รถไฟมาสาย", "😀 😂"]
     with pytest.warns(DataWarning, match="a baseline of 3 sentences and 20 pairs is uncertain"):
         build_baseline(sentences, pairs=20)
+
+
+def test_a_missing_model_that_the_language_chose_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NLGAUGE_OFFLINE", "1")
+    with pytest.raises(ModelNotFoundError, match=r"--lang de .* chose the model"):
+        build_baseline(["a", "b"], model="bert-base-multilingual-cased", language="deu")

@@ -11,10 +11,12 @@ from nlgauge._version import __version__
 from nlgauge.corpus.checks import make_corpus
 from nlgauge.encoders import load_encoder
 from nlgauge.engine.run import run_metrics
-from nlgauge.errors import DataWarning, InputError, RecipeError
+from nlgauge.errors import DataWarning, InputError, ModelNotFoundError, RecipeError
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.parts.baseline import Baseline
+from nlgauge.recipes.defaults import with_reason
 from nlgauge.recipes.run_options import RunOptions
+from nlgauge.text.languages import language_code
 
 __all__ = ["build_baseline"]
 
@@ -43,7 +45,11 @@ def build_baseline(
         msg = f"a baseline needs pairs >= 1 and seed >= 0, got pairs={pairs!r}, seed={seed!r}"
         raise RecipeError(msg)
     options = options or RunOptions()
-    encoder = load_encoder(model, **options.loading)
+    language = language_code(language)
+    try:
+        encoder = load_encoder(model, **options.loading)
+    except ModelNotFoundError as error:
+        raise with_reason(error, model, [language]) from error
     distinct = sorted({text.strip() for text in sentences})
     tokens = encoder.tokenizer.encode(distinct)
     distinct = [text for text, its in zip(distinct, tokens, strict=True) if not (its.empty or its.only_unknown)]
