@@ -23,7 +23,7 @@ from nlgauge.recipes.bert_score_hash import BertScoreHash, is_bert_score_hash
 from nlgauge.text import IdfTable
 from nlgauge.transport import greedy_match
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore::nlgauge.UnknownWordWarning")]
 
 torch = pytest.importorskip("torch")
 bert_score = pytest.importorskip("bert_score")
