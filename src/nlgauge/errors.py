@@ -4,6 +4,7 @@
     ├── InputError (ValueError)             a text, a list of texts or a file that cannot be scored
     │   ├── EmptyPairError                  both sides of a pair are empty
     │   ├── TooLongError                    a text is over the model's limit and `long="error"`
+    │   ├── UnknownTextError                a text holds nothing but tokens that the model does not know
     │   └── FileFormatError                 a file is not what its name says
     ├── RecipeError (ValueError)            an unknown metric or option, or a value it does not take
     │   └── SignatureError                  a signature that does not parse, or does not fit what is here
@@ -19,8 +20,9 @@
     ├── EmptyTextWarning                    texts without a token were scored 0, or as a distance to the origin
     ├── ZeroWeightWarning                   idf gave a text no weight at all; uniform weights were used
     ├── ConvergenceWarning                  an iteration stopped before it came to rest
-    ├── UnknownWordWarning                  words without a vector were left out
-    ├── LanguageWarning                     a language was named that the model was not trained on
+    ├── UnknownWordWarning                  texts hold tokens or words that the model does not know
+    ├── LanguageWarning                     a language, or the script of a text, that the model was not trained on
+    ├── OldFileWarning (FutureWarning)      a file of an earlier version, without a digest
     ├── DeprecatedNameWarning (FutureWarning)  an option, a value or a file under a name that will go
     └── DataWarning                         a data set holds something that a user must know of
 
@@ -47,10 +49,12 @@ __all__ = [
     "ModelNotFoundError",
     "NlgaugeError",
     "NlgaugeWarning",
+    "OldFileWarning",
     "RecipeError",
     "SignatureError",
     "TooLongError",
     "TruncationWarning",
+    "UnknownTextError",
     "UnknownWordWarning",
     "UnsupportedModelError",
     "ZeroWeightWarning",
@@ -71,6 +75,10 @@ class EmptyPairError(InputError):
 
 class TooLongError(InputError):
     """A text is longer than the model reads, and the caller asked not to truncate."""
+
+
+class UnknownTextError(InputError):
+    """A text holds nothing but tokens that the model does not know, so all such texts look alike to it."""
 
 
 class FileFormatError(InputError):
@@ -130,11 +138,15 @@ class ConvergenceWarning(NlgaugeWarning):
 
 
 class UnknownWordWarning(NlgaugeWarning):
-    """Words that a file of word vectors does not hold were left out of their texts."""
+    """Texts hold tokens that the model does not know, or words that a file of word vectors does not hold."""
 
 
 class LanguageWarning(NlgaugeWarning):
-    """A language was named that the model was not trained on, so its vectors mean little there."""
+    """A language was named, or a text is in a script, that the model was not trained on."""
+
+
+class OldFileWarning(NlgaugeWarning, FutureWarning):
+    """A file that an earlier version wrote without a digest, so that nobody sees whether it changed."""
 
 
 class DataWarning(NlgaugeWarning):

@@ -160,6 +160,7 @@ def parse_metric(text: str, **shared: Any) -> Metric:
     metric = metric_class(text.partition(":")[0])
     _, given = split_recipe(text)
     known = metric.options()
+    _refuse_blank(shared | given)
     others = renamed(shared, known, where=f"metric {metric.name!r}")
     return metric.from_options(
         {key: value for key, value in others.items() if key in known} | metric.known_options(given)
@@ -182,12 +183,21 @@ def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric:
     if issubclass(metric, VectorMetric):
         options |= {"model": recipe["model"]} if "model" in recipe else {}
         options |= {"against": "source" if recipe["refs"] == "source" else "refs"} if "refs" in recipe else {}
+    _refuse_blank(replace)
     options |= renamed(replace, metric.options(), where=f"metric {metric.name!r}")
     for key, value in options.items():
         if value == "file":
             msg = f"the signature names its {key} file by digest only ({recipe[key]}); say {key}=PATH"
             raise SignatureError(msg)
     return metric.from_options(options)
+
+
+def _refuse_blank(given: Mapping[str, Any]) -> None:
+    """An empty value is an unset variable of a shell, and must not stand for the default."""
+    for name in ("model", "lang"):
+        if given.get(name) == "":
+            msg = f"{name} is empty; leave it out for the default, or check the variable that it comes from"
+            raise RecipeError(msg)
 
 
 def signature_fields(metric: type[Metric]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,8 +43,9 @@ class SegmentNotes:
 class Score:
     """Scores of one system under one metric.
 
-    `segments` maps a component's name to one value per segment; each is an attribute too
-    (`score.f1`). `main` names the component that stands for the metric.
+    The number to report is `system_score`, for every metric. `segments` maps a component's name to one value per
+    segment; each is an attribute too (`score.f1`). `main` names the component that stands for the metric. A result
+    is signed, so its arrays cannot be changed; copy one to work on it.
     """
 
     metric: str
@@ -60,6 +62,24 @@ class Score:
     distances: tuple[str, ...] = ()
     """Components that are better when they are lower, beside a main component that is not one of them."""
 
+    def __post_init__(self) -> None:
+        segments = {name: _read_only(values) for name, values in self.segments.items()}
+        object.__setattr__(self, "segments", MappingProxyType(segments))
+        object.__setattr__(self, "corpus", MappingProxyType(dict(self.corpus)))
+        if self.best_reference is not None:
+            object.__setattr__(self, "best_reference", _read_only(self.best_reference))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The read-only views of mappings do not pickle; their content does.
+        return self.__dict__ | {"segments": dict(self.segments), "corpus": dict(self.corpus)}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *(name for name in self.segments if name.isidentifier())})
+
     def __getattr__(self, name: str) -> NDArray[np.float64]:
         # Only called for names that are not fields: a component, or an honest error.
         segments = self.__dict__.get("segments", {})
@@ -73,8 +93,17 @@ class Score:
         return len(self.segments[self.main])
 
     @property
+    def system_score(self) -> float:
+        """The number to report: the system's score of the main component.
+
+        It is what the metric computes on the whole corpus, where it does so (BLEU, chrF), and else the mean over
+        segments. It is `"score"` in `to_dict` and in JSON.
+        """
+        return self.system_scores[self.main]
+
+    @property
     def mean(self) -> float:
-        """Mean of the main component over segments."""
+        """Mean of the main component over segments; for BLEU and chrF that is not the system's score."""
         return self.means[self.main]
 
     @property
@@ -124,7 +153,7 @@ class Score:
         record: dict[str, Any] = {
             "system": self.system,
             "metric": self.metric,
-            "score": self.system_scores[self.main],
+            "score": self.system_score,
             "main": self.main,
             "higher_is_better": self.higher_is_better,
             **({"distances": list(self.distances)} if self.distances else {}),
@@ -137,6 +166,26 @@ class Score:
         if segments:
             record["segments"] = list(self.rows())
         return record
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Score:
+        """A result from what `to_dict` made of it, segments included; JSON between the two changes nothing.
+
+        >>> score = Score.from_dict({"system": None, "metric": "chrf", "main": "score", "higher_is_better": True,
+        ...     "signature": "chrf|nlgauge:0.1.0", "segments": [{"segment": 0, "score": 50.0}]})
+        >>> score.system_score
+        50.0
+        """
+        if not isinstance(record, Mapping):
+            msg = f"expected the dict of a score, as Score.to_dict() gives it, got {type(record).__name__}"
+            raise InputError(msg)
+        try:
+            return _from_record(cls, record)
+        except KeyError as error:
+            name = error.args[0]
+            fix = " (to_dict(segments=True) has them)" if name == "segments" else ""
+            msg = f"the dict of a score needs {name!r}, which is missing{fix}"
+            raise InputError(msg) from error
 
     def to_frame(self) -> pd.DataFrame:
         """One row per segment as a pandas frame (extra `nlgauge[frame]`)."""
@@ -156,3 +205,45 @@ class Score:
         system = f" {self.system}" if self.system is not None else ""
         count = len(self)
         return f"<{self.metric}{system}: {means} over {count} segment{'s' * (count != 1)} | {self.signature}>"
+
+
+def _read_only(values: NDArray[Any]) -> NDArray[Any]:
+    """A view that cannot be written to, so that the array of whoever computed it stays as it is."""
+    view = np.asarray(values).view()
+    view.flags.writeable = False
+    return view
+
+
+def _from_record(kind: type[Score], record: Mapping[str, Any]) -> Score:
+    rows = record["segments"]
+    if not rows:
+        msg = "the dict of a score needs at least one segment, got none"
+        raise InputError(msg)
+    names = [name for name in rows[0] if name not in {"segment", "best_reference", "alignment"}]
+    best = [row["best_reference"] for row in rows] if "best_reference" in rows[0] else None
+    matches = tuple(_alignment(row["alignment"]) for row in rows) if "alignment" in rows[0] else None
+    noted = {name: tuple(at) for name, at in record.get("noted_segments", {}).items()}
+    return kind(
+        metric=record["metric"],
+        system=record["system"],
+        segments={name: np.array([row[name] for row in rows], dtype=np.float64) for name in names},
+        main=record["main"],
+        higher_is_better=record["higher_is_better"],
+        signature=Signature.parse(record["signature"]),
+        notes=SegmentNotes(**noted),
+        best_reference=None if best is None else np.array(best, dtype=np.int64),
+        alignments=matches,
+        corpus=record.get("corpus", {}),
+        distances=tuple(record.get("distances", ())),
+    )
+
+
+def _alignment(record: Mapping[str, Any] | None) -> Alignment | Flow | None:
+    if record is None:
+        return None
+    kind = Flow if "flow" in record else Alignment
+    values: dict[str, Any] = {
+        name: value if name == "reference_index" else tuple(value) if name.endswith("_tokens") else np.array(value)
+        for name, value in record.items()
+    }
+    return kind(**values)

@@ -10,20 +10,30 @@ from typing import Any
 from nlgauge.corpus.checks import make_corpus
 from nlgauge.corpus.texts import References
 from nlgauge.encoders.engines.table import engine_names, engine_of_signature
-from nlgauge.engine.notes import callers_level
 from nlgauge.engine.run import run_metrics
-from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError
+from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
 from nlgauge.names import did_you_mean
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.signature import Signature
-from nlgauge.registry import METRICS, metric_class, metric_name, parse_metric, recipe_from_signature, split_recipe
+from nlgauge.registry import (
+    METRICS,
+    metric_class,
+    metric_name,
+    parse_metric,
+    recipe_from_signature,
+    split_recipe,
+    todays_signature,
+)
 from nlgauge.scores import Score
 
 __all__ = ["check_overridden", "recipes_and_run", "score", "score_systems"]
 
 #: Fields of a signature that may come out differently, with a warning. Any other makes another score.
-_MAY_DIFFER = ("refs", "model", "engine", "sentence_engine", "lm_engine", "nlgauge")
+_MAY_DIFFER = ("refs", "model", "engine", "sentence_engine", "lm_engine", "nlgauge", "sig")
+
+#: Of these, those that say nothing about how a score is computed where they are missing.
+_NAMES_ONLY = ("sig",)
 
 
 def score(
@@ -46,13 +56,14 @@ def score(
             text per segment.
         sources: The texts that were translated, for metrics that compare with them (`against="source"`).
         options: Fields of the metric's recipe (`model=`, `layer=`, ...), `lang=` (model and baseline by
-            table), and options of the run: `engine="onnx" | "torch"`, `device="auto" | "cpu" | "cuda"`,
+            table), `unknown="error" | "zero" | "score"` (a text of unknown tokens only), and options of the run:
+            `engine="onnx" | "torch"`, `device="auto" | "cpu" | "cuda"`,
             `threads=`, `batch_tokens=`, `long="truncate" | "error"`, `empty="error" | "zero"`,
             `alignments=True`, `progress=True`, `cache=FOLDER` (keeps layer vectors for the next run), `cache_size=`
             (GB).
 
     >>> result = score(["The cat sat."], ["The cat sat."])
-    >>> round(result.mean, 4)
+    >>> round(result.system_score, 4)
     1.0
     """
     chosen = _chosen_metrics(metric, options.pop("metrics", None))
@@ -90,7 +101,7 @@ def score_systems(
     def check_signature(number: int, got: Signature) -> None:
         asked = expected[number]
         if asked is not None:
-            _require(asked, got)
+            _check_reproduced(asked, got)
 
     return run_metrics(recipes, corpus, RunOptions.of(run), check_signature=check_signature)
 
@@ -170,9 +181,10 @@ def _one_engine(signatures: Sequence[Signature | None]) -> str:
 
 def _check_known(shared: Mapping[str, Any], recipes: Sequence[Metric], run_names: set[str]) -> None:
     """An option that no metric of the call knows is a mistake, not something to ignore."""
-    known = {name: None for recipe in recipes for name in recipe.options()}
+    known = {name: about for recipe in recipes for name, about in recipe.options().items()}
+    former = {old.name for about in known.values() for old in about.formerly}
     for name in shared:
-        if name not in known:
+        if name not in known and name not in former:
             names = ", ".join(dict.fromkeys(recipe.name for recipe in recipes))
             msg = (
                 f"option {name!r} is not known to any metric of this call ({names}: {', '.join(known)}); "
@@ -181,16 +193,22 @@ def _check_known(shared: Mapping[str, Any], recipes: Sequence[Metric], run_names
             raise RecipeError(msg)
 
 
-def _require(asked: Signature, got: Signature) -> None:
-    """A score asked for by signature is that score, or an error. Fields it lacks are free."""
-    differences = [d for d in asked.difference(got) if d.part == "recipe" and d.left is not None]
+def _check_reproduced(asked: Signature, got: Signature) -> None:
+    """A score asked for by signature is that score, or an error. What the signature does not pin is said."""
+    asked = todays_signature(asked)
+    differences = [d for d in asked.difference(got) if d.part == "recipe"]
+    loose = [d for d in differences if d.left is None and d.key not in _NAMES_ONLY]
     # Another number of references may be; a source in their place is another question.
     moved = [d for d in differences if d.key == "refs" and "source" in {d.left, d.right}]
-    broken = [d for d in differences if d.key not in _MAY_DIFFER or d in moved]
+    pinned = [d for d in differences if d.left is not None]
+    broken = [d for d in pinned if d.key not in _MAY_DIFFER or d in moved]
     if broken:
         found = "; ".join(f"{d.key}: asked {d.left}, got {d.right}" for d in broken)
         msg = f"the signature cannot be reproduced here: {found}"
         raise SignatureError(msg)
-    if differences:
-        found = "; ".join(f"{d.key}: asked {d.left}, got {d.right}" for d in differences)
-        warnings.warn(f"not everything is as in the signature: {found}", NlgaugeWarning, stacklevel=callers_level())
+    notes = [f"{d.key}: asked {d.left}, got {d.right}" for d in pinned if d.key not in _NAMES_ONLY]
+    if loose:
+        notes.append("it does not pin " + ", ".join(f"{d.key} (here {d.right})" for d in loose))
+    if notes:
+        msg = f"not everything is as in the signature: {'; '.join(notes)}"
+        warnings.warn(msg, NlgaugeWarning, stacklevel=user_stacklevel())

@@ -517,10 +517,10 @@ def test_the_embedded_model_before_it_was_pulled(
 
 
 def test_rescaling_without_a_baseline_names_the_command_that_builds_one(refused: Refusal) -> None:
-    command = ("score", "a.txt", "--refs", "ref.txt", "--model", "minilm", "--rescale", "yes", "--lang", "xx")
+    command = ("score", "a.txt", "--refs", "ref.txt", "--model", "minilm", "--rescale", "yes", "--lang", "fi")
     message = refused(1, *command)
     assert "'minilm'" in message
-    assert "'xx'" in message
+    assert "'fi'" in message
     assert "nlgauge baseline build --corpus" in message
 
 
@@ -762,3 +762,29 @@ def test_options_are_not_abbreviated(run: Run) -> None:
     result = run("score", "hyp.txt", "--refs", "ref.txt", "--lay", "6")
     assert result.status == 2
     assert "--lay" in result.err
+
+
+# --- texts, languages and models that are not known ----------------------------------------------------
+
+
+def test_texts_of_unknown_tokens_are_refused_unless_the_command_says_how_they_score(run: Run, folder: Path) -> None:
+    write_lines(folder / "thai.txt", ["รถไฟมาสาย ยี่สิบนาที เพราะพายุ"])
+    write_lines(folder / "other.txt", ["แมวนอนอยู่ บนโซฟา ในห้อง"])
+    command = ("score", "thai.txt", "--refs", "other.txt")
+    refused = run(*command)
+    assert (refused.status, refused.out) == (1, "")
+    assert "--unknown zero" in refused.err
+    (record,) = run(*command, "--unknown", "zero", *JSON).scores
+    assert record["score"] == 0
+    assert record["noted_segments"] == {"unknown": [0]}
+    assert run(*command, "--unknown", "perhaps").status == 2
+
+
+@pytest.mark.parametrize("option", ["--lang", "--model"])
+def test_an_unset_variable_of_the_shell_is_not_the_default(refused: Refusal, option: str) -> None:
+    message = refused(2, "score", "a.txt", "--refs", "ref.txt", option, "")
+    assert f"{option.removeprefix('--')} is empty" in message
+
+
+def test_a_name_is_no_code_of_a_language(refused: Refusal) -> None:
+    assert "'English'" in refused(2, "score", "a.txt", "--refs", "ref.txt", "--lang", "English")

@@ -14,6 +14,7 @@ from tests.cli.conftest import REFERENCE, SYSTEM_A, SYSTEM_B, Refusal, Run, writ
 
 import nlgauge
 from nlgauge.cli import main
+from nlgauge.metrics.parts.baseline import Baseline
 
 JSON = ("--format", "json", "--segments", "--quiet")
 SCORE = ("score", "a.txt", "--refs", "ref.txt")
@@ -179,6 +180,13 @@ def rows_of(path: Path) -> dict[int, list[float]]:
     return {int(layer): [float(cell) for cell in cells] for layer, *cells in lines[1:]}
 
 
+def with_rows(path: Path, rows: dict[int, tuple[float, float, float] | None]) -> None:
+    """The baseline with other rows, as if it had been built with them."""
+    made = Baseline.load(path)
+    kept = {layer: row for layer, row in ({**made.rows, **rows}).items() if row is not None}
+    path.write_text(Baseline(made.header, kept).text(), encoding="utf-8")
+
+
 def test_a_baseline_has_every_layer_and_says_how_it_was_made(baseline: Path) -> None:
     rows = rows_of(baseline)
     assert list(rows) == list(range(7))
@@ -230,7 +238,7 @@ def test_a_rescaled_signature_gives_the_same_bytes_with_its_file(run: Run, refus
     signature = first.scores[0]["signature"]
     assert "--rescale PATH" in refused(2, *SCORE, "--metric", signature)
     assert run(*SCORE, "--metric", signature, "--rescale", str(baseline), *JSON).out == first.out
-    baseline.write_text(re.sub(r"(?m)^4\t.*", "4\t0.1\t0.1\t0.1", baseline.read_text()))
+    with_rows(baseline, {4: (0.1, 0.1, 0.1)})
     assert "rescale: asked file[" in refused(2, *SCORE, "--metric", signature, "--rescale", "base.tsv")
 
 
@@ -258,7 +266,7 @@ def test_a_baseline_of_another_model_is_refused(refused: Refusal) -> None:
 
 
 def test_a_baseline_without_the_layer_is_refused(refused: Refusal, baseline: Path) -> None:
-    baseline.write_text(re.sub(r"(?m)^4\t.*\n", "", baseline.read_text()))
+    with_rows(baseline, {4: None})
     message = refused(1, *SCORE, "--rescale", "base.tsv")
     assert "layer 4" in message
     assert "[0, 1, 2, 3, 5, 6]" in message
@@ -315,7 +323,7 @@ def test_a_note_of_two_lines_does_not_break_the_file(run: Run) -> None:
 
 
 def test_a_baseline_into_a_missing_folder(refused: Refusal) -> None:
-    command = ("baseline", "build", "--corpus", "ref.txt", "--pairs", "6", "-o")
+    command = ("baseline", "build", "--corpus", "ref.txt", "--pairs", "6", "--quiet", "-o")
     assert "'no/base.tsv'" in refused(1, *command, "no/base.tsv")
     assert "'.'" in refused(1, *command, ".")
 
@@ -331,3 +339,28 @@ def test_idf_counts_what_it_cuts(run: Run, folder: Path) -> None:
     (folder / "long.txt").write_text("short\n" + "bread " * 700 + "\n")
     result = run("idf", "build", "long.txt", "-o", "long.idf")
     assert "1 documents (the first is line 2) were truncated to 512 tokens" in result.err
+
+
+def test_few_sentences_and_blank_lines_are_warned_of(run: Run, folder: Path) -> None:
+    write_lines(folder / "blank.txt", [""] * 12)
+    counted = run("idf", "build", "blank.txt", "-o", "idf.json")
+    assert counted.status == 0
+    assert "warning: 12 of 12 documents hold no token" in counted.err
+    made = run("baseline", "build", "--corpus", "ref.txt", "--pairs", "6", "-o", "base.tsv")
+    assert made.status == 0
+    assert "warning: a baseline of 6 sentences and 6 pairs is uncertain" in made.err
+
+
+def test_a_file_without_a_digest_is_used_with_a_warning(run: Run, folder: Path, idf: str) -> None:
+    record = json.loads((folder / idf).read_text())
+    del record["digest"]
+    (folder / idf).write_text(json.dumps(record))
+    result = run(*SCORE, "--idf", idf)
+    assert result.status == 0
+    assert "warning: idf file 'idf.json' has no digest" in result.err
+
+
+def test_a_text_file_is_not_an_idf_file(refused: Refusal) -> None:
+    message = refused(1, *SCORE, "--idf", "a.txt")
+    assert "'a.txt' is not an idf file" in message
+    assert "line 1 column 1" not in message

@@ -233,6 +233,7 @@ TESTSET = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.UnknownWordWarning")  # some outputs hold untranslated Chinese
 @pytest.mark.parametrize(("model", "layer"), TESTSET)
 def test_bertscore_on_the_test_sets_of_wmt17(data_folder: Path, model: str, layer: int) -> None:
     tested = load("wmt17-testset", data_folder)

@@ -200,6 +200,7 @@ def test_stop_words_go_after_encoding_and_from_both_sides(tmp_path: Path) -> Non
     assert score.precision[0] == pytest.approx(weighty.mean(), abs=1e-7)
 
 
+@pytest.mark.filterwarnings("ignore::nlgauge.UnknownWordWarning")
 def test_the_unknown_token_is_no_stop_word(tmp_path: Path) -> None:
     # The stop word is several pieces, the glyph is [UNK].
     words = tmp_path / "stop.txt"

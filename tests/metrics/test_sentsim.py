@@ -225,7 +225,7 @@ def test_files_that_are_no_bounds(tmp_path: Path) -> None:
     path = Path(frozen(tmp_path, "combine=sss+wmd"))
     with pytest.raises(InputError, match="has no part 'smd'; it has sss, wmd"):
         sentsim(f"combine=smd,bounds={path}")
-    with pytest.raises(InputError, match=r"'none\.json' does not exist; make one with 'nlgauge sentsim calibrate'"):
+    with pytest.raises(InputError, match=r"'none\.json' does not exist; make one with 'nlgauge sentsim calibrate "):
         sentsim("bounds=none.json")
     content = json.loads(path.read_text())
     content["bounds"]["wmd"][0] += 0.01
@@ -233,7 +233,7 @@ def test_files_that_are_no_bounds(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="its numbers are not those of its digest"):
         sentsim(f"bounds={path}")
     path.write_text("[]")
-    with pytest.raises(FileFormatError, match="is no file of bounds"):
+    with pytest.raises(FileFormatError, match="is not a bounds file"):
         sentsim(f"bounds={path}")
 
 
@@ -320,6 +320,7 @@ def test_options_that_mean_nothing(options: str) -> None:
         sentsim(options)
 
 
+@pytest.mark.filterwarnings("ignore::nlgauge.UnknownWordWarning")  # two segments hold a sign that muse lacks
 def test_german_of_mlqe_pe(data_folder: Path) -> None:
     """SSS beside people, and beside the column that was once taken for them (D22): -.009 and .425 are known of the
     cosine of this encoder's sentence vectors.

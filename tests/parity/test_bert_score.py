@@ -23,7 +23,12 @@ from nlgauge.recipes.bert_score_hash import BertScoreHash, is_bert_score_hash
 from nlgauge.text import IdfTable
 from nlgauge.transport import greedy_match
 
-pytestmark = pytest.mark.torch
+pytestmark = [
+    pytest.mark.torch,
+    # Some texts are in scripts and signs that the models do not know, on purpose.
+    pytest.mark.filterwarnings("ignore::nlgauge.UnknownWordWarning"),
+    pytest.mark.filterwarnings("ignore::nlgauge.LanguageWarning"),
+]
 
 torch = pytest.importorskip("torch")
 bert_score = pytest.importorskip("bert_score")

@@ -112,3 +112,51 @@ def test_words_start_where_the_tokenizer_says(backend: tokenizers.Tokenizer) -> 
     assert starts[0] == starts[2] == "the", "stop words and punctuation are compared without the space's mark"
     assert len(surfaces) > 3, "a word of several pieces is among them"
     assert "".join(surfaces).replace(" ", "") == "theunbtthe"
+
+
+@pytest.mark.parametrize(
+    ("text", "unknown", "only"),
+    [
+        ("The cat.", 0, False),
+        ("The cat 🐈.", 1, False),
+        ("🐈 🐟", 2, True),
+        ("🐈, 🐟!", 2, True),
+        ("🐈 3", 1, False),
+        ("!?", 0, False),
+        ("", 0, False),
+        ("a" * 101, 1, True),
+    ],
+)
+@pytest.mark.parametrize("model", ["minilm", "mpnet"])
+def test_unknown_tokens_are_counted(model: str, text: str, unknown: int, only: bool) -> None:
+    (tokens,) = load_encoder(model).tokenizer.encode([text])
+    assert (tokens.unknown, tokens.only_unknown) == (unknown, only)
+
+
+def test_a_mark_of_white_space_says_nothing_beside_unknown_pieces() -> None:
+    known, unknown, mixed = load_encoder("muse").tokenizer.encode(["รถไฟมาสาย", "ሰላም ነው!", "ሰላም word"])
+    assert (known.unknown, known.only_unknown) == (0, False)
+    assert unknown.unknown > 0
+    assert unknown.only_unknown
+    assert mixed.unknown > 0
+    assert not mixed.only_unknown
+
+
+def test_what_is_cut_off_is_not_counted_as_unknown() -> None:
+    (tokens,) = load_encoder("minilm").tokenizer.encode(["🐈 🐟 cat 🐈"])
+    assert tokens.unknown == 3
+    assert (tokens.cut_to(5).unknown, tokens.cut_to(5).only_unknown) == (2, False)
+    assert tokens.cut_to(4).only_unknown
+    assert tokens.take(np.array([0, 3, 5])).unknown == 0
+
+
+def test_tokenizers_differ_in_what_they_put_for_the_unknown() -> None:
+    pieces = [("<unk>", 0.0), ("\u2581", -1.0), ("a", -1.0)]
+    unigram = tokenizers.Tokenizer(tokenizers.models.Unigram(pieces, 0))
+    bytes_only = tokenizers.Tokenizer(tokenizers.models.BPE({"a": 0, "b": 1}, []))
+    found = [TextTokenizer(backend, limit=9, digest="") for backend in (unigram, bytes_only)]
+    assert found[0].unknown_token is not None
+    assert found[0].unknown_token.id == 0
+    assert [tokens.unknown for tokens in found[0].encode(["aa", "az"])] == [0, 1]
+    assert found[1].unknown_token is None
+    assert not found[1].encode(["ab"])[0].only_unknown

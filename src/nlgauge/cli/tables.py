@@ -70,7 +70,7 @@ def _build_idf(args: argparse.Namespace) -> int:
 
 
 def _build_baseline(args: argparse.Namespace) -> int:
-    model = args.model or model_for_language(args.lang)
+    model = model_for_language(args.lang) if args.model is None else args.model
     if args.output is None:
         check_writable(f"{args.lang}.{file_label(model)}.tsv")
     inputs = Inputs()

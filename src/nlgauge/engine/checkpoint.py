@@ -23,10 +23,9 @@ from nlgauge._version import __version__
 from nlgauge.corpus.texts import Corpus
 from nlgauge.engine.compare import compare
 from nlgauge.engine.comparisons import BySystem, Comparisons, pack_systems, unpack_systems
-from nlgauge.engine.notes import callers_level
 from nlgauge.engine.prepare import Prepared, segment_texts
 from nlgauge.engine.windows import whole_batches
-from nlgauge.errors import FileFormatError, InputError, NlgaugeWarning
+from nlgauge.errors import FileFormatError, InputError, NlgaugeWarning, user_stacklevel
 from nlgauge.files.atomic import write_whole
 
 __all__ = ["Checkpoint", "compare_with_checkpoint"]
@@ -164,10 +163,10 @@ def _put_aside(path: Path) -> None:
         f"{str(path)!r} was written by nlgauge 0.1, whose state files have no checksums; it is now {kept.name!r}, "
         "and what it holds is computed again"
     )
-    warnings.warn(msg, NlgaugeWarning, stacklevel=callers_level())
+    warnings.warn(msg, NlgaugeWarning, stacklevel=user_stacklevel())
 
 
 def _warn_of_damage(path: Path, lines: list[int]) -> None:
     many = f"lines {', '.join(map(str, lines))} were" if len(lines) > 1 else f"line {lines[0]} was"
     msg = f"{str(path)!r}: {many} changed after being written; dropped, and computed again"
-    warnings.warn(msg, NlgaugeWarning, stacklevel=callers_level())
+    warnings.warn(msg, NlgaugeWarning, stacklevel=user_stacklevel())

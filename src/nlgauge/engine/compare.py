@@ -7,9 +7,8 @@ in threads, or in processes that prepare for themselves.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -89,21 +88,24 @@ def _compare_window(
 ) -> None:
     for system in prepared.corpus.systems:
         for index in window:
-            hypothesis, references = representations.hypothesis(system, index), representations.references(index)
-            found[system][index] = _comparison(prepared, system, index, hypothesis, references, align=align)
+            found[system][index] = _comparison(prepared, representations, system, index, align=align)
 
 
 def _comparison(
-    prepared: PreparedMetric, system: str, index: int, x: Any, references: Sequence[Any], *, align: bool
+    prepared: PreparedMetric, representations: Representations, system: str, index: int, *, align: bool
 ) -> Comparison:
     """One hypothesis against each of its references; a side without a token is None."""
     metric, corpus, tokens = prepared.metric, prepared.corpus, prepared.tokenized.tokens
+    x, references = representations.hypothesis(system, index), representations.references(index)
+    sides = prepared.counted_empty.get((system, index), [None] * len(references))
     pairs = []
-    for y in references:
-        if metric.empty_value is not None and (x is None or y is None):
+    for y, side in zip(references, sides, strict=True):
+        left = representations.empty(system) if side == "hypothesis" else x
+        right = representations.empty(None) if side == "reference" else y
+        if metric.empty_value is not None and (left is None or right is None):
             pairs.append(Pair([metric.empty_value] * len(metric.components)))
         else:
-            pairs.append(metric.compare(x, y, prepared.state, align=align))
+            pairs.append(metric.compare(left, right, prepared.state, align=align))
     texts = [corpus.systems[system][index], *corpus.references[index]]
     zero_weight = any(
         getattr(made, "zero_weight", False) or (made is None and not tokens[text].empty)

@@ -5,9 +5,11 @@ Nothing is truncated, dropped or replaced in silence: whatever a run does to a t
 
 from __future__ import annotations
 
-import sys
+import itertools
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
 
 from nlgauge.corpus.texts import Corpus
 from nlgauge.corpus.tokens import TokenizedCorpus
@@ -16,17 +18,20 @@ from nlgauge.errors import (
     ConvergenceWarning,
     EmptyPairError,
     EmptyTextWarning,
+    LanguageWarning,
     TooLongError,
     TruncationWarning,
     UnknownWordWarning,
     ZeroWeightWarning,
+    user_stacklevel,
 )
+from nlgauge.recipes.defaults import COVERED_SCRIPTS, offer_multilingual
 from nlgauge.recipes.metric import Comparison, Metric, VectorMetric
 from nlgauge.scores import SegmentNotes
 from nlgauge.text import Tokens
+from nlgauge.text.scripts import count_scripts, foreign_script
 
 __all__ = [
-    "callers_level",
     "note_texts",
     "note_tokens",
     "run_fields",
@@ -66,7 +71,9 @@ def note_tokens(tokenized: TokenizedCorpus, *, long: str, empty: str) -> dict[st
             if any(side.empty for side in sides):
                 blank.append(at)
                 if all(side.empty for side in sides):
-                    _refuse_empty_pair(_name(system, at), empty, other="source" if corpus.across else "reference")
+                    other = "source" if corpus.across else "reference"
+                    left_out = any(side.left_out for side in sides)
+                    _refuse_empty_pair(_name(system, at), empty, other=other, left_out=left_out)
         notes[system] = SegmentNotes(tuple(truncated), tuple(blank), unknown=tuple(unknown))
     return notes
 
@@ -94,8 +101,8 @@ def warn_of_tokens(tokenized: TokenizedCorpus, notes: Mapping[str, SegmentNotes]
         f"texts were truncated to the limit of {tokenized.limit} tokens",
     )
     warn_of_empty(notes)
-    strange = (at for note in notes.values() for at in note.unknown)
-    _warn(UnknownWordWarning, strange, "words without a vector were left out")
+    _warn_of_unknown(tokenized, notes)
+    _warn_of_scripts(tokenized)
 
 
 def warn_of_compromises(comparisons: Sequence[Mapping[str, Sequence[Comparison]]]) -> None:
@@ -114,7 +121,7 @@ def warn_of_compromises(comparisons: Sequence[Mapping[str, Sequence[Comparison]]
     _warn(
         ConvergenceWarning,
         (at for at, comparison in pairs if comparison.unconverged),
-        "a Sinkhorn iteration did not come to rest; its value is not exact",
+        "Sinkhorn did not converge; the value is approximate",
     )
 
 
@@ -129,16 +136,7 @@ def warn_of_languages(metrics: Iterable[Metric], *, named_by_data: Iterable[str]
         if language
     }
     for model, language in named:
-        warn_if_unsupported(model, language, stacklevel=callers_level())
-
-
-def callers_level() -> int:
-    """How far up the stack the user's own line is, so that the warning points there."""
-    package = __name__.partition(".")[0]
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
-        frame, level = frame.f_back, level + 1
-    return level
+        warn_if_unsupported(model, language, stacklevel=user_stacklevel())
 
 
 def _name(system: str, at: int) -> str:
@@ -155,19 +153,50 @@ def _too_long(name: str, sides: Sequence[Tokens], limit: int, *, across: bool) -
     )
 
 
-def _refuse_empty_pair(name: str, empty: str, *, other: str = "reference") -> None:
+def _refuse_empty_pair(name: str, empty: str, *, other: str = "reference", left_out: bool = False) -> None:
     if empty == "error":
-        msg = (
-            f"{name}: hypothesis and {other} are both empty, so no score is defined; "
-            "remove the segment, or score it 0 (empty='zero')"
+        both = (
+            f"no word of hypothesis and {other} has a vector"
+            if left_out
+            else f"hypothesis and {other} are both empty"
         )
+        msg = f"{name}: {both}, so no score is defined; remove the segment, or score it 0 (empty='zero')"
         raise EmptyPairError(msg)
 
 
 def warn_of_empty(notes: Mapping[str, SegmentNotes]) -> None:
     """Warn of empty texts, whether or not a model looks at them."""
-    what = "a text is empty: a similarity to it is 0 (before rescaling), a distance that to the origin"
+    what = "empty text: scored 0 before rescaling (distances: the distance to the origin)"
     _warn(EmptyTextWarning, (at for note in notes.values() for at in note.empty), what)
+
+
+def _warn_of_unknown(tokenized: TokenizedCorpus, notes: Mapping[str, SegmentNotes]) -> None:
+    what = f"tokens unknown to model {tokenized.encoder.model!r} share one vector, whatever they say"
+    if any(tokens.left_out for tokens in tokenized.tokens.values()):
+        what = "words without a vector were left out"
+    _warn(UnknownWordWarning, (at for note in notes.values() for at in note.unknown), what)
+
+
+def _warn_of_scripts(tokenized: TokenizedCorpus) -> None:
+    """Warn of texts in scripts that the model was not trained on, and name a model that was."""
+    corpus, model = tokenized.corpus, tokenized.encoder.model
+    columns = [*corpus.systems.values(), *itertools.zip_longest(*corpus.references, fillvalue="")]
+    script_of_text = {text: _foreign_script(text, tokenized) for text in dict.fromkeys(itertools.chain(*columns))}
+    found = [(at, script) for texts in columns for at, text in enumerate(texts) if (script := script_of_text[text])]
+    scripts = sorted({script for _, script in found})
+    what = f"texts in {' and '.join(scripts)} script, which model {model!r} does not cover, so scores mean little"
+    _warn(LanguageWarning, (at for at, _ in found), f"{what}; {offer_multilingual(scripts, model=model)}")
+
+
+def _foreign_script(text: str, tokenized: TokenizedCorpus) -> str:
+    """The script of a text that the model does not cover: by what is known of it, or else by its unknown tokens."""
+    covered = COVERED_SCRIPTS.get(tokenized.encoder.model)
+    if covered is not None:
+        return foreign_script(text, covered)
+    tokens = tokenized.tokens.get(text)
+    if tokens is None or tokens.left_out or tokens.unknown * 2 <= np.count_nonzero(~tokens.is_special):
+        return ""
+    return next(iter(count_scripts(text)), "")
 
 
 def _warn(category: type[Warning], found: Iterable[int], what: str) -> None:
@@ -176,4 +205,4 @@ def _warn(category: type[Warning], found: Iterable[int], what: str) -> None:
         return
     named = ", ".join(map(str, segments[:_NAMED])) + (", ..." if len(segments) > _NAMED else "")
     many = "s" if len(segments) > 1 else ""
-    warnings.warn(f"{len(segments)} segment{many} ({named}): {what}", category, stacklevel=callers_level())
+    warnings.warn(f"{len(segments)} segment{many} ({named}): {what}", category, stacklevel=user_stacklevel())

@@ -10,7 +10,7 @@ prepared is frozen and read by any number of threads; each text of the corpus is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -20,8 +20,10 @@ from nlgauge.corpus.texts import Corpus
 from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.encoders import Encoder, load_encoder
 from nlgauge.engine.notes import note_texts, note_tokens, warn_of_empty, warn_of_languages, warn_of_tokens
-from nlgauge.errors import RecipeError
+from nlgauge.engine.unknown import UnknownPairs
+from nlgauge.errors import ModelNotFoundError, RecipeError
 from nlgauge.files.digests import short_digest
+from nlgauge.recipes.defaults import with_reason
 from nlgauge.recipes.metric import EncodingSpec, Metric, State, TextMetric, VectorMetric
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.signature import GRAMMAR, RUNNER_FIELDS, Signature
@@ -60,6 +62,8 @@ class PreparedMetric:
     """The recipe part: the same for all systems."""
     run_fields: Mapping[str, Mapping[str, str]]
     """By system: what its own tables add to the run part of its signature."""
+    counted_empty: Mapping[tuple[str, int], Sequence[str | None]]
+    """By system and segment, for each reference the side of the pair that is scored as if it were empty."""
 
     @property
     def corpus(self) -> Corpus:
@@ -184,7 +188,7 @@ def _prepare_group(
     *,
     warn: bool,
 ) -> EncodingGroup:
-    encoder = load_encoder(spec.model, **options.loading)
+    encoder = _load(spec.model, metrics.values(), options)
     texts = corpus.lowered if spec.lowercase == "yes" else corpus
     views = _tokenise(list(metrics.values()), texts, encoder, spec.max_tokens)
     notes = {}
@@ -192,11 +196,25 @@ def _prepare_group(
         notes[against] = note_tokens(view, long=options.long, empty=options.empty)
         if warn:
             warn_of_tokens(view, notes[against])
-    made = {n: _prepare_metric(m, views[m.against], notes[m.against], options) for n, m in metrics.items()}
+    unknown = {against: UnknownPairs.find(view) for against, view in views.items()}
+    for metric in metrics.values():
+        if metric.unknown == "error" and metric.reads_with(encoder):
+            unknown[metric.against].refuse(encoder.model)
+    made = {
+        number: _prepare_metric(one, views[one.against], notes[one.against], unknown[one.against], options)
+        for number, one in metrics.items()
+    }
     for number, one in made.items():
         one.metric.check_recipe(one.signature.recipe, one.state)
         check(number, one.signature)
     return EncodingGroup(spec, encoder, made)
+
+
+def _load(model: str, metrics: Iterable[AnyVectorMetric], options: RunOptions) -> Encoder:
+    try:
+        return load_encoder(model, **options.loading)
+    except ModelNotFoundError as error:
+        raise with_reason(error, model, (metric.lang for metric in metrics)) from error
 
 
 def _tokenise(
@@ -207,6 +225,8 @@ def _tokenise(
     texts = dict.fromkeys(text for index in range(len(corpus)) for text in segment_texts([*views.values()], index))
     for against in {metric.against: None for metric in metrics if metric.counts_idf}:
         texts |= dict.fromkeys(text for document in views[against].idf_documents.values() for text in document)
+    if any(metric.unknown == "zero" for metric in metrics):
+        texts[""] = None  # stands in for texts that are counted as empty
     limit = _limit(encoder, max_tokens)
     tokens = dict(zip(texts, (one.cut_to(limit) for one in encoder.tokenizer.encode(list(texts))), strict=True))
     return {against: TokenizedCorpus(view, encoder, tokens, limit) for against, view in views.items()}
@@ -224,12 +244,17 @@ def _limit(encoder: Encoder, max_tokens: int | None) -> int:
 
 
 def _prepare_metric(
-    metric: AnyVectorMetric, view: TokenizedCorpus, notes: Mapping[str, SegmentNotes], options: RunOptions
+    metric: AnyVectorMetric,
+    view: TokenizedCorpus,
+    notes: Mapping[str, SegmentNotes],
+    unknown: UnknownPairs,
+    options: RunOptions,
 ) -> PreparedMetric:
     state = metric.prepare(view, options)
     signature = Signature(metric.name, _recipe_fields(metric, view, state))
     own = {system: state.idf.run_fields(system) for system in view.corpus.systems}
-    prepared = PreparedMetric(metric, view, state, notes, signature, own)
+    counted_empty = unknown.pairs if metric.unknown == "zero" and metric.reads_with(view.encoder) else {}
+    prepared = PreparedMetric(metric, view, state, notes, signature, own, counted_empty)
     if prepared.uses_neighbours and any(len(group) != 1 for group in view.corpus.references):
         msg = f"{POSITION_NORM} is defined for one reference, or source, per segment, got several references"
         raise RecipeError(msg)

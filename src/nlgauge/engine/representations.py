@@ -22,6 +22,8 @@ def run_text_models(prepared: PreparedMetric, segments: range, encoded: Mapping[
     corpus = prepared.corpus
     hypotheses = dict.fromkeys(texts[index] for index in segments for texts in corpus.systems.values())
     references = dict.fromkeys(text for index in segments for text in corpus.references[index])
+    if prepared.counted_empty:
+        hypotheses[""] = references[""] = None
     prepared.metric.run_text_models(WindowTexts(encoded, list(hypotheses), list(references)), prepared.state)
 
 
@@ -41,6 +43,13 @@ class Representations:
     def references(self, index: int) -> list[Any]:
         """Of all that the output is compared with."""
         return [self._of(text, None, index) for text in self._prepared.corpus.references[index]]
+
+    def empty(self, system: str | None) -> Any:
+        """Of a text without a token, in the place of a system's output (None: of a reference)."""
+        metric, state, role = self._prepared.metric, self._prepared.state, self._role(system)
+        if metric.empty_value is not None:
+            return None
+        return metric.represent(TextView(self._encoded[""], role, state.encoder.tokenizer), state)
 
     def _of(self, text: str, system: str | None, index: int) -> Any:
         metric, state, near = self._prepared.metric, self._prepared.state, self._prepared.uses_neighbours

@@ -42,7 +42,8 @@ def distinct_texts(metrics: Sequence[PreparedMetric], segments: range) -> list[s
     """All texts that the segments need, each once: also those of neighbours, where a metric looks at them."""
     views: list[Corpus] = list({id(metric.corpus): metric.corpus for metric in metrics}.values())
     wanted = whole_batches(metrics, segments)
-    return list(dict.fromkeys(text for index in wanted for text in segment_texts(views, index)))
+    stand_in = [""] if any(metric.counted_empty for metric in metrics) else []
+    return list(dict.fromkeys([*stand_in, *(text for index in wanted for text in segment_texts(views, index))]))
 
 
 def batch_size(metrics: Sequence[PreparedMetric]) -> int:

@@ -1,20 +1,38 @@
-"""Files of arrays with a header and a digest: what re-mappings and language means are stored as."""
+"""Tables that scores name by a digest, and the files they are frozen in: JSON, or arrays with a header.
+
+A file carries the digest of its numbers, so that a changed one is refused, not scored with.
+"""
 
 from __future__ import annotations
 
 import io
 import json
+import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.errors import FileFormatError, InputError
+from nlgauge.errors import FileFormatError, InputError, OldFileWarning
 from nlgauge.files.atomic import write_whole
 
-__all__ = ["Digested", "read_arrays", "stated_format", "write_arrays"]
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = [
+    "ContentError",
+    "Digested",
+    "FrozenTable",
+    "check_digest",
+    "number",
+    "read_arrays",
+    "stated_format",
+    "whole_number",
+    "write_arrays",
+]
 
 
 class Digested(Protocol):
@@ -26,6 +44,110 @@ class Digested(Protocol):
 
 
 Made = TypeVar("Made", bound=Digested)
+
+
+class ContentError(ValueError):
+    """What a file holds is no table; the message has the reason, without the file's name."""
+
+
+class FrozenTable(ABC):
+    """A table that is kept in a JSON file with a format tag and a digest."""
+
+    FORMAT: ClassVar[str]
+    KIND: ClassVar[str]
+    """What messages call the file, such as `idf file`."""
+    COMMAND: ClassVar[str]
+    """The command that makes one."""
+    INDENT: ClassVar[int | None] = None
+    """Blanks before the lines of a file that people read; None for one line."""
+
+    @property
+    @abstractmethod
+    def digest(self) -> str:
+        """sha256 of the numbers and of what they belong to, as 64 hexadecimal digits."""
+
+    @abstractmethod
+    def content(self) -> dict[str, Any]:
+        """What the file holds, as plain values."""
+
+    @classmethod
+    @abstractmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """The table of a file's content; a ContentError says in words what is wrong with it."""
+
+    def text(self) -> str:
+        """The file's content: one JSON object."""
+        content = {"format": self.FORMAT} | self.content() | {"digest": self.digest}
+        return json.dumps(content, indent=self.INDENT) + "\n"
+
+    def save(self, path: Path) -> None:
+        """Write the file, whole or not at all."""
+        write_whole(path, self.text().encode())
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read a file that `save` wrote, and check its digest."""
+        name = str(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError as error:
+            msg = f"{cls.KIND} {name!r} does not exist; make one with '{cls.COMMAND} -o {path}'"
+            raise InputError(msg) from error
+        except UnicodeDecodeError as error:
+            raise FileFormatError(cls._is_not(name)) from error
+        except OSError as error:
+            msg = f"{cls.KIND} {name!r} cannot be read: {error.strerror or error}"
+            raise FileFormatError(msg) from error
+        try:
+            content = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise FileFormatError(cls._is_not(name)) from error
+        if not isinstance(content, dict) or content.get("format") != cls.FORMAT:
+            raise FileFormatError(cls._is_not(name))
+        try:
+            made = cls.from_content(content)
+        except KeyError as error:
+            msg = f"{cls.KIND} {name!r} is damaged: {error.args[0]!r} is missing"
+            raise FileFormatError(msg) from error
+        except ContentError as error:
+            msg = f"{cls.KIND} {name!r} is damaged: {error}"
+            raise FileFormatError(msg) from error
+        check_digest(made.digest, content.get("digest"), kind=cls.KIND, name=name, command=cls.COMMAND)
+        return made
+
+    @classmethod
+    def _is_not(cls, name: str) -> str:
+        article = "an" if cls.KIND[0] in "aeiou" else "a"
+        return f"{name!r} is not {article} {cls.KIND} ({cls.FORMAT}); make one with '{cls.COMMAND}'"
+
+
+def check_digest(found: str, stated: object, *, kind: str, name: str, command: str) -> None:
+    """Refuse numbers that are not those of the digest in the file; warn where an earlier version wrote none."""
+    if stated is None:
+        msg = (
+            f"{kind} {name!r} has no digest, so that a change in it would go unnoticed; make it again with "
+            f"'{command}' (files without one are read until 0.3)"
+        )
+        warnings.warn(msg, OldFileWarning, stacklevel=4)
+    elif stated != found:
+        msg = f"{kind} {name!r} is damaged: its numbers are not those of its digest; make it again with '{command}'"
+        raise FileFormatError(msg)
+
+
+def whole_number(value: object, what: str) -> int:
+    """The value, if it is a whole number; True and 1.0 are none."""
+    if type(value) is not int:
+        msg = f"{what} must be a whole number, got {value!r}"
+        raise ContentError(msg)
+    return value
+
+
+def number(value: object, what: str) -> float:
+    """The value as a float, if it is a number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        msg = f"{what} must be a number, got {value!r}"
+        raise ContentError(msg)
+    return float(value)
 
 
 def write_arrays(path: Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:

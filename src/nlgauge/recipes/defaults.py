@@ -1,12 +1,23 @@
-"""Which layer a model is read at, and which model a language gets, when nobody says."""
+"""Which layer a model is read at, which model a language gets when nobody says, and what a model covers."""
 
 from __future__ import annotations
 
-from nlgauge.encoders import Encoder
-from nlgauge.errors import RecipeError
-from nlgauge.models.catalog import card_of_digest
+from collections.abc import Iterable
 
-__all__ = ["MULTILINGUAL", "chosen_layer", "default_layer", "model_for_language"]
+from nlgauge.encoders import Encoder
+from nlgauge.errors import ModelNotFoundError, RecipeError
+from nlgauge.models.catalog import CARDS, card_of_digest
+from nlgauge.text.languages import language_code
+
+__all__ = [
+    "COVERED_SCRIPTS",
+    "MULTILINGUAL",
+    "chosen_layer",
+    "default_layer",
+    "model_for_language",
+    "offer_multilingual",
+    "with_reason",
+]
 
 #: Layer by the model's name. The two embedded models: best average Pearson of F without idf on the four language
 #: pairs of WMT15 (`nlgauge tune-layer --model NAME --data wmt15`: .699 and .762). The others: the table
@@ -42,6 +53,13 @@ MULTILINGUAL = "muse"
 
 OTHER_LANGUAGES = "bert-base-multilingual-cased"
 
+#: Scripts that a model was trained on, by its name. Models that are not here are judged by their unknown tokens.
+COVERED_SCRIPTS = {
+    "minilm": frozenset({"Latin"}),
+    "mpnet": frozenset({"Latin"}),
+    MULTILINGUAL: frozenset({"Arabic", "Cyrillic", "Han", "Hangul", "Hiragana", "Katakana", "Latin", "Thai"}),
+}
+
 
 def default_layer(encoder: Encoder) -> int:
     """The tuned layer of a model, or an error that says how to choose one."""
@@ -68,6 +86,27 @@ def chosen_layer(layer: int | None, encoder: Encoder) -> int:
 
 
 def model_for_language(language: str) -> str:
-    """The model that scores a language by default."""
-    code = language.lower()
+    """The model that scores a language by default: by this table alone, never by what is installed."""
+    code = language_code(language)
     return LANGUAGE_MODELS.get(code) or LANGUAGE_MODELS.get(code.partition("-")[0], OTHER_LANGUAGES)
+
+
+def with_reason(error: ModelNotFoundError, model: str, languages: Iterable[str]) -> ModelNotFoundError:
+    """The same error, which also says that a language chose the model, and what is there offline."""
+    for language in dict.fromkeys(languages):
+        if language and model_for_language(language) == model:
+            known = CARDS[MULTILINGUAL].knows_language(language)
+            offer = f"; offline, --model {MULTILINGUAL} knows this language" if known else ""
+            return ModelNotFoundError(
+                f"--lang {language} (lang={language!r}) chose the model {model!r}{offer}. {error}"
+            )
+    return error
+
+
+def offer_multilingual(scripts: Iterable[str], *, model: str) -> str:
+    """What covers the scripts that this model does not, as a clause of a message."""
+    covered = [] if model == MULTILINGUAL else [one for one in scripts if one in COVERED_SCRIPTS[MULTILINGUAL]]
+    if not covered:
+        return "take a model that was trained on the language (--model)"
+    languages = ", ".join(CARDS[MULTILINGUAL].languages)
+    return f"model {MULTILINGUAL!r} covers {' and '.join(covered)} (--model {MULTILINGUAL}: {languages})"

@@ -33,6 +33,7 @@ from nlgauge.recipes.options import BY_PROFILE, Former, Option, option, option_o
 from nlgauge.recipes.resources import LoadContext, Loaded, Resource, TransformFiles
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.signature import declare_field
+from nlgauge.text.languages import language_code
 from nlgauge.transforms.base import Transforms
 
 if TYPE_CHECKING:
@@ -319,6 +320,14 @@ class VectorMetric(Metric, Generic[Representation]):
         in_profile=False,
         formerly="cut",
     )
+    unknown: str = option(
+        "error",
+        Choice("error", "zero", "score"),
+        help="what a text of nothing but tokens unknown to the model gets: score is as it is",
+        short="uk",
+        optional=True,
+        in_profile=False,
+    )
     transforms: str = option(
         "none",
         TransformFiles(),
@@ -331,6 +340,7 @@ class VectorMetric(Metric, Generic[Representation]):
 
     def resolve(self) -> None:
         """The model that the language, or the source, asks for."""
+        object.__setattr__(self, "lang", language_code(self.lang) if self.lang else "")
         if not self.model:
             chosen = MULTILINGUAL if self.against == "source" else model_for_language(self.lang or "en")
             object.__setattr__(self, "model", chosen)
@@ -358,6 +368,10 @@ class VectorMetric(Metric, Generic[Representation]):
     @abstractmethod
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         """Layers whose vectors the metric needs."""
+
+    def reads_with(self, encoder: Encoder) -> bool:
+        """Whether a score depends on the tokens of this model: not where only another one reads the texts."""
+        return bool(self.layers(encoder)) or getattr(self, "sentence", "") in ("", self.model)
 
     def prepare(self, corpus: TokenizedCorpus, options: RunOptions) -> State:
         """Load what the options name, before anything is encoded."""

@@ -73,7 +73,8 @@ MEANINGS = {
     "empty": "segments in which a side had no token",
     "zero_weight": "segments in which idf, or the removal of tokens, left a text without weight",
     "unconverged": "segments in which an iteration stopped before it converged",
-    "unknown": "segments in which words without a vector were left out",
+    "unknown": "in the recipe: what a text of nothing but unknown tokens gets (zero, or score: as it is); "
+    "in the run: segments with tokens that the model does not know",
     "idf_hyps": "digest of the idf table of this system's own outputs",
     "range": "digest of the range of each part over this corpus, on which every score depends",
     "pairs": "pairs that the range was taken over",

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import fields
 
-from nlgauge.engine.notes import callers_level
 from nlgauge.errors import (
     ConvergenceWarning,
     EmptyTextWarning,
@@ -14,6 +13,7 @@ from nlgauge.errors import (
     TruncationWarning,
     UnknownWordWarning,
     ZeroWeightWarning,
+    user_stacklevel,
 )
 from nlgauge.scores import SegmentNotes
 from nlgauge.sensitivity.scores import StudyScores
@@ -41,7 +41,7 @@ def warn_of_segments(scores: StudyScores) -> None:
         groups = _groups(scores, field.name)
         if groups:
             parts = [_part(scores, *group, labels) for group, labels in list(groups.items())[:_MOST_GROUPS]]
-            warnings.warn(f"{what}: {'; '.join(_first(parts, len(groups)))}", category, stacklevel=callers_level())
+            warnings.warn(f"{what}: {'; '.join(_first(parts, len(groups)))}", category, stacklevel=user_stacklevel())
 
 
 def _groups(scores: StudyScores, kind: str) -> dict[tuple[str, tuple[str, ...]], list[str]]:

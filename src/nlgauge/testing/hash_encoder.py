@@ -27,8 +27,8 @@ _SPECIAL = ("[UNK]", "[CLS]", "[SEP]")
 
 #: Words that texts under test are made of; any other word is unknown.
 _TEXT = """
-    a an the cat dog bird sat slept ran on under over at mat sofa tree and but it was black white small old storm ferry
-    stopped left late early because of rain train station man woman child saw read wrote book letter . , ! ?
+    a an the cat dog bird sat slept ran on under over at mat sofa tree and but it was black white small old storm
+    ferry stopped left late early because of rain train station man woman child saw read wrote book letter . , ! ?
 """
 WORDS = tuple(_TEXT.split())
 

@@ -13,26 +13,22 @@ makes the dependence explicit.
 from __future__ import annotations
 
 import hashlib
-import json
 import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.errors import FileFormatError, InputError, TruncationWarning
-from nlgauge.files.atomic import write_whole
+from nlgauge.errors import DataWarning, InputError, TruncationWarning
 from nlgauge.files.digests import short_digest
+from nlgauge.files.frozen import ContentError, FrozenTable, whole_number
 from nlgauge.text.tokenizer import TextTokenizer, Tokens
 
 __all__ = ["IdfTable"]
-
-_FORMAT = "nlgauge-idf/1"
 
 _NO_DOCUMENT = "idf needs at least one document, got none"
 
@@ -41,8 +37,12 @@ _LARGEST_VOCABULARY = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class IdfTable:
+class IdfTable(FrozenTable):
     """Document frequencies of token ids in a corpus."""
+
+    FORMAT: ClassVar[str] = "nlgauge-idf/1"
+    KIND: ClassVar[str] = "idf file"
+    COMMAND: ClassVar[str] = "nlgauge idf build CORPUS"
 
     documents: int
     frequency: NDArray[np.int64]
@@ -70,9 +70,11 @@ class IdfTable:
     def count(cls, documents: Iterable[str], tokenizer: TextTokenizer, *, source: str = "") -> IdfTable:
         """Count texts under a tokenizer, a chunk at a time: memory does not grow with their number."""
         counted: Counter[int] = Counter()
-        number, cut, first = 0, 0, 0
+        number, cut, first, empty = 0, 0, 0, 0
+        frame = len(next(tokenizer.stream_ids([""]))[0])
         for number, (ids, shortened) in enumerate(tokenizer.stream_ids(documents), start=1):
             counted.update(set(ids))
+            empty += len(ids) <= frame
             if shortened:
                 cut, first = cut + 1, first or number
         if number == 0:
@@ -82,6 +84,9 @@ class IdfTable:
         if cut:
             what = f"{cut} documents (the first is line {first}) were truncated to {tokenizer.limit} tokens"
             warnings.warn(what, TruncationWarning, stacklevel=2)
+        if empty * 2 >= number:
+            what = f"{empty} of {number} documents hold no token, and count all the same; remove the blank lines"
+            warnings.warn(what, DataWarning, stacklevel=2)
         return cls(number, frequency, tokenizer.digest, source)
 
     @cached_property
@@ -93,64 +98,47 @@ class IdfTable:
     @cached_property
     def digest(self) -> str:
         """sha256 of the counts; equal tables have equal digests, however they were stored."""
-        state = hashlib.sha256(f"{_FORMAT}\n{self.tokenizer}\n{self.documents}\n".encode())
+        state = hashlib.sha256(f"{self.FORMAT}\n{self.tokenizer}\n{self.documents}\n".encode())
         for token in np.flatnonzero(self.frequency):
             state.update(f"{token} {self.frequency[token]}\n".encode())
         return state.hexdigest()
 
-    def text(self) -> str:
-        """The file's content: one JSON object."""
+    def content(self) -> dict[str, Any]:
+        """What a file holds; tokens that no document has are left out."""
         present = np.flatnonzero(self.frequency)
-        record = {
-            "format": _FORMAT,
+        return {
             "source": self.source,
             "tokenizer": self.tokenizer,
             "documents": self.documents,
             "vocabulary": len(self.frequency),
             "frequency": {str(token): int(self.frequency[token]) for token in present},
         }
-        return json.dumps(record) + "\n"
-
-    def save(self, path: Path) -> None:
-        """Write the table, whole or not at all."""
-        write_whole(path, self.text().encode())
 
     @classmethod
-    def load(cls, path: Path) -> IdfTable:
-        """Read a table that `save` wrote."""
-        try:
-            record = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError as error:
-            msg = f"idf file {str(path)!r} does not exist; build one with 'nlgauge idf build CORPUS -o {path}'"
-            raise InputError(msg) from error
-        except OSError as error:
-            msg = f"idf file {str(path)!r} cannot be read: {error.strerror or error}"
-            raise FileFormatError(msg) from error
-        except ValueError as error:  # no JSON, or no UTF-8: most likely the texts themselves
-            msg = f"{str(path)!r} is not an idf file; make one of it with 'nlgauge idf build {path} -o FILE'"
-            raise FileFormatError(msg) from error
-        if not isinstance(record, dict) or record.get("format") != _FORMAT:
-            msg = f"{str(path)!r} is no idf file: expected a JSON object with format {_FORMAT!r}"
-            raise FileFormatError(msg)
-        try:
-            return cls._from_record(record)
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            msg = f"idf file {str(path)!r} is damaged: {error!r}"
-            raise FileFormatError(msg) from error
-
-    @classmethod
-    def _from_record(cls, record: dict[str, Any]) -> IdfTable:
-        documents, vocabulary = int(record["documents"]), int(record["vocabulary"])
+    def from_content(cls, content: Mapping[str, Any]) -> IdfTable:
+        """A table from a file's content, every number of it checked."""
+        tokenizer, counts = content["tokenizer"], content["frequency"]
+        documents = whole_number(content["documents"], "'documents'")
+        vocabulary = whole_number(content["vocabulary"], "'vocabulary'")
         if documents < 1 or not 0 < vocabulary <= _LARGEST_VOCABULARY:
-            msg = f"documents={documents}, vocabulary={vocabulary}"
-            raise ValueError(msg)
+            msg = f"'documents' and 'vocabulary' must be at least 1, got {documents} and {vocabulary}"
+            raise ContentError(msg)
+        if not isinstance(counts, dict) or not isinstance(tokenizer, str):
+            msg = "'frequency' must be an object and 'tokenizer' a text"
+            raise ContentError(msg)
+        if not counts and "digest" not in content:
+            msg = "'frequency' holds no token"
+            raise ContentError(msg)
         frequency = np.zeros(vocabulary, dtype=np.int64)
-        for token, count in record["frequency"].items():
-            if not (0 <= int(token) < vocabulary and 0 < int(count) <= documents):
-                msg = f"token {token} in {count} of {documents} documents"
-                raise ValueError(msg)
-            frequency[int(token)] = int(count)
-        return cls(documents, frequency, str(record["tokenizer"]), str(record.get("source", "")))
+        for token, count in counts.items():
+            if not (token.isascii() and token.isdigit() and int(token) < vocabulary):
+                msg = f"'frequency' holds {token!r}, which is no token id below {vocabulary}"
+                raise ContentError(msg)
+            if not 1 <= whole_number(count, f"the count of token {token}") <= documents:
+                msg = f"token {token} cannot be in {count} of {documents} documents"
+                raise ContentError(msg)
+            frequency[int(token)] = count
+        return cls(documents, frequency, tokenizer, str(content.get("source", "")))
 
     def check_tokenizer(self, digest: str, *, vocabulary_size: int, path: str) -> None:
         """Refuse a table whose ids belong to another tokenizer."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -21,8 +21,9 @@ import tokenizers.models
 from numpy.typing import NDArray
 
 from nlgauge.errors import InputError, ModelError
+from nlgauge.text.characters import is_punctuation
 
-__all__ = ["TextTokenizer", "Tokens"]
+__all__ = ["TextTokenizer", "Tokens", "UnknownToken"]
 
 Number = TypeVar("Number", np.float32, np.float64)
 
@@ -31,6 +32,19 @@ _NO_LIMIT = 1_000_000
 
 #: Texts handed to the tokenizer at once; its per-text objects are large, the ids we keep are not.
 _CHUNK = 2048
+
+
+#: A code point that Unicode keeps without a meaning for ever, so that no vocabulary holds it.
+_IN_NO_VOCABULARY = "\U0010fffe"
+
+
+@dataclass(frozen=True)
+class UnknownToken:
+    """The one id that stands for everything a vocabulary does not hold, such as BERT's [UNK]."""
+
+    id: int
+    is_mark: Callable[[int], bool]
+    """Whether a token says nothing about a text beside unknown ones: punctuation, or a mark of white space."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +57,10 @@ class Tokens:
     """Number of the word that each token belongs to; -1 for special tokens."""
     cut: int = 0
     """Tokens lost at the limit; 0 for a text that was read whole."""
-    unknown: int = 0
+    left_out: int = 0
     """Words left out because the vocabulary does not hold them; a sub-word tokenizer leaves out none."""
+    unknown_token: UnknownToken | None = None
+    """What the tokenizer puts for pieces it does not know; None where it can spell any text."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -71,7 +87,7 @@ class Tokens:
 
     def take(self, places: NDArray[np.intp]) -> Tokens:
         """Some of the tokens, as the same text."""
-        return Tokens(self.ids[places], self.is_special[places], self.words[places], self.cut, self.unknown)
+        return replace(self, ids=self.ids[places], is_special=self.is_special[places], words=self.words[places])
 
     def cut_to(self, limit: int) -> Tokens:
         """The first tokens and the special ones at the end, at most `limit` in all."""
@@ -80,7 +96,22 @@ class Tokens:
             return self
         tail = int(np.argmin(self.is_special[::-1]))
         kept = np.r_[0 : limit - tail, len(self) - tail : len(self)]
-        return Tokens(self.ids[kept], self.is_special[kept], self.words[kept], self.cut + lost, self.unknown)
+        return replace(self.take(kept), cut=self.cut + lost)
+
+    @cached_property
+    def unknown(self) -> int:
+        """How many words or pieces the vocabulary does not hold: left out, or read as the unknown token."""
+        known = self.unknown_token
+        return self.left_out + (0 if known is None else int(np.count_nonzero(self.ids == known.id)))
+
+    @cached_property
+    def only_unknown(self) -> bool:
+        """Whether the text has unknown tokens and nothing else but punctuation, so that its vectors say nothing."""
+        known = self.unknown_token
+        if known is None or self.empty or not self.unknown:
+            return False
+        content = self.ids[~self.is_special]
+        return all(token == known.id or known.is_mark(token) for token in np.unique(content).tolist())
 
     @cached_property
     def empty(self) -> bool:
@@ -170,7 +201,22 @@ class TextTokenizer:
         # What the tokenizer split off before it looked for pieces is a word: the same for WordPiece,
         # SentencePiece and byte-level BPE, without looking at how they spell a piece.
         words = np.array([-1 if word is None else word for word in encoding.word_ids], dtype=np.int32)
-        return Tokens(ids, self._frame[ids], words, cut)
+        return Tokens(ids, self._frame[ids], words, cut, unknown_token=self.unknown_token)
+
+    @cached_property
+    def unknown_token(self) -> UnknownToken | None:
+        """What stands for pieces that the vocabulary does not hold; None where there is no such token."""
+        model = self._backend.model
+        if isinstance(model, tokenizers.models.Unigram):  # it does not tell its unknown id, but uses it
+            found = model.tokenize(_IN_NO_VOCABULARY)
+            known = found[0].id if len(found) == 1 else None
+        else:
+            name = getattr(model, "unk_token", None)
+            known = None if name is None else self._backend.token_to_id(name)
+        return None if known is None else UnknownToken(known, self._is_mark)
+
+    def _is_mark(self, token: int) -> bool:
+        return all(is_punctuation(char) for char in self._surface(token))
 
     def token_strings(self, tokens: Tokens) -> tuple[str, ...]:
         """The vocabulary's spelling of each token, special tokens included."""

@@ -31,8 +31,8 @@ from nlgauge.encoders.batching import equal_length_batches
 from nlgauge.encoders.blas import one_blas_thread
 from nlgauge.models.resolve import ModelFiles
 from nlgauge.text import TextTokenizer, Tokens
-from nlgauge.text.characters import is_unspaced
-from nlgauge.text.tokenizer import check_encodable
+from nlgauge.text.characters import is_punctuation, is_unspaced
+from nlgauge.text.tokenizer import UnknownToken, check_encodable
 
 __all__ = ["MuseEncoder", "MuseTokenizer"]
 
@@ -102,7 +102,15 @@ class MuseTokenizer(TextTokenizer):
         words = np.full(len(ids), -1, dtype=np.int32)
         words[1:-1] = self._words(pieces)
         words[special] = -1
-        return Tokens(ids, special, words)
+        return Tokens(ids, special, words, unknown_token=self.unknown_token)
+
+    @cached_property
+    def unknown_token(self) -> UnknownToken:
+        """The piece for letters that the vocabulary does not hold."""
+        return UnknownToken(_UNKNOWN, self._is_mark)
+
+    def _is_mark(self, token: int) -> bool:
+        return all(is_punctuation(char) for char in self._pieces[token].lstrip(_WORD_MARK))
 
     def _words(self, pieces: list[int]) -> list[int]:
         words: list[int] = []

@@ -17,6 +17,7 @@ from typing import Any
 from nlgauge.encoders import Encoder
 from nlgauge.errors import BaselineError, FileFormatError
 from nlgauge.files.digests import short_digest
+from nlgauge.files.frozen import check_digest
 from nlgauge.recipes.resources import LoadContext, Loaded, Resource
 
 __all__ = ["Baseline", "BaselineChoice"]
@@ -26,6 +27,7 @@ _SHIPPED = "shipped-"
 
 _TITLE = "# nlgauge baseline 1"
 _COLUMNS = "layer\tprecision\trecall\tf1"
+_COMMAND = "nlgauge baseline build"
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +69,9 @@ class Baseline:
 
     def text(self) -> str:
         """The file's content."""
-        header = "".join(f"# {key}: {value}\n" for key, value in self.header.items())
+        header = "".join(
+            f"# {key}: {value}\n" for key, value in (dict(self.header) | {"digest": self.digest}).items()
+        )
         return f"{_TITLE}\n{header}{_table(self.rows)}"
 
     @classmethod
@@ -75,7 +79,7 @@ class Baseline:
         """Read a file's content."""
         lines = text.splitlines()
         if not lines or lines[0] != _TITLE:
-            msg = f"{source!r} is no baseline file: its first line should be {_TITLE!r}"
+            msg = f"{source!r} is not a baseline file: its first line should be {_TITLE!r}"
             raise FileFormatError(msg)
         comments = [line[2:].partition(": ") for line in lines[1:] if line.startswith("# ")]
         table = [line for line in lines[1:] if not line.startswith("#")]
@@ -97,7 +101,10 @@ class Baseline:
         if not table or table[0] != _COLUMNS or not rows:
             msg = f"{source!r}: expected the columns {_COLUMNS.split()} and a row per layer"
             raise FileFormatError(msg)
-        return cls({key: value for key, _, value in comments}, rows)
+        header = {key: value for key, _, value in comments}
+        made = cls(header, rows)
+        check_digest(made.digest, header.get("digest"), kind="baseline file", name=source, command=_COMMAND)
+        return made
 
     @classmethod
     def load(cls, path: Path) -> Baseline:
@@ -111,7 +118,8 @@ class Baseline:
             )
             raise BaselineError(msg) from error
         except (OSError, UnicodeDecodeError) as error:
-            msg = f"baseline file {str(path)!r} cannot be read: {error}"
+            why = "it is no text" if isinstance(error, UnicodeDecodeError) else error.strerror or error
+            msg = f"baseline file {str(path)!r} cannot be read: {why}"
             raise FileFormatError(msg) from error
         return cls.parse(text, source=str(path))
 

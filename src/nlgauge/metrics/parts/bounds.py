@@ -12,21 +12,19 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.errors import FileFormatError, InputError
-from nlgauge.files.atomic import write_whole
+from nlgauge.errors import InputError
 from nlgauge.files.digests import short_digest, text_digest
+from nlgauge.files.frozen import ContentError, FrozenTable, number, whole_number
 from nlgauge.models.catalog import card_of_weights
 from nlgauge.recipes.resources import LoadContext, Loaded, Resource
 from nlgauge.scores import Score
 
 __all__ = ["Bounds", "BoundsChoice"]
-
-_FORMAT = "nlgauge-sentsim-bounds/1"
 
 #: Fields of a signature that a part's values do not depend on: how parts are joined, and names for people.
 _AFTER = frozenset(
@@ -50,8 +48,13 @@ _FORMER_VALUES = {"lower": "yes"}
 
 
 @dataclass(frozen=True)
-class Bounds:
+class Bounds(FrozenTable):
     """Lowest and highest value by part."""
+
+    FORMAT: ClassVar[str] = "nlgauge-sentsim-bounds/1"
+    KIND: ClassVar[str] = "bounds file"
+    COMMAND: ClassVar[str] = "nlgauge sentsim calibrate"
+    INDENT: ClassVar[int | None] = 2
 
     ranges: Mapping[str, tuple[float, float]]
     made_with: Mapping[str, str]
@@ -115,40 +118,30 @@ class Bounds:
     @cached_property
     def digest(self) -> str:
         """sha256 of the numbers and of what they belong to."""
-        return text_digest(json.dumps(self._content(), sort_keys=True))
+        return text_digest(json.dumps({"format": self.FORMAT} | self.content(), sort_keys=True))
 
-    def _content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, Any]:
+        """What a file holds."""
         ranges = {name: list(ends) for name, ends in self.ranges.items()}
-        return {"format": _FORMAT, "pairs": self.pairs, "bounds": ranges, "made_with": dict(self.made_with)}
-
-    def save(self, path: Path) -> None:
-        """Write a JSON file, whole or not at all."""
-        write_whole(path, self.text().encode())
-
-    def text(self) -> str:
-        """The content of the file."""
-        return json.dumps(self._content() | {"digest": self.digest}, indent=2) + "\n"
+        return {"pairs": self.pairs, "bounds": ranges, "made_with": dict(self.made_with)}
 
     @classmethod
-    def load(cls, path: Path) -> Bounds:
-        """Read a file that `save` wrote, and check its digest."""
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            ranges = {str(name): (float(low), float(high)) for name, (low, high) in content["bounds"].items()}
-            made = cls(
-                ranges, {str(key): str(value) for key, value in content["made_with"].items()}, content["pairs"]
-            )
-            known = content["format"] == _FORMAT and content["digest"] == made.digest
-        except FileNotFoundError as error:
-            msg = f"bounds file {str(path)!r} does not exist; make one with 'nlgauge sentsim calibrate'"
-            raise InputError(msg) from error
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            msg = f"{str(path)!r} is no file of bounds ({_FORMAT}): {error!r}"
-            raise FileFormatError(msg) from error
-        if not known:
-            msg = f"{str(path)!r} is no file of bounds ({_FORMAT}), or its numbers are not those of its digest"
-            raise FileFormatError(msg)
-        return made
+    def from_content(cls, content: Mapping[str, Any]) -> Bounds:
+        """Bounds from a file's content, every number of it checked."""
+        ranges, made_with = content["bounds"], content["made_with"]
+        pairs = whole_number(content["pairs"], "'pairs'")
+        if not isinstance(ranges, dict) or not isinstance(made_with, dict):
+            msg = "'bounds' and 'made_with' must be objects"
+            raise ContentError(msg)
+        if "digest" not in content:  # every version wrote one
+            msg = "'digest' is missing"
+            raise ContentError(msg)
+        for name, ends in ranges.items():
+            if not isinstance(ends, list) or len(ends) != 2:
+                msg = f"the bounds of {name!r} must be two numbers, got {ends!r}"
+                raise ContentError(msg)
+        found = {name: (number(low, f"{name!r}"), number(high, f"{name!r}")) for name, (low, high) in ranges.items()}
+        return cls(found, {key: str(value) for key, value in made_with.items()}, pairs)
 
 
 class BoundsChoice(Resource):

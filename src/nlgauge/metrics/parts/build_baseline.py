@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,15 +11,20 @@ from nlgauge._version import __version__
 from nlgauge.corpus.checks import make_corpus
 from nlgauge.encoders import load_encoder
 from nlgauge.engine.run import run_metrics
-from nlgauge.errors import InputError, RecipeError
+from nlgauge.errors import DataWarning, InputError, ModelNotFoundError, RecipeError
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.parts.baseline import Baseline
+from nlgauge.recipes.defaults import with_reason
 from nlgauge.recipes.run_options import RunOptions
+from nlgauge.text.languages import language_code
 
 __all__ = ["build_baseline"]
 
 #: Sentences are paired within blocks of this size, so that a window encodes each of them once.
 _BLOCK = 500
+
+#: Below this many sentences or pairs the mean moves in the third decimal from one sample to the next.
+_ENOUGH = 1000
 
 
 def build_baseline(
@@ -39,13 +45,23 @@ def build_baseline(
         msg = f"a baseline needs pairs >= 1 and seed >= 0, got pairs={pairs!r}, seed={seed!r}"
         raise RecipeError(msg)
     options = options or RunOptions()
-    encoder = load_encoder(model, **options.loading)
+    language = language_code(language)
+    try:
+        encoder = load_encoder(model, **options.loading)
+    except ModelNotFoundError as error:
+        raise with_reason(error, model, [language]) from error
     distinct = sorted({text.strip() for text in sentences})
     tokens = encoder.tokenizer.encode(distinct)
-    distinct = [text for text, its in zip(distinct, tokens, strict=True) if not its.empty]
+    distinct = [text for text, its in zip(distinct, tokens, strict=True) if not (its.empty or its.only_unknown)]
     if len(distinct) < 2:
         msg = f"a baseline needs at least 2 different sentences, got {len(distinct)}"
         raise InputError(msg)
+    if min(len(distinct), pairs) < _ENOUGH:
+        msg = (
+            f"a baseline of {len(distinct)} sentences and {pairs} pairs is uncertain, and so is every score that is "
+            f"rescaled with it; take at least {_ENOUGH} of each"
+        )
+        warnings.warn(msg, DataWarning, stacklevel=2)
     hypotheses, references = random_pairs(distinct, pairs, seed)
     recipes = [BERTScore(model=model, layer=layer) for layer in range(encoder.layers + 1)]
     scores = run_metrics(recipes, make_corpus({"": hypotheses}, references), options)

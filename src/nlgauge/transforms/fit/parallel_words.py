@@ -9,6 +9,7 @@ what the tokenizer calls one (so that Chinese is not one word).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -52,7 +53,7 @@ def word_vectors(text: EncodedText, *, layer: int, words: NDArray[np.int32] | No
 
 
 def _renumbered(tokens: Tokens, words: NDArray[np.int32]) -> Tokens:
-    return Tokens(tokens.ids, tokens.is_special, words, tokens.cut, tokens.unknown)
+    return replace(tokens, words=words)
 
 
 def white_space_words(tokenizer: TextTokenizer, text: str, tokens: Tokens) -> NDArray[np.int32] | None:

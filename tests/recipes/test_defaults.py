@@ -1,0 +1,72 @@
+"""Models by language: one table, and codes of languages only."""
+
+from __future__ import annotations
+
+import pytest
+
+import nlgauge
+from nlgauge.recipes.defaults import COVERED_SCRIPTS, model_for_language
+from nlgauge.text.languages import LANGUAGE_CODES, language_code
+
+MULTILINGUAL_BERT = "bert-base-multilingual-cased"
+
+
+@pytest.mark.parametrize(
+    ("code", "model"),
+    [
+        ("en", "minilm"),
+        ("EN", "minilm"),
+        ("eng", "minilm"),
+        ("en-US", "minilm"),
+        ("en_US", "minilm"),
+        ("en-sci", "allenai/scibert_scivocab_uncased"),
+        ("zh-TW", "bert-base-chinese"),
+        ("tur", "dbmdz/bert-base-turkish-cased"),
+        ("de", MULTILINGUAL_BERT),
+        ("deu", MULTILINGUAL_BERT),
+        ("pt-BR", MULTILINGUAL_BERT),
+        ("yue", MULTILINGUAL_BERT),
+    ],
+)
+def test_a_language_has_one_model_whatever_is_installed(code: str, model: str) -> None:
+    assert model_for_language(code) == model
+    assert nlgauge.BERTScore(lang=code).model == model
+
+
+@pytest.mark.parametrize("code", ["English", "xx", "e", "en US", "en-", "en-?", "zzz", "deutsch", "1"])
+@pytest.mark.parametrize("model", [{}, {"model": "minilm"}], ids=["", "minilm"])
+def test_what_is_no_code_of_a_language_is_refused(code: str, model: dict[str, str]) -> None:
+    with pytest.raises(nlgauge.RecipeError, match=r"lang must be the code of a language, got .*ISO 639"):
+        nlgauge.score(["a"], ["b"], lang=code, **model)
+
+
+def test_codes_are_spelt_one_way() -> None:
+    assert language_code(" zh_TW ") == "zh-tw"
+    assert len(LANGUAGE_CODES) > 150
+    assert all(code == code.lower() and len(code) in {2, 3} for code in LANGUAGE_CODES)
+
+
+@pytest.mark.parametrize("name", ["model", "lang"])
+@pytest.mark.parametrize("metric", ["bertscore", "moverscore", "bertscore|layer:4|model:minilm"])
+def test_an_empty_value_does_not_stand_for_the_default(name: str, metric: str) -> None:
+    with pytest.raises(nlgauge.RecipeError, match=f"{name} is empty; leave it out for the default"):
+        nlgauge.score(["a"], ["b"], metric=metric, **{name: ""})
+    with pytest.raises(nlgauge.RecipeError, match=f"{name} is empty"):
+        nlgauge.score(["a"], ["b"], metric=f"bertscore:{name}=")
+
+
+def test_a_missing_model_that_a_language_chose_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NLGAUGE_OFFLINE", "1")
+    for language, offered in (("de", True), ("zh-tw", True), ("fi", False)):
+        with pytest.raises(nlgauge.ModelNotFoundError) as caught:
+            nlgauge.score(["a"], ["b"], lang=language)
+        message = str(caught.value)
+        assert message.startswith(f"--lang {language} (lang={language!r}) chose the model 'bert-base-")
+        assert ("--model muse knows this language" in message) == offered
+    with pytest.raises(nlgauge.ModelNotFoundError) as caught:
+        nlgauge.score(["a"], ["b"], lang="de", model="no-such-model")
+    assert "chose" not in str(caught.value)
+
+
+def test_the_scripts_of_the_multilingual_model_are_those_of_its_languages() -> None:
+    assert COVERED_SCRIPTS["muse"] > COVERED_SCRIPTS["minilm"] == COVERED_SCRIPTS["mpnet"] == {"Latin"}
