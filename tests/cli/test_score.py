@@ -224,9 +224,20 @@ def test_a_model_by_its_folder(run: Run) -> None:
 
 @pytest.mark.usefixtures("model_copy")
 def test_a_model_without_a_tuned_layer_asks_for_one(refused: Refusal) -> None:
+    path = Path("my-model/config.json")
+    config = json.loads(path.read_text(encoding="utf-8")) | {"layer_norm_eps": 1e-5}
+    path.unlink()  # it may be a link to the model's own
+    path.write_text(json.dumps(config), encoding="utf-8")
     message = refused(2, "score", "a.txt", "--refs", "ref.txt", "--model", "./my-model")
     assert "'my-model'" in message
     assert "0 to 6 with --layer" in message
+
+
+@pytest.mark.usefixtures("model_copy")
+def test_a_copy_of_a_known_model_has_its_tuned_layer(run: Run) -> None:
+    copy = run("score", "a.txt", "--refs", "ref.txt", "--model", "./my-model", *JSON)
+    by_name = run("score", "a.txt", "--refs", "ref.txt", "--model", "minilm", *JSON)
+    assert copy.out == by_name.out.replace("model:minilm", "model:my-model")
 
 
 def test_a_model_by_its_hub_id(run: Run) -> None:

@@ -214,6 +214,7 @@ def test_the_signature_says_what_was_resolved(result: Score) -> None:
         "model": "minilm",
         "weights": files.weights_digest[:12],
         "tokenizer": files.tokenizer_digest[:12],
+        "config": files.config_digest[:12],
         "maxlen": "512",
         "nlgauge": nlgauge.__version__,
     }

@@ -189,6 +189,7 @@ class FakeLanguageModel:
 
     name = "fake"
     digest = "f" * 64
+    engine = "torch-0.0-fp32-cpu"
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -215,6 +216,7 @@ def test_the_fluency_term_is_a_tenth_of_the_log_likelihood(fluency: FakeLanguage
     assert sorted(fluency.asked) == sorted(HYPS), "translations only, each once"
     recipe = score.signature.recipe
     assert (recipe["profile"], recipe["lm"], recipe["lm_weight"]) == ("2020", "fake[ffffffffffff]", "0.1")
+    assert recipe["lm_engine"] == "torch-0.0-fp32-cpu"
     again = nlgauge.score(HYPS, sources=SOURCES, metric=score.signature)
     assert np.array_equal(again.score, score.score)
 
