@@ -24,7 +24,7 @@ from nlgauge.scores import Score
 __all__ = ["Bounds"]
 
 #: Fields of a signature that a part's values depend on.
-_BELONGS = ("refs", "weights", "tokenizer", "layer", "sentence", "links", "casing", "cut", "unknown", "steps")
+_BELONGS = ("refs", "weights", "tokenizer", "layer", "sentence", "links", "casing", "cut", "steps")
 
 #: Those that only one part depends on.
 _OF_PART = {"sentence": "sss", "links": "wmdo"}
