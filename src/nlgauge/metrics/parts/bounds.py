@@ -26,20 +26,9 @@ from nlgauge.scores import Score
 
 __all__ = ["Bounds", "BoundsChoice"]
 
-#: Fields of a signature that a part's values do not depend on: how parts are joined, and names for people.
+#: Fields of a signature that a part's values do not depend on: how parts are joined, and what is noted for people.
 _AFTER = frozenset(
-    (
-        "combine",
-        "weighting",
-        "distance_as",
-        "bounds",
-        "model",
-        "maxlen",
-        "engine",
-        "nlgauge",
-        "sig",
-        "sentence_engine",
-    )
+    "combine weighting distance_as bounds model maxlen engine sentence_engine nlgauge sig unknown".split()  # noqa: SIM905
 )
 
 #: What files of nlgauge 0.1 call a field, and its values.
