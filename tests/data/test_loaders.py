@@ -25,6 +25,7 @@ from nlgauge.data import (
 )
 from nlgauge.data.loaders.detokenise import moses_detokeniser
 from nlgauge.errors import FileFormatError, InputError, MissingExtraError, RecipeError
+from nlgauge.meta import ScoredTable, evaluate, released_rows
 
 
 def write(path: Path, *lines: str) -> Path:
@@ -269,7 +270,7 @@ def test_mlqe_archives(tmp_path: Path) -> None:
     archive(path, test20__ende__df__short__tsv=rows, test20__doc_ids=["doc_id", "Oman", "Rome"])
     table = load("mlqe-pe", tmp_path)
     assert table.gold().tolist() == [0.2, -1.0]
-    assert table.topic == ("Oman", "Rome")
+    assert table.document == ("Oman", "Rome")
     assert table.source == ('"src', "src")
     archive(path, test20__ende__df__short__tsv=[*rows, rows[1]], test20__doc_ids=["doc_id", "a", "b", "c"])
     with pytest.raises(FileFormatError, match=r"tsv, line 4: duplicate of segment '0', en-de, .*tsv, line 2"):
@@ -405,12 +406,26 @@ def test_mt_metrics_eval_folder(mtme: Path) -> None:
     assert table.systems == ("refB", "sys1", "sys2")
     assert table.human_systems == {"refB"}
     assert table.references == (("eins",), ("zwei",)) * 3
-    assert table.topic == ("doc1", "doc2") * 3
+    assert table.topic is None
+    assert table.document == ("doc1", "doc2") * 3
     assert table.default_criterion == "mqm"
     np.testing.assert_array_equal(table.gold(), [0, -0.5, -1, math.nan, math.nan, math.nan])
     np.testing.assert_array_equal(table.gold("wmt-z"), [math.nan] * 4 + [1, 2])
     np.testing.assert_array_equal(table.released["BLEU-refA"], [math.nan, math.nan, 10, 20, 30, 40])
     assert table.system_gold("en-de") == {"sys1": -1.0, "refB": -0.25}
+
+
+def test_systems_are_compared_by_segment_where_a_document_has_several(mtme: Path) -> None:
+    write(mtme / "documents/en-de.docs", "news doc1", "news doc1")
+    for level in ("seg", "sys"):
+        (mtme / f"human-scores/en-de.mqm.{level}.score").unlink()
+    scores = [f"{system} {value}" for system, values in {"sys1": "13", "sys2": "24"}.items() for value in values]
+    write(mtme / "human-scores/en-de.wmt-z.seg.score", *scores)
+    table = load_mt_metrics_eval(mtme).where(system=["sys1", "sys2"])
+    scored = ScoredTable(table, (released_rows(table, "BLEU-refA"),))
+    for level, judgements in (("topic", 4), ("system", 2)):
+        cell = evaluate(scored, level=level).cells["BLEU-refA"]["en-de"]  # type: ignore[arg-type]
+        assert (cell.value, cell.count) == (pytest.approx(1.0), judgements)
 
 
 def test_mt_metrics_eval_choices(mtme: Path) -> None:

@@ -21,6 +21,10 @@ __all__ = ["UNKNOWN_SYSTEM", "Documents", "JudgementTable", "RankedPairs", "Syst
 
 FloatArray = NDArray[np.float64]
 
+#: Columns of texts and names; the optional ones may be None.
+_COLUMNS = ("segment", "system", "langpair", "hypothesis", "references", "source", "topic", "document")
+_OPTIONAL_COLUMNS = ("source", "topic", "document")
+
 #: The system of a row whose data set does not say which system wrote it.
 UNKNOWN_SYSTEM = ""
 
@@ -62,6 +66,9 @@ class JudgementTable:
     default_criterion: str | None
     source: tuple[str, ...] | None = None
     topic: tuple[str, ...] | None = None
+    """What several systems wrote about, one row each; where there is none, the segment is."""
+    document: tuple[str, ...] | None = None
+    """The text that a segment is a sentence of."""
     released: Mapping[str, FloatArray] = field(default_factory=dict)
     distances: frozenset[str] = frozenset()
     """Names of the released scores that are better when they are lower."""
@@ -74,9 +81,9 @@ class JudgementTable:
 
     def __post_init__(self) -> None:
         freeze = object.__setattr__
-        for column in ("segment", "system", "langpair", "hypothesis", "references", "source", "topic"):
+        for column in _COLUMNS:
             values = getattr(self, column)
-            if values is None and column in ("source", "topic"):
+            if values is None and column in _OPTIONAL_COLUMNS:
                 continue
             if isinstance(values, str):
                 msg = f"{self.name}: column {column!r} must hold a value per row, got the text {values!r}"
@@ -148,7 +155,7 @@ class JudgementTable:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """Topics or documents in the order of their first rows; none where the data set has none."""
+        """Topics in the order of their first rows; none where the data set has none."""
         return tuple(dict.fromkeys(self.topic or ()))
 
     @property
@@ -209,7 +216,7 @@ class JudgementTable:
         """The table of some rows, by index."""
         index = np.asarray(rows, dtype=np.intp)
         kept: dict[str, Any] = {}
-        for column in ("segment", "system", "langpair", "hypothesis", "references", "source", "topic"):
+        for column in _COLUMNS:
             values = getattr(self, column)
             kept[column] = None if values is None else tuple(values[row] for row in index)
         for kind in ("human", "released"):

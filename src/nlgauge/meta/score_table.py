@@ -184,9 +184,17 @@ def table_corpora(table: JudgementTable, langpair: str) -> Iterator[tuple[Corpus
 
 
 def pooled_corpora(table: JudgementTable, langpair: str) -> Iterator[tuple[Corpus, Mapping[str, NDArray[np.intp]]]]:
-    """All rows of a language pair together, whichever systems they are of."""
-    rows = {langpair: [at for at, pair in enumerate(table.langpair) if pair == langpair]}
-    yield _corpus(table, rows), _arrays(rows)
+    """All rows of a language pair together, whichever systems they are of.
+
+    A segment that several systems wrote about stands in several rows; for idf its references are documents once.
+    """
+    rows = [at for at, pair in enumerate(table.langpair) if pair == langpair]
+    corpus = _corpus(table, {langpair: rows})
+    distinct = dict.fromkeys((table.segment[at], text) for at in rows for text in table.references[at])
+    if len(distinct) < sum(len(table.references[at]) for at in rows):
+        documents = {langpair: corpus.systems[langpair], None: [text for _, text in distinct]}
+        corpus = replace(corpus, idf_documents=documents)
+    yield corpus, _arrays({langpair: rows})
 
 
 def system_corpora(table: JudgementTable, langpair: str) -> Iterator[tuple[Corpus, Mapping[str, NDArray[np.intp]]]]:

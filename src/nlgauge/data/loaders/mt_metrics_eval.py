@@ -6,7 +6,8 @@
 
 A line of a score file is `SYSTEM SCORE`; at level `seg` each system has a block of one line per segment, in order;
 `None` is a missing human score. Levels `seg` and `sys` are read. A reference that stands among the outputs is a peer
-written by people; the one that outputs are held against is left out of the peers.
+written by people; the one that outputs are held against is left out of the peers. A document is no topic: systems
+are compared segment by segment, and the documents are a column of their own.
 """
 
 from __future__ import annotations
@@ -140,7 +141,7 @@ class _Part:
                     system=system,
                     langpair=self.langpair,
                     source=self.sources[at],
-                    topic=None if self.documents is None else self.documents[at],
+                    document=None if self.documents is None else self.documents[at],
                     hypothesis=text,
                     references=tuple(lines[at] for lines in self.references.values()),
                     human={

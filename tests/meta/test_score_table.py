@@ -1,0 +1,45 @@
+"""Scores of the rows of a judgement table: which texts idf is counted on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nlgauge.data import JudgementTable, load
+from nlgauge.meta.score_table import pooled_corpora, table_corpora
+
+
+def people_and_systems() -> JudgementTable:
+    """Two systems on two topics, and a person on one of them: no grid."""
+    return JudgementTable(
+        name="small",
+        segment=("1", "2", "1", "2", "1"),
+        system=("a", "a", "b", "b", "P"),
+        langpair=("en",) * 5,
+        hypothesis=("h1", "h2", "h3", "h4", "h5"),
+        references=(("r", "s"), ("r", "t"), ("r", "s"), ("r", "t"), ("r", "s")),
+        human={},
+        default_criterion=None,
+    )
+
+
+def test_a_reference_is_one_document_of_idf_however_many_systems_it_is_for() -> None:
+    ((corpus, rows),) = table_corpora(people_and_systems(), "en")
+    assert corpus.idf_documents[None] == ["r", "s", "r", "t"]
+    assert list(corpus.idf_documents["en"]) == ["h1", "h2", "h3", "h4", "h5"]
+    assert len(corpus) == 5 and rows["en"].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_references_of_distinct_segments_stay_as_they_are() -> None:
+    table = people_and_systems().where(system="a")
+    ((corpus, _),) = pooled_corpora(table, "en")
+    assert not corpus.idf_documents
+
+
+def test_tac_has_as_many_documents_as_references_with_people_among_the_peers(data_folder: Path) -> None:
+    if not (data_folder / "tac2008").is_dir():
+        pytest.skip("no TAC 2008 here")
+    ((corpus, _),) = table_corpora(load("tac2008", data_folder), "en")
+    assert len(corpus) == 2976
+    assert len(corpus.idf_documents[None]) == 48 * 4  # not 2976 * 4
