@@ -21,7 +21,8 @@
     ├── ConvergenceWarning                  an iteration stopped before it came to rest
     ├── UnknownWordWarning                  words without a vector were left out
     ├── LanguageWarning                     a language was named that the model was not trained on
-    └── DataWarning                         a data set holds something that a user must know of
+    ├── DataWarning                         a data set holds something that a user must know of
+    └── OldNameWarning (DeprecationWarning) a name was used that will be gone in 0.3
 
 Catch `nlgauge.NlgaugeError` for all of them, or the builtin in brackets where you would anyway.
 """
@@ -43,6 +44,7 @@ __all__ = [
     "ModelNotFoundError",
     "NlgaugeError",
     "NlgaugeWarning",
+    "OldNameWarning",
     "RecipeError",
     "SignatureError",
     "TooLongError",
@@ -135,3 +137,7 @@ class LanguageWarning(NlgaugeWarning):
 
 class DataWarning(NlgaugeWarning):
     """A data set holds something that a user must know of: rows left out, a gold column that is no human score."""
+
+
+class OldNameWarning(NlgaugeWarning, DeprecationWarning):
+    """A name was used that has a new one; the old one works until 0.3."""

@@ -18,8 +18,8 @@ from nlgauge.data import (
     WmtPackage,
     check,
     load,
+    load_custom,
     load_mt_metrics_eval,
-    load_own_table,
     load_wmt_rankings,
     recognise,
 )
@@ -487,22 +487,24 @@ def test_own_tsv_with_named_columns(tmp_path: Path) -> None:
         "system": "sys",
         "langpair": "lp",
     }
-    table = load("own", path, **columns)
+    table = load("custom", path, **columns)
     assert table.name == "mine.tsv"
     assert table.references[0] == ("r1", "s1")
     np.testing.assert_array_equal(table.gold(), [4, math.nan, 1])
-    assert load_own_table(path, **columns, gold="fluency").gold().tolist() == [5, 3, 2]
-    assert load_own_table(path, **columns, langpairs="fr-en").hypothesis == ("h3",)
-    with pytest.raises(FileFormatError, match=r"line 1, column 'hypothesis': there is none of that name"):
-        load_own_table(path)
+    assert load_custom(path, **columns, gold="fluency").gold().tolist() == [5, 3, 2]
+    assert load_custom(path, **columns, langpairs="fr-en").hypothesis == ("h3",)
+    with pytest.raises(
+        FileFormatError, match=r"no column 'hypothesis'; .*--set hypothesis=COLUMN\), one of 'id', 'sys'"
+    ):
+        load_custom(path)
     with pytest.raises(RecipeError, match=r"gold criterion 'chrf' is not here"):
-        load_own_table(path, **columns, gold="chrf")
+        load_custom(path, **columns, gold="chrf")
     replace_line(path, 4, "7\ta\tde-en\th3\tr1\ts1\t1\t2\t70")
     with pytest.raises(FileFormatError, match=r"mine.tsv, line 4: duplicate of segment '7' .*mine.tsv, line 2"):
-        load_own_table(path, **columns)
+        load_custom(path, **columns)
     replace_line(path, 4, "9\ta\tde-en\th3\tr1\ts1\tok\t2\t70")
     with pytest.raises(FileFormatError, match=r"mine.tsv, line 4, column 'adequacy': expected a number, got \"ok\""):
-        load_own_table(path, **columns)
+        load_custom(path, **columns)
 
 
 def test_own_jsonl(tmp_path: Path) -> None:
@@ -511,16 +513,16 @@ def test_own_jsonl(tmp_path: Path) -> None:
         '{"hypothesis": "h", "reference": ["r", "s"], "score": 1}',
         '{"hypothesis": "h", "reference": "r", "score": null}',
     )
-    table = load_own_table(path)
+    table = load_custom(path)
     assert table.references == (("r", "s"), ("r",))
     assert table.segment == ("1", "2")
     np.testing.assert_array_equal(table.gold(), [1, math.nan])
-    assert load_own_table(path, references=()).references == ((), ())
+    assert load_custom(path, references=()).references == ((), ())
     write(path, '{"hypothesis": "h", "reference": "r", "score": true}')
     with pytest.raises(FileFormatError, match=r"line 1, column 'score': expected a number, got true"):
-        load_own_table(path)
+        load_custom(path)
     with pytest.raises(InputError, match=r"expected a .tsv or .jsonl file"):
-        load_own_table(write(tmp_path / "mine.txt", "x"))
+        load_custom(write(tmp_path / "mine.txt", "x"))
 
 
 # --- names, options, checks ----------------------------------------------------------------------------
@@ -543,7 +545,7 @@ def test_every_card_says_where_it_comes_from() -> None:
     for card in DATA_CARDS.values():
         assert card.title
         assert card.gold
-        assert card.published
+        assert card.published or card.generic
         assert card.licence
         assert card.citation or card.generic
         for group in card.files:

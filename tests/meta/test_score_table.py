@@ -28,7 +28,8 @@ def test_a_reference_is_one_document_of_idf_however_many_systems_it_is_for() -> 
     ((corpus, rows),) = table_corpora(people_and_systems(), "en")
     assert corpus.idf_documents[None] == ["r", "s", "r", "t"]
     assert list(corpus.idf_documents["en"]) == ["h1", "h2", "h3", "h4", "h5"]
-    assert len(corpus) == 5 and rows["en"].tolist() == [0, 1, 2, 3, 4]
+    assert len(corpus) == 5
+    assert rows["en"].tolist() == [0, 1, 2, 3, 4]
 
 
 def test_references_of_distinct_segments_stay_as_they_are() -> None:

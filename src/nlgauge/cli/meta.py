@@ -39,7 +39,7 @@ _EXAMPLES = """\
 examples:
   nlgauge meta --data wmt17 --at DATA/wmt17 --metric bertscore moverscore baryscore chrf --plot wmt17.png
   nlgauge meta --data tac2008 --at DATA --level topic --criterion responsiveness --metric rouge1 rouge2
-  nlgauge meta --data own --at mine.tsv --set human=adequacy,fluency system=mt --metric bertscore
+  nlgauge meta --data custom --at mine.tsv --set hypothesis=mt references=ref human=adequacy,fluency
   nlgauge tune-layer --model mpnet --data wmt15 --at DATA
 """
 
@@ -109,7 +109,9 @@ def _meta(args: argparse.Namespace) -> int:
     target = Path(args.plot) if args.plot else None
     if target is not None:
         check_figure(target)
-    whole = args.level == "system" and "level" in find_data_card(args.data).options
+    card = find_data_card(args.data)
+    args.data = card.name
+    whole = args.level == "system" and "level" in card.options
     more = {"level": "system"} if whole else {}
     table = load_data(args, **more)
     significance = Significance(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from nlgauge.cli.common import add_run_options, run_options, text_source
 from nlgauge.cli.data_options import add_data_options, load_data
 from nlgauge.cli.score import read_texts
 from nlgauge.data import JudgementTable
-from nlgauge.errors import RecipeError
+from nlgauge.errors import OldNameWarning, RecipeError
 from nlgauge.plots import check_figure, plot_ranks, plot_variation
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.report.sensitivity import sensitivity_report
@@ -46,7 +47,8 @@ def add_commands(commands: Any) -> None:
     parser.add_argument("-s", "--source", type=text_source, metavar="SRC", help="source texts, as in score")
     parser.add_argument("--input-format", choices=("text", "tsv", "jsonl"), help="of all inputs")
     data = add_data_options(parser, title="data with human judgements, instead of files", required=False)
-    data.add_argument("--without-people", action="store_true", help="leave out systems that are people")
+    data.add_argument("--without-humans", action="store_true", help="leave out systems that are people")
+    data.add_argument("--without-people", action="store_true", help=argparse.SUPPRESS)
     data.add_argument("--rows", type=int, metavar="N", help="the first N rows of each language pair and system")
     what = parser.add_argument_group("what varies")
     what.add_argument("--preset", choices=PRESETS, help="a published grid, or all of them")
@@ -85,6 +87,10 @@ def _run(args: argparse.Namespace) -> int:
     if not 0 <= args.width <= 17:
         msg = f"--width is a number of decimals from 0 to 17, got {args.width}"
         raise RecipeError(msg)
+    if args.without_people:
+        msg = "--without-people is called --without-humans now; the old name works until 0.3"
+        warnings.warn(msg, OldNameWarning, stacklevel=2)
+        args.without_humans = True
     study = _study(args)
     options = StudyOptions(
         agreement=args.agreement,
@@ -128,19 +134,19 @@ def _table(args: argparse.Namespace) -> JudgementTable:
             msg = f"--data {args.data} has texts of its own; leave out --refs and --source"
             raise RecipeError(msg)
         table = load_data(args)
-        table = table.without_humans() if args.without_people else table
+        table = table.without_humans() if args.without_humans else table
         return table if args.rows is None else _first_rows(table, args.rows)
     if (
         not (args.refs or args.source)
         or args.at
         or args.langpairs
         or args.set
-        or args.without_people
+        or args.without_humans
         or args.rows is not None
     ):
         msg = (
             "files of systems need --refs or --source; "
-            "--at, --langpairs, --set, --without-people and --rows go with --data"
+            "--at, --langpairs, --set, --without-humans and --rows go with --data"
         )
         raise RecipeError(msg)
     texts = read_texts(args)

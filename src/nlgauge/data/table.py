@@ -214,7 +214,11 @@ class JudgementTable:
 
     def take(self, rows: Sequence[int] | NDArray[np.intp]) -> JudgementTable:
         """The table of some rows, by index."""
-        index = np.asarray(rows, dtype=np.intp)
+        index = np.asarray(rows, dtype=np.intp).reshape(-1)
+        outside = index[(index >= len(self)) | (index < -len(self))]
+        if outside.size:
+            msg = f"{self.name}: row {int(outside[0])} does not exist; there are {len(self)} rows, numbered from 0"
+            raise InputError(msg)
         kept: dict[str, Any] = {}
         for column in _COLUMNS:
             values = getattr(self, column)
