@@ -31,7 +31,7 @@ def own(tmp_path: Path) -> Path:
 
 def command(own: Path, *more: str) -> list[str]:
     data = ["--data", "custom", "--at", str(own), "--set", *COLUMNS, "released=other"]
-    return ["meta", *data, "--metric", "bertscore", "chrf", "--resamples", "50", "--quiet", *more]
+    return ["meta", *data, "--metric", "bertscore", "chrf", "--resamples", "100", "--quiet", *more]
 
 
 def test_a_table_in_every_format(own: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlgauge.compare.order import SystemScores, find_flips, rank_agreement
+from nlgauge.compare.order import SegmentScores, find_flips, rank_agreement
 
 
-def scores(**systems: np.ndarray) -> SystemScores:
-    return SystemScores(
-        {name: {str(at): float(value) for at, value in enumerate(values)} for name, values in systems.items()}
-    )
+def scores(**systems: np.ndarray) -> SegmentScores:
+    return {name: {str(at): float(value) for at, value in enumerate(values)} for name, values in systems.items()}
 
 
 RNG = np.random.default_rng(3)
@@ -54,8 +52,8 @@ def test_no_flip_no_list() -> None:
 
 
 def test_systems_without_common_segments_flip_untested() -> None:
-    base = SystemScores({"a": {"1": 1.0, "2": 1.0}, "b": {"3": 0.0}})
-    other = SystemScores({"a": {"1": 0.0, "2": 0.0}, "b": {"3": 1.0}})
+    base = {"a": {"1": 1.0, "2": 1.0}, "b": {"3": 0.0}}
+    other = {"a": {"1": 0.0, "2": 0.0}, "b": {"3": 1.0}}
     (flip,) = find_flips(base, other, setting="other")
     assert flip.p is None
     assert not flip.significant

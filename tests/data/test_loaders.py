@@ -25,7 +25,7 @@ from nlgauge.data import (
 )
 from nlgauge.data.loaders.detokenise import moses_detokeniser
 from nlgauge.errors import FileFormatError, InputError, MissingExtraError, RecipeError
-from nlgauge.meta import ScoredTable, evaluate, released_rows
+from nlgauge.meta import ScoreTable, evaluate, released_rows
 
 
 def write(path: Path, *lines: str) -> Path:
@@ -422,7 +422,7 @@ def test_systems_are_compared_by_segment_where_a_document_has_several(mtme: Path
     scores = [f"{system} {value}" for system, values in {"sys1": "13", "sys2": "24"}.items() for value in values]
     write(mtme / "human-scores/en-de.wmt-z.seg.score", *scores)
     table = load_mt_metrics_eval(mtme).where(system=["sys1", "sys2"])
-    scored = ScoredTable(table, (released_rows(table, "BLEU-refA"),))
+    scored = ScoreTable(table, (released_rows(table, "BLEU-refA"),))
     for level, judgements in (("topic", 4), ("system", 2)):
         cell = evaluate(scored, level=level).cells["BLEU-refA"]["en-de"]  # type: ignore[arg-type]
         assert (cell.value, cell.count) == (pytest.approx(1.0), judgements)

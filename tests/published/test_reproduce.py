@@ -11,11 +11,12 @@ from scipy.stats import pearsonr
 from nlgauge.data import load
 from nlgauge.errors import FileFormatError, RecipeError
 from nlgauge.meta import evaluate, score_table
+from nlgauge.meta.question import Question
 from nlgauge.metrics.chrf import ChrF
 from nlgauge.published.catalog import PAPER_TABLES
 from nlgauge.published.reproduce import reproduce
 from nlgauge.published.results import Reproduction
-from nlgauge.published.table import Column, Mean, PaperTable, PublishedModel, Question, TableRow
+from nlgauge.published.table import Column, Mean, PaperTable, PublishedModel, TableRow
 
 HUMAN = [0.1, 0.4, 0.2, 0.9]
 SENTBLEU = [0.2, 0.3, 0.25, 0.8]

@@ -21,6 +21,7 @@ from nlgauge.data import find_data_card
 from nlgauge.meta import (
     AGREEMENTS,
     LEVELS,
+    Question,
     Significance,
     check_question,
     evaluate,
@@ -30,6 +31,7 @@ from nlgauge.meta import (
     tune_layer,
 )
 from nlgauge.plots import check_figure, plot_agreement
+from nlgauge.recipes.run_options import RunOptions
 from nlgauge.report.agreement import render_agreement
 from nlgauge.report.table import Marked, Table
 
@@ -121,15 +123,19 @@ def _meta(args: argparse.Namespace) -> int:
         resamples=args.resamples,
         seed=args.seed,
     )
-    question = {"criterion": args.criterion, "aggregate": args.aggregate, "significance": significance}
+    asked = {"level": args.level, "criterion": args.criterion, "aggregate": args.aggregate}
     released = [released_rows(table, name) for name in args.released]
     for agreement in args.agreement:  # what has no answer is an error before the work, not after
-        check_question(table, args.level, agreement, **question)
-    texts = {"long": args.long, "empty": args.empty}
-    scored = score_table(table, args.metric, **metric_options(args), **texts, **run_options(args)).add(*released)
+        question = Question(agreement=agreement, **asked)
+        check_question(question, table)
+        significance.resolved(question)
+    run = RunOptions.of({"long": args.long, "empty": args.empty, **run_options(args)})
+    scored = score_table(table, args.metric, run=run, **metric_options(args)).add(*released)
     if not args.no_sentinels:
         scored = scored.add(*sentinels_of(table))
-    results = [evaluate(scored, level=args.level, agreement=agreement, **question) for agreement in args.agreement]
+    results = [
+        evaluate(scored, agreement=agreement, significance=significance, **asked) for agreement in args.agreement
+    ]
     sys.stdout.write(render_agreement(results, format=args.format, width=args.width))
     if target is not None:
         for number, result in enumerate(results):

@@ -11,34 +11,32 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.stats import kendall, paired_order
 
-__all__ = ["Flip", "SystemScores", "find_flips", "rank_agreement"]
+__all__ = ["Flip", "SegmentScores", "common_segments", "find_flips", "rank_agreement", "system_means"]
+
+#: Scores of systems, higher is better: by system, the score of each of its segments (`ScoreTable.by_system`).
+SegmentScores: TypeAlias = Mapping[str, Mapping[str, float]]
 
 #: Fewest common segments for a bootstrap to say anything.
 _LEAST = 5
 
 
-@dataclass(frozen=True, eq=False)
-class SystemScores:
-    """Scores of systems, higher is better: by system, the score of each of its segments."""
+def system_means(scores: SegmentScores) -> dict[str, float]:
+    """Mean of each system over its own segments."""
+    return {system: float(np.mean(list(found.values()))) for system, found in scores.items()}
 
-    segments: Mapping[str, Mapping[str, float]]
 
-    @property
-    def means(self) -> dict[str, float]:
-        """Mean of each system over its own segments."""
-        return {system: float(np.mean(list(found.values()))) for system, found in self.segments.items()}
-
-    def common(self, one: str, other: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Scores of two systems on the segments that both have, in parallel."""
-        left, right = self.segments[one], self.segments[other]
-        both = [name for name in left if name in right]
-        return np.array([left[name] for name in both]), np.array([right[name] for name in both])
+def common_segments(scores: SegmentScores, one: str, other: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Scores of two systems on the segments that both have, in parallel."""
+    left, right = scores[one], scores[other]
+    both = [name for name in left if name in right]
+    return np.array([left[name] for name in both]), np.array([right[name] for name in both])
 
 
 @dataclass(frozen=True)
@@ -60,9 +58,9 @@ class Flip:
     significant: bool
 
 
-def rank_agreement(base: SystemScores, other: SystemScores) -> float | None:
+def rank_agreement(base: SegmentScores, other: SegmentScores) -> float | None:
     """Kendall's tau-b between the two rankings; None where it has no value (all means tie, one system)."""
-    first, second = base.means, other.means
+    first, second = system_means(base), system_means(other)
     if len(first) < 2:
         return None
     found = kendall([first[name] for name in first], [second[name] for name in first], undefined="nan")
@@ -70,8 +68,8 @@ def rank_agreement(base: SystemScores, other: SystemScores) -> float | None:
 
 
 def find_flips(
-    base: SystemScores,
-    other: SystemScores,
+    base: SegmentScores,
+    other: SegmentScores,
     *,
     setting: str,
     alpha: float = 0.05,
@@ -79,14 +77,16 @@ def find_flips(
     seed: int = 12345,
 ) -> tuple[Flip, ...]:
     """Pairs of systems whose order differs, those whose flip holds up best first."""
-    first, second = base.means, other.means
+    first, second = system_means(base), system_means(other)
     found = []
     for one, two in itertools.combinations(first, 2):
         ahead, behind = (one, two) if first[one] > first[two] else (two, one)
         before, after = first[ahead] - first[behind], second[ahead] - second[behind]
         if not (before > 0 and after < 0):
             continue
-        values = [scores.common(*pair) for scores, pair in ((base, (ahead, behind)), (other, (behind, ahead)))]
+        values = [
+            common_segments(scores, *pair) for scores, pair in ((base, (ahead, behind)), (other, (behind, ahead)))
+        ]
         base_p = p = None
         if len(values[0][0]) >= _LEAST:
             base_p, other_p = (paired_order(*pair, resamples=resamples, seed=seed).p for pair in values)

@@ -10,8 +10,9 @@ from nlgauge.data import JudgementTable, RankedPairs, find_data_card, load, load
 from nlgauge.data.table import chosen
 from nlgauge.encoders import Encoder, load_encoder
 from nlgauge.errors import FileFormatError, InputError, MissingExtraError, ModelError, RecipeError
+from nlgauge.meta.question import Question
 from nlgauge.meta.relative_ranking import ranked_rows
-from nlgauge.published.table import Column, Mean, PaperTable, Question
+from nlgauge.published.table import Column, Mean, PaperTable
 from nlgauge.recipes.run_options import RunOptions
 
 __all__ = ["NO_MODEL", "Judged", "Part", "data_at", "find_judged", "find_model", "kept_columns", "part_of"]
@@ -41,14 +42,14 @@ class Judged(NamedTuple):
 
 def part_of(question: Question, langpair: str, *, data: str = "") -> Part:
     """The rows that answer a question for a language pair, or those of another data set that stand for them."""
-    return Part(data or question.data, () if data else question.options, langpair, question.agreement == "darr")
+    return Part(data or question.data, () if data else question.options, langpair, question.ranked)
 
 
 def data_at(table: PaperTable, at: str | os.PathLike[str] | None) -> dict[str, bool]:
     """Whether each data set of a published table lies under a folder, with rankings where all depends on them."""
     unranked = {row.data for row in table.rows if row.data}
     for column in table.questions:
-        if column.question is not None and column.question.agreement != "darr":
+        if column.question is not None and not column.question.ranked:
             unranked.add(column.question.data)
     found = {}
     for name in table.data:
@@ -106,7 +107,7 @@ def find_judged(part: Part, at: str | os.PathLike[str] | None, missing: dict[str
 def find_model(table: PaperTable, model: str, options: RunOptions, missing: dict[str, None]) -> Encoder | None:
     """The model; None where it is not here, with entries of what is missing and of the published ones."""
     try:
-        return load_encoder(model, engine=options.engine, progress=options.progress)
+        return load_encoder(model, **options.loading)
     except (ModelError, MissingExtraError) as error:
         missing[f"model {model!r}: {error}"] = None
         for one in table.models:

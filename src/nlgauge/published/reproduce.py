@@ -18,15 +18,14 @@ import numpy as np
 from nlgauge.data import JudgementTable
 from nlgauge.data.table import chosen
 from nlgauge.errors import DataWarning, MissingExtraError, RecipeError
-from nlgauge.meta import RowScores, ScoredTable, Significance, evaluate, released_rows, score_table
-from nlgauge.meta.relative_ranking import ranking_tau
+from nlgauge.meta import MetricScores, answer, released_rows, score_table
+from nlgauge.meta.question import Question
 from nlgauge.published.data import NO_MODEL, Judged, Part, find_judged, find_model, kept_columns, part_of
 from nlgauge.published.reproduce_study import StudyInputs, reproduce_study
 from nlgauge.published.results import ReproducedCell, ReproducedRow, Reproduction, agrees
 from nlgauge.published.study import PaperStudy
-from nlgauge.published.table import Column, Mean, PaperTable, Question, TableRow
+from nlgauge.published.table import Column, Mean, PaperTable, TableRow
 from nlgauge.recipes.run_options import RunOptions
-from nlgauge.stats import roc_auc
 
 __all__ = ["reproduce"]
 
@@ -137,7 +136,7 @@ class _Run:
                 found[row.name, column.label] = _Value(number * self.table.scale, signature, twin)
         return found
 
-    def _scores(self, table: JudgementTable, langpair: str, rows: Sequence[TableRow]) -> dict[str, RowScores]:
+    def _scores(self, table: JudgementTable, langpair: str, rows: Sequence[TableRow]) -> dict[str, MetricScores]:
         """By row; rows with one recipe share its scores."""
         recipes: dict[bool, dict[str, list[TableRow]]] = {False: {}, True: {}}
         found = {}
@@ -154,7 +153,7 @@ class _Run:
                 continue
             shared = self.shared if needs_model else {}
             try:
-                scored = score_table(table, list(wanted), **shared, **vars(self.options))
+                scored = score_table(table, list(wanted), run=self.options, **shared)
             except MissingExtraError as error:
                 self.missing[str(error)] = None
                 continue
@@ -220,23 +219,10 @@ class _Run:
         return "; ".join(reasons)
 
 
-def _agreement(judged: Judged, scores: RowScores, question: Question, langpair: str) -> tuple[float, str]:
+def _agreement(judged: Judged, scores: MetricScores, question: Question, langpair: str) -> tuple[float, str]:
     """The number, and why there is none where it is nan."""
-    table = judged.table
-    oriented = scores.values if scores.higher_is_better else -scores.values
-    if judged.pairs is not None:
-        return ranking_tau(table, oriented, judged.pairs, langpair)
-    if question.agreement == "auc":
-        return roc_auc(oriented, table.gold(question.criterion)), ""
     with warnings.catch_warnings():
-        if question.criterion in table.caveats:  # the published table is about that very column, and says so
+        if question.criterion in judged.table.caveats:  # the published table is about that very column, and says so
             warnings.simplefilter("ignore", DataWarning)
-        agreement = evaluate(
-            ScoredTable(table, (scores,)),
-            level=question.level,  # type: ignore[arg-type]  # evaluate refuses others
-            agreement=question.agreement,
-            criterion=question.criterion,
-            significance=Significance(test="none", resamples=1),
-        )
-    cell = agreement.cells[scores.name][langpair]
-    return cell.value, cell.note
+        found = answer(question, judged.table, scores, pairs=judged.pairs)[langpair]
+    return found.value, found.note

@@ -17,11 +17,12 @@ import numpy as np
 from nlgauge.data.table import chosen
 from nlgauge.engine.checkpoint import StudyState
 from nlgauge.errors import InputError, MissingExtraError, RecipeError
+from nlgauge.meta.question import Question
 from nlgauge.models.catalog import find_card
 from nlgauge.published.data import NO_MODEL, Judged, Part, find_judged, find_model, kept_columns, part_of
 from nlgauge.published.results import ReproducedCell, ReproducedRow, Reproduction, agrees
 from nlgauge.published.study import PaperStudy, StudyRow
-from nlgauge.published.table import Column, Mean, Question
+from nlgauge.published.table import Column, Mean
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.registry import metric_class, metric_name
 from nlgauge.sensitivity.presets import published_sweep

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-__all__ = ["Column", "Mean", "PaperTable", "PublishedModel", "Question", "TableRow", "language_columns", "row_values"]
+from nlgauge.meta.question import Question
+
+__all__ = ["Column", "Mean", "PaperTable", "PublishedModel", "TableRow", "language_columns", "row_values"]
 
 
 @dataclass(frozen=True)
@@ -31,21 +32,6 @@ class PublishedModel:
         """Whether a path or hub id names this model; by its last part, as nothing else is known of it."""
         last = model.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
         return last in (self.name, *self.aliases)
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is asked of a data set.
-
-    `agreement` is one of `nlgauge.meta.evaluate`, or `auc` (gold is 0 or 1), or `darr` (WMT's tau on ranked pairs).
-    """
-
-    data: str
-    level: str = "segment"
-    agreement: str = "pearson"
-    criterion: str | None = None
-    options: tuple[tuple[str, Any], ...] = ()
-    """Options of `nlgauge.data.load`."""
 
 
 @dataclass(frozen=True)

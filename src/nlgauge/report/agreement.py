@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from nlgauge._version import __version__
 from nlgauge.errors import RecipeError
-from nlgauge.meta import Agreement
+from nlgauge.meta import AgreementTable
 from nlgauge.report.table import Cell, Marked, Table
 
 __all__ = ["render_agreement"]
@@ -29,7 +29,7 @@ _NAMES = {
 }
 
 
-def render_agreement(results: Sequence[Agreement], *, format: str = "text", width: int = 3) -> str:  # noqa: A002
+def render_agreement(results: Sequence[AgreementTable], *, format: str = "text", width: int = 3) -> str:  # noqa: A002
     """All tables of a call."""
     if format == "json":
         record = {"nlgauge": __version__, "tables": [result.to_dict() for result in results]}
@@ -43,7 +43,7 @@ def render_agreement(results: Sequence[Agreement], *, format: str = "text", widt
     return "\n".join(one.to_text(width=width) if format == "text" else one.to_latex(width=width) for one in tables)
 
 
-def _grid(result: Agreement) -> Table:
+def _grid(result: AgreementTable) -> Table:
     averaged = len(result.langpairs) > 1
     columns = ["metric", *result.langpairs, *(["average"] if averaged else [])]
     rows: list[list[Cell]] = []
@@ -64,7 +64,7 @@ def _grid(result: Agreement) -> Table:
     return Table(columns, rows, caption, [*_explained(result), *notes, *_signatures(result)])
 
 
-def _explained(result: Agreement) -> list[str]:
+def _explained(result: AgreementTable) -> list[str]:
     options, notes = result.options, list(result.notes)
     if any(cell.unbeaten for row in result.cells.values() for cell in row.values()):
         test = {"permutation": "PERM-BOTH permutation", "bootstrap": "paired bootstrap", "williams": "Williams"}
@@ -79,7 +79,7 @@ def _explained(result: Agreement) -> list[str]:
     return notes
 
 
-def _signatures(result: Agreement) -> list[str]:
+def _signatures(result: AgreementTable) -> list[str]:
     """A signature per metric; where idf tables differ by language pair, that of the first, and a word on it."""
     notes = []
     for name, by_pair in result.signatures.items():
@@ -90,7 +90,7 @@ def _signatures(result: Agreement) -> list[str]:
     return notes
 
 
-def _rows(results: Sequence[Agreement]) -> Table:
+def _rows(results: Sequence[AgreementTable]) -> Table:
     columns = ["data", "level", "agreement", "criterion", "metric", "langpair", "value", "low", "high"]
     columns += ["rank", "unbeaten", "count", "note", "signature"]
     rows: list[list[Cell]] = []

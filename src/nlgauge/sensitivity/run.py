@@ -17,15 +17,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.compare.order import SystemScores, find_flips, rank_agreement
+from nlgauge.compare.order import SegmentScores, find_flips, rank_agreement, system_means
 from nlgauge.corpus.checks import make_corpus
 from nlgauge.corpus.texts import Corpus, References
-from nlgauge.data import UNKNOWN_SYSTEM, JudgementTable, RankedPairs
+from nlgauge.data import JudgementTable, RankedPairs
 from nlgauge.engine.checkpoint import Piece, StudyState, corpus_key, recipe_key
 from nlgauge.engine.run import run_metrics
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.meta import RowScores, ScoredTable, Significance, evaluate
-from nlgauge.meta.relative_ranking import ranking_tau
+from nlgauge.meta import MetricScores, Question, ScoreTable, answer
 from nlgauge.meta.score_table import table_corpora
 from nlgauge.recipes.metric import CloudMetric, Metric
 from nlgauge.recipes.run_options import RunOptions
@@ -229,7 +228,7 @@ def _summary(
             movements.append(Movement(metric, sweep.name, level, labels, groups, options.ddof))
         for langpair in table.langpairs if rankings else ():
             ranks = [_system_scores(scored[metric, setting], table, langpair) for setting in settings]
-            if len(ranks[0].segments) > 1:
+            if len(ranks[0]) > 1:
                 ranked.append(_ranking(metric, sweep.name, langpair, labels, ranks, options))
     if rankings and not ranked:
         notes.append("the data names fewer than two systems, so there is no ranking that could change")
@@ -252,19 +251,14 @@ def _summary(
 def _agreement(
     one: _Scored, table: JudgementTable, level: str, options: StudyOptions, pairs: RankedPairs | None
 ) -> dict[str, float | None]:
-    if pairs is not None and level == "segment":
-        oriented = one.values if one.higher_is_better else -one.values
-        taus = {pair: ranking_tau(table, oriented, pairs, pair)[0] for pair in table.langpairs}
-        return {pair: None if np.isnan(tau) else tau for pair, tau in taus.items()}
-    rows = RowScores("m", {"score": one.values}, "score", one.higher_is_better)
-    cells = evaluate(
-        ScoredTable(table, (rows,)),
-        level=level,  # type: ignore[arg-type]  # checked by the options
-        agreement=options.agreement,
-        criterion=options.criterion,
-        significance=Significance(test="none", resamples=1),
-    ).cells["m"]
-    return {pair: None if np.isnan(cell.value) else cell.value for pair, cell in cells.items()}
+    ranked = pairs is not None and level == "segment"
+    question = Question(
+        level=level,
+        agreement="darr" if ranked else options.agreement,
+        criterion=None if ranked else options.criterion,
+    )
+    found = answer(question, table, MetricScores("m", one.values, one.higher_is_better), pairs=pairs)
+    return {pair: None if np.isnan(cell.value) else cell.value for pair, cell in found.items()}
 
 
 def _means(one: _Scored, table: JudgementTable) -> dict[str, float | None]:
@@ -274,13 +268,9 @@ def _means(one: _Scored, table: JudgementTable) -> dict[str, float | None]:
     return {system: float(np.mean(values)) for system, values in by_system.items()}
 
 
-def _system_scores(one: _Scored, table: JudgementTable, langpair: str) -> SystemScores:
-    sign = 1 if one.higher_is_better else -1
-    segments: dict[str, dict[str, float]] = {}
-    for at, pair in enumerate(table.langpair):
-        if pair == langpair and table.system[at] != UNKNOWN_SYSTEM:
-            segments.setdefault(table.system[at], {})[table.segment[at]] = sign * float(one.values[at])
-    return SystemScores(segments)
+def _system_scores(one: _Scored, table: JudgementTable, langpair: str) -> dict[str, dict[str, float]]:
+    scores = MetricScores("m", one.values, one.higher_is_better)
+    return ScoreTable(table, (scores,)).by_system("m", langpair)
 
 
 def _ranking(
@@ -288,10 +278,10 @@ def _ranking(
     sweep: str,
     langpair: str,
     labels: tuple[str, ...],
-    ranks: Sequence[SystemScores],
+    ranks: Sequence[SegmentScores],
     options: StudyOptions,
 ) -> Ranking:
-    means = [rank.means for rank in ranks]
+    means = [system_means(rank) for rank in ranks]
     flips = [
         flip
         for label, rank in zip(labels[1:], ranks[1:], strict=True)

@@ -32,13 +32,12 @@ from nlgauge.stats.permutation import (
     permutation_of_outcomes,
     swap_signs,
 )
-from nlgauge.stats.raters import Agreement, cohen_kappa, fleiss_kappa, krippendorff_alpha, percent_agreement
+from nlgauge.stats.raters import RaterAgreement, cohen_kappa, fleiss_kappa, krippendorff_alpha, percent_agreement
 from nlgauge.stats.significance import Williams, bonferroni, holm, williams
 from nlgauge.stats.variation import OrderTest, coefficient_of_variation, paired_order, relative_difference
 
 __all__ = [
     "KINDS",
-    "Agreement",
     "BootstrapDifference",
     "Correlation",
     "CorrelationDraws",
@@ -48,6 +47,7 @@ __all__ = [
     "PairAccuracy",
     "PairwisePermutation",
     "Permutation",
+    "RaterAgreement",
     "RelativeRanking",
     "Williams",
     "bonferroni",

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from nlgauge.meta.question import Question
 from nlgauge.published.papers.moverscore_2019 import TO_ENGLISH_17
-from nlgauge.published.table import Column, PaperTable, PublishedModel, Question, TableRow, language_columns
+from nlgauge.published.table import Column, PaperTable, PublishedModel, TableRow, language_columns
 
 __all__ = ["BERTSCORE_TABLES"]
 

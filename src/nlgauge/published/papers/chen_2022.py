@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from nlgauge.meta.question import Question
 from nlgauge.published.papers.moverscore_2019 import BERT_BASE, BERT_MNLI, D2T_COLUMNS, MSCOCO, TO_ENGLISH_17
 from nlgauge.published.papers.sentsim_2021 import mlqe_table
-from nlgauge.published.table import Column, Mean, PaperTable, Question, TableRow, language_columns
+from nlgauge.published.table import Column, Mean, PaperTable, TableRow, language_columns
 
 __all__ = ["BERT_F1", "MOVER_1", "NONE_AT_HAND", "REPRODUCIBILITY_TABLES", "SOME_AT_HAND", "SOURCE", "TO_ENGLISH_18"]
 

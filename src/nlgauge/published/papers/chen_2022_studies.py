@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
+from nlgauge.meta.question import Question
 from nlgauge.published.papers.chen_2022 import (
     BERT_F1,
     MOVER_1,
@@ -20,7 +21,7 @@ from nlgauge.published.papers.chen_2022 import (
 )
 from nlgauge.published.papers.moverscore_2019 import BERT_MNLI, TO_ENGLISH_17
 from nlgauge.published.study import PaperStudy, StudyRow
-from nlgauge.published.table import Column, Mean, PublishedModel, Question, TableRow, language_columns
+from nlgauge.published.table import Column, Mean, PublishedModel, TableRow, language_columns
 
 __all__ = ["REPRODUCIBILITY_STUDIES"]
 

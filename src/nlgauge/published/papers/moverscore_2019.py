@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from nlgauge.meta.question import Question
 from nlgauge.published.table import (
     Column,
     Mean,
     PaperTable,
     PublishedModel,
-    Question,
     TableRow,
     language_columns,
     row_values,

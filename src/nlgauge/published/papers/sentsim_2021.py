@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from nlgauge.meta.question import Question
 from nlgauge.published.papers.moverscore_2019 import TO_ENGLISH_17
 from nlgauge.published.table import (
     Column,
     Mean,
     PaperTable,
     PublishedModel,
-    Question,
     TableRow,
     language_columns,
 )
