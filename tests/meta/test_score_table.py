@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from nlgauge.data import JudgementTable, load
+from nlgauge.errors import InputError, LanguageWarning, RecipeError
+from nlgauge.meta import MetricScores, ScoreTable, score_table
 from nlgauge.meta.score_table import pooled_corpora, table_corpora
 
 
@@ -44,3 +47,27 @@ def test_tac_has_as_many_documents_as_references_with_people_among_the_peers(dat
     ((corpus, _),) = table_corpora(load("tac2008", data_folder), "en")
     assert len(corpus) == 2976
     assert len(corpus.idf_documents[None]) == 48 * 4  # not 2976 * 4
+
+
+def test_scores_are_had_by_metric_by_row_and_by_system() -> None:
+    table = people_and_systems()
+    scored = ScoreTable(table, (MetricScores("d", [1.0, 2.0, 3.0, 4.0, 5.0], higher_is_better=False),))
+    assert scored["d"].oriented.tolist() == [-1, -2, -3, -4, -5]
+    assert scored.take([4, 0])["d"].values.tolist() == [5, 1]
+    assert scored.by_system("d", "en") == {"a": {"1": -1, "2": -2}, "b": {"1": -3, "2": -4}, "P": {"1": -5}}
+    assert repr(scored) == "<ScoreTable small: 5 rows x d>"
+    assert repr(table) == "<JudgementTable small: 5 rows, 3 systems, en; no human scores of segments>"
+    with pytest.raises(RecipeError, match="no scores of 'e'; it has those of d"):
+        scored["e"]
+    with pytest.raises(InputError, match="each of the 5 rows of small"):
+        ScoreTable(table, (MetricScores("d", [1.0]),))
+    with pytest.raises(InputError, match="two metrics are called 'd'"):
+        ScoreTable(table, (*scored.metrics, *scored.metrics))
+
+
+def test_only_languages_of_texts_that_are_compared_are_warned_about(recwarn: pytest.WarningsRecorder) -> None:
+    table = replace(people_and_systems(), langpair=("cs-en",) * 5, source=("s",) * 5)
+    score_table(table, ["bertscore"], model="muse")
+    assert not [one for one in recwarn if one.category is LanguageWarning]
+    with pytest.warns(LanguageWarning, match="'cs'"):
+        score_table(table, ["bertscore:against=source"], model="muse")

@@ -45,7 +45,7 @@ class SystemFiles(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class JudgementTable:
     """Outputs with human judgements.
 
@@ -142,6 +142,14 @@ class JudgementTable:
 
     def __len__(self) -> int:
         return len(self.segment)
+
+    def __repr__(self) -> str:
+        pairs, systems = self.langpairs, len(self.systems)
+        where = ", ".join(pairs) if len(pairs) < 4 else f"{len(pairs)} language pairs"
+        judged = f"judged: {', '.join(self.criteria)}" if self.human else "no human scores of segments"
+        released = f"; {len(self.released)} released scores" if self.released else ""
+        count = f"{len(self)} rows, {systems} system{'s' * (systems != 1)}"
+        return f"<JudgementTable {self.name}: {count}, {where or 'empty'}; {judged}{released}>"
 
     @property
     def langpairs(self) -> tuple[str, ...]:

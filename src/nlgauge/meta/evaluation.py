@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from nlgauge.files.html import HtmlCell, html_table
 from nlgauge.meta.answer import Judgements, judgements
 from nlgauge.meta.metric_scores import Matrix, MetricScores, ScoreTable
 from nlgauge.meta.question import CORRELATIONS, Question, Significance, check_question
@@ -71,6 +72,25 @@ class AgreementTable:
         shown = ", ".join([*means[:3], *(["..."] if len(means) > 3 else [])])
         pairs = "" if len(self.langpairs) == 1 else f", {len(self.langpairs)} language pairs"
         return f"<AgreementTable {self.data}: {what}{pairs}: {shown or 'no value'}>"
+
+    def _repr_html_(self) -> str:
+        averaged = len(self.langpairs) > 1
+        rows: list[list[HtmlCell]] = []
+        for name, row in self.cells.items():
+            values: list[HtmlCell] = [
+                f"{row[pair].value:.3f}*" if row[pair].unbeaten else row[pair].value for pair in self.langpairs
+            ]
+            rows.append([name, *values, *([self.averages[name]] if averaged else [])])
+        columns = ["metric", *self.langpairs, *(["average"] if averaged else [])]
+        caption = f"{self.data}: {self.agreement} with {self.criterion}, {self.level} level"
+        star = any(cell.unbeaten for row in self.cells.values() for cell in row.values())
+        notes = [*self.notes, *(["* no other metric is significantly better"] if star else [])]
+        return html_table(columns, rows, caption=caption, notes=notes, width=3)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Judgements, systems or pairs behind the values, by language pair."""
+        return {pair: max((row[pair].count for row in self.cells.values()), default=0) for pair in self.langpairs}
 
     @property
     def averages(self) -> dict[str, float]:

@@ -8,8 +8,9 @@ from typing import Any, Literal
 from nlgauge.data import JudgementTable, RankedPairs
 from nlgauge.errors import RecipeError
 from nlgauge.meta.ranks import check_comparison
+from nlgauge.scores import LEAST_RESAMPLES
 
-__all__ = ["AGREEMENTS", "CORRELATIONS", "LEAST_RESAMPLES", "LEVELS", "Question", "Significance", "check_question"]
+__all__ = ["AGREEMENTS", "CORRELATIONS", "LEVELS", "Question", "Significance", "check_question"]
 
 LEVELS = ("segment", "topic", "system")
 CORRELATIONS = ("pearson", "spearman", "kendall")
@@ -23,9 +24,6 @@ _DEFINED = {"acc-eq": "topic", "differences": "topic", "spa": "system", "auc": "
 
 #: Agreements that metrics cannot be tested on.
 _UNTESTED = ("differences", "spa", "auc", _RANKED)
-
-#: Fewer resamples say nothing about the tails of a distribution.
-LEAST_RESAMPLES = 100
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ _LABELS = {
     "acc-eq": "acc_eq",
     "differences": "r of differences",
     "spa": "SPA",
+    "auc": "AUC",
 }
 
 
