@@ -157,13 +157,22 @@ def test_recipes_differ_by_language_pair_and_by_model(testset: Path) -> None:
         TableRow(
             "layer 8",
             recipe="moverscore:idf=none,aggregation=layer-8",
-            elsewhere="moverscore:idf=none,aggregation=layer-top-4",
+            recipe_for_other_models="moverscore:idf=none,aggregation=layer-top-4",
             exceptions={"lv-en": "subwords=all"},
             model=published,
         ),
-        TableRow("recall", recipe="bertscore:layer=9", elsewhere="bertscore", component="recall", model=published),
         TableRow(
-            "fine-tuned", recipe="bertscore:layer=9", elsewhere="bertscore", model=PublishedModel("minilm-mnli")
+            "recall",
+            recipe="bertscore:layer=9",
+            recipe_for_other_models="bertscore",
+            component="recall",
+            model=published,
+        ),
+        TableRow(
+            "fine-tuned",
+            recipe="bertscore:layer=9",
+            recipe_for_other_models="bertscore",
+            model=PublishedModel("minilm-mnli"),
         ),
     )
     result = reproduce(table, at=testset, model="minilm", layer=2)
@@ -330,7 +339,9 @@ def test_paraphrases_by_area_under_the_curve(data_folder: Path) -> None:
 def test_a_row_with_its_own_model(data_folder: Path) -> None:
     # Expected of this project: BERTScore F, MiniLM layer 4, idf from references, cs-en of wmt17-testset.
     minilm = PublishedModel("minilm")
-    ours = TableRow("F", {"cs-en": 0.564}, recipe="bertscore:layer=4,idf=refs", elsewhere="bertscore", model=minilm)
+    ours = TableRow(
+        "F", {"cs-en": 0.564}, recipe="bertscore:layer=4,idf=refs", recipe_for_other_models="bertscore", model=minilm
+    )
     result = reproduce(small(ours), at=need(data_folder, "wmt17"), langpairs="cs-en")
     assert reason(result, "F") == "as published"
     assert "layer:4" in result.rows[0].signatures["cs-en"]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nlgauge.errors import DataWarning, InputError, RecipeError
 
-__all__ = ["UNKNOWN_SYSTEM", "Documents", "JudgementTable", "RankedPairs", "SystemFiles", "chosen"]
+__all__ = ["UNKNOWN_SYSTEM", "Documents", "JudgementTable", "RankedPairs", "SystemFiles", "select_known"]
 
 FloatArray = NDArray[np.float64]
 
@@ -216,7 +216,7 @@ class JudgementTable:
             ("topic", topic, self.topics),
         ):
             if wanted is not None:
-                names = set(chosen(wanted, known, f"{self.name}: {column}"))
+                names = set(select_known(wanted, known, f"{self.name}: {column}"))
                 keep &= np.fromiter((value in names for value in getattr(self, column)), bool, len(self))
         return self.take(np.flatnonzero(keep))
 
@@ -289,7 +289,7 @@ class RankedPairs:
 
     def where(self, *, langpair: str | Iterable[str]) -> RankedPairs:
         """The preferences of these language pairs."""
-        names = set(chosen(langpair, self.langpairs, f"{self.name}: langpair"))
+        names = set(select_known(langpair, self.langpairs, f"{self.name}: langpair"))
         rows = [row for row, pair in enumerate(self.langpair) if pair in names]
         kept: dict[str, Any] = {
             column: tuple(getattr(self, column)[row] for row in rows)
@@ -298,7 +298,7 @@ class RankedPairs:
         return replace(self, **kept)
 
 
-def chosen(wanted: str | Iterable[str] | None, known: Sequence[str], what: str) -> tuple[str, ...]:
+def select_known(wanted: str | Iterable[str] | None, known: Sequence[str], what: str) -> tuple[str, ...]:
     """The names asked for (None: all), each of which must be known."""
     if wanted is None:
         return tuple(known)

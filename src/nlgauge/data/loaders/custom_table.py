@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from nlgauge.data.loaders.builder import TableBuilder
-from nlgauge.data.table import UNKNOWN_SYSTEM, JudgementTable, chosen
+from nlgauge.data.table import UNKNOWN_SYSTEM, JudgementTable, select_known
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.files.lines import read_bytes, split_lines
 from nlgauge.files.records import Row, delimited_rows, json_lines
@@ -78,7 +78,7 @@ def load_custom(
             human={column: _score(row, column) for column in criteria},
             released={column: _score(row, column) for column in metrics},
         )
-    (default,) = chosen(criteria[0] if gold is None else gold, criteria, f"{file}: gold criterion")
+    (default,) = select_known(criteria[0] if gold is None else gold, criteria, f"{file}: gold criterion")
     table = build.table(name or path.name, default_criterion=default, distances=frozenset(_several(distances)))
     return table if langpairs is None else table.where(langpair=langpairs)
 

@@ -19,7 +19,7 @@ from nlgauge.published.papers.chen_2022 import (
     SOURCE,
     TO_ENGLISH_18,
 )
-from nlgauge.published.papers.moverscore_2019 import BERT_MNLI, TO_ENGLISH_17
+from nlgauge.published.papers.shared import BERT_MNLI, TO_ENGLISH_17
 from nlgauge.published.study import PaperStudy, StudyRow
 from nlgauge.published.table import Column, Mean, PublishedModel, TableRow, language_columns
 
@@ -132,7 +132,11 @@ def _row(metric: TableRow, **fields: Any) -> StudyRow:
 def _joined(rows: tuple[StudyRow, ...]) -> tuple[StudyRow, ...]:
     """BERTScore beside several references takes their mean, as MoverScore always does."""
     return tuple(
-        replace(row, recipe=f"{row.recipe},multiref=mean", elsewhere=f"{row.elsewhere},multiref=mean")
+        replace(
+            row,
+            recipe=f"{row.recipe},multiref=mean",
+            recipe_for_other_models=f"{row.recipe_for_other_models},multiref=mean",
+        )
         if row.recipe.startswith("bertscore")
         else row
         for row in rows

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from nlgauge.meta.question import Question
-from nlgauge.published.papers.moverscore_2019 import TO_ENGLISH_17
+from nlgauge.published.papers.shared import TO_ENGLISH_17
 from nlgauge.published.table import (
     Column,
     Mean,
@@ -65,7 +65,7 @@ def _rows(
                 name,
                 published.get(name, {}),
                 recipe=recipe + sentence,
-                elsewhere=recipe,
+                recipe_for_other_models=recipe,
                 component=_SINGLE.get(name, ""),
                 model=model,
             )
