@@ -17,6 +17,7 @@ SOURCE = Path(nlgauge.__file__).parent
 ORDER = [
     "_version",
     "errors",
+    "old_names",
     "stats",
     "transport",
     "files",

@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import pearsonr
 
 from nlgauge.data import load
+from nlgauge.encoders import Encoder, load_encoder
 from nlgauge.errors import FileFormatError, RecipeError
 from nlgauge.meta import evaluate, score_table
 from nlgauge.meta.question import Question
@@ -17,6 +18,7 @@ from nlgauge.published.catalog import PAPER_TABLES
 from nlgauge.published.reproduce import reproduce
 from nlgauge.published.results import Reproduction
 from nlgauge.published.table import Column, Mean, PaperTable, PublishedModel, TableRow
+from nlgauge.recipes.run_options import RunOptions
 
 HUMAN = [0.1, 0.4, 0.2, 0.9]
 SENTBLEU = [0.2, 0.3, 0.25, 0.8]
@@ -149,6 +151,22 @@ def test_a_missing_model_leaves_the_rows_that_need_none(testset: Path, monkeypat
     assert reason(result, "y") == "not computed: see what is missing"
     assert any(what.startswith("model 'no/such-model': ") for what in result.missing)
     assert "published model some-bert: some hub" in result.missing
+
+
+def test_a_model_is_loaded_once_with_the_options_of_the_run(testset: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def loading(model: str, **options: object) -> Encoder:
+        asked.append((model, options))
+        return load_encoder(model, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("nlgauge.published.data.load_encoder", loading)
+    table = small(TableRow("y", recipe="bertscore", model=PublishedModel("minilm")), pairs=("cs-en",))
+    run = RunOptions(threads=1)
+    result = reproduce(table, at=testset, model="minilm", run=run)
+    assert asked == [("minilm", run.loading)]
+    assert repr(result) == "<Reproduction small with minilm: 1 of 1 rows computed>"
+    assert "<td>y</td><td>ours</td>" in result._repr_html_()
 
 
 def test_recipes_differ_by_language_pair_and_by_model(testset: Path) -> None:

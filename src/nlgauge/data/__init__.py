@@ -6,6 +6,7 @@ from nlgauge.data.loaders.custom_table import load_custom
 from nlgauge.data.loaders.mt_metrics_eval import load_mt_metrics_eval
 from nlgauge.data.loaders.wmt_package import WmtPackage, load_wmt_rankings
 from nlgauge.data.table import UNKNOWN_SYSTEM, Documents, JudgementTable, RankedPairs
+from nlgauge.old_names import old_names
 
 __all__ = [
     "DATA_CARDS",
@@ -25,3 +26,5 @@ __all__ = [
     "locate",
     "recognise",
 ]
+
+__getattr__ = old_names(__name__, {"load_own_table": "load_custom"})

@@ -48,8 +48,8 @@ def reproduce(
     `at` is the folder under which the data sets lie; `langpairs`, `data` and `levels` limit the columns, `rows` the
     metrics. `layer` is BERTScore's in another model than the published one (default: the model's tuned one). `study`
     is what a sensitivity study can be given (`PaperStudy` only). Options are those of a run (`RunOptions`: engine,
-    threads, ...), as keywords or in one object (`run`). Without a model the table's own stand-in is taken: `minilm`, or
-    `muse` across languages. With `model="none"` only lexical metrics and released scores are computed.
+    threads, ...), as keywords or in one object (`run`). Without a model the table's own stand-in is taken: `minilm`,
+    or `muse` across languages. With `model="none"` only lexical metrics and released scores are computed.
 
     A study scores English texts only; `langpairs` names others, for a model that reads them.
     """

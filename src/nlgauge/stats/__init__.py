@@ -1,5 +1,6 @@
 """Numbers only: resampling, tests and correlations on arrays."""
 
+from nlgauge.old_names import old_names
 from nlgauge.stats.auc import roc_auc
 from nlgauge.stats.bootstrap import Interval, bootstrap_mean
 from nlgauge.stats.correlation import (
@@ -78,3 +79,5 @@ __all__ = [
     "why_undefined",
     "williams",
 ]
+
+__getattr__ = old_names(__name__, {"Agreement": "RaterAgreement"})
