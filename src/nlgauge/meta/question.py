@@ -69,10 +69,10 @@ class Significance:
     seed: int = 12345
 
     def __post_init__(self) -> None:
-        if self.resamples < LEAST_RESAMPLES:
+        if not isinstance(self.resamples, int) or self.resamples < LEAST_RESAMPLES:
             msg = f"resamples must be at least {LEAST_RESAMPLES}, got {self.resamples!r}"
             raise RecipeError(msg)
-        if self.seed < 0:
+        if not isinstance(self.seed, int) or self.seed < 0:
             msg = f"seed must be 0 or more, got {self.seed!r}"
             raise RecipeError(msg)
 
