@@ -19,6 +19,7 @@ ORDER = [
     "_startup",
     "errors",
     "names",
+    "old_names",
     "stats",
     "transport",
     "files",

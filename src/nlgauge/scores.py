@@ -11,15 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.clouds.alignments import Alignment, Flow
-from nlgauge.errors import InputError, MissingExtraError
+from nlgauge.errors import InputError, MissingExtraError, RecipeError
+from nlgauge.files.html import HtmlCell, html_table
 from nlgauge.recipes.signature import Signature
 from nlgauge.stats import Interval, bootstrap_mean
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Score", "SegmentNotes"]
+__all__ = ["LEAST_RESAMPLES", "Score", "SegmentNotes"]
 
+#: Fewer resamples can give an interval that leaves out the mean.
+LEAST_RESAMPLES = 100
 
 _RARE = ("unconverged", "unknown")
 
@@ -134,6 +137,12 @@ class Score:
                 "mean does not fit it; sacrebleu --confidence computes the right one"
             )
             raise InputError(msg)
+        if len(self) < 2:
+            msg = f"an interval needs at least 2 segments, got {len(self)} of {self.metric}"
+            raise InputError(msg)
+        if resamples < LEAST_RESAMPLES:
+            msg = f"resamples must be at least {LEAST_RESAMPLES} for an interval, got {resamples!r}"
+            raise RecipeError(msg)
         return bootstrap_mean(self.segments[component or self.main], level=level, resamples=resamples, seed=seed)
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -199,6 +208,11 @@ class Score:
         if self.system is not None:
             frame.insert(0, "system", self.system)
         return frame
+
+    def _repr_html_(self) -> str:
+        named: dict[str, HtmlCell] = {} if self.system is None else {"system": self.system}
+        row = {**named, "metric": self.metric, **self.system_scores, "segments": len(self)}
+        return html_table(list(row), [list(row.values())], notes=[f"signature: {self.signature}"])
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.system_scores.items())

@@ -69,3 +69,7 @@ def test_check_of_real_data(run: Run, data_folder: Path) -> None:
         result = run("data", "check", path)
         assert (result.status, result.err) == (0, "")
         assert ": complete" in result.out
+
+
+def test_info_says_what_kind_of_value_an_option_takes(run: Run) -> None:
+    assert "humans (flag), min_sentences (number)" in run("data", "info", "tac2008").out

@@ -30,8 +30,8 @@ def own(tmp_path: Path) -> Path:
 
 
 def command(own: Path, *more: str) -> list[str]:
-    data = ["--data", "own", "--at", str(own), "--set", *COLUMNS, "released=other"]
-    return ["meta", *data, "--metric", "bertscore", "chrf", "--resamples", "50", "--quiet", *more]
+    data = ["--data", "custom", "--at", str(own), "--set", *COLUMNS, "released=other"]
+    return ["meta", *data, "--metric", "bertscore", "chrf", "--resamples", "100", "--quiet", *more]
 
 
 def test_a_table_in_every_format(own: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_mistake_is_named(
 
 
 def test_the_best_layer(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--data", "own", "--at", str(own), "--set", *COLUMNS, "--quiet"]
+    options = ["--data", "custom", "--at", str(own), "--set", *COLUMNS, "--quiet"]
     assert main(["tune-layer", *options, "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert len(found["layers"]) == 7

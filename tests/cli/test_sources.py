@@ -160,7 +160,7 @@ def test_meta_scales_over_a_language_pair(run: Run, folder: Path) -> None:
         expected[pair] = pearsonr(values, human + [human[-at] for at in range(6)])[0]
     write_lines(folder / "own.tsv", rows)
     columns = ("references=", "source=source", "system=system", "segment=seg", "langpair=pair")
-    data = ("--data", "own", "--at", "own.tsv", "--set", *columns)
+    data = ("--data", "custom", "--at", "own.tsv", "--set", *columns)
     result = run(
         "meta", *data, "--metric", "sentsim", "--no-sentinels", "--test", "none", "--format", "json", "--quiet"
     )

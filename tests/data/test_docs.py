@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
+import re
+import shlex
 from pathlib import Path
 
-from nlgauge.data import DATA_CARDS
+import pytest
+
+from nlgauge.cli import main
+from nlgauge.data import DATA_CARDS, load_custom
 
 TEXT = (Path(__file__).parents[2] / "docs/data.md").read_text(encoding="utf-8")
 
@@ -19,12 +25,43 @@ def test_the_example_prints_what_is_shown() -> None:
     assert out.getvalue().splitlines() == shown
 
 
+META = (Path(__file__).parents[2] / "docs/meta.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", [TEXT, META], ids=["data.md", "meta.md"])
+def test_the_command_on_a_table_of_ones_own_runs(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On the file of docs/data.md, with metrics that need no model."""
+    (line,) = [line for line in page.splitlines() if line.startswith("    nlgauge meta --data custom")]
+    code = TEXT.split("```python\n")[1].partition("```\n")[0]
+    monkeypatch.setattr("tempfile.mkdtemp", lambda: str(tmp_path))
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(code, {})
+    monkeypatch.chdir(tmp_path)
+    words = shlex.split(line)[1:]
+    at = next(place for place, word in enumerate(words) if word in ("-m", "--metric"))
+    assert main([*words[:at], "--metric", "chrf", "--test", "none", "--quiet"]) == 0
+    assert "Pearson's r with adequacy" in capsys.readouterr().out
+
+
+def test_every_option_of_a_table_of_ones_own_is_explained_with_its_default() -> None:
+    section = TEXT.partition("## A table of your own")[2].partition("\n## ")[0]
+    rows = [line.split("|")[1:4] for line in section.splitlines() if line.startswith("| `")]
+    named = {name: cells[2].strip(" `") for cells in rows for name in re.findall("`([a-z]+)`", cells[0])}
+    assert set(named) == set(DATA_CARDS["custom"].options)
+    defaults = inspect.signature(load_custom).parameters
+    for option in ("hypothesis", "references", "human"):
+        assert named[option] == defaults[option].default
+
+
 def test_every_data_set_is_in_the_table_with_options_it_takes() -> None:
-    rows = [line.split("|")[1:5] for line in TEXT.splitlines() if line.startswith("| `")]
+    first = TEXT.partition("\n## ")[0]
+    rows = [line.split("|")[1:5] for line in first.splitlines() if line.startswith("| `")]
     named = {name.strip(" `"): cells for cells in rows for name in cells[0].split(",")}
     assert set(named) == set(DATA_CARDS)
     for name, cells in named.items():
-        if name == "own":
+        if name == "custom":
             continue
         options = [option.split("=")[0].strip("` ") for option in cells[3].split(",") if option.strip()]
         assert set(options) == set(DATA_CARDS[name].options) - {"file"}, name

@@ -18,13 +18,14 @@ from nlgauge.data import (
     WmtPackage,
     check,
     load,
+    load_custom,
     load_mt_metrics_eval,
-    load_own_table,
     load_wmt_rankings,
     recognise,
 )
 from nlgauge.data.loaders.detokenise import moses_detokeniser
 from nlgauge.errors import FileFormatError, InputError, MissingExtraError, RecipeError
+from nlgauge.meta import ScoreTable, evaluate, released_rows
 
 
 def write(path: Path, *lines: str) -> Path:
@@ -269,7 +270,7 @@ def test_mlqe_archives(tmp_path: Path) -> None:
     archive(path, test20__ende__df__short__tsv=rows, test20__doc_ids=["doc_id", "Oman", "Rome"])
     table = load("mlqe-pe", tmp_path)
     assert table.gold().tolist() == [0.2, -1.0]
-    assert table.topic == ("Oman", "Rome")
+    assert table.document == ("Oman", "Rome")
     assert table.source == ('"src', "src")
     archive(path, test20__ende__df__short__tsv=[*rows, rows[1]], test20__doc_ids=["doc_id", "a", "b", "c"])
     with pytest.raises(FileFormatError, match=r"tsv, line 4: duplicate of segment '0', en-de, .*tsv, line 2"):
@@ -405,12 +406,26 @@ def test_mt_metrics_eval_folder(mtme: Path) -> None:
     assert table.systems == ("refB", "sys1", "sys2")
     assert table.human_systems == {"refB"}
     assert table.references == (("eins",), ("zwei",)) * 3
-    assert table.topic == ("doc1", "doc2") * 3
+    assert table.topic is None
+    assert table.document == ("doc1", "doc2") * 3
     assert table.default_criterion == "mqm"
     np.testing.assert_array_equal(table.gold(), [0, -0.5, -1, math.nan, math.nan, math.nan])
     np.testing.assert_array_equal(table.gold("wmt-z"), [math.nan] * 4 + [1, 2])
     np.testing.assert_array_equal(table.released["BLEU-refA"], [math.nan, math.nan, 10, 20, 30, 40])
     assert table.system_gold("en-de") == {"sys1": -1.0, "refB": -0.25}
+
+
+def test_systems_are_compared_by_segment_where_a_document_has_several(mtme: Path) -> None:
+    write(mtme / "documents/en-de.docs", "news doc1", "news doc1")
+    for level in ("seg", "sys"):
+        (mtme / f"human-scores/en-de.mqm.{level}.score").unlink()
+    scores = [f"{system} {value}" for system, values in {"sys1": "13", "sys2": "24"}.items() for value in values]
+    write(mtme / "human-scores/en-de.wmt-z.seg.score", *scores)
+    table = load_mt_metrics_eval(mtme).where(system=["sys1", "sys2"])
+    scored = ScoreTable(table, (released_rows(table, "BLEU-refA"),))
+    for level, judgements in (("topic", 4), ("system", 2)):
+        cell = evaluate(scored, level=level).cells["BLEU-refA"]["en-de"]  # type: ignore[arg-type]
+        assert (cell.value, cell.count) == (pytest.approx(1.0), judgements)
 
 
 def test_mt_metrics_eval_choices(mtme: Path) -> None:
@@ -472,22 +487,24 @@ def test_own_tsv_with_named_columns(tmp_path: Path) -> None:
         "system": "sys",
         "langpair": "lp",
     }
-    table = load("own", path, **columns)
+    table = load("custom", path, **columns)
     assert table.name == "mine.tsv"
     assert table.references[0] == ("r1", "s1")
     np.testing.assert_array_equal(table.gold(), [4, math.nan, 1])
-    assert load_own_table(path, **columns, gold="fluency").gold().tolist() == [5, 3, 2]
-    assert load_own_table(path, **columns, langpairs="fr-en").hypothesis == ("h3",)
-    with pytest.raises(FileFormatError, match=r"line 1, column 'hypothesis': there is none of that name"):
-        load_own_table(path)
+    assert load_custom(path, **columns, gold="fluency").gold().tolist() == [5, 3, 2]
+    assert load_custom(path, **columns, langpairs="fr-en").hypothesis == ("h3",)
+    with pytest.raises(
+        FileFormatError, match=r"no column 'hypothesis'; .*--set hypothesis=COLUMN\), one of 'id', 'sys'"
+    ):
+        load_custom(path)
     with pytest.raises(RecipeError, match=r"gold criterion 'chrf' is not here"):
-        load_own_table(path, **columns, gold="chrf")
+        load_custom(path, **columns, gold="chrf")
     replace_line(path, 4, "7\ta\tde-en\th3\tr1\ts1\t1\t2\t70")
     with pytest.raises(FileFormatError, match=r"mine.tsv, line 4: duplicate of segment '7' .*mine.tsv, line 2"):
-        load_own_table(path, **columns)
+        load_custom(path, **columns)
     replace_line(path, 4, "9\ta\tde-en\th3\tr1\ts1\tok\t2\t70")
     with pytest.raises(FileFormatError, match=r"mine.tsv, line 4, column 'adequacy': expected a number, got \"ok\""):
-        load_own_table(path, **columns)
+        load_custom(path, **columns)
 
 
 def test_own_jsonl(tmp_path: Path) -> None:
@@ -496,16 +513,16 @@ def test_own_jsonl(tmp_path: Path) -> None:
         '{"hypothesis": "h", "reference": ["r", "s"], "score": 1}',
         '{"hypothesis": "h", "reference": "r", "score": null}',
     )
-    table = load_own_table(path)
+    table = load_custom(path)
     assert table.references == (("r", "s"), ("r",))
     assert table.segment == ("1", "2")
     np.testing.assert_array_equal(table.gold(), [1, math.nan])
-    assert load_own_table(path, references=()).references == ((), ())
+    assert load_custom(path, references=()).references == ((), ())
     write(path, '{"hypothesis": "h", "reference": "r", "score": true}')
     with pytest.raises(FileFormatError, match=r"line 1, column 'score': expected a number, got true"):
-        load_own_table(path)
+        load_custom(path)
     with pytest.raises(InputError, match=r"expected a .tsv or .jsonl file"):
-        load_own_table(write(tmp_path / "mine.txt", "x"))
+        load_custom(write(tmp_path / "mine.txt", "x"))
 
 
 # --- names, options, checks ----------------------------------------------------------------------------
@@ -528,7 +545,7 @@ def test_every_card_says_where_it_comes_from() -> None:
     for card in DATA_CARDS.values():
         assert card.title
         assert card.gold
-        assert card.published
+        assert card.published or card.generic
         assert card.licence
         assert card.citation or card.generic
         for group in card.files:

@@ -143,3 +143,10 @@ def test_ranked_pairs() -> None:
         RankedPairs("rr", ("de-en", "cs-en"), ("1", "7"), ("a",), ("b", "a"))
     with pytest.raises(InputError, match="row 0: 'a' is ranked against itself"):
         RankedPairs("rr", ("de-en",), ("1",), ("a",), ("a",))
+
+
+def test_a_row_that_does_not_exist_is_named() -> None:
+    with pytest.raises(InputError, match="row 999 does not exist; there are 5 rows"):
+        table().take([0, 999])
+    assert table().take([-1]).segment == table().segment[-1:]
+    assert len(table().take([])) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,14 @@ import pytest
 from scipy.stats import pearsonr
 
 import nlgauge
+from nlgauge import MoverScore
+from nlgauge.corpus.checks import make_corpus
 from nlgauge.data import Documents, JudgementTable, load
+from nlgauge.engine.run import run_metrics
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.meta import (
-    RowScores,
-    ScoredTable,
+    MetricScores,
+    ScoreTable,
     Significance,
     evaluate,
     released_rows,
@@ -22,6 +26,7 @@ from nlgauge.meta import (
     sentinels_of,
     tune_layer,
 )
+from nlgauge.recipes.run_options import RunOptions
 
 TEXTS = [
     "The ferry was cancelled.",
@@ -62,7 +67,10 @@ def test_systems_on_the_same_segments_have_idf_of_their_own() -> None:
 def test_rows_that_are_no_grid_share_one_idf() -> None:
     ragged = table(ragged=True)
     scored = score_table(ragged, ["moverscore"])
-    pooled = nlgauge.score(list(ragged.hypothesis), list(ragged.references), metric="moverscore")
+    once = dict(zip(ragged.segment, ragged.references, strict=True))
+    documents = {"en": ragged.hypothesis, None: [text for name in "1230" for text in once[name]]}
+    corpus = replace(make_corpus({"en": ragged.hypothesis}, ragged.references), idf_documents=documents)
+    (pooled,) = run_metrics([MoverScore()], corpus, RunOptions())
     np.testing.assert_allclose(scored.metrics[0].values, pooled.score, atol=1e-12)
 
 
@@ -84,7 +92,7 @@ def test_segment_level_is_pearson_over_rows_with_the_named_criterion() -> None:
     made = table()
     scored = score_table(made, ["bertscore", "chrf"]).add(released_rows(made, "other"), *sentinels_of(made))
     for criterion in ("adequacy", "fluency"):
-        found = evaluate(scored, criterion=criterion, significance=Significance(resamples=50))
+        found = evaluate(scored, criterion=criterion, significance=Significance(resamples=100))
         for metric in scored.metrics:
             cell = found.cells[metric.name]["en"]
             if not cell.note:
@@ -95,22 +103,20 @@ def test_segment_level_is_pearson_over_rows_with_the_named_criterion() -> None:
 
 def test_a_distance_is_turned_round_once() -> None:
     made = table()
-    distance = RowScores("d", {"d": -made.human["adequacy"]}, "d", higher_is_better=False)
-    found = evaluate(ScoredTable(made, (distance,)), significance=Significance(test="none", resamples=2))
+    distance = MetricScores("d", -made.human["adequacy"], higher_is_better=False)
+    found = evaluate(ScoreTable(made, (distance,)), significance=Significance(test="none"))
     assert found.cells["d"]["en"].value == pytest.approx(1)
 
 
 def test_topic_level_averages_over_topics() -> None:
     made = table(systems=6, segments=3)
-    scored = ScoredTable(made, (released_rows(made, "other"),))
-    found = evaluate(scored, level="topic", significance=Significance(resamples=20)).cells["other"]["en"]
+    scored = ScoreTable(made, (released_rows(made, "other"),))
+    found = evaluate(scored, level="topic", significance=Significance(resamples=100)).cells["other"]["en"]
     human, other = (made.human["adequacy"].reshape(6, 3), made.released["other"].reshape(6, 3))
     assert found.value == pytest.approx(np.mean([pearsonr(other[:, t], human[:, t]).statistic for t in range(3)]))
 
 
 def test_system_level_takes_the_official_scores_and_the_corpus_score() -> None:
-    from dataclasses import replace
-
     made = replace(table(systems=5), system_scores={"en": {f"s{s}": float(s) for s in range(5)}})
     scored = score_table(made, ["bleu", "chrf"])
     found = evaluate(scored, level="system")
@@ -127,8 +133,8 @@ def test_system_level_takes_the_official_scores_and_the_corpus_score() -> None:
 @pytest.mark.parametrize(("level", "agreement"), [("topic", "acc-eq"), ("topic", "differences"), ("system", "spa")])
 def test_current_practice_is_there(level: str, agreement: str) -> None:
     made = table(systems=5, segments=4)
-    scored = ScoredTable(made, (released_rows(made, "other"), *sentinels_of(made)))
-    found = evaluate(scored, level=level, agreement=agreement, significance=Significance(resamples=50))  # type: ignore[arg-type]
+    scored = ScoreTable(made, (released_rows(made, "other"), *sentinels_of(made)))
+    found = evaluate(scored, level=level, agreement=agreement, significance=Significance(resamples=100))  # type: ignore[arg-type]
     values = [cell.value for row in found.cells.values() for cell in row.values()]
     assert all(-1 <= value <= 1 for value in values)
     if agreement == "acc-eq":
@@ -137,20 +143,18 @@ def test_current_practice_is_there(level: str, agreement: str) -> None:
 
 def test_what_is_not_defined_is_said() -> None:
     made = table()
-    scored = ScoredTable(made, (released_rows(made, "other"),))
+    scored = ScoreTable(made, (released_rows(made, "other"),))
     with pytest.raises(RecipeError, match="level 'system'"):
         evaluate(scored, agreement="spa")
     with pytest.raises(RecipeError, match="adequacy"):
         evaluate(scored, criterion="charm")
-    constant = RowScores("flat", {"x": np.ones(len(made))}, "x")
-    found = evaluate(scored.add(constant), significance=Significance(resamples=20)).cells["flat"]["en"]
+    constant = MetricScores("flat", np.ones(len(made)))
+    found = evaluate(scored.add(constant), significance=Significance(resamples=100)).cells["flat"]["en"]
     assert np.isnan(found.value)
     assert "constant" in found.note
-    from dataclasses import replace
-
     unnamed = replace(made, system=("",) * len(made), segment=tuple(map(str, range(len(made)))))
     with pytest.raises(InputError, match="level 'segment'"):
-        evaluate(ScoredTable(unnamed, scored.metrics), level="topic")
+        evaluate(ScoreTable(unnamed, scored.metrics), level="topic")
 
 
 def test_layers_are_tuned_without_idf() -> None:
@@ -177,24 +181,20 @@ def test_corpus_scores_are_those_of_systems_even_where_systems_miss_segments() -
 
 
 def test_released_distances_are_turned_round() -> None:
-    from dataclasses import replace
-
     made = table()
     flipped = replace(made, distances=frozenset({"other"}))
     plain, turned = (
-        evaluate(ScoredTable(one, (released_rows(one, "other"),)), significance=Significance(test="none")).cells
+        evaluate(ScoreTable(one, (released_rows(one, "other"),)), significance=Significance(test="none")).cells
         for one in (made, flipped)
     )
     assert plain["other"]["en"].value == pytest.approx(-turned["other"]["en"].value)
 
 
 def test_a_metric_beside_its_rescaled_self_is_no_error() -> None:
-    from dataclasses import replace
-
-    made = replace(table(systems=8), system_scores={"en": {f"s{s}": float(s % 5) for s in range(8)}})
-    base = RowScores("raw", {"x": made.released["other"]}, "x")
-    scaled = RowScores("rescaled", {"x": (made.released["other"] - 0.3) / 0.7}, "x")
-    found = evaluate(ScoredTable(made, (base, scaled)), level="system")
+    made = replace(table(systems=12), system_scores={"en": {f"s{s}": float(s % 5) for s in range(12)}})
+    base = MetricScores("raw", made.released["other"])
+    scaled = MetricScores("rescaled", (made.released["other"] - 0.3) / 0.7)
+    found = evaluate(ScoreTable(made, (base, scaled)), level="system")
     assert found.cells["raw"]["en"].value == pytest.approx(found.cells["rescaled"]["en"].value)
     assert found.options["test"] == "williams"
     assert found.cells["raw"]["en"].low <= found.cells["raw"]["en"].value <= found.cells["raw"]["en"].high
@@ -202,7 +202,7 @@ def test_a_metric_beside_its_rescaled_self_is_no_error() -> None:
 
 def test_a_name_that_is_taken_gets_a_number() -> None:
     made = table()
-    scored = score_table(made, ["chrf"]).add(RowScores("chrf", {"x": made.released["other"]}, "x"))
+    scored = score_table(made, ["chrf"]).add(MetricScores("chrf", made.released["other"]))
     assert [metric.name for metric in scored.metrics] == ["chrf", "chrf (2)"]
 
 
@@ -223,7 +223,7 @@ def test_a_name_that_is_taken_gets_a_number() -> None:
 def test_a_question_without_an_answer_is_refused(question: dict[str, Any], word: str) -> None:
     made = table()
     with pytest.raises(RecipeError, match=word):
-        evaluate(ScoredTable(made, (released_rows(made, "other"),)), **question)
+        evaluate(ScoreTable(made, (released_rows(made, "other"),)), **question)
 
 
 #: BERTScore F with idf from the references on the test sets of WMT17, measured for this project beforehand.
@@ -238,7 +238,7 @@ TESTSET = {
 def test_bertscore_on_the_test_sets_of_wmt17(data_folder: Path, model: str, layer: int) -> None:
     tested = load("wmt17-testset", data_folder)
     scored = score_table(tested, [f"bertscore:layer={layer},idf=refs"], model=model)
-    found = evaluate(scored, significance=Significance(test="none", resamples=2))
+    found = evaluate(scored, significance=Significance(test="none"))
     (row,) = found.cells.values()
     for language, expected in TESTSET[model, layer].items():
         assert round(row[f"{language}-en"].value, 3) == pytest.approx(expected, abs=0.0011), language

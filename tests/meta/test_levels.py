@@ -178,7 +178,9 @@ def test_input_of_the_wrong_shape_is_named() -> None:
     with pytest.raises(InputError, match=r"\(3, 4\), human scores \(3, 2\)"):
         system_level(metric, HUMAN[:, :2])
     with pytest.raises(InputError, match="systems x segments, got shape"):
-        MetricScores("m", np.ones(3))
+        system_level(MetricScores("m", np.ones(3)), [1.0, 2.0, 3.0])
+    with pytest.raises(InputError, match=r"got shape \(1, 1, 1\)"):
+        MetricScores("m", np.ones((1, 1, 1)))
     with pytest.raises(InputError, match="not a single human score"):
         segment_level(metric, np.full((3, 4), NAN))
     with pytest.raises(InputError, match="each of 3 systems, got 2"):

@@ -215,7 +215,7 @@ def test_the_languages_of_data_are_named_too() -> None:
         name="made",
         segment=("1", "2"),
         system=("a", "a"),
-        langpair=("et-en", "et-en"),
+        langpair=("en-et", "en-et"),
         hypothesis=("The ship left.", "Rain."),
         references=(("A ship left.",), ("It rained.",)),
         human={"score": np.array([1.0, 2.0])},

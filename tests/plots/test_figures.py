@@ -9,17 +9,17 @@ import pytest
 
 from nlgauge.compare.order import Flip
 from nlgauge.errors import MissingExtraError, RecipeError
-from nlgauge.meta.evaluation import Agreement, Cell
+from nlgauge.meta.evaluation import AgreementTable, Cell
 from nlgauge.plots import check_figure, plot_agreement, plot_ranks, plot_variation
 from nlgauge.sensitivity.results import Ranking, Sensitivity, SettingEffect
 
 
-def agreement(agreement: str = "pearson") -> Agreement:
+def agreement(agreement: str = "pearson") -> AgreementTable:
     cells = {
         "bertscore": {"cs-en": Cell(0.6, 0.5, 0.7, unbeaten=True), "de-en": Cell(0.5)},
         "sentinel-length": {"cs-en": Cell(-0.1, -0.2, 0.0), "de-en": Cell(float("nan"), note="constant")},
     }
-    return Agreement("made", "human", "segment", agreement, ("cs-en", "de-en"), cells, {})
+    return AgreementTable("made", "human", "segment", agreement, ("cs-en", "de-en"), cells, {})
 
 
 @pytest.mark.parametrize(("suffix", "head"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")])

@@ -9,13 +9,16 @@ import pytest
 from scipy.stats import pearsonr
 
 from nlgauge.data import load
+from nlgauge.encoders import Encoder, load_encoder
 from nlgauge.errors import FileFormatError, RecipeError
 from nlgauge.meta import evaluate, score_table
+from nlgauge.meta.question import Question
 from nlgauge.metrics.chrf import ChrF
 from nlgauge.published.catalog import PAPER_TABLES
 from nlgauge.published.reproduce import reproduce
 from nlgauge.published.results import Reproduction
-from nlgauge.published.table import Column, Mean, PaperTable, PublishedModel, Question, TableRow
+from nlgauge.published.table import Column, Mean, PaperTable, PublishedModel, TableRow
+from nlgauge.recipes.run_options import RunOptions
 
 HUMAN = [0.1, 0.4, 0.2, 0.9]
 SENTBLEU = [0.2, 0.3, 0.25, 0.8]
@@ -150,19 +153,44 @@ def test_a_missing_model_leaves_the_rows_that_need_none(testset: Path, monkeypat
     assert "published model some-bert: some hub" in result.missing
 
 
+def test_a_model_is_loaded_once_with_the_options_of_the_run(testset: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def loading(model: str, **options: object) -> Encoder:
+        asked.append((model, options))
+        return load_encoder(model, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("nlgauge.published.data.load_encoder", loading)
+    table = small(TableRow("y", recipe="bertscore", model=PublishedModel("minilm")), pairs=("cs-en",))
+    run = RunOptions(threads=1)
+    result = reproduce(table, at=testset, model="minilm", run=run)
+    assert asked == [("minilm", run.loading)]
+    assert repr(result) == "<Reproduction small with minilm: 1 of 1 rows computed>"
+    assert "<td>y</td><td>ours</td>" in result._repr_html_()
+
+
 def test_recipes_differ_by_language_pair_and_by_model(testset: Path) -> None:
     published = PublishedModel("some-bert")
     table = small(
         TableRow(
             "layer 8",
             recipe="moverscore:idf=none,aggregation=layer-8",
-            elsewhere="moverscore:idf=none,aggregation=layer-top-4",
+            recipe_for_other_models="moverscore:idf=none,aggregation=layer-top-4",
             exceptions={"lv-en": "subwords=all"},
             model=published,
         ),
-        TableRow("recall", recipe="bertscore:layer=9", elsewhere="bertscore", component="recall", model=published),
         TableRow(
-            "fine-tuned", recipe="bertscore:layer=9", elsewhere="bertscore", model=PublishedModel("minilm-mnli")
+            "recall",
+            recipe="bertscore:layer=9",
+            recipe_for_other_models="bertscore",
+            component="recall",
+            model=published,
+        ),
+        TableRow(
+            "fine-tuned",
+            recipe="bertscore:layer=9",
+            recipe_for_other_models="bertscore",
+            model=PublishedModel("minilm-mnli"),
         ),
     )
     result = reproduce(table, at=testset, model="minilm", layer=2)
@@ -330,7 +358,9 @@ def test_paraphrases_by_area_under_the_curve(data_folder: Path) -> None:
 def test_a_row_with_its_own_model(data_folder: Path) -> None:
     # Expected of this project: BERTScore F, MiniLM layer 4, idf from references, cs-en of wmt17-testset.
     minilm = PublishedModel("minilm")
-    ours = TableRow("F", {"cs-en": 0.564}, recipe="bertscore:layer=4,idf=refs", elsewhere="bertscore", model=minilm)
+    ours = TableRow(
+        "F", {"cs-en": 0.564}, recipe="bertscore:layer=4,idf=refs", recipe_for_other_models="bertscore", model=minilm
+    )
     result = reproduce(small(ours), at=need(data_folder, "wmt17"), langpairs="cs-en")
     assert reason(result, "F") == "as published"
     assert "layer:4" in result.rows[0].signatures["cs-en"]

@@ -37,7 +37,7 @@ def test_labels_rows_and_data_sets_are_known(table: PaperTable) -> None:
 @TABLES
 def test_every_recipe_parses(table: PaperTable) -> None:
     for row in table.rows:
-        recipes = [text.replace("top-", "") for text in (row.recipe, row.elsewhere) if text]
+        recipes = [text.replace("top-", "") for text in (row.recipe, row.recipe_for_other_models) if text]
         for text in [*recipes, *(f"{row.recipe},{extra}" for extra in row.exceptions.values())]:
             metric = parse_metric(text)
             assert hasattr(metric, "model") == (row.model is not None), row.name
@@ -66,6 +66,6 @@ def test_the_papers_are_all_there() -> None:
 def test_a_model_is_known_by_the_last_part_of_its_name() -> None:
     model = PublishedModel("bert-base-uncased", ("bert",))
     for name in ("bert-base-uncased", "google-bert/bert-base-uncased", "/models/bert-base-uncased/", "./bert"):
-        assert model.is_called(name)
-    assert not model.is_called("bert-base-cased")
-    assert not model.is_called("minilm")
+        assert model.matches(name)
+    assert not model.matches("bert-base-cased")
+    assert not model.matches("minilm")

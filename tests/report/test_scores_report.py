@@ -89,7 +89,7 @@ def test_text_without_system() -> None:
 
 def test_text_with_confidence_and_citations() -> None:
     output = render(
-        [bert("a")], confidence=Confidence(level=0.9, resamples=20, seed=1), citations={"bertscore": BIBTEX}
+        [bert("a")], confidence=Confidence(level=0.9, resamples=200, seed=1), citations={"bertscore": BIBTEX}
     )
     assert output == (
         "bertscore\n"
@@ -97,7 +97,7 @@ def test_text_with_confidence_and_citations() -> None:
         "------  ---------  ------  ----------  -----------\n"
         "a          0.5000  0.6250      0.5000       0.7500\n"
         "signature: bertscore|layer:4||truncated:0|empty:0\n"
-        "bootstrap: 90 % of 20 resamples, seed 1\n"
+        "bootstrap: 90 % of 200 resamples, seed 1\n"
         "\n"
         "% bertscore\n"
         "@inproceedings{zhang2020,\n"
@@ -163,8 +163,8 @@ def test_text_of_segments() -> None:
 
 
 def test_components_that_differ_leave_empty_cells() -> None:
-    other = make("b", {"f1": [1.0], "f3": [0.5]}, main="f3")
-    lines = render([bert("a"), other], width=1, confidence=Confidence(resamples=10)).splitlines()
+    other = make("b", {"f1": [1.0, 1.0], "f3": [0.5, 0.5]}, main="f3")
+    lines = render([bert("a"), other], width=1, confidence=Confidence(resamples=100)).splitlines()
     assert lines[1:5] == [
         "system  precision   f1   f3  f1 95% low  f1 95% high  f3 95% low  f3 95% high",
         "------  ---------  ---  ---  ----------  -----------  ----------  -----------",
@@ -185,10 +185,10 @@ def test_tsv() -> None:
 
 
 def test_tsv_with_confidence_and_short_signature_and_no_system() -> None:
-    output = render([bert(None)], format="tsv", confidence=Confidence(resamples=20), short=True)
+    output = render([bert(None)], format="tsv", confidence=Confidence(resamples=200), short=True)
     assert output == (
         "metric\tbetter\tprecision\tf1\tinterval\tlow\thigh\tsignature\n"
-        "bertscore\thigher\t0.5000\t0.6250\tf1 95 % of 20 resamples, seed 12345\t0.5000\t0.7500\t"
+        "bertscore\thigher\t0.5000\t0.6250\tf1 95 % of 200 resamples, seed 12345\t0.5000\t0.7500\t"
         "bertscore|l:4||tr:0|em:0\n"
     )
 
@@ -245,7 +245,7 @@ def test_latex() -> None:
 
 
 def test_latex_with_confidence_and_no_system() -> None:
-    output = render([bary(None)], format="latex", confidence=Confidence(resamples=20), short=True)
+    output = render([bary(None)], format="latex", confidence=Confidence(resamples=200), short=True)
     assert output == (
         "\\begin{tabular}{rrr}\n"
         "\\toprule\n"
@@ -257,7 +257,7 @@ def test_latex_with_confidence_and_no_system() -> None:
         "\\bottomrule\n"
         "\\end{tabular}\n"
         "% signature: baryscore|l:4||tr:0|em:0\n"
-        "% bootstrap: 95 % of 20 resamples, seed 12345\n"
+        "% bootstrap: 95 % of 200 resamples, seed 12345\n"
     )
 
 
@@ -308,7 +308,7 @@ def test_json_bytes() -> None:
 
 def test_json_with_everything() -> None:
     score = make("a", {"f1": [0.5, 0.25]}, best_reference=[1, 0])
-    confidence = Confidence(level=0.9, resamples=20, seed=1)
+    confidence = Confidence(level=0.9, resamples=200, seed=1)
     output = render([score, bary(None)], format="json", segments=True, confidence=confidence, citations={"x": BIBTEX})
     again = render([score, bary(None)], format="json", segments=True, confidence=confidence, citations={"x": BIBTEX})
     assert output == again
@@ -321,7 +321,7 @@ def test_json_with_everything() -> None:
         {"segment": 0, "f1": 0.5, "best_reference": 1},
         {"segment": 1, "f1": 0.25, "best_reference": 0},
     ]
-    interval = score.interval(level=0.9, resamples=20, seed=1)
+    interval = score.interval(level=0.9, resamples=200, seed=1)
     assert first["interval"] == {"component": "f1", **interval._asdict()}
     assert second["system"] is None
     assert second["interval"]["component"] == "w"
@@ -371,7 +371,7 @@ def test_requests_that_make_no_sense() -> None:
 def test_confidence_is_checked() -> None:
     with pytest.raises(RecipeError, match="confidence level must be between 0 and 1, got 95"):
         Confidence(level=95)
-    with pytest.raises(RecipeError, match="confidence resamples must be at least 1, got 0"):
+    with pytest.raises(RecipeError, match="confidence resamples must be at least 100, got 0"):
         Confidence(resamples=0)
     with pytest.raises(RecipeError, match="confidence seed must be at least 0, got -1"):
         Confidence(seed=-1)

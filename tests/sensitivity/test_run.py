@@ -61,6 +61,9 @@ def table() -> JudgementTable:
 
 def test_a_study_with_a_known_flip(study: Study, table: JudgementTable) -> None:
     result = run_study(study, table)
+    assert repr(result).startswith("<Sensitivity ")
+    assert "\n" not in repr(result)
+    assert "<td>stopwords</td>" in result._repr_html_()
     for metric in study.metrics:
         (ranking,) = [one for one in result.rankings if (one.metric, one.sweep) == (metric, "stopwords")]
         (flip,) = ranking.flips

@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import Any
 
-from nlgauge.data import JudgementTable, load
+from nlgauge.data import JudgementTable, find_data_card, load
 from nlgauge.errors import RecipeError
 
 __all__ = ["add_data_options", "load_data"]
@@ -21,6 +21,7 @@ def add_data_options(parser: argparse.ArgumentParser, *, title: str = "data", re
     data.add_argument(
         "--set",
         nargs="+",
+        action="extend",
         default=[],
         metavar="KEY=VALUE",
         help="options of it; see nlgauge data info NAME",
@@ -30,24 +31,10 @@ def add_data_options(parser: argparse.ArgumentParser, *, title: str = "data", re
 
 def load_data(args: argparse.Namespace, **more: Any) -> JudgementTable:
     """The table that the options name."""
-    options: dict[str, Any] = {}
-    for text in args.set:
-        key, equals, value = text.partition("=")
-        if not equals or not key:
-            msg = f"--set takes KEY=VALUE, got {text!r}"
-            raise RecipeError(msg)
-        if key in options:
-            msg = f"--set has {key} twice; several values are joined by commas: {key}=A,B"
-            raise RecipeError(msg)
-        options[key] = _value(value)
+    card = find_data_card(args.data)
+    options = dict(more) | card.parse_options(args.set)
     at = args.at or os.environ.get("NLGAUGE_DATA")
     if not at:
-        msg = f"say where {args.data} lies: --at PATH, or the environment variable NLGAUGE_DATA"
+        msg = f"say where {card.name} lies: --at PATH, or the environment variable NLGAUGE_DATA"
         raise RecipeError(msg)
-    return load(args.data, at, langpairs=args.langpairs, **more | options)
-
-
-def _value(text: str) -> Any:
-    if "," in text:
-        return tuple(text.split(","))
-    return {"true": True, "false": False}.get(text.lower(), int(text) if text.isdigit() else text)
+    return load(card.name, at, langpairs=args.langpairs, **options)

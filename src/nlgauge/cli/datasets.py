@@ -50,7 +50,8 @@ def _info(args: argparse.Namespace) -> int:
         _print_json(described)
         return 0
     lines = [(key, value) for key, value in described.items() if isinstance(value, str) and value]
-    lines.append(("options", ", ".join(["langpairs", *card.options])))
+    options = [f"{name} ({kind})" for name, kind in card.options.items()]
+    lines.append(("options", ", ".join(["langpairs (names)", *options])))
     if card.rows:
         lines.append(("rows", ", ".join(f"{pair} {count}" for pair, count in card.rows.items())))
     sys.stdout.write("".join(f"{key + ':':<10} {value}\n" for key, value in lines))

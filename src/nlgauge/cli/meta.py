@@ -24,6 +24,7 @@ from nlgauge.data import find_data_card
 from nlgauge.meta import (
     AGREEMENTS,
     LEVELS,
+    Question,
     Significance,
     check_question,
     evaluate,
@@ -33,6 +34,7 @@ from nlgauge.meta import (
     tune_layer,
 )
 from nlgauge.plots import check_figure, plot_agreement
+from nlgauge.recipes.run_options import RunOptions
 from nlgauge.report.agreement import render_agreement
 from nlgauge.report.table import Marked, Table
 
@@ -42,7 +44,7 @@ _EXAMPLES = f"""\
 examples:
   nlgauge meta --data wmt17 --at DATA --metric bertscore moverscore --plot wmt17.png
   nlgauge meta --data tac2008 --at DATA --level topic --metric rouge1 rouge2
-  nlgauge meta --data own --at mine.tsv --set human=adequacy hypothesis=mt
+  nlgauge meta --data custom --at mine.tsv --set human=adequacy hypothesis=mt
 {METRIC_FLAGS}"""
 
 
@@ -117,7 +119,9 @@ def _meta(args: argparse.Namespace) -> int:
     check_metrics(args.metric, args, command="meta")
     if args.plot:
         check_figure(Path(args.plot))
-    whole = args.level == "system" and "level" in find_data_card(args.data).options
+    card = find_data_card(args.data)
+    args.data = card.name
+    whole = args.level == "system" and "level" in card.options
     more = {"level": "system"} if whole else {}
     significance = Significance(
         test=args.test,
@@ -127,14 +131,19 @@ def _meta(args: argparse.Namespace) -> int:
         seed=args.seed,
     )
     table = load_data(args, **more)
-    question = {"criterion": args.criterion, "aggregate": args.aggregate, "significance": significance}
+    asked = {"level": args.level, "criterion": args.criterion, "aggregate": args.aggregate}
     released = [released_rows(table, name) for name in args.released]
     for agreement in args.agreement:  # what has no answer is an error before the work, not after
-        check_question(table, args.level, agreement, **question)
-    scored = score_table(table, args.metric, **metric_options(args), **run_options(args)).add(*released)
+        question = Question(agreement=agreement, **asked)
+        check_question(question, table)
+        significance.resolved(question)
+    run = RunOptions.of(run_options(args))
+    scored = score_table(table, args.metric, run=run, **metric_options(args)).add(*released)
     if not args.no_sentinels:
         scored = scored.add(*sentinels_of(table))
-    results = [evaluate(scored, level=args.level, agreement=agreement, **question) for agreement in args.agreement]
+    results = [
+        evaluate(scored, agreement=agreement, significance=significance, **asked) for agreement in args.agreement
+    ]
     write_output(args.output, render_agreement(results, format=args.format, width=args.width))
     for number, result in enumerate(results) if args.plot else ():
         with saving(args.plot) as target:

@@ -23,7 +23,7 @@ from nlgauge.cli.common import (
 )
 from nlgauge.cli.data_options import add_data_options, load_data
 from nlgauge.cli.outputs import saving, write_output
-from nlgauge.cli.parsing import add_hidden
+from nlgauge.cli.parsing import add_hidden, add_renamed
 from nlgauge.cli.score import check_systems_first
 from nlgauge.data import JudgementTable
 from nlgauge.errors import RecipeError
@@ -45,7 +45,7 @@ examples:
 {METRIC_FLAGS}"""
 
 #: Arguments that only data with human judgements has a use of.
-_OF_DATA = ("at", "langpairs", "set", "without_people", "rows", "level", "agreement", "criterion")
+_OF_DATA = ("at", "langpairs", "set", "without_humans", "rows", "level", "agreement", "criterion")
 
 
 def add_commands(commands: Any) -> None:
@@ -59,7 +59,8 @@ def add_commands(commands: Any) -> None:
     )
     add_text_inputs(parser)
     data = add_data_options(parser, title="data with human judgements, instead of files", required=False)
-    add_hidden(data, "--without-people", action="store_true", help="leave out systems that are people")
+    add_hidden(data, "--without-humans", action="store_true", help="leave out systems that are people")
+    add_renamed(data, "--without-people", "--without-humans", dest="without_humans", action="store_true")
     add_hidden(data, "--rows", type=int, metavar="N", help="the first N rows of each language pair and system")
     what = parser.add_argument_group("what varies")
     what.add_argument("--preset", choices=PRESETS, metavar="NAME", help=", ".join(PRESETS))
@@ -181,7 +182,7 @@ def _table(args: argparse.Namespace) -> JudgementTable:
             msg = f"--rows must be at least 2, got {args.rows}"
             raise RecipeError(msg)
         table = load_data(args)
-        table = table.without_humans() if args.without_people else table
+        table = table.without_humans() if args.without_humans else table
         return table if args.rows is None else table.first_rows(args.rows)
     given = [flag_of(name) for name in _OF_DATA if getattr(args, name) not in (None, False, [])]
     if given:

@@ -18,19 +18,25 @@ from numpy.typing import NDArray
 
 from nlgauge.stats import kendall, paired_order
 
-__all__ = ["Flip", "SegmentScores", "find_flips", "rank_agreement", "system_means"]
+__all__ = ["Flip", "SegmentScores", "common_segments", "find_flips", "rank_agreement", "system_means"]
+
+#: Scores of systems, higher is better: by system, the score of each of its segments (`ScoreTable.by_system`).
+SegmentScores: TypeAlias = Mapping[str, Mapping[str, float]]
 
 #: Fewest common segments for a bootstrap to say anything.
 _LEAST = 5
 
 
-#: Scores by system and segment; higher is better.
-SegmentScores: TypeAlias = Mapping[str, Mapping[str, float]]
-
-
 def system_means(scores: SegmentScores) -> dict[str, float]:
     """Mean of each system over its own segments."""
     return {system: float(np.mean(list(found.values()))) for system, found in scores.items()}
+
+
+def common_segments(scores: SegmentScores, one: str, other: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Scores of two systems on the segments that both have, in parallel."""
+    left, right = scores[one], scores[other]
+    both = [name for name in left if name in right]
+    return np.array([left[name] for name in both]), np.array([right[name] for name in both])
 
 
 @dataclass(frozen=True)
@@ -78,7 +84,9 @@ def find_flips(
         before, after = first[ahead] - first[behind], second[ahead] - second[behind]
         if not (before > 0 and after < 0):
             continue
-        values = [_common(scores, *pair) for scores, pair in ((base, (ahead, behind)), (other, (behind, ahead)))]
+        values = [
+            common_segments(scores, *pair) for scores, pair in ((base, (ahead, behind)), (other, (behind, ahead)))
+        ]
         base_p = p = None
         if len(values[0][0]) >= _LEAST:
             base_p, other_p = (paired_order(*pair, resamples=resamples, seed=seed).p for pair in values)

@@ -2,10 +2,11 @@
 
 from nlgauge.data.catalog import DATA_CARDS, DataCard, find_data_card, load, locate
 from nlgauge.data.checks import DataCheck, check, recognise
-from nlgauge.data.loaders.custom_table import load_own_table
+from nlgauge.data.loaders.custom_table import load_custom
 from nlgauge.data.loaders.mt_metrics_eval import load_mt_metrics_eval
 from nlgauge.data.loaders.wmt_package import WmtPackage, load_wmt_rankings
 from nlgauge.data.table import UNKNOWN_SYSTEM, Documents, JudgementTable, RankedPairs
+from nlgauge.old_names import old_names
 
 __all__ = [
     "DATA_CARDS",
@@ -19,9 +20,11 @@ __all__ = [
     "check",
     "find_data_card",
     "load",
+    "load_custom",
     "load_mt_metrics_eval",
-    "load_own_table",
     "load_wmt_rankings",
     "locate",
     "recognise",
 ]
+
+__getattr__ = old_names(__name__, {"load_own_table": "load_custom"})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nlgauge.data.known_files import KNOWN_FILES, FileSet
-from nlgauge.data.loaders.custom_table import load_own_table
+from nlgauge.data.loaders.custom_table import load_custom
 from nlgauge.data.loaders.judged_jsonl import load_judged_jsonl
 from nlgauge.data.loaders.mlqe import load_mlqe
 from nlgauge.data.loaders.mt_metrics_eval import load_mt_metrics_eval
@@ -21,8 +21,9 @@ from nlgauge.data.loaders.tac import load_tac
 from nlgauge.data.loaders.wmt_json import load_wmt_json
 from nlgauge.data.loaders.wmt_package import load_wmt_package
 from nlgauge.data.loaders.wmt_testset import load_wmt_testset
+from nlgauge.data.options import OptionKind, check_option, option_kinds, parse_option
 from nlgauge.data.table import JudgementTable
-from nlgauge.errors import InputError, RecipeError
+from nlgauge.errors import DeprecatedNameWarning, InputError, RecipeError
 from nlgauge.names import did_you_mean
 
 __all__ = ["DATA_CARDS", "DataCard", "find_data_card", "load", "locate"]
@@ -55,12 +56,39 @@ class DataCard:
         return KNOWN_FILES.get(self.name, ())
 
     @property
-    def options(self) -> tuple[str, ...]:
-        """What `load` takes for this data set, besides `langpairs`."""
+    def options(self) -> Mapping[str, OptionKind]:
+        """What `load` takes for this data set, besides `langpairs`, with the kind of value of each."""
         fixed = self.loader.keywords if isinstance(self.loader, partial) else {}
-        names = list(inspect.signature(self.loader).parameters)[1:]
         # A fixed value is the data set's own; only switches among them are for users.
-        return tuple(name for name in names if name != "langpairs" and name not in set(fixed) - _SWITCHES)
+        hidden = {"langpairs", *(set(fixed) - _SWITCHES)}
+        return {name: kind for name, kind in option_kinds(self.loader).items() if name not in hidden}
+
+    def parse_options(self, texts: Iterable[str]) -> dict[str, Any]:
+        """Options from texts `KEY=VALUE`, each read as its kind says."""
+        found: dict[str, Any] = {}
+        for text in texts:
+            key, equals, value = text.partition("=")
+            if not equals or not key:
+                msg = f"an option of {self.name} is KEY=VALUE, got {text!r}"
+                raise RecipeError(msg)
+            self._check_known(key)
+            if key in found:
+                msg = f"{key} is given twice: {text!r} after {key}={found[key]!r}; give it once"
+                raise RecipeError(msg)
+            found[key] = parse_option(key, self.options[key], value)
+        return found
+
+    def check_given(self, options: Mapping[str, Any]) -> None:
+        """Refuse an option that the data set does not have, or a value of another kind."""
+        for name, value in options.items():
+            self._check_known(name)
+            check_option(name, self.options[name], value)
+
+    def _check_known(self, option: str) -> None:
+        if option not in self.options:
+            known = ", ".join(["langpairs", *self.options])
+            msg = f"{self.name} takes no option {option!r}; it takes: {known}"
+            raise RecipeError(msg)
 
 
 _SWITCHES = {"level", "detokenise"}
@@ -285,12 +313,12 @@ _ALL = (
         pitfall="one folder is one test set; several human scores and references need a choice",
     ),
     DataCard(
-        name="own",
+        name="custom",
         title="Your own TSV (with a header) or JSONL; name the columns as options of load",
         gold="the first of human=...",
-        published="you",
+        published="",
         citation="",
-        loader=load_own_table,
+        loader=load_custom,
         generic=True,
         licence="yours",
     ),
@@ -299,9 +327,16 @@ _ALL = (
 #: The known data sets by name.
 DATA_CARDS: Mapping[str, DataCard] = {card.name: card for card in _ALL}
 
+#: Names of 0.1, which work until 0.3.
+_OLD_NAMES = {"own": "custom"}
+
 
 def find_data_card(name: str) -> DataCard:
     """The card of that name."""
+    if name in _OLD_NAMES:
+        msg = f"the data set {name!r} is called {_OLD_NAMES[name]!r} now; the old name works until 0.3"
+        warnings.warn(msg, DeprecatedNameWarning, stacklevel=3)
+        name = _OLD_NAMES[name]
     if name not in DATA_CARDS:
         msg = f"no data set is known as {name!r}; known are {', '.join(DATA_CARDS)}{did_you_mean(name, DATA_CARDS)}"
         raise RecipeError(msg)
@@ -329,14 +364,13 @@ def load(
     `options` are those of the data set's loader, such as `level="system"` of WMT packages or `humans=False` of TAC.
     """
     card = find_data_card(name)
-    for option in options:
-        if option not in card.options:
-            msg = (
-                f"{name} takes no option {option!r}; it takes: langpairs, {', '.join(card.options) or 'nothing else'}"
-            )
-            raise RecipeError(msg)
+    card.check_given(options)
+    if not isinstance(path, str | os.PathLike):
+        msg = f"path must be a folder or a file, got {path!r}"
+        raise InputError(msg)
     if not Path(path).exists():
-        msg = f"{os.fspath(path)!r} does not exist; {name} is published at {card.published}"
+        where = f"; {card.name} is published at {card.published}" if card.published else ""
+        msg = f"{os.fspath(path)!r} does not exist{where}"
         raise InputError(msg)
     table = card.loader(locate(card, path) or Path(path), langpairs=langpairs, **options)
     return table if card.generic else replace(table, name=card.name, citation=card.citation)

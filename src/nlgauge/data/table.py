@@ -18,9 +18,13 @@ from numpy.typing import NDArray
 
 from nlgauge.errors import DataWarning, InputError, RecipeError
 
-__all__ = ["UNKNOWN_SYSTEM", "Documents", "JudgementTable", "RankedPairs", "SystemFiles", "chosen"]
+__all__ = ["UNKNOWN_SYSTEM", "Documents", "JudgementTable", "RankedPairs", "SystemFiles", "select_known"]
 
 FloatArray = NDArray[np.float64]
+
+#: Columns of texts and names; the optional ones may be None.
+_COLUMNS = ("segment", "system", "langpair", "hypothesis", "references", "source", "topic", "document")
+_OPTIONAL_COLUMNS = ("source", "topic", "document")
 
 #: The system of a row whose data set does not say which system wrote it.
 UNKNOWN_SYSTEM = ""
@@ -42,7 +46,7 @@ class SystemFiles(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class JudgementTable:
     """Outputs with human judgements.
 
@@ -63,6 +67,9 @@ class JudgementTable:
     default_criterion: str | None
     source: tuple[str, ...] | None = None
     topic: tuple[str, ...] | None = None
+    """What several systems wrote about, one row each; where there is none, the segment is."""
+    document: tuple[str, ...] | None = None
+    """The text that a segment is a sentence of."""
     released: Mapping[str, FloatArray] = field(default_factory=dict)
     distances: frozenset[str] = frozenset()
     """Names of the released scores that are better when they are lower."""
@@ -75,9 +82,9 @@ class JudgementTable:
 
     def __post_init__(self) -> None:
         freeze = object.__setattr__
-        for column in ("segment", "system", "langpair", "hypothesis", "references", "source", "topic"):
+        for column in _COLUMNS:
             values = getattr(self, column)
-            if values is None and column in ("source", "topic"):
+            if values is None and column in _OPTIONAL_COLUMNS:
                 continue
             if isinstance(values, str):
                 msg = f"{self.name}: column {column!r} must hold a value per row, got the text {values!r}"
@@ -137,6 +144,14 @@ class JudgementTable:
     def __len__(self) -> int:
         return len(self.segment)
 
+    def __repr__(self) -> str:
+        pairs, systems = self.langpairs, len(self.systems)
+        where = ", ".join(pairs) if len(pairs) < 4 else f"{len(pairs)} language pairs"
+        judged = f"judged: {', '.join(self.criteria)}" if self.human else "no human scores of segments"
+        released = f"; {len(self.released)} released scores" if self.released else ""
+        count = f"{len(self)} rows, {systems} system{'s' * (systems != 1)}"
+        return f"<JudgementTable {self.name}: {count}, {where or 'empty'}; {judged}{released}>"
+
     @property
     def langpairs(self) -> tuple[str, ...]:
         """Language pairs in the order of their first rows."""
@@ -149,7 +164,7 @@ class JudgementTable:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """Topics or documents in the order of their first rows; none where the data set has none."""
+        """Topics in the order of their first rows; none where the data set has none."""
         return tuple(dict.fromkeys(self.topic or ()))
 
     @property
@@ -202,15 +217,19 @@ class JudgementTable:
             ("topic", topic, self.topics),
         ):
             if wanted is not None:
-                names = set(chosen(wanted, known, f"{self.name}: {column}"))
+                names = set(select_known(wanted, known, f"{self.name}: {column}"))
                 keep &= np.fromiter((value in names for value in getattr(self, column)), bool, len(self))
         return self.take(np.flatnonzero(keep))
 
     def take(self, rows: Sequence[int] | NDArray[np.intp]) -> JudgementTable:
         """The table of some rows, by index."""
-        index = np.asarray(rows, dtype=np.intp)
+        index = np.asarray(rows, dtype=np.intp).reshape(-1)
+        outside = index[(index >= len(self)) | (index < -len(self))]
+        if outside.size:
+            msg = f"{self.name}: row {int(outside[0])} does not exist; there are {len(self)} rows, numbered from 0"
+            raise InputError(msg)
         kept: dict[str, Any] = {}
-        for column in ("segment", "system", "langpair", "hypothesis", "references", "source", "topic"):
+        for column in _COLUMNS:
             values = getattr(self, column)
             kept[column] = None if values is None else tuple(values[row] for row in index)
         for kind in ("human", "released"):
@@ -284,7 +303,7 @@ class RankedPairs:
 
     def where(self, *, langpair: str | Iterable[str]) -> RankedPairs:
         """The preferences of these language pairs."""
-        names = set(chosen(langpair, self.langpairs, f"{self.name}: langpair"))
+        names = set(select_known(langpair, self.langpairs, f"{self.name}: langpair"))
         rows = [row for row, pair in enumerate(self.langpair) if pair in names]
         kept: dict[str, Any] = {
             column: tuple(getattr(self, column)[row] for row in rows)
@@ -293,7 +312,7 @@ class RankedPairs:
         return replace(self, **kept)
 
 
-def chosen(wanted: str | Iterable[str] | None, known: Sequence[str], what: str) -> tuple[str, ...]:
+def select_known(wanted: str | Iterable[str] | None, known: Sequence[str], what: str) -> tuple[str, ...]:
     """The names asked for (None: all), each of which must be known."""
     if wanted is None:
         return tuple(known)

@@ -1,7 +1,8 @@
 """Metrics beside people: correlations at every level, accuracies, significance, ranks and sentinels."""
 
+from nlgauge.meta.answer import Answer, answer
 from nlgauge.meta.difference_correlation import DifferenceCorrelation, pairwise_difference_pearson
-from nlgauge.meta.evaluation import Agreement, evaluate
+from nlgauge.meta.evaluation import AgreementTable, evaluate
 from nlgauge.meta.hybrids import HybridResult, Hybrids, hybrid_results, make_hybrids, model_selection
 from nlgauge.meta.levels import (
     LevelCorrelation,
@@ -12,11 +13,11 @@ from nlgauge.meta.levels import (
     system_vectors,
     unweighted_mean,
 )
-from nlgauge.meta.metric_scores import MetricScores
+from nlgauge.meta.metric_scores import MetricScores, ScoreTable
 from nlgauge.meta.preferences import Preferences, preference_tau, preferences_from_scores
-from nlgauge.meta.question import AGREEMENTS, LEVELS, Significance, check_question
+from nlgauge.meta.question import AGREEMENTS, LEVELS, Question, Significance, check_question
 from nlgauge.meta.ranks import MetricComparison, assign_ranks, compare_metrics
-from nlgauge.meta.score_table import RowScores, ScoredTable, released_rows, score_table, sentinels_of
+from nlgauge.meta.score_table import released_rows, score_table, sentinels_of
 from nlgauge.meta.sentinels import (
     length_sentinel,
     random_sentinel,
@@ -33,11 +34,13 @@ from nlgauge.meta.soft_accuracy import (
 from nlgauge.meta.tie_accuracy import CalibrationCurve, TieAccuracy, calibration_curve, tie_calibrated_accuracy
 from nlgauge.meta.tie_comparison import TieComparison, compare_tie_accuracies
 from nlgauge.meta.tune_layer import LayerTuning, tune_layer
+from nlgauge.old_names import old_names
 
 __all__ = [
     "AGREEMENTS",
     "LEVELS",
-    "Agreement",
+    "AgreementTable",
+    "Answer",
     "CalibrationCurve",
     "DifferenceCorrelation",
     "HybridResult",
@@ -47,12 +50,13 @@ __all__ = [
     "MetricComparison",
     "MetricScores",
     "Preferences",
-    "RowScores",
-    "ScoredTable",
+    "Question",
+    "ScoreTable",
     "Significance",
     "SoftAccuracy",
     "TieAccuracy",
     "TieComparison",
+    "answer",
     "assign_ranks",
     "calibration_curve",
     "check_question",
@@ -85,3 +89,5 @@ __all__ = [
     "tune_layer",
     "unweighted_mean",
 ]
+
+__getattr__ = old_names(__name__, {"Agreement": "AgreementTable", "ScoredTable": "ScoreTable"})

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.meta.metric_scores import Mask, Matrix, MetricScores, check_scores, human_scores
+from nlgauge.meta.metric_scores import Mask, Matrix, MetricScores, check_matrix, check_scores, human_scores
 from nlgauge.stats.checks import Vector, numbers
 from nlgauge.stats.correlation import KINDS, Undefined, correlate, why_undefined
 
@@ -157,7 +157,7 @@ def system_vectors(
     if gold.ndim == 1 and on == "judged":
         msg = "on='judged' needs human scores of systems x segments; one number per system says nothing of segments"
         raise InputError(msg)
-    judged = np.ones(metric.values.shape, dtype=bool)
+    judged = np.ones(check_matrix(metric).shape, dtype=bool)
     if gold.ndim == 1:
         if gold.size != len(metric.values) or np.isinf(gold).any():
             msg = f"human must be a finite number (or nan) for each of {len(metric.values)} systems, got {gold.size}"

@@ -1,29 +1,43 @@
-"""A metric's scores of systems x segments, turned the right way up once and for all.
+"""Scores of metrics, turned the right way up once and for all.
 
-Everything in this room compares `MetricScores` with human scores of the same shape, in which nan means that
-nobody judged that output. People's scores are higher for better outputs; a distance says that it is one, and
-`oriented` flips it, so that no correlation is ever flipped, or made absolute, later on.
+    MetricScores    what one metric gave: to the rows of a table, or to systems x segments
+    ScoreTable      a judgement table with the scores of its rows by several metrics
+
+People's scores are higher for better outputs; a distance says that it is one, and `oriented` flips it, so that no
+correlation is ever flipped, or made absolute, later on. Functions of this room that compare with human scores of
+systems x segments take scores of the same shape; nan means that nobody judged that output.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nlgauge.errors import InputError
+from nlgauge.data import UNKNOWN_SYSTEM, JudgementTable
+from nlgauge.errors import InputError, RecipeError
 from nlgauge.stats.checks import numbers
 
-__all__ = ["Mask", "Matrix", "MetricScores", "check_scores", "distinct_names", "human_scores", "judged_systems"]
+__all__ = [
+    "Mask",
+    "Matrix",
+    "MetricScores",
+    "ScoreTable",
+    "check_matrix",
+    "check_scores",
+    "distinct_names",
+    "human_scores",
+    "judged_systems",
+]
 
 Matrix: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MetricScores:
     """What one metric gave to every output; nan where there was no output to score.
 
@@ -33,22 +47,120 @@ class MetricScores:
 
     name: str
     values: Matrix
-    """systems x segments, as the metric gave them."""
+    """One per row of a table, or systems x segments; as the metric gave them."""
     higher_is_better: bool = True
     signature: str = ""
+    components: Mapping[str, Matrix] = field(default_factory=dict)
+    """All components of the metric, of which `values` is the main one."""
+    distances: frozenset[str] = frozenset()
+    """Components that are better when they are lower, beside a main component that is not one of them."""
+    signatures: Mapping[str, str] = field(default_factory=dict)
+    """Recipe part of the signature by language pair; one text where idf makes no difference between systems."""
+    corpus: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    """Score of the whole system by language pair and system, for metrics (BLEU) whose score is no mean."""
 
     def __post_init__(self) -> None:
         values = numbers(self.values, f"scores of {self.name!r}").copy()
-        if values.ndim != 2 or values.size == 0:
-            msg = f"scores of {self.name!r} must be systems x segments, got shape {values.shape}"
+        if values.ndim not in (1, 2) or values.size == 0:
+            msg = f"scores of {self.name!r} must be those of rows, or systems x segments, got shape {values.shape}"
             raise InputError(msg)
         values.flags.writeable = False
         object.__setattr__(self, "values", values)
+
+    def __repr__(self) -> str:
+        shape = " x ".join(map(str, self.values.shape))
+        return f"<MetricScores {self.name}: {shape}{'' if self.higher_is_better else ', lower is better'}>"
 
     @property
     def oriented(self) -> Matrix:
         """The scores with higher meaning better: a distance is negated."""
         return self.values if self.higher_is_better else -self.values
+
+    def component(self, name: str) -> MetricScores:
+        """The same scores with another component standing for the metric: `scores.component("recall")`."""
+        if name not in self.components:
+            msg = f"{self.name} has no component {name!r}; it has {', '.join(self.components)}"
+            raise RecipeError(msg)
+        return replace(
+            self,
+            name=f"{self.name} {name}",
+            values=self.components[name],
+            higher_is_better=self.higher_is_better and name not in self.distances,
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoreTable:
+    """A judgement table with the scores of its rows: rows x metrics."""
+
+    table: JudgementTable
+    metrics: tuple[MetricScores, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "metrics", tuple(self.metrics))
+        distinct_names(self.metrics)
+        for metric in self.metrics:
+            if metric.values.shape != (len(self.table),):
+                msg = (
+                    f"{metric.name!r} must have a score for each of the {len(self.table)} rows of {self.table.name}, "
+                    f"got shape {metric.values.shape}"
+                )
+                raise InputError(msg)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __repr__(self) -> str:
+        return f"<ScoreTable {self.table.name}: {len(self)} rows x {', '.join(self.names) or 'no metric'}>"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the metrics."""
+        return tuple(metric.name for metric in self.metrics)
+
+    def __getitem__(self, name: str) -> MetricScores:
+        for metric in self.metrics:
+            if metric.name == name:
+                return metric
+        msg = f"{self.table.name} has no scores of {name!r}; it has those of {', '.join(self.names) or 'no metric'}"
+        raise RecipeError(msg)
+
+    def add(self, *more: MetricScores) -> ScoreTable:
+        """The same with further metrics; one whose name is taken is called `NAME (2)`."""
+        kept = list(self.metrics)
+        for metric in more:
+            names = [one.name for one in kept]
+            number = 2
+            name = metric.name
+            while name in names:
+                name, number = f"{metric.name} ({number})", number + 1
+            kept.append(replace(metric, name=name))
+        return ScoreTable(self.table, tuple(kept))
+
+    def take(self, rows: Sequence[int] | NDArray[np.intp]) -> ScoreTable:
+        """The scores of some rows, by index."""
+        table, index = self.table.take(rows), np.asarray(rows, dtype=np.intp).reshape(-1)
+        kept = [
+            replace(
+                metric,
+                values=metric.values[index],
+                components={name: values[index] for name, values in metric.components.items()},
+            )
+            for metric in self.metrics
+        ]
+        return ScoreTable(table, tuple(kept))
+
+    def by_system(self, metric: str, langpair: str) -> dict[str, dict[str, float]]:
+        """Scores of a metric, higher is better: by system, the score of each of its segments in a language pair.
+
+        Rows whose system is not known are left out.
+        """
+        found: dict[str, dict[str, float]] = {}
+        for at, value in enumerate(self[metric].oriented):
+            system = self.table.system[at]
+            if self.table.langpair[at] == langpair and system != UNKNOWN_SYSTEM:
+                found.setdefault(system, {})[self.table.segment[at]] = float(value)
+        return found
 
 
 def human_scores(human: ArrayLike) -> Matrix:
@@ -66,6 +178,14 @@ def human_scores(human: ArrayLike) -> Matrix:
         msg = "there is not a single human score"
         raise InputError(msg)
     return gold
+
+
+def check_matrix(metric: MetricScores) -> Matrix:
+    """The scores as the metric gave them, refused where they are not systems x segments."""
+    if metric.values.ndim != 2:
+        msg = f"scores of {metric.name!r} must be systems x segments, got shape {metric.values.shape}"
+        raise InputError(msg)
+    return metric.values
 
 
 def check_scores(metric: MetricScores, needed: Mask) -> Matrix:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
-from nlgauge.meta.metric_scores import MetricScores, check_scores, human_scores
+from nlgauge.meta.metric_scores import MetricScores, check_matrix, check_scores, human_scores
 from nlgauge.stats.correlation import RelativeRanking, Ties, Undefined, relative_ranking
 
 __all__ = ["Preferences", "preference_tau", "preferences_from_scores"]
@@ -44,7 +44,7 @@ def preference_tau(
     metric: MetricScores, pairs: Preferences, *, ties: Ties = "discordant", undefined: Undefined = "raise"
 ) -> RelativeRanking:
     """WMT's Kendall-like tau of a metric; a distance is turned round first, so its ties count as anyone's."""
-    systems, segments = metric.values.shape
+    systems, segments = check_matrix(metric).shape
     for name, index, limit in (
         ("better", pairs.better, systems),
         ("worse", pairs.worse, systems),

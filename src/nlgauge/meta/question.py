@@ -5,18 +5,56 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from nlgauge.data import JudgementTable
+from nlgauge.data import JudgementTable, RankedPairs
 from nlgauge.errors import RecipeError
 from nlgauge.meta.ranks import check_comparison
+from nlgauge.scores import LEAST_RESAMPLES
 
-__all__ = ["AGREEMENTS", "LEVELS", "Significance", "check_question"]
+__all__ = ["AGREEMENTS", "CORRELATIONS", "LEVELS", "Question", "Significance", "check_question"]
 
 LEVELS = ("segment", "topic", "system")
-_CORRELATIONS = ("pearson", "spearman", "kendall")
-AGREEMENTS = (*_CORRELATIONS, "acc-eq", "differences", "spa")
+CORRELATIONS = ("pearson", "spearman", "kendall")
+AGREEMENTS = (*CORRELATIONS, "acc-eq", "differences", "spa", "auc")
+
+#: WMT's tau on relative rankings: it needs ranked pairs instead of scores by people.
+_RANKED = "darr"
 
 #: Levels at which an agreement is defined.
-_DEFINED = {"acc-eq": "topic", "differences": "topic", "spa": "system"}
+_DEFINED = {"acc-eq": "topic", "differences": "topic", "spa": "system", "auc": "segment", _RANKED: "segment"}
+
+#: Agreements that metrics cannot be tested on.
+_UNTESTED = ("differences", "spa", "auc", _RANKED)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of judgements and scores.
+
+        level     segment, topic, system
+        agreement pearson, spearman, kendall, acc-eq, differences, spa (`nlgauge.meta.evaluation` explains them),
+                  auc (gold is 0 or 1), darr (WMT's tau on ranked pairs)
+
+    `data` names the data set where it is not at hand already.
+    """
+
+    data: str = ""
+    level: str = "segment"
+    agreement: str = "pearson"
+    criterion: str | None = None
+    options: tuple[tuple[str, Any], ...] = ()
+    """Options of `nlgauge.data.load`."""
+    aggregate: str = "mean"
+    """How a system's scores become one number: mean or median."""
+
+    @property
+    def ranked(self) -> bool:
+        """Whether people's side is ranked pairs of outputs."""
+        return self.agreement == _RANKED
+
+    @property
+    def testable(self) -> bool:
+        """Whether metrics can be tested against each other on it."""
+        return self.agreement not in _UNTESTED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,9 +68,18 @@ class Significance:
     resamples: int = 1000
     seed: int = 12345
 
-    def resolved(self, level: str, agreement: str) -> Significance:
+    def __post_init__(self) -> None:
+        if not isinstance(self.resamples, int) or self.resamples < LEAST_RESAMPLES:
+            msg = f"resamples must be at least {LEAST_RESAMPLES}, got {self.resamples!r}"
+            raise RecipeError(msg)
+        if not isinstance(self.seed, int) or self.seed < 0:
+            msg = f"seed must be 0 or more, got {self.seed!r}"
+            raise RecipeError(msg)
+
+    def resolved(self, question: Question) -> Significance:
         """With the test that a question really gets; one that does not exist for it is refused."""
-        if agreement in ("differences", "spa"):
+        level, agreement = question.level, question.agreement
+        if not question.testable:
             if self.test not in ("default", "none"):
                 msg = f"there is no significance test for agreement {agreement!r}; leave out test={self.test!r}"
                 raise RecipeError(msg)
@@ -44,7 +91,7 @@ class Significance:
             msg = f"agreement 'acc-eq' is tested by permutation, not by {self.test!r}"
             raise RecipeError(msg)
         if self.test != "none":
-            kind = agreement if agreement in _CORRELATIONS else "pearson"
+            kind = agreement if agreement in CORRELATIONS else "pearson"
             check_comparison("item" if level == "topic" else "segment", kind, self.test, self.alpha, self.correction)
         return self
 
@@ -59,30 +106,32 @@ class Significance:
         return {"alpha": self.alpha, "correction": self.correction, **self.draws}
 
 
-def check_question(
-    table: JudgementTable,
-    level: str,
-    agreement: str,
-    *,
-    criterion: str | None = None,
-    aggregate: str = "mean",
-    significance: Significance | None = None,
-) -> Significance:
-    """Refuse a question that has no answer on this data, before hours of work; returns the test it will get."""
-    for what, value, allowed in (("level", level, LEVELS), ("agreement", agreement, AGREEMENTS)):
+def check_question(question: Question, table: JudgementTable, *, pairs: RankedPairs | None = None) -> None:
+    """Refuse a question that has no answer on this data, before hours of work."""
+    level, agreement = question.level, question.agreement
+    known = (*AGREEMENTS, _RANKED)
+    for what, value, allowed in (("level", level, LEVELS), ("agreement", agreement, known)):
         if value not in allowed:
             msg = f"{what} must be one of {', '.join(allowed)}, got {value!r}"
             raise RecipeError(msg)
     if _DEFINED.get(agreement, level) != level:
         msg = f"agreement {agreement!r} is defined at level {_DEFINED[agreement]!r}, not at level {level!r}"
         raise RecipeError(msg)
-    if aggregate != "mean" and (level != "system" or agreement == "spa"):
-        msg = f"aggregate={aggregate!r} joins a system's scores; it means nothing to {agreement} at level {level!r}"
+    if question.aggregate != "mean" and (level != "system" or agreement == "spa"):
+        msg = (
+            f"aggregate={question.aggregate!r} joins a system's scores; "
+            f"it means nothing to {agreement} at level {level!r}"
+        )
         raise RecipeError(msg)
-    official = level == "system" and criterion is None and set(table.langpairs) <= set(table.system_scores)
+    if question.ranked:
+        if pairs is None:
+            msg = f"agreement {agreement!r} needs ranked pairs of outputs (nlgauge.data.load_wmt_rankings)"
+            raise RecipeError(msg)
+        return
+    criterion = question.criterion
     if agreement == "spa" and table.default_criterion is None and criterion is None:
         msg = f"{table.name} has judgements of whole systems only; 'spa' needs judgements of segments"
         raise RecipeError(msg)
+    official = level == "system" and criterion is None and set(table.langpairs) <= set(table.system_scores)
     if not official or agreement == "spa":
         table.gold(criterion)
-    return (significance or Significance()).resolved(level, agreement)

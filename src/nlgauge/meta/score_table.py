@@ -9,8 +9,8 @@ Metrics that count idf look at whole files. Which texts those are depends on the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -22,81 +22,31 @@ from nlgauge.data import JudgementTable
 from nlgauge.engine.notes import warn_of_languages
 from nlgauge.engine.run import run_metrics
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.meta.metric_scores import MetricScores
+from nlgauge.meta.metric_scores import MetricScores, ScoreTable
 from nlgauge.meta.sentinels import sentinel_rows
 from nlgauge.recipes.metric import Metric, TextMetric, VectorMetric
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.scoring import recipes_and_run
 
-__all__ = ["RowScores", "ScoredTable", "released_rows", "score_table", "sentinels_of", "table_corpora"]
+__all__ = ["released_rows", "score_table", "sentinels_of", "table_corpora"]
 
 IdfTexts: TypeAlias = Literal["files", "grid", "pooled"]
 
 
-@dataclass(frozen=True, eq=False)
-class RowScores:
-    """What one metric gave to each row of a table."""
-
-    name: str
-    components: Mapping[str, NDArray[np.float64]]
-    main: str
-    higher_is_better: bool = True
-    signatures: Mapping[str, str] = field(default_factory=dict)
-    """By language pair; one text where idf makes no difference between systems."""
-    corpus: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    """Score of the whole system by language pair and system, for metrics (BLEU) whose score is no mean."""
-    distances: frozenset[str] = frozenset()
-    """Components that are better when they are lower, beside a main component that is not one of them."""
-
-    @property
-    def values(self) -> NDArray[np.float64]:
-        """The main component, row by row."""
-        return self.components[self.main]
-
-    def component(self, name: str) -> RowScores:
-        """The same scores with another component standing for the metric: `scores.component("recall")`."""
-        if name not in self.components:
-            msg = f"{self.name} has no component {name!r}; it has {', '.join(self.components)}"
-            raise RecipeError(msg)
-        return replace(
-            self,
-            name=f"{self.name} {name}",
-            main=name,
-            higher_is_better=self.higher_is_better and name not in self.distances,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class ScoredTable:
-    """A table with the scores of its rows."""
-
-    table: JudgementTable
-    metrics: tuple[RowScores, ...]
-
-    def add(self, *more: RowScores) -> ScoredTable:
-        """The same with further metrics; one whose name is taken is called `NAME (2)`."""
-        kept = list(self.metrics)
-        for metric in more:
-            names = [one.name for one in kept]
-            number = 2
-            name = metric.name
-            while name in names:
-                name, number = f"{metric.name} ({number})", number + 1
-            kept.append(replace(metric, name=name))
-        return ScoredTable(self.table, tuple(kept))
-
-
-def score_table(table: JudgementTable, metrics: Sequence[str | Metric], **options: Any) -> ScoredTable:
-    """Score every row of a table; options are those of `nlgauge.score`.
+def score_table(
+    table: JudgementTable, metrics: Sequence[str | Metric], *, run: RunOptions | None = None, **options: Any
+) -> ScoreTable:
+    """Score every row of a table; options are those of `nlgauge.score`, and `run` those of the run in one object.
 
     A text is encoded once per language pair and window for all metrics. A metric given as text is called by
     that text in the result (`bertscore:layer=4`).
     """
     if isinstance(metrics, str | Metric):
         metrics = [metrics]
-    recipes, run = recipes_and_run(metrics, options)
+    recipes, given = recipes_and_run(metrics, options)
+    running = RunOptions.of(given) if run is None else replace(run, **given)
     names = _names(metrics)
-    warn_of_languages(recipes, named_by_data=(code for pair in table.langpairs for code in pair.split("-")))
+    warn_of_languages(recipes, named_by_data=_languages(table, recipes))
     values = [{name: np.full(len(table), np.nan) for name in recipe.components} for recipe in recipes]
     signatures: list[dict[str, str]] = [{} for _ in recipes]
     corpus: list[dict[tuple[str, str], float]] = [{} for _ in recipes]
@@ -112,7 +62,7 @@ def score_table(table: JudgementTable, metrics: Sequence[str | Metric], **option
         # Texts first, because a package that is missing shows there before anything is encoded.
         for chosen, corpora in ((plain, system_corpora), (pooled, pooled_corpora), (encoded, table_corpora)):
             for part, rows in corpora(table, langpair) if chosen else ():
-                scores = run_metrics([recipes[at] for at in chosen], part, RunOptions.of(run))
+                scores = run_metrics([recipes[at] for at in chosen], part, running)
                 systems = list(part.systems)
                 for number, score in enumerate(scores):
                     metric, system = chosen[number // len(systems)], systems[number % len(systems)]
@@ -121,41 +71,45 @@ def score_table(table: JudgementTable, metrics: Sequence[str | Metric], **option
                     signatures[metric].setdefault(langpair, score.signature.recipe_part)
                     if score.main in score.corpus:
                         corpus[metric][langpair, system] = score.corpus[score.main]
-    return ScoredTable(
+    return ScoreTable(
         table,
         tuple(
-            RowScores(name, value, recipe.main, recipe.higher_is_better, signature, whole, recipe.distances)
-            for name, recipe, value, signature, whole in zip(names, recipes, values, signatures, corpus, strict=True)
+            MetricScores(
+                name,
+                values[at][recipe.main],
+                recipe.higher_is_better,
+                components=values[at],
+                distances=recipe.distances,
+                signatures=signatures[at],
+                corpus=corpus[at],
+            )
+            for at, (name, recipe) in enumerate(zip(names, recipes, strict=True))
         ),
     )
 
 
-def released_rows(table: JudgementTable, name: str) -> RowScores:
+def _languages(table: JudgementTable, recipes: Iterable[Metric]) -> list[str]:
+    """Languages of the texts that are compared; those of sources only where a metric looks at them."""
+    pairs = [pair.split("-") for pair in table.langpairs]
+    sources = any(isinstance(recipe, VectorMetric) and recipe.against == "source" for recipe in recipes)
+    return [code for pair in pairs for code in (pair if sources else pair[-1:])]
+
+
+def released_rows(table: JudgementTable, name: str) -> MetricScores:
     """Scores that came with the data, as rows beside ours; a distance if the table says that it is one."""
     if name not in table.released:
         msg = f"{table.name} has no released score {name!r}; it has {', '.join(table.released) or 'none'}"
         raise RecipeError(msg)
-    return RowScores(
-        name,
-        {name: table.released[name]},
-        name,
-        name not in table.distances,
-        dict.fromkeys(table.langpairs, "released"),
-    )
+    signatures = dict.fromkeys(table.langpairs, "released")
+    return MetricScores(name, table.released[name], name not in table.distances, signatures=signatures)
 
 
-def sentinels_of(table: JudgementTable, *, seed: int = 12345) -> tuple[RowScores, ...]:
+def sentinels_of(table: JudgementTable, *, seed: int = 12345) -> tuple[MetricScores, ...]:
     """Rows that no metric should lose to: length, chance, and (where there are sources) copying."""
     sources = None if table.source is None else list(table.source)
-    made: list[MetricScores] = sentinel_rows([list(table.hypothesis)], sources, seed=seed)
+    made = sentinel_rows([list(table.hypothesis)], sources, seed=seed)
     return tuple(
-        RowScores(
-            one.name,
-            {"score": one.values[0]},
-            "score",
-            one.higher_is_better,
-            dict.fromkeys(table.langpairs, one.signature or one.name),
-        )
+        replace(one, values=one.values[0], signatures=dict.fromkeys(table.langpairs, one.signature or one.name))
         for one in made
     )
 
@@ -184,9 +138,17 @@ def table_corpora(table: JudgementTable, langpair: str) -> Iterator[tuple[Corpus
 
 
 def pooled_corpora(table: JudgementTable, langpair: str) -> Iterator[tuple[Corpus, Mapping[str, NDArray[np.intp]]]]:
-    """All rows of a language pair together, whichever systems they are of."""
-    rows = {langpair: [at for at, pair in enumerate(table.langpair) if pair == langpair]}
-    yield _corpus(table, rows), _arrays(rows)
+    """All rows of a language pair together, whichever systems they are of.
+
+    A segment that several systems wrote about stands in several rows; for idf its references are documents once.
+    """
+    rows = [at for at, pair in enumerate(table.langpair) if pair == langpair]
+    corpus = _corpus(table, {langpair: rows})
+    distinct = dict.fromkeys((table.segment[at], text) for at in rows for text in table.references[at])
+    if len(distinct) < sum(len(table.references[at]) for at in rows):
+        documents = {langpair: corpus.systems[langpair], None: [text for _, text in distinct]}
+        corpus = replace(corpus, idf_documents=documents)
+    yield corpus, _arrays({langpair: rows})
 
 
 def system_corpora(table: JudgementTable, langpair: str) -> Iterator[tuple[Corpus, Mapping[str, NDArray[np.intp]]]]:

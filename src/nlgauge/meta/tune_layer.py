@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from nlgauge.data import JudgementTable
 from nlgauge.encoders import load_encoder
 from nlgauge.errors import InputError
-from nlgauge.meta.evaluation import evaluate
-from nlgauge.meta.question import Significance
+from nlgauge.meta.answer import answer
+from nlgauge.meta.question import Question, check_question
 from nlgauge.meta.score_table import score_table
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.recipes.run_options import RunOptions
@@ -63,13 +63,23 @@ class LayerTuning:
 
 
 def tune_layer(
-    table: JudgementTable, *, model: str = "minilm", agreement: str = "pearson", **run: Any
+    table: JudgementTable,
+    *,
+    model: str = "minilm",
+    agreement: str = "pearson",
+    run: RunOptions | None = None,
+    **options: Any,
 ) -> LayerTuning:
-    """Score a table at every layer of a model on one encoding of its texts."""
-    table.gold()  # a data set without judgements of segments is an error before the work, not after
-    top = load_encoder(model, **RunOptions.of(run).loading).layers
+    """Score a table at every layer of a model on one encoding of its texts.
+
+    Options are those of a run, as keywords or in one object (`run`).
+    """
+    question = Question(agreement=agreement)
+    check_question(question, table)  # a data set without judgements of segments is an error before the work
+    running = RunOptions.of(options) if run is None else replace(run, **options)
+    top = load_encoder(model, **running.loading).layers
     metrics = [BERTScore(model=model, layer=layer) for layer in range(top + 1)]
-    scored = score_table(table, metrics, **run)
-    found = evaluate(scored, agreement=agreement, significance=Significance(test="none", resamples=1))
-    values = [[row[pair].value for pair in table.langpairs] for row in found.cells.values()]
+    scored = score_table(table, metrics, run=running)
+    found = [answer(question, table, metric) for metric in scored.metrics]
+    values = [[row[pair].value for pair in table.langpairs] for row in found]
     return LayerTuning(model, table.name, agreement, table.langpairs, np.array(values))

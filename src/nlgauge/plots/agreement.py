@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from nlgauge.meta import Agreement
+from nlgauge.meta import AgreementTable
 from nlgauge.plots.canvas import COLOURS, new_figure, save_figure
 
 __all__ = ["plot_agreement"]
@@ -17,10 +17,11 @@ _LABELS = {
     "acc-eq": "acc_eq",
     "differences": "r of differences",
     "spa": "SPA",
+    "auc": "AUC",
 }
 
 
-def plot_agreement(result: Agreement, path: Path) -> None:
+def plot_agreement(result: AgreementTable, path: Path) -> None:
     """Draw one table."""
     names, groups = list(result.cells), [*result.langpairs]
     averaged = len(groups) > 1

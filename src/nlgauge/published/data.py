@@ -7,14 +7,15 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from nlgauge.data import JudgementTable, RankedPairs, find_data_card, load, load_wmt_rankings, locate
-from nlgauge.data.table import chosen
+from nlgauge.data.table import select_known
 from nlgauge.encoders import Encoder, load_encoder
 from nlgauge.errors import FileFormatError, InputError, MissingExtraError, ModelError, RecipeError
+from nlgauge.meta.question import Question
 from nlgauge.meta.relative_ranking import ranked_rows
-from nlgauge.published.table import Column, Mean, PaperTable, Question
+from nlgauge.published.table import Column, Mean, PaperTable
 from nlgauge.recipes.run_options import RunOptions
 
-__all__ = ["NO_MODEL", "Judged", "Part", "data_at", "find_judged", "find_model", "kept_columns", "part_of"]
+__all__ = ["NO_MODEL", "DataSlice", "JudgedRows", "data_at", "find_judged", "find_model", "kept_columns", "slice_of"]
 
 #: The name of a model that computes only what needs none: lexical metrics and released scores.
 NO_MODEL = "none"
@@ -23,7 +24,7 @@ NO_MODEL = "none"
 _RANKINGS = "RR-seglevel.csv"
 
 
-class Part(NamedTuple):
+class DataSlice(NamedTuple):
     """Columns that are answered by the same rows of a data set."""
 
     data: str
@@ -32,23 +33,23 @@ class Part(NamedTuple):
     ranked: bool
 
 
-class Judged(NamedTuple):
+class JudgedRows(NamedTuple):
     """Rows to score, with the ranked pairs where people's side is these."""
 
     table: JudgementTable
     pairs: RankedPairs | None
 
 
-def part_of(question: Question, langpair: str, *, data: str = "") -> Part:
+def slice_of(question: Question, langpair: str, *, data: str = "") -> DataSlice:
     """The rows that answer a question for a language pair, or those of another data set that stand for them."""
-    return Part(data or question.data, () if data else question.options, langpair, question.agreement == "darr")
+    return DataSlice(data or question.data, () if data else question.options, langpair, question.ranked)
 
 
 def data_at(table: PaperTable, at: str | os.PathLike[str] | None) -> dict[str, bool]:
     """Whether each data set of a published table lies under a folder, with rankings where all depends on them."""
     unranked = {row.data for row in table.rows if row.data}
     for column in table.questions:
-        if column.question is not None and column.question.agreement != "darr":
+        if column.question is not None and not column.question.ranked:
             unranked.add(column.question.data)
     found = {}
     for name in table.data:
@@ -66,9 +67,9 @@ def kept_columns(
 ) -> tuple[Column | Mean, ...]:
     """The columns of these language pairs, data sets and levels, with the averages that lack none of theirs."""
     asked = [column.question for column in table.questions if column.question is not None]
-    pairs = chosen(langpairs, table.langpairs, f"{table.id}: language pair")
-    sets = chosen(data, table.data, f"{table.id}: data set")
-    wanted = chosen(levels, list(dict.fromkeys(one.level for one in asked)), f"{table.id}: level")
+    pairs = select_known(langpairs, table.langpairs, f"{table.id}: language pair")
+    sets = select_known(data, table.data, f"{table.id}: data set")
+    wanted = select_known(levels, list(dict.fromkeys(one.level for one in asked)), f"{table.id}: level")
     kept = {
         column.label
         for column in table.questions
@@ -83,7 +84,7 @@ def kept_columns(
     )
 
 
-def find_judged(part: Part, at: str | os.PathLike[str] | None, missing: dict[str, None]) -> Judged | None:
+def find_judged(part: DataSlice, at: str | os.PathLike[str] | None, missing: dict[str, None]) -> JudgedRows | None:
     """The rows of a part; None where they are not here, with an entry of what is missing."""
     card = find_data_card(part.data)
     place = None if at is None else locate(card, at)
@@ -100,7 +101,7 @@ def find_judged(part: Part, at: str | os.PathLike[str] | None, missing: dict[str
     except (InputError, RecipeError, MissingExtraError) as error:
         missing[f"{part.data}: {error}; published at {card.published}"] = None
         return None
-    return Judged(table, None) if pairs is None else Judged(ranked_rows(table, pairs), pairs)
+    return JudgedRows(table, None) if pairs is None else JudgedRows(ranked_rows(table, pairs), pairs)
 
 
 def find_model(table: PaperTable, model: str, options: RunOptions, missing: dict[str, None]) -> Encoder | None:

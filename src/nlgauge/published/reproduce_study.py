@@ -1,27 +1,25 @@
-"""Recompute a published sensitivity study: each language pair of its data sets is run under the study's grids.
+"""The values of a published sensitivity study: each language pair of its data sets is run under the study's grids.
 
 What is here runs; what is not (data, rankings, lists of stop words, large corpora, an encoder for other languages)
-is listed with where it is published. Columns without any value, in print or ours, are left out.
+is listed with where it is published.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from nlgauge.data.table import chosen
 from nlgauge.engine.checkpoint import Checkpoint
 from nlgauge.errors import InputError, MissingExtraError, RecipeError
+from nlgauge.meta.question import Question
 from nlgauge.models.catalog import find_card
-from nlgauge.published.data import NO_MODEL, Judged, Part, find_judged, find_model, kept_columns, part_of
-from nlgauge.published.results import ReproducedCell, ReproducedRow, Reproduction, agrees
+from nlgauge.published.data import NO_MODEL, DataSlice, JudgedRows, find_judged, slice_of
+from nlgauge.published.run import PublishedRun, Value
 from nlgauge.published.study import PaperStudy, StudyRow
-from nlgauge.published.table import Column, Mean, Question
+from nlgauge.published.table import Column, Mean
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.registry import metric_class, metric_name
 from nlgauge.sensitivity.presets import published_sweep
@@ -30,7 +28,7 @@ from nlgauge.sensitivity.run import StudyOptions, run_study
 from nlgauge.sensitivity.study import RELATIVE_LISTS, Study, Sweep
 from nlgauge.text import load_stopwords
 
-__all__ = ["StudyInputs", "reproduce_study"]
+__all__ = ["StudyInputs", "StudyRun", "with_corpora"]
 
 #: The list that MoverScore's release has, with 153 words.
 _MOVER_LIST = "MoverScore's list of 153 English stop words (--stopwords FILE): github.com/AIPHES/emnlp19-moverscore"
@@ -50,15 +48,6 @@ class StudyInputs:
     """Of the CV: 1 divides by n - 1, 0 by n."""
 
 
-class _Value(NamedTuple):
-    """A cell of ours."""
-
-    value: float | str
-    settings: int
-    """How many were run."""
-    signature: str
-
-
 class _Group(NamedTuple):
     """Parts of one data set whose texts are in one language: random corpora are drawn from all of these."""
 
@@ -68,40 +57,7 @@ class _Group(NamedTuple):
     lang: str
 
 
-def reproduce_study(
-    study: PaperStudy,
-    *,
-    at: str | os.PathLike[str] | None = None,
-    model: str = "minilm",
-    layer: int | None = None,
-    langpairs: str | Iterable[str] | None = None,
-    rows: str | Iterable[str] | None = None,
-    data: str | Iterable[str] | None = None,
-    levels: str | Iterable[str] | None = None,
-    inputs: StudyInputs | None = None,
-    **options: Any,
-) -> Reproduction:
-    """The study with our values beside the published ones; arguments are those of `reproduce`.
-
-    By default only English texts are scored; `langpairs` names others, for a model that reads them.
-    """
-    inputs = inputs or StudyInputs()
-    study = _with_corpora(study, inputs)
-    names = chosen(rows, [row.name for row in study.rows], f"{study.id}: row")
-    study = replace(study, rows=tuple(row for row in study.rows if row.name in names))
-    pairs = study.english_pairs if langpairs is None else langpairs
-    kept = kept_columns(study, langpairs=pairs, data=data, levels=levels)
-    run = _Run(study, at, model, layer, inputs, RunOptions.of(options))
-    values = run.values(kept)
-    run.name_what_print_has(everything=langpairs is None)
-    made = [run.row(row, kept, values) for row in study.rows]
-    shown = tuple(column for column in kept if any(_has_value(row.cells[column.label]) for row in made))
-    labels = [column.label for column in shown]
-    cut = tuple(replace(row, cells={label: row.cells[label] for label in labels}) for row in made)
-    return Reproduction(study, model, shown, cut, tuple(run.missing), tuple(run.notes))
-
-
-def _with_corpora(study: PaperStudy, inputs: StudyInputs) -> PaperStudy:
+def with_corpora(study: PaperStudy, inputs: StudyInputs) -> PaperStudy:
     """With a row for each corpus given; inputs that a study has no use for are refused."""
     if inputs.stopwords and "stopwords" not in study.grids:
         msg = f"{study.id} does not vary stop words; leave out --stopwords {inputs.stopwords[0]!r}"
@@ -121,12 +77,8 @@ def _with_corpora(study: PaperStudy, inputs: StudyInputs) -> PaperStudy:
     return replace(study, rows=tuple(rows))
 
 
-def _has_value(cell: ReproducedCell) -> bool:
-    return cell.published is not None or cell.ours is not None
-
-
-class _Run:
-    """One study under one model; gathers what is missing."""
+class StudyRun(PublishedRun):
+    """One study under one model."""
 
     def __init__(
         self,
@@ -134,35 +86,30 @@ class _Run:
         at: str | os.PathLike[str] | None,
         model: str,
         layer: int | None,
-        inputs: StudyInputs,
         options: RunOptions,
+        inputs: StudyInputs,
     ) -> None:
-        self.study, self.at, self.inputs, self.options = study, at, inputs, options
-        self.model, self.layer = model, layer
-        self.missing: dict[str, None] = {}
-        self.notes: dict[str, None] = {}
+        super().__init__(study, at, model, layer, options)
+        self.study, self.inputs = study, inputs
         self.sweeps: dict[str, list[Sweep]] = {}
 
-    def values(self, kept: Sequence[Column | Mean]) -> dict[tuple[str, str], _Value]:
+    def values(self, kept: Sequence[Column | Mean]) -> dict[tuple[str, str], Value]:
         """Ours by row and column; those that cannot be had are left out."""
         if self.model == NO_MODEL:
             return {}
-        parts: dict[_Group, dict[Part, list[Column]]] = {}
+        parts: dict[_Group, dict[DataSlice, list[Column]]] = {}
         for column in kept:
             if isinstance(column, Column) and column.question is not None and self._reads(column.langpair):
-                part = part_of(column.question, column.langpair)
+                part = slice_of(column.question, column.langpair)
                 parts.setdefault(_group(part), {}).setdefault(part, []).append(column)
         state: Checkpoint | None = None
-        encoder_is_here: bool | None = None
-        found: dict[tuple[str, str], _Value] = {}
+        found: dict[tuple[str, str], Value] = {}
         for group, columns in parts.items():
             here = {part: judged for part in columns if (judged := find_judged(part, self.at, self.missing))}
             sweeps = self._sweeps(group.lang) if here else []
             if not here or not sweeps:
                 continue
-            if encoder_is_here is None:
-                encoder_is_here = find_model(self.study, self.model, self.options, self.missing) is not None
-            if not encoder_is_here:
+            if not self.model_is_here():
                 break
             # One for all parts and coefficients: what is scored once is not scored again.
             state = state or Checkpoint(None if self.inputs.state is None else Path(self.inputs.state))
@@ -213,9 +160,9 @@ class _Run:
             self.notes[f"stop words ({lang}): {', '.join(f'{name} {size}' for name, size in sizes.items())}"] = None
         return tuple(sizes)
 
-    def _texts(self, group: _Group, here: Mapping[Part, Judged]) -> list[str]:
+    def _texts(self, group: _Group, here: Mapping[DataSlice, JudgedRows]) -> list[str]:
         """All texts of a group, also those of language pairs that were not asked for."""
-        every = {part_of(column.question, column.langpair) for column in self.study.questions if column.question}
+        every = {slice_of(column.question, column.langpair) for column in self.study.questions if column.question}
         texts = []
         for part in sorted(every):
             if _group(part) == group:
@@ -227,7 +174,7 @@ class _Run:
 
     def _result(
         self,
-        judged: Judged,
+        judged: JudgedRows,
         question: Question,
         sweeps: Sequence[Sweep],
         texts: Sequence[str] | None,
@@ -254,19 +201,14 @@ class _Run:
 
     def _recipe(self, row: StudyRow) -> str:
         """With the model at hand, and BERTScore's layer in it."""
-        text = self.shown_recipe(row)
+        text = self.recipe(row)
         added = {"model": self.model}
         knows_layer = "layer" in metric_class(metric_name(text)).options()
         if self.layer is not None and knows_layer and "layer=" not in text:
             added["layer"] = str(self.layer)
         return f"{text}{',' if ':' in text else ':'}{','.join(f'{key}={value}' for key, value in added.items())}"
 
-    def shown_recipe(self, row: StudyRow) -> str:
-        """What a row is computed with, without the model."""
-        published = row.model is not None and row.model.is_called(self.model)
-        return row.recipe if published else row.elsewhere or row.recipe
-
-    def _value(self, row: StudyRow, column: Column, question: Question, result: Sensitivity) -> _Value | None:
+    def _value(self, row: StudyRow, column: Column, question: Question, result: Sensitivity) -> Value | None:
         recipe = self._recipe(row)
         try:
             moved = result.effect(recipe, row.grid, question.level)
@@ -279,12 +221,14 @@ class _Run:
             self.missing[f"value of {row.name}, {column.label}: it is not defined on these values"] = None
             return None
         base = row.setting or moved.settings[0]
-        for info in result.settings:
-            if (info.metric, info.sweep, info.setting) == (recipe, row.grid, base):
-                return _Value(value, len(moved.settings), info.signatures.get(column.langpair, ""))
-        return _Value(value, len(moved.settings), "")
+        signatures = {(info.metric, info.sweep, info.setting): info.signatures for info in result.settings}
+        signature = signatures.get((recipe, row.grid, base), {}).get(column.langpair, "")
+        # None and three lists in print; of the other grids all settings can be run anywhere.
+        printed, count = len(RELATIVE_LISTS) + 1, len(moved.settings)
+        other = row.grid == "stopwords" and count != printed
+        return Value(value, signature, settings=f"{count} settings (print: {printed})" if other else "")
 
-    def name_what_print_has(self, *, everything: bool) -> None:
+    def note_missing_inputs(self, *, everything: bool) -> None:
         """Parts of the print that are not computed unless somebody gives what they need."""
         study = self.study
         if "stopwords" in study.grids and not self.inputs.stopwords:
@@ -299,36 +243,8 @@ class _Run:
                 "with --langpairs"
             ] = None
 
-    def row(
-        self, row: StudyRow, kept: Sequence[Column | Mean], values: Mapping[tuple[str, str], _Value]
-    ) -> ReproducedRow:
-        """A row with its averages and the reason why it differs."""
-        ours = {column.label: values[row.name, column.label] for column in kept if (row.name, column.label) in values}
-        shown = {label: one.value for label, one in ours.items()}
-        for column in kept:
-            if isinstance(column, Mean) and row.statistic != "best" and all(one in shown for one in column.over):
-                shown[column.label] = float(np.mean([shown[one] for one in column.over]))
-        cells = {
-            column.label: ReproducedCell(row.published.get(column.label), shown.get(column.label)) for column in kept
-        }
-        signatures = {label: one.signature for label, one in ours.items()}
-        return ReproducedRow(row.name, cells, self.shown_recipe(row), self._reason(row, cells, ours), signatures)
 
-    def _reason(self, row: StudyRow, cells: Mapping[str, ReproducedCell], ours: Mapping[str, _Value]) -> str:
-        if not ours:
-            return "not computed: --model none" if self.model == NO_MODEL else "not computed: see what is missing"
-        same = agrees(cells.values(), self.study.decimals)
-        reasons = [same] if same else []
-        if row.model is not None and not row.model.is_called(self.model):
-            reasons.append(f"another model: {self.model} (published: {row.model.name})")
-        # None and three lists in print; of the other grids all settings can be run anywhere.
-        counts = sorted({one.settings for one in ours.values()})
-        if row.grid == "stopwords" and counts != [len(RELATIVE_LISTS) + 1]:
-            reasons.append(f"{' or '.join(map(str, counts))} settings (print: {len(RELATIVE_LISTS) + 1})")
-        return "; ".join([*reasons, *([row.note] if row.note else [])])
-
-
-def _group(part: Part) -> _Group:
+def _group(part: DataSlice) -> _Group:
     return _Group(part.data, part.options, part.ranked, part.langpair.rpartition("-")[2])
 
 

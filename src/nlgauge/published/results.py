@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from nlgauge.files.html import HtmlCell, html_table
 from nlgauge.published.table import Column, Mean, PaperTable
 
 __all__ = ["ReproducedCell", "ReproducedRow", "Reproduction", "agrees"]
@@ -43,7 +44,7 @@ class ReproducedRow:
     """By column."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reproduction:
     """A table, recomputed."""
 
@@ -55,6 +56,27 @@ class Reproduction:
     """What is not here, and where it is published."""
     notes: tuple[str, ...] = ()
     """What this run adds to the notes of the table."""
+
+    def __repr__(self) -> str:
+        computed = sum(any(cell.ours is not None for cell in row.cells.values()) for row in self.rows)
+        missing = f", {len(self.missing)} inputs missing" if self.missing else ""
+        return (
+            f"<Reproduction {self.table.id} with {self.model}: {computed} of {len(self.rows)} rows computed{missing}>"
+        )
+
+    def _repr_html_(self) -> str:
+        labels = [column.label for column in self.columns]
+        rows: list[list[HtmlCell]] = []
+        for row in self.rows:
+            for kind in ("published", "ours"):
+                values = [getattr(row.cells[label], kind) for label in labels]
+                if any(value is not None for value in values):
+                    rows.append([row.name, kind, *values, row.reason if kind == "ours" else ""])
+        caption = f"{self.table.id}: {self.table.title}"
+        notes = [f"missing: {what}" for what in self.missing]
+        return html_table(
+            ["metric", "value", *labels, "reason"], rows, caption=caption, notes=notes, width=self.table.decimals
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""

@@ -5,17 +5,18 @@
     row       a metric: the values in print, and how nlgauge computes them: a recipe, or a score released with
               the data; a row with neither is only shown, and says why
 
-A recipe is that of the published model. Under another model `elsewhere` stands for it where the recipe names a
-layer that only the published model has; in it, `top-3` is the third layer below the last.
+A recipe is that of the published model. Under another model `recipe_for_other_models` stands for it where the recipe
+names a layer that only the published model has; in it, `top-3` is the third layer below the last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-__all__ = ["Column", "Mean", "PaperTable", "PublishedModel", "Question", "TableRow", "language_columns", "row_values"]
+from nlgauge.meta.question import Question
+
+__all__ = ["Column", "Mean", "PaperTable", "PublishedModel", "TableRow", "language_columns", "row_values"]
 
 
 @dataclass(frozen=True)
@@ -27,25 +28,10 @@ class PublishedModel:
     """Other names of its folder or of its place on the hub."""
     published: str = ""
 
-    def is_called(self, model: str) -> bool:
+    def matches(self, model: str) -> bool:
         """Whether a path or hub id names this model; by its last part, as nothing else is known of it."""
         last = model.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
         return last in (self.name, *self.aliases)
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is asked of a data set.
-
-    `agreement` is one of `nlgauge.meta.evaluate`, or `auc` (gold is 0 or 1), or `darr` (WMT's tau on ranked pairs).
-    """
-
-    data: str
-    level: str = "segment"
-    agreement: str = "pearson"
-    criterion: str | None = None
-    options: tuple[tuple[str, Any], ...] = ()
-    """Options of `nlgauge.data.load`."""
 
 
 @dataclass(frozen=True)
@@ -73,13 +59,13 @@ class TableRow:
     published: Mapping[str, float] = field(default_factory=dict)
     """By column; where only an average is known, only the average."""
     recipe: str = ""
-    elsewhere: str = ""
+    recipe_for_other_models: str = ""
     exceptions: Mapping[str, str] = field(default_factory=dict)
     """Options added to the recipe for some language pairs."""
     component: str = ""
     released: str = ""
     """A column of scores that came with the data."""
-    twin: str = ""
+    identical_released_column: str = ""
     """A released column that may turn out to hold the same scores."""
     data: str = ""
     """Another data set than the columns'."""

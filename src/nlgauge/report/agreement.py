@@ -1,6 +1,7 @@
 """The agreement of metrics with people as text, JSON, TSV or LaTeX.
 
-text    metrics as rows, language pairs as columns, their average; a star marks what no metric beats significantly
+text    metrics as rows, language pairs as columns, their average; a star marks what no metric beats significantly;
+        the last row has the number of judgements, systems or pairs
 TSV     one row per metric and language pair, with interval, rank and signature: numbers in full
 LaTeX   as text, with bold for the star
 JSON    everything
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 
 from nlgauge._version import __version__
 from nlgauge.errors import RecipeError
-from nlgauge.meta import Agreement
+from nlgauge.meta import AgreementTable, Question
 from nlgauge.report.table import Cell, Marked, Table
 
 __all__ = ["render_agreement"]
@@ -26,10 +27,11 @@ _NAMES = {
     "acc-eq": "pairwise accuracy with calibrated ties (acc_eq)",
     "differences": "Pearson's r of differences within an item",
     "spa": "soft pairwise accuracy",
+    "auc": "area under the ROC curve",
 }
 
 
-def render_agreement(results: Sequence[Agreement], *, format: str = "text", width: int = 3) -> str:  # noqa: A002
+def render_agreement(results: Sequence[AgreementTable], *, format: str = "text", width: int = 3) -> str:  # noqa: A002
     """All tables of a call."""
     if format == "json":
         record = {"nlgauge": __version__, "tables": [result.to_dict() for result in results]}
@@ -39,11 +41,11 @@ def render_agreement(results: Sequence[Agreement], *, format: str = "text", widt
     if format not in ("text", "latex"):
         msg = f"format must be one of text, json, tsv, latex, got {format!r}"
         raise RecipeError(msg)
-    tables = [_grid(result) for result in results]
+    tables = [_grid(result, "bold:" if format == "latex" else "*") for result in results]
     return "\n".join(one.to_text(width=width) if format == "text" else one.to_latex(width=width) for one in tables)
 
 
-def _grid(result: Agreement) -> Table:
+def _grid(result: AgreementTable, mark: str) -> Table:
     averaged = len(result.langpairs) > 1
     columns = ["metric", *result.langpairs, *(["average"] if averaged else [])]
     rows: list[list[Cell]] = []
@@ -60,26 +62,34 @@ def _grid(result: Agreement) -> Table:
         if averaged:
             cells.append(averages[name] if math.isfinite(averages[name]) else None)
         rows.append(cells)
+    if rows:
+        what = "pairs" if result.agreement in ("acc-eq", "differences", "spa") else "systems"
+        what = what if what == "pairs" or result.level == "system" else "judgements"
+        rows.append([f"n ({what})", *result.counts.values(), *([None] if averaged else [])])
     caption = f"{result.data}: {_NAMES[result.agreement]} with {result.criterion}, {result.level} level"
-    return Table(columns, rows, caption, [*_explained(result), *notes, *_signatures(result)])
+    return Table(columns, rows, caption, [*_explained(result, mark), *notes, *_signatures(result)])
 
 
-def _explained(result: Agreement) -> list[str]:
+def _explained(result: AgreementTable, mark: str) -> list[str]:
+    """What the mark means, or why there is none."""
     options, notes = result.options, list(result.notes)
-    if any(cell.unbeaten for row in result.cells.values() for cell in row.values()):
-        test = {"permutation": "PERM-BOTH permutation", "bootstrap": "paired bootstrap", "williams": "Williams"}
-        name = test[options["test"]]
-        if result.agreement == "acc-eq":
-            name = "permutation of outcomes"
-        corrected = f", {options['correction']} corrected" if options["correction"] else ""
-        draws = "" if name == "Williams" else f", {options['resamples']} resamples, seed {options['seed']}"
-        notes.append(
-            f"* no other metric is significantly better ({name}, p <= {options['alpha']:g}{corrected}{draws})"
-        )
-    return notes
+    if not any(cell.unbeaten for row in result.cells.values() for cell in row.values()):
+        if not Question(agreement=result.agreement).testable:
+            notes.append(f"no metric is marked: there is no significance test for {_NAMES[result.agreement]}")
+        elif options.get("test") == "none":
+            notes.append("no metric is marked: no significance test was asked for")
+        return notes
+    test = {"permutation": "PERM-BOTH permutation", "bootstrap": "paired bootstrap", "williams": "Williams"}
+    name = test[options["test"]]
+    if result.agreement == "acc-eq":
+        name = "permutation of outcomes"
+    corrected = f", {options['correction']} corrected" if options["correction"] else ""
+    draws = "" if name == "Williams" else f", {options['resamples']} resamples, seed {options['seed']}"
+    level = f"p <= {options['alpha']:g}{corrected}{draws}"
+    return [*notes, f"{mark} no other metric is significantly better ({name}, {level})"]
 
 
-def _signatures(result: Agreement) -> list[str]:
+def _signatures(result: AgreementTable) -> list[str]:
     """A signature per metric; where idf tables differ by language pair, that of the first, and a word on it."""
     notes = []
     for name, by_pair in result.signatures.items():
@@ -90,7 +100,7 @@ def _signatures(result: Agreement) -> list[str]:
     return notes
 
 
-def _rows(results: Sequence[Agreement]) -> Table:
+def _rows(results: Sequence[AgreementTable]) -> Table:
     columns = ["data", "level", "agreement", "criterion", "metric", "langpair", "value", "low", "high"]
     columns += ["rank", "unbeaten", "count", "note", "signature"]
     rows: list[list[Cell]] = []

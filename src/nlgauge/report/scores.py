@@ -32,7 +32,7 @@ import numpy as np
 from nlgauge._version import __version__
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.report.table import Cell, Span, Table
-from nlgauge.scores import Score
+from nlgauge.scores import LEAST_RESAMPLES, Score
 from nlgauge.stats import Interval
 
 __all__ = ["Confidence", "Format", "render"]
@@ -51,7 +51,7 @@ class Confidence:
     def __post_init__(self) -> None:
         for name, value, fits, expected in (
             ("level", self.level, 0 < self.level < 1, "between 0 and 1"),
-            ("resamples", self.resamples, self.resamples >= 1, "at least 1"),
+            ("resamples", self.resamples, self.resamples >= LEAST_RESAMPLES, f"at least {LEAST_RESAMPLES}"),
             ("seed", self.seed, self.seed >= 0, "at least 0"),
         ):
             if not fits:

@@ -11,6 +11,7 @@ import numpy as np
 
 from nlgauge.compare.order import Flip
 from nlgauge.errors import InputError
+from nlgauge.files.html import html_table
 from nlgauge.stats import coefficient_of_variation, relative_difference
 
 __all__ = ["Ranking", "Sensitivity", "SettingEffect", "SettingInfo"]
@@ -126,7 +127,7 @@ class Ranking:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sensitivity:
     """Everything that a study found; tables and figures are drawn from it."""
 
@@ -141,6 +142,19 @@ class Sensitivity:
     """Size of each list of stop words, by setting and language."""
     notes: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        metrics = list(dict.fromkeys(one.metric for one in self.settings))
+        sweeps = list(dict.fromkeys(one.sweep for one in self.settings))
+        return f"<Sensitivity {self.study} on {self.data}: {', '.join(metrics)} under {', '.join(sweeps)}>"
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for one in self.effects:
+            furthest = max((abs(value) for value in one.mean_rd if value is not None), default=None)
+            rows.append((one.metric, one.sweep, one.level, len(one.settings), one.mean_cv, furthest))
+        columns = ["metric", "sweep", "level", "settings", "CV %", "largest average RD %"]
+        return html_table(columns, rows, caption=f"{self.study} on {self.data}", notes=self.notes, width=2)
 
     def effect(self, metric: str, sweep: str, level: str) -> SettingEffect:
         """The effect on that metric, of that sweep, at that level."""

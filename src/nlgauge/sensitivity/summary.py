@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.compare.order import SegmentScores, find_flips, rank_agreement, system_means
-from nlgauge.data import UNKNOWN_SYSTEM, JudgementTable, RankedPairs
+from nlgauge.data import JudgementTable, RankedPairs
 from nlgauge.errors import InputError
-from nlgauge.meta import RowScores, ScoredTable, Significance, evaluate
-from nlgauge.meta.relative_ranking import ranking_tau
+from nlgauge.meta import MetricScores, Question, ScoreTable, answer
 from nlgauge.sensitivity.options import StudyOptions
 from nlgauge.sensitivity.plan import StudyPlan
 from nlgauge.sensitivity.results import Ranking, Sensitivity, SettingEffect, SettingInfo
@@ -84,19 +83,14 @@ def _agreement(
     options: StudyOptions,
     pairs: RankedPairs | None,
 ) -> dict[str, float | None]:
-    if pairs is not None and level == "segment":
-        oriented = values if higher_is_better else -values
-        taus = {pair: ranking_tau(table, oriented, pairs, pair)[0] for pair in table.langpairs}
-        return {pair: None if np.isnan(tau) else tau for pair, tau in taus.items()}
-    rows = RowScores("m", {"score": values}, "score", higher_is_better)
-    cells = evaluate(
-        ScoredTable(table, (rows,)),
-        level=level,  # type: ignore[arg-type]  # checked by the options
-        agreement=options.agreement,
-        criterion=options.criterion,
-        significance=Significance(test="none", resamples=1),
-    ).cells["m"]
-    return {pair: None if np.isnan(cell.value) else cell.value for pair, cell in cells.items()}
+    ranked = pairs is not None and level == "segment"
+    question = Question(
+        level=level,
+        agreement="darr" if ranked else options.agreement,
+        criterion=None if ranked else options.criterion,
+    )
+    found = answer(question, table, MetricScores("m", values, higher_is_better), pairs=pairs)
+    return {pair: None if np.isnan(cell.value) else cell.value for pair, cell in found.items()}
 
 
 def _means(values: NDArray[np.float64], table: JudgementTable) -> dict[str, float | None]:
@@ -107,11 +101,7 @@ def _means(values: NDArray[np.float64], table: JudgementTable) -> dict[str, floa
 
 
 def _by_system(oriented: NDArray[np.float64], table: JudgementTable, langpair: str) -> SegmentScores:
-    segments: dict[str, dict[str, float]] = {}
-    for row, pair in enumerate(table.langpair):
-        if pair == langpair and table.system[row] != UNKNOWN_SYSTEM:
-            segments.setdefault(table.system[row], {})[table.segment[row]] = float(oriented[row])
-    return segments
+    return ScoreTable(table, (MetricScores("m", oriented, True),)).by_system("m", langpair)
 
 
 def _ranking(

@@ -1,5 +1,6 @@
 """Numbers only: resampling, tests and correlations on arrays."""
 
+from nlgauge.old_names import old_names
 from nlgauge.stats.auc import roc_auc
 from nlgauge.stats.bootstrap import Interval, bootstrap_mean
 from nlgauge.stats.correlation import (
@@ -32,13 +33,12 @@ from nlgauge.stats.permutation import (
     permutation_of_outcomes,
     swap_signs,
 )
-from nlgauge.stats.raters import Agreement, cohen_kappa, fleiss_kappa, krippendorff_alpha, percent_agreement
+from nlgauge.stats.raters import RaterAgreement, cohen_kappa, fleiss_kappa, krippendorff_alpha, percent_agreement
 from nlgauge.stats.significance import Williams, bonferroni, holm, williams
 from nlgauge.stats.variation import OrderTest, coefficient_of_variation, paired_order, relative_difference
 
 __all__ = [
     "KINDS",
-    "Agreement",
     "BootstrapDifference",
     "Correlation",
     "CorrelationDraws",
@@ -48,6 +48,7 @@ __all__ = [
     "PairAccuracy",
     "PairwisePermutation",
     "Permutation",
+    "RaterAgreement",
     "RelativeRanking",
     "Williams",
     "bonferroni",
@@ -78,3 +79,5 @@ __all__ = [
     "why_undefined",
     "williams",
 ]
+
+__getattr__ = old_names(__name__, {"Agreement": "RaterAgreement"})

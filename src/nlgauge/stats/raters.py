@@ -15,14 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.stats.checks import numbers
 
-__all__ = ["Agreement", "cohen_kappa", "fleiss_kappa", "krippendorff_alpha", "percent_agreement"]
+__all__ = ["RaterAgreement", "cohen_kappa", "fleiss_kappa", "krippendorff_alpha", "percent_agreement"]
 
 Scale: TypeAlias = Literal["nominal", "ordinal", "interval"]
 Ratings: TypeAlias = Sequence[Sequence[Any]] | NDArray[Any]
 Codes: TypeAlias = NDArray[np.int64]
 
 
-class Agreement(NamedTuple):
+class RaterAgreement(NamedTuple):
     """A chance-corrected measure: (observed - expected) / (1 - expected)."""
 
     value: float
@@ -48,7 +48,7 @@ def percent_agreement(ratings: Ratings) -> float:
     return float((counts * (counts - 1)).sum() / pairs)
 
 
-def cohen_kappa(first: Sequence[Any], second: Sequence[Any]) -> Agreement:
+def cohen_kappa(first: Sequence[Any], second: Sequence[Any]) -> RaterAgreement:
     """Cohen's kappa of two raters, (p_o - p_e) / (1 - p_e).
 
     >>> round(cohen_kappa("aabb", "abbb").value, 3)
@@ -61,7 +61,7 @@ def cohen_kappa(first: Sequence[Any], second: Sequence[Any]) -> Agreement:
     return _corrected(observed, float(shares[0] @ shares[1]), "both raters use one and the same category throughout")
 
 
-def fleiss_kappa(counts: ArrayLike) -> Agreement:
+def fleiss_kappa(counts: ArrayLike) -> RaterAgreement:
     """Fleiss' kappa from counts[item, category] of ratings, the same number of ratings for every item.
 
     P_i = share of agreeing pairs in item i, P_e = sum of squared category shares.
@@ -87,7 +87,7 @@ def fleiss_kappa(counts: ArrayLike) -> Agreement:
     return _corrected(observed, float(shares @ shares), "all ratings are of one category")
 
 
-def krippendorff_alpha(ratings: Ratings, *, scale: Scale = "nominal") -> Agreement:
+def krippendorff_alpha(ratings: Ratings, *, scale: Scale = "nominal") -> RaterAgreement:
     """Krippendorff's alpha = 1 - D_o / D_e from the matrix of coincidences; missing ratings allowed.
 
     Items with fewer than two ratings do not count. The distance of two categories is 0 or 1 (nominal), the
@@ -112,7 +112,7 @@ def krippendorff_alpha(ratings: Ratings, *, scale: Scale = "nominal") -> Agreeme
     if expected == 0:
         msg = "krippendorff_alpha has no value here: all ratings are of one category, so nothing varies"
         raise InputError(msg)
-    return Agreement(1 - observed / expected, 1 - observed, 1 - expected)
+    return RaterAgreement(1 - observed / expected, 1 - observed, 1 - expected)
 
 
 def _distances(categories: list[Any], totals: NDArray[np.float64], scale: str) -> NDArray[np.float64]:
@@ -164,8 +164,8 @@ def _no_gaps(codes: Codes, name: str) -> None:
         raise InputError(msg)
 
 
-def _corrected(observed: float, expected: float, why: str) -> Agreement:
+def _corrected(observed: float, expected: float, why: str) -> RaterAgreement:
     if expected >= 1 - 1e-15:
         msg = f"kappa has no value here: {why}, so agreement by chance is already complete"
         raise InputError(msg)
-    return Agreement((observed - expected) / (1 - expected), observed, expected)
+    return RaterAgreement((observed - expected) / (1 - expected), observed, expected)

@@ -18,7 +18,8 @@ class TableBuilder:
 
     def __init__(self) -> None:
         self._columns: dict[str, list[Any]] = {
-            name: [] for name in ("segment", "system", "langpair", "hypothesis", "references", "source", "topic")
+            name: []
+            for name in ("segment", "system", "langpair", "hypothesis", "references", "source", "topic", "document")
         }
         self._scores: dict[str, dict[str, list[float]]] = {"human": {}, "released": {}}
         self._places: dict[tuple[str, str, str], str] = {}
@@ -37,6 +38,7 @@ class TableBuilder:
         system: str = UNKNOWN_SYSTEM,
         source: str | None = None,
         topic: str | None = None,
+        document: str | None = None,
         human: Mapping[str, float] | None = None,
         released: Mapping[str, float] | None = None,
     ) -> None:
@@ -48,7 +50,7 @@ class TableBuilder:
             raise FileFormatError(msg)
         before = len(self._places)
         self._places[key] = row.at()
-        values = (segment, system, langpair, hypothesis, references, source, topic)
+        values = (segment, system, langpair, hypothesis, references, source, topic, document)
         for column, value in zip(self._columns.values(), values, strict=True):
             column.append(value)
         for kind, found in (("human", human or {}), ("released", released or {})):
@@ -61,7 +63,7 @@ class TableBuilder:
     def table(self, name: str, *, default_criterion: str | None, **details: Any) -> JudgementTable:
         """The table of all rows; `details` are further fields of it."""
         columns: dict[str, Any] = {column: tuple(values) for column, values in self._columns.items()}
-        for optional in ("source", "topic"):
+        for optional in ("source", "topic", "document"):
             absent = [value is None for value in columns[optional]]
             if all(absent):
                 del columns[optional]

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from nlgauge.data.loaders.builder import TableBuilder
-from nlgauge.data.table import UNKNOWN_SYSTEM, JudgementTable, chosen
-from nlgauge.errors import InputError, RecipeError
-from nlgauge.files.lines import read_bytes
+from nlgauge.data.table import UNKNOWN_SYSTEM, JudgementTable, select_known
+from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.files.lines import read_bytes, split_lines
 from nlgauge.files.records import Row, delimited_rows, json_lines
 from nlgauge.files.textfiles import parse_source
 
-__all__ = ["load_own_table"]
+__all__ = ["load_custom"]
 
 
-def load_own_table(
+def load_custom(
     path: Path,
     *,
     hypothesis: str = "hypothesis",
@@ -29,12 +29,14 @@ def load_own_table(
     segment: str | None = None,
     system: str | None = None,
     topic: str | None = None,
+    document: str | None = None,
     langpair: str | None = None,
     langpairs: str | Iterable[str] | None = None,
     name: str | None = None,
 ) -> JudgementTable:
     """The file's rows; every option names a column (a key in JSONL), or several.
 
+    By default outputs are in column `hypothesis`, references in `reference` and human scores in `score`.
     Without `segment` a row's id is its number, from 1; without `langpair` the language is "und" (not determined).
     Those of `released` that are better when lower are named in `distances` too. Gold is the first of `human` unless
     `gold` names another. A score that is missing (an empty cell, null) is NaN; one that is no number stops.
@@ -50,11 +52,19 @@ def load_own_table(
         msg = f"{file}: name at least one column of human scores (human=...)"
         raise RecipeError(msg)
     data = read_bytes(file)
-    optional = [column for column in (source, segment, system, topic, langpair) if column is not None]
-    needed = [hypothesis, *reference_columns, *criteria, *metrics, *optional]
-    rows = delimited_rows(data, file, needed=needed) if form == "tsv" else json_lines(data, file)
+    single = {"hypothesis": hypothesis, "source": source, "segment": segment, "system": system}
+    single |= {"topic": topic, "document": document, "langpair": langpair}
+    several = {"references": reference_columns, "human": criteria, "released": metrics}
+    named = [(option, column) for option, column in single.items() if column is not None]
+    named += [(option, column) for option, columns in several.items() for column in columns]
+    if form == "tsv":
+        _check_columns(named, split_lines(data, file)[0].split("\t"), f"{file}, line 1")
+        rows = delimited_rows(data, file, needed=[column for _, column in named])
+    else:
+        rows = json_lines(data, file)
     build = TableBuilder()
     for number, row in enumerate(rows, start=1):
+        _check_columns(named, row.values, row.at())
         build.add(
             row,
             segment=str(number) if segment is None else row.label(segment),
@@ -62,14 +72,25 @@ def load_own_table(
             langpair="und" if langpair is None else row.label(langpair),
             source=None if source is None else row.text(source),
             topic=None if topic is None else row.label(topic),
+            document=None if document is None else row.label(document),
             hypothesis=row.text(hypothesis),
             references=tuple(text for column in reference_columns for text in row.texts(column)),
             human={column: _score(row, column) for column in criteria},
             released={column: _score(row, column) for column in metrics},
         )
-    (default,) = chosen(criteria[0] if gold is None else gold, criteria, f"{file}: gold criterion")
+    (default,) = select_known(criteria[0] if gold is None else gold, criteria, f"{file}: gold criterion")
     table = build.table(name or path.name, default_criterion=default, distances=frozenset(_several(distances)))
     return table if langpairs is None else table.where(langpair=langpairs)
+
+
+def _check_columns(named: Iterable[tuple[str, str]], there: Collection[str], place: str) -> None:
+    for option, column in named:
+        if column not in there:
+            msg = (
+                f"{place}: there is no column {column!r}; name the one of option {option!r} "
+                f"({option}=COLUMN, --set {option}=COLUMN), one of {', '.join(map(repr, there))}"
+            )
+            raise FileFormatError(msg)
 
 
 def _several(value: str | Sequence[str]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from nlgauge.data.loaders.builder import TableBuilder
 from nlgauge.data.loaders.folders import need_file
-from nlgauge.data.table import UNKNOWN_SYSTEM, JudgementTable, chosen
+from nlgauge.data.table import UNKNOWN_SYSTEM, JudgementTable, select_known
 from nlgauge.files.lines import read_bytes
 from nlgauge.files.records import json_lines
 
@@ -25,7 +25,7 @@ def load_judged_jsonl(
     path: Path, *, file: str, criteria: tuple[str, ...], langpairs: str | Iterable[str] | None = None
 ) -> JudgementTable:
     """One such file; every line must have all `criteria`, of which the first is the default gold."""
-    chosen(langpairs, ["en"], f"{file}: language")
+    select_known(langpairs, ["en"], f"{file}: language")
     name = str(need_file(path, file))
     build = TableBuilder()
     for row in json_lines(read_bytes(name), name):

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from nlgauge.data.loaders.builder import TableBuilder
 from nlgauge.data.loaders.folders import language_files
-from nlgauge.data.table import JudgementTable, chosen
+from nlgauge.data.table import JudgementTable, select_known
 from nlgauge.errors import FileFormatError
 from nlgauge.files.lines import read_bytes, split_lines
 from nlgauge.files.records import delimited_rows, unequal_lines
@@ -30,10 +30,10 @@ _CAVEAT = "a log-likelihood of the translation model, not a human score"
 
 
 def load_mlqe(path: Path, *, langpairs: str | Iterable[str] | None = None) -> JudgementTable:
-    """The archives `{pair}-test.tar.gz` of a folder; topics are document ids."""
+    """The archives `{pair}-test.tar.gz` of a folder, with the document of each segment."""
     files = language_files(path, "*-test.tar.gz", r"([a-z]{2}-[a-z]{2})-test\.tar\.gz")
     build = TableBuilder()
-    for langpair in chosen(langpairs, list(files), f"{path}: language pair"):
+    for langpair in select_known(langpairs, list(files), f"{path}: language pair"):
         _add_archive(build, files[langpair], langpair)
     return build.table("mlqe-pe", default_criterion="z_mean", caveats={"model_scores": _CAVEAT})
 
@@ -54,7 +54,7 @@ def _add_archive(build: TableBuilder, path: Path, langpair: str) -> None:
             langpair=langpair,
             source=row.text("original"),
             hypothesis=row.text("translation"),
-            topic=document,
+            document=document,
             human={"z_mean": row.number("z_mean"), "mean": row.number("mean")},
             released={"model_scores": row.number("model_scores")},
         )

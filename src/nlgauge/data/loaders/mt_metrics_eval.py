@@ -6,7 +6,8 @@
 
 A line of a score file is `SYSTEM SCORE`; at level `seg` each system has a block of one line per segment, in order;
 `None` is a missing human score. Levels `seg` and `sys` are read. A reference that stands among the outputs is a peer
-written by people; the one that outputs are held against is left out of the peers.
+written by people; the one that outputs are held against is left out of the peers. A document is no topic: systems
+are compared segment by segment, and the documents are a column of their own.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from nlgauge.data.loaders.builder import TableBuilder
 from nlgauge.data.loaders.folders import language_files
-from nlgauge.data.table import JudgementTable, chosen
+from nlgauge.data.table import JudgementTable, select_known
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.files.lines import read_bytes
 from nlgauge.files.records import Row, delimited_rows, read_lines, unequal_lines
@@ -51,10 +52,12 @@ def load_mt_metrics_eval(
     official: dict[str, dict[str, float]] = {}
     judged: set[str] = set()
     default: str | None = None
-    for langpair in chosen(langpairs, list(files), f"{path}: language pair"):
+    for langpair in select_known(langpairs, list(files), f"{path}: language pair"):
         part = _Part(path, langpair, references)
         known = sorted({name for name, _ in part.human_files})
-        default = _default_gold(path, langpair, known) if gold is None else chosen(gold, known, f"{path}: gold")[0]
+        default = (
+            _default_gold(path, langpair, known) if gold is None else select_known(gold, known, f"{path}: gold")[0]
+        )
         human = {name: part.blocks(file) for (name, level), file in part.human_files.items() if level == "seg"}
         judged |= set(human)
         released = {name: part.blocks(file) for name, file in part.metric_files.items()} if metrics else {}
@@ -140,7 +143,7 @@ class _Part:
                     system=system,
                     langpair=self.langpair,
                     source=self.sources[at],
-                    topic=None if self.documents is None else self.documents[at],
+                    document=None if self.documents is None else self.documents[at],
                     hypothesis=text,
                     references=tuple(lines[at] for lines in self.references.values()),
                     human={
@@ -158,7 +161,7 @@ def _matching(folder: Path, pattern: str) -> list[tuple[re.Match[str], Path]]:
 
 def _wanted(path: Path, langpair: str, asked: str | Iterable[str] | None, known: list[str]) -> tuple[str, ...]:
     if asked is not None:
-        return chosen(asked, known, f"{path}, {langpair}: reference")
+        return select_known(asked, known, f"{path}, {langpair}: reference")
     if len(known) <= 1:
         return tuple(known)
     for usual in _USUAL_REFERENCES:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from nlgauge.data.loaders.builder import TableBuilder
 from nlgauge.data.loaders.folders import language_files, need_file
-from nlgauge.data.table import JudgementTable, chosen
+from nlgauge.data.table import JudgementTable, select_known
 from nlgauge.errors import DataWarning, FileFormatError
 from nlgauge.files.records import Record, Row, json_document
 
@@ -38,7 +38,7 @@ def load_multi30k(
     sources = json_document(need_file(path, "MMTsourcedict.json"))
     build = TableBuilder()
     notes: list[str] = []
-    for langpair in chosen(langpairs, list(files), f"{path}: language pair"):
+    for langpair in select_known(langpairs, list(files), f"{path}: language pair"):
         target = langpair[-2:]
         gold = json_document(need_file(path, f"MMTgolddict_{target}.json"))
         found = _add_language(build, files[langpair], langpair, sources, gold, keep=keep_file_names)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from nlgauge.data.loaders.builder import TableBuilder
 from nlgauge.data.loaders.folders import need_file
-from nlgauge.data.table import JudgementTable, chosen
+from nlgauge.data.table import JudgementTable, select_known
 from nlgauge.files.lines import read_bytes
 from nlgauge.files.records import delimited_rows, spreadsheet_quoted, unquoted
 
@@ -45,7 +45,7 @@ def load_sts(
 
     `unquote=True` takes the quotes of a spreadsheet off the sentences that carry them.
     """
-    chosen(langpairs, ["en"], "STS: language")
+    select_known(langpairs, ["en"], "STS: language")
     name = str(need_file(path, file))
     build = TableBuilder()
     quoted = 0
@@ -71,7 +71,7 @@ def load_paws(
     path: Path, *, file: str = "out_paws.tsv", langpairs: str | Iterable[str] | None = None
 ) -> JudgementTable:
     """PAWS: A is the reference, B or C the hypothesis; gold is `paraphrase`, 1 or 0."""
-    chosen(langpairs, ["en"], "PAWS: language")
+    select_known(langpairs, ["en"], "PAWS: language")
     name = str(need_file(path, file))
     build = TableBuilder()
     rows = delimited_rows(read_bytes(name), name, columns=("label", "first", "second", *_PAWS_METRICS))

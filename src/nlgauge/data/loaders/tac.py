@@ -14,7 +14,7 @@ from pathlib import Path
 
 from nlgauge.data.loaders.builder import TableBuilder
 from nlgauge.data.loaders.folders import need_file
-from nlgauge.data.table import JudgementTable, chosen
+from nlgauge.data.table import JudgementTable, select_known
 from nlgauge.errors import RecipeError
 from nlgauge.files.records import Row, json_document, row_of
 
@@ -36,7 +36,7 @@ def load_tac(
     `humans=False` leaves out the peers that people wrote. `min_sentences=2` leaves out summaries of at most one
     sentence, as the released MoverScore script does.
     """
-    chosen(langpairs, ["en"], "TAC: language")
+    select_known(langpairs, ["en"], "TAC: language")
     if min_sentences < 0:
         msg = f"min_sentences must be 0 or more, got {min_sentences!r}"
         raise RecipeError(msg)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from nlgauge.data.loaders.builder import TableBuilder
 from nlgauge.data.loaders.folders import language_files
-from nlgauge.data.table import UNKNOWN_SYSTEM, JudgementTable, chosen
+from nlgauge.data.table import UNKNOWN_SYSTEM, JudgementTable, select_known
 from nlgauge.files.records import Row, json_document, row_of
 
 __all__ = ["load_wmt_json"]
@@ -27,7 +27,7 @@ def load_wmt_json(path: Path, *, year: int, langpairs: str | Iterable[str] | Non
     """The files `{year}_{pair}_formated.json` of a folder; gold is `human`, direct assessment."""
     files = language_files(path, f"{year}_*_formated.json", rf"{year}_([a-z]{{2}}-[a-z]{{2}})_formated\.json")
     build = TableBuilder()
-    for langpair in chosen(langpairs, list(files), f"{path}: language pair"):
+    for langpair in select_known(langpairs, list(files), f"{path}: language pair"):
         _add_file(build, files[langpair], langpair)
     table = build.table(f"wmt{year}", default_criterion="human")
     # BaryScore's variants are transport costs; the other released scores are similarities.

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from nlgauge.data.loaders.builder import TableBuilder
 from nlgauge.data.loaders.detokenise import moses_detokeniser
 from nlgauge.data.loaders.folders import find_below
-from nlgauge.data.table import Documents, JudgementTable, RankedPairs, chosen
+from nlgauge.data.table import Documents, JudgementTable, RankedPairs, select_known
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.files.lines import read_bytes
 from nlgauge.files.records import Row, delimited_rows, read_lines, unequal_lines
@@ -91,8 +91,8 @@ class WmtPackage:
 
     def documents(self, langpair: str, system: str) -> Documents:
         """All lines of one system's file, with the references and sources that run in parallel."""
-        (langpair,) = chosen(langpair, list(self.outputs), f"{self.name}: language pair")
-        (system,) = chosen(system, list(self.outputs[langpair]), f"{self.name}, {langpair}: system")
+        (langpair,) = select_known(langpair, list(self.outputs), f"{self.name}: language pair")
+        (system,) = select_known(system, list(self.outputs[langpair]), f"{self.name}, {langpair}: system")
         join = self._joiner(langpair)
         parallel = self._parallel(langpair)
         hypotheses = self._lines_of(system, langpair, parallel)
@@ -107,7 +107,7 @@ class WmtPackage:
         rows = [row for row in self._rows("DA-seglevel.csv", _SEGMENT_COLUMNS) if not self._left_out(row)]
         judged = list(dict.fromkeys(row.text("LP") for row in rows))
         here = sorted(set(judged) & set(self.outputs))
-        wanted = chosen(langpairs, here, f"{self.name}: language pair with assessments and outputs")
+        wanted = select_known(langpairs, here, f"{self.name}: language pair with assessments and outputs")
         build = TableBuilder()
         for langpair in wanted:
             self._add_judged(build, langpair, [row for row in rows if row.text("LP") == langpair])
@@ -146,7 +146,7 @@ class WmtPackage:
 
     def system_table(self, langpairs: str | Iterable[str] | None = None) -> JudgementTable:
         """Every line of every system, and the official scores of the systems; no segment is judged."""
-        wanted = chosen(langpairs, list(self.outputs), f"{self.name}: language pair")
+        wanted = select_known(langpairs, list(self.outputs), f"{self.name}: language pair")
         build = TableBuilder()
         for langpair in wanted:
             join = self._joiner(langpair)
@@ -192,7 +192,7 @@ class WmtPackage:
         )
         rows = [row for row in rows if not (_is_hybrid(row.text("BETTER")) or _is_hybrid(row.text("WORSE")))]
         known = list(dict.fromkeys(row.text("LP") for row in rows))
-        wanted = set(chosen(langpairs, known, f"{file}: language pair"))
+        wanted = set(select_known(langpairs, known, f"{file}: language pair"))
         kept = [row for row in rows if row.text("LP") in wanted]
         for row in kept:
             row.integer("SID", low=1, high=10**9)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from nlgauge.data.loaders.builder import TableBuilder
 from nlgauge.data.loaders.folders import language_files
-from nlgauge.data.table import JudgementTable, chosen
+from nlgauge.data.table import JudgementTable, select_known
 from nlgauge.errors import FileFormatError
 from nlgauge.files.lines import read_bytes
 from nlgauge.files.records import delimited_rows, spreadsheet_quoted, unquoted
@@ -34,7 +34,7 @@ def load_wmt_testset(
     files = language_files(path, "testset_*.tsv", r"testset_([a-z]{2}-[a-z]{2})\.tsv")
     build = TableBuilder()
     quoted = 0
-    for langpair in chosen(langpairs, list(files), f"{path}: language pair"):
+    for langpair in select_known(langpairs, list(files), f"{path}: language pair"):
         name = str(files[langpair])
         for number, row in enumerate(delimited_rows(read_bytes(name), name, needed=_COLUMNS), start=1):
             if row.text("LP") != langpair:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from nlgauge.published.papers.moverscore_2019 import TO_ENGLISH_17
-from nlgauge.published.table import Column, PaperTable, PublishedModel, Question, TableRow, language_columns
+from nlgauge.meta.question import Question
+from nlgauge.published.papers.shared import TO_ENGLISH_17
+from nlgauge.published.table import Column, PaperTable, PublishedModel, TableRow, language_columns
 
 __all__ = ["BERTSCORE_TABLES"]
 
@@ -20,8 +21,10 @@ _NONE = "values in print are not at hand; ours stand alone"
 _TO_ENGLISH_18 = ("cs-en", "de-en", "et-en", "fi-en", "ru-en", "tr-en", "zh-en")
 
 _ROBERTA = PublishedModel("roberta-large", published="huggingface.co/FacebookAI/roberta-large")
-_F = TableRow("BERTScore F", recipe="bertscore:layer=17", elsewhere="bertscore", model=_ROBERTA)
-_IDF = replace(_F, name="BERTScore F (idf)", recipe="bertscore:layer=17,idf=refs", elsewhere="bertscore:idf=refs")
+_F = TableRow("BERTScore F", recipe="bertscore:layer=17", recipe_for_other_models="bertscore", model=_ROBERTA)
+_IDF = replace(
+    _F, name="BERTScore F (idf)", recipe="bertscore:layer=17,idf=refs", recipe_for_other_models="bertscore:idf=refs"
+)
 _BERTSCORES = (
     replace(_F, name="BERTScore P", component="precision"),
     replace(_F, name="BERTScore R", component="recall"),

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from nlgauge.published.papers.moverscore_2019 import BERT_BASE, BERT_MNLI, D2T_COLUMNS, MSCOCO, TO_ENGLISH_17
+from nlgauge.meta.question import Question
 from nlgauge.published.papers.sentsim_2021 import mlqe_table
-from nlgauge.published.table import Column, Mean, PaperTable, Question, TableRow, language_columns
+from nlgauge.published.papers.shared import BERT_BASE, BERT_MNLI, D2T_COLUMNS, MSCOCO, TO_ENGLISH_17
+from nlgauge.published.table import Column, Mean, PaperTable, TableRow, language_columns
 
 __all__ = ["BERT_F1", "MOVER_1", "NONE_AT_HAND", "REPRODUCIBILITY_TABLES", "SOME_AT_HAND", "SOURCE", "TO_ENGLISH_18"]
 
@@ -21,7 +22,9 @@ SOURCE = (
 SOME_AT_HAND = "of the values in print only those shown here are at hand"
 NONE_AT_HAND = "values in print are not at hand; ours stand alone"
 
-BERT_F1 = TableRow("BERT-F1", recipe="bertscore:layer=9,idf=refs", elsewhere="bertscore:idf=refs", model=BERT_BASE)
+BERT_F1 = TableRow(
+    "BERT-F1", recipe="bertscore:layer=9,idf=refs", recipe_for_other_models="bertscore:idf=refs", model=BERT_BASE
+)
 MOVER_1 = TableRow("Mover-1", recipe="moverscore:profile=v1,n=1", model=BERT_BASE)
 _BARY = TableRow(
     "Bary-W",
@@ -100,7 +103,7 @@ _RELEASED = (
         "Mover+ (reported)",
         _reported(0.710, 0.711, 0.722, 0.673),
         released="mover_score",
-        twin=_UNIFORM,
+        identical_released_column=_UNIFORM,
         note="no idf and no MNLI in it, so it cannot be reproduced as MoverScore (D19)",
     ),
     TableRow("Mover, uniform weights (released)", released=_UNIFORM),
@@ -155,7 +158,9 @@ _TABLE7 = PaperTable(
     D2T_COLUMNS,
     (
         replace(
-            BERT_F1, recipe="bertscore:layer=9,idf=refs,multiref=mean", elsewhere="bertscore:idf=refs,multiref=mean"
+            BERT_F1,
+            recipe="bertscore:layer=9,idf=refs,multiref=mean",
+            recipe_for_other_models="bertscore:idf=refs,multiref=mean",
         ),
         MOVER_1,
         _MOVER_MNLI,

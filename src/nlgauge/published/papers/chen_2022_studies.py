@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
+from nlgauge.meta.question import Question
 from nlgauge.published.papers.chen_2022 import (
     BERT_F1,
     MOVER_1,
@@ -18,9 +19,9 @@ from nlgauge.published.papers.chen_2022 import (
     SOURCE,
     TO_ENGLISH_18,
 )
-from nlgauge.published.papers.moverscore_2019 import BERT_MNLI, TO_ENGLISH_17
+from nlgauge.published.papers.shared import BERT_MNLI, TO_ENGLISH_17
 from nlgauge.published.study import PaperStudy, StudyRow
-from nlgauge.published.table import Column, Mean, PublishedModel, Question, TableRow, language_columns
+from nlgauge.published.table import Column, Mean, PublishedModel, TableRow, language_columns
 
 __all__ = ["REPRODUCIBILITY_STUDIES"]
 
@@ -131,7 +132,11 @@ def _row(metric: TableRow, **fields: Any) -> StudyRow:
 def _joined(rows: tuple[StudyRow, ...]) -> tuple[StudyRow, ...]:
     """BERTScore beside several references takes their mean, as MoverScore always does."""
     return tuple(
-        replace(row, recipe=f"{row.recipe},multiref=mean", elsewhere=f"{row.elsewhere},multiref=mean")
+        replace(
+            row,
+            recipe=f"{row.recipe},multiref=mean",
+            recipe_for_other_models=f"{row.recipe_for_other_models},multiref=mean",
+        )
         if row.recipe.startswith("bertscore")
         else row
         for row in rows

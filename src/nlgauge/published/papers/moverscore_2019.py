@@ -6,31 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from nlgauge.meta.question import Question
+from nlgauge.published.papers.shared import BERT_BASE, BERT_MNLI, D2T_COLUMNS, MSCOCO, TO_ENGLISH_17
 from nlgauge.published.table import (
     Column,
     Mean,
     PaperTable,
     PublishedModel,
-    Question,
     TableRow,
     language_columns,
     row_values,
 )
 
-__all__ = ["BERT_BASE", "BERT_MNLI", "D2T_COLUMNS", "MOVERSCORE_TABLES", "MSCOCO", "TO_ENGLISH_17"]
+__all__ = ["MOVERSCORE_TABLES"]
 
-BERT_BASE = PublishedModel("bert-base-uncased", published="huggingface.co/google-bert/bert-base-uncased")
-BERT_MNLI = PublishedModel(
-    "MNLI_BERT",
-    ("MNLI-BERT", "mnli_bert"),
-    "github.com/AIPHES/emnlp19-moverscore, release 0.6, MNLI_BERT.zip (BERT-base fine-tuned on MNLI)",
-)
-TO_ENGLISH_17 = ("cs-en", "de-en", "fi-en", "lv-en", "ru-en", "tr-en", "zh-en")
-
-MSCOCO = (
-    "outputs of the 12 systems of the 2015 MSCOCO captioning challenge with their human scores M1 and M2: "
-    "cocodataset.org; no copy with the outputs is known"
-)
 _SOURCE = (
     "Zhao, Peyrard, Liu, Gao, Meyer, Eger 2019, MoverScore (EMNLP), aclanthology.org/D19-1053, {}; "
     "code: github.com/AIPHES/emnlp19-moverscore"
@@ -50,13 +39,13 @@ def _bert(recipe: str, model: PublishedModel = BERT_BASE, note: str = _MOVER) ->
 
 def _layer(number: int) -> dict[str, Any]:
     recipe = "moverscore:profile=v1,n=1,aggregation=layer-"
-    return _bert(f"{recipe}{number}") | {"elsewhere": f"{recipe}top-{12 - number}"}
+    return _bert(f"{recipe}{number}") | {"recipe_for_other_models": f"{recipe}top-{12 - number}"}
 
 
 def _hard(component: str) -> dict[str, Any]:
     # Proposition 1 of the paper: hard alignment is BERTScore.
     how = _bert("bertscore:layer=9,idf=refs", note="whether the hard alignment dropped punctuation is not said")
-    return how | {"elsewhere": "bertscore:idf=refs", "component": component}
+    return how | {"recipe_for_other_models": "bertscore:idf=refs", "component": component}
 
 
 def _rouge(name: str) -> dict[str, Any]:
@@ -66,7 +55,7 @@ def _rouge(name: str) -> dict[str, Any]:
 
 _BERTSCORE = {
     "recipe": "bertscore:layer=9,idf=refs",
-    "elsewhere": "bertscore:idf=refs",
+    "recipe_for_other_models": "bertscore:idf=refs",
     "model": BERT_BASE,
     "note": "the paper does not give BERTScore's settings",
 }
@@ -130,7 +119,11 @@ def _without_subword_removal(rows: tuple[TableRow, ...]) -> tuple[TableRow, ...]
 def _mean_of_references(rows: tuple[TableRow, ...]) -> tuple[TableRow, ...]:
     """BERTScore beside several references, which the paper joins by their mean."""
     return tuple(
-        replace(row, recipe=f"{row.recipe},multiref=mean", elsewhere=f"{row.elsewhere},multiref=mean")
+        replace(
+            row,
+            recipe=f"{row.recipe},multiref=mean",
+            recipe_for_other_models=f"{row.recipe_for_other_models},multiref=mean",
+        )
         if row.recipe.startswith("bertscore")
         else row
         for row in rows
@@ -213,11 +206,6 @@ _TAC_NOTES = (
     "for Spearman of WMD-1 + W2V on TAC 2008, Table 2 prints .549 and .588, Table 8 .559 and .611 (D5.12)",
 )
 
-D2T_COLUMNS = tuple(
-    Column(f"{data} {short}", Question(data, "segment", "spearman", criterion))
-    for data in ("bagel", "sfhotel")
-    for short, criterion in (("inf", "informativeness"), ("nat", "naturalness"), ("qual", "quality"))
-)
 _TABLE3 = _mean_of_references(
     _printed(
         D2T_COLUMNS,

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from nlgauge.published.papers.moverscore_2019 import TO_ENGLISH_17
+from nlgauge.meta.question import Question
+from nlgauge.published.papers.shared import TO_ENGLISH_17
 from nlgauge.published.table import (
     Column,
     Mean,
     PaperTable,
     PublishedModel,
-    Question,
     TableRow,
     language_columns,
 )
@@ -65,7 +65,7 @@ def _rows(
                 name,
                 published.get(name, {}),
                 recipe=recipe + sentence,
-                elsewhere=recipe,
+                recipe_for_other_models=recipe,
                 component=_SINGLE.get(name, ""),
                 model=model,
             )

@@ -1,0 +1,38 @@
+"""A small table as HTML, for results in notebooks."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+__all__ = ["HtmlCell", "html_table"]
+
+HtmlCell: TypeAlias = str | int | float | None
+
+
+def html_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[HtmlCell]],
+    *,
+    caption: str = "",
+    notes: Iterable[str] = (),
+    width: int = 4,
+) -> str:
+    """Columns, rows and notes as HTML; all text is escaped, floats have `width` decimals, None and nan are empty.
+
+    >>> html_table(["<a>"], [[0.5]], width=1)
+    '<table><thead><tr><th>&lt;a&gt;</th></tr></thead><tbody><tr><td>0.5</td></tr></tbody></table>'
+    """
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
+    body = "".join(f"<tr>{''.join(f'<td>{_cell(cell, width)}</td>' for cell in row)}</tr>" for row in rows)
+    title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+    table = f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return table + "".join(f"<p><small>{html.escape(note)}</small></p>" for note in notes)
+
+
+def _cell(cell: HtmlCell, width: int) -> str:
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return ""
+    return f"{cell:.{width}f}" if isinstance(cell, float) else html.escape(str(cell))

@@ -1,0 +1,195 @@
+"""The answer of scores to a question: one number per language pair, and what it rests on.
+
+Everything that asks how well a metric agrees with people goes through `answer`: tables of agreement
+(`nlgauge.meta.evaluation`), published tables, studies of sensitivity, the choice of a layer. Only the number is
+computed; intervals and significance are the business of a table with several metrics.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.data import JudgementTable, RankedPairs
+from nlgauge.errors import InputError
+from nlgauge.meta.difference_correlation import pairwise_difference_pearson
+from nlgauge.meta.levels import aggregated, grouped_level, segment_level
+from nlgauge.meta.metric_scores import Matrix, MetricScores
+from nlgauge.meta.question import Question, check_question
+from nlgauge.meta.relative_ranking import ranking_tau
+from nlgauge.meta.soft_accuracy import soft_pairwise_accuracy
+from nlgauge.meta.tie_accuracy import tie_calibrated_accuracy
+from nlgauge.stats import correlate, roc_auc
+
+__all__ = ["Answer", "Judgements", "answer", "judgements"]
+
+#: Lines and columns of rows in a matrix of systems x topics.
+_Place: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How well one metric agrees with people on one language pair."""
+
+    value: float
+    """nan where there is none; `note` says why."""
+    count: int = 0
+    """Judgements, systems or pairs behind the value."""
+    note: str = ""
+    """Why there is no value, or what belongs beside it (a tie threshold, a chance level)."""
+
+
+def answer(
+    question: Question,
+    table: JudgementTable,
+    scores: MetricScores,
+    *,
+    pairs: RankedPairs | None = None,
+    resamples: int = 1000,
+    seed: int = 12345,
+) -> dict[str, Answer]:
+    """What the scores of a table's rows answer to a question, by language pair.
+
+    `pairs` are people's side of agreement `darr`. Soft pairwise accuracy is defined by draws: `resamples`, `seed`.
+    """
+    check_question(question, table, pairs=pairs)
+    if scores.values.shape != (len(table),):
+        msg = f"{scores.name!r} must have a score for each of {len(table)} rows, got shape {scores.values.shape}"
+        raise InputError(msg)
+    if pairs is not None and question.ranked:
+        return {pair: _ranked(table, scores, pairs, pair) for pair in table.langpairs}
+    draws = {"resamples": resamples, "seed": seed}
+    return {pair: judgements(question, table, pair).answer(scores, **draws) for pair in table.langpairs}
+
+
+def _ranked(table: JudgementTable, scores: MetricScores, pairs: RankedPairs, langpair: str) -> Answer:
+    value, why = ranking_tau(table, scores.oriented, pairs, langpair)
+    return Answer(value, pairs.langpair.count(langpair), why)
+
+
+@dataclass(frozen=True, eq=False)
+class Judgements:
+    """What people said of the rows of one language pair, in the shape that a question needs.
+
+    segment   1 x rows
+    topic     systems x topics (and `spa` at system level)
+    system    1 x systems
+    """
+
+    question: Question
+    langpair: str
+    rows: NDArray[np.intp]
+    human: Matrix
+    place: _Place | None = None
+    """Where the rows stand in systems x topics."""
+    shape: tuple[int, int] = (0, 0)
+    """Of systems x topics."""
+    systems: tuple[tuple[int, str], ...] = ()
+    """Line and name of the systems that have a human score; of system level only."""
+
+    @property
+    def items(self) -> int:
+        """How many things are drawn in a resampling: judged rows, topics or systems."""
+        return int((~np.isnan(self.human)).any(axis=0).sum())
+
+    @property
+    def whole(self) -> bool:
+        """Whether whole systems are compared, one number each."""
+        return self.question.level == "system" and self.question.agreement != "spa"
+
+    def scores(self, metric: MetricScores) -> MetricScores:
+        """A metric's scores in the shape of the human ones."""
+        if self.whole:
+            return MetricScores(metric.name, self._system_values(metric)[None, :])
+        return MetricScores(metric.name, self._matrix(metric), metric.higher_is_better)
+
+    def answer(self, metric: MetricScores, *, resamples: int = 1000, seed: int = 12345) -> Answer:
+        """The number of one metric."""
+        if not self.human.size:
+            return Answer(float("nan"), 0, "no system has a human score")
+        kind, ours = self.question.agreement, self.scores(metric)
+        judged = int((~np.isnan(self.human)).sum())
+        if kind == "acc-eq":
+            ties = tie_calibrated_accuracy(ours, self.human)
+            return Answer(ties.value, ties.pairs, f"epsilon {ties.epsilon:.4g}, chance {ties.chance:.3f}")
+        if kind == "differences":
+            differences = pairwise_difference_pearson(ours, self.human, undefined="nan")
+            return Answer(differences.value, differences.pairs, differences.reason or "")
+        if kind == "spa":
+            soft = soft_pairwise_accuracy(ours, self.human, resamples=resamples, seed=seed, undefined="nan")
+            return Answer(soft.value, soft.pairs, soft.reason or "")
+        if kind == "auc":
+            there = ~np.isnan(self.human)
+            return Answer(roc_auc(ours.oriented[there], self.human[there]), judged)
+        if self.whole:  # a system may lack a score, which is no error here
+            found = correlate(ours.oriented[0], self.human[0], kind=kind, undefined="nan")
+            return Answer(found.value, judged, found.reason or "")
+        by_level = segment_level if self.place is None else grouped_level
+        level = by_level(ours, self.human, kind=kind, undefined="nan")
+        return Answer(level.value, judged, level.reason or "")
+
+    def _matrix(self, metric: MetricScores) -> Matrix:
+        values = metric.values[self.rows]
+        if self.place is None:
+            return values[None, :]
+        matrix = np.full(self.shape, np.nan)
+        matrix[self.place] = values
+        return matrix
+
+    def _system_values(self, metric: MetricScores) -> NDArray[np.float64]:
+        """A score per system, higher is better: that of the whole corpus for metrics that have one, else the mean."""
+        sign = 1 if metric.higher_is_better else -1
+        if self.question.aggregate == "mean" and metric.corpus:
+            return sign * np.array([metric.corpus.get((self.langpair, name), np.nan) for _, name in self.systems])
+        lines = [line for line, _ in self.systems]
+        return aggregated(sign * self._matrix(metric)[lines], self.question.aggregate)
+
+
+def judgements(question: Question, table: JudgementTable, langpair: str) -> Judgements:
+    """People's side of a question for one language pair.
+
+    Of a whole system that is the official score where there is one, never a mean of its segments then.
+    """
+    rows = np.array([at for at, pair in enumerate(table.langpair) if pair == langpair], dtype=np.intp)
+    if question.level == "segment":
+        return Judgements(question, langpair, rows, table.gold(question.criterion)[rows][None, :])
+    place, shape = _places(table, rows)
+    official = table.system_scores.get(langpair) if question.criterion is None else None
+    whole = question.level == "system" and question.agreement != "spa"
+    if whole and official is not None:
+        names = list(dict.fromkeys(table.system[at] for at in rows))
+        systems = tuple((line, name) for line, name in enumerate(names) if name in official)
+        gold = np.array([[official[name] for _, name in systems]])
+        return Judgements(question, langpair, rows, gold, place, shape, systems)
+    human = np.full(shape, np.nan)
+    human[place] = table.gold(question.criterion)[rows]
+    if not whole:
+        return Judgements(question, langpair, rows, human, place, shape)
+    names = list(dict.fromkeys(table.system[at] for at in rows))
+    systems = tuple((line, name) for line, name in enumerate(names) if not np.isnan(human[line]).all())
+    gold = np.array([[np.nanmean(human[line]) for line, _ in systems]])
+    return Judgements(question, langpair, rows, gold, place, shape, systems)
+
+
+def _places(table: JudgementTable, rows: NDArray[np.intp]) -> tuple[_Place, tuple[int, int]]:
+    """Where rows stand in a matrix of systems x topics."""
+    topics = table.topic if table.topic is not None else table.segment
+    columns = {topic: number for number, topic in enumerate(dict.fromkeys(topics[at] for at in rows))}
+    lines = {system: number for number, system in enumerate(dict.fromkeys(table.system[at] for at in rows))}
+    place = (
+        np.array([lines[table.system[at]] for at in rows], dtype=np.intp),
+        np.array([columns[topics[at]] for at in rows], dtype=np.intp),
+    )
+    if len(set(zip(*map(list, place), strict=True))) != len(rows):
+        msg = (
+            f"{table.name}: a system has several rows of one topic, so there is no matrix of systems x topics; "
+            "use level 'segment'"
+        )
+        raise InputError(msg)
+    if len(lines) < 2:
+        msg = f"{table.name} does not say which systems its rows are of, so only level 'segment' is defined"
+        raise InputError(msg)
+    return place, (len(lines), len(columns))

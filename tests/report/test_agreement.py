@@ -1,0 +1,99 @@
+"""Tables of agreement: what they rest on, what is marked, and why nothing is."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nlgauge.data import JudgementTable
+from nlgauge.meta import AgreementTable, MetricScores, ScoreTable, Significance, evaluate
+from nlgauge.report.agreement import render_agreement
+
+
+def found(segments: int, systems: int = 1, **question: Any) -> AgreementTable:
+    rng = np.random.default_rng(3)
+    count = segments * systems
+    human = rng.random(count)
+    table = JudgementTable(
+        name="made",
+        segment=tuple(str(at % segments) for at in range(count)),
+        system=tuple(f"s{at // segments}" for at in range(count)),
+        langpair=("en",) * count,
+        hypothesis=("h",) * count,
+        references=(("r",),) * count,
+        human={"people": human},
+        default_criterion="people",
+    )
+    noise = rng.random(count)
+    metrics = (MetricScores("close", human + 0.01 * noise), MetricScores("noise", noise))
+    question.setdefault("significance", Significance(resamples=100))
+    return evaluate(ScoreTable(table, metrics), **question)
+
+
+def test_the_last_row_counts_the_judgements() -> None:
+    result = found(12)
+    assert result.counts == {"en": 12}
+    text = render_agreement([result])
+    assert any(line.split() == ["n", "(judgements)", "12"] for line in text.splitlines())
+    assert any(
+        line.split() == ["n", "(systems)", "3"]
+        for line in render_agreement([found(4, 3, level="system")]).splitlines()
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "few"),
+    [
+        ({"segments": 2}, "2 judged outputs"),
+        ({"segments": 9}, "9 judged outputs"),
+        ({"segments": 12, "systems": 2, "level": "system"}, "2 systems"),
+        ({"segments": 3, "systems": 12, "level": "topic"}, "3 topics"),
+        ({"segments": 1, "systems": 5, "level": "topic", "agreement": "acc-eq"}, "1 topic"),
+    ],
+)
+def test_few_items_get_neither_a_star_nor_an_interval_but_a_note(question: dict[str, Any], few: str) -> None:
+    result = found(**question)
+    for row in result.cells.values():
+        cell = row["en"]
+        assert (cell.unbeaten, cell.rank) == (False, None)
+        assert np.isnan([cell.low, cell.high]).all()
+    assert f"en: {few}, fewer than 10: no interval and no significance test" in result.notes
+    text = render_agreement([result])
+    assert "*" not in text
+    assert f"{few}, fewer than 10" in text
+    assert json.loads(render_agreement([result], format="json"))["tables"][0]["notes"] == list(result.notes)
+
+
+def test_ten_items_are_tested() -> None:
+    result = found(10)
+    assert result.cells["close"]["en"].unbeaten
+    assert np.isfinite(result.cells["close"]["en"].low)
+    assert not result.notes
+
+
+def test_the_note_explains_the_mark_that_is_printed() -> None:
+    result = found(20)
+    assert "\n* no other metric is significantly better" in render_agreement([result])
+    latex = render_agreement([result], format="latex")
+    assert r"\textbf{" in latex
+    assert "\n% bold: no other metric is significantly better" in latex
+    assert "*" not in latex
+
+
+def test_a_table_without_marks_says_why() -> None:
+    untested = found(12, 3, level="system", agreement="spa")
+    assert "no metric is marked: there is no significance test for soft pairwise" in render_agreement([untested])
+    unasked = found(12, significance=Significance(test="none"))
+    assert "no metric is marked: no significance test was asked for" in render_agreement([unasked])
+
+
+def test_a_notebook_shows_the_table_in_html_and_a_shell_one_line() -> None:
+    result = found(20)
+    assert repr(result).startswith("<AgreementTable made: pearson with people, segment level: close 1.000, noise")
+    assert "\n" not in repr(result)
+    shown = result._repr_html_()
+    assert "<td>close</td>" in shown
+    assert "* no other metric is significantly better" in shown
