@@ -16,7 +16,6 @@ import pytest
 
 import nlgauge
 from nlgauge.data import JudgementTable
-from nlgauge.engine.checkpoint import StudyState
 from nlgauge.errors import FileFormatError, RecipeError
 from nlgauge.report.sensitivity import sensitivity_report
 from nlgauge.sensitivity import run as module
@@ -212,21 +211,6 @@ def test_a_file_that_is_no_state_is_left_alone(
     with pytest.raises(FileFormatError, match=r"thesis\.txt"):
         run_study(study, table, state=path)
     assert path.read_text(encoding="utf-8") == content
-
-
-def test_a_state_that_is_empty_or_torn_at_its_head_starts_anew(tmp_path: Path) -> None:
-    path = tmp_path / "study.state"
-    for content in ("", '{"form'):
-        path.write_text(content, encoding="utf-8")
-        assert len(StudyState(path)) == 0
-        assert path.read_text(encoding="utf-8") == '{"format": "nlgauge-study/1"}\n'
-
-
-def test_a_damaged_line_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "study.state"
-    path.write_text('{"format": "nlgauge-study/1"}\n{"key": 3}\n', encoding="utf-8")
-    with pytest.raises(FileFormatError, match=r"study\.state', line 2"):
-        StudyState(path)
 
 
 def test_a_large_corpus_is_an_idf_variant(table: JudgementTable, tmp_path: Path) -> None:

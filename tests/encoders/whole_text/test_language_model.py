@@ -11,7 +11,8 @@ import pytest
 from tests.encoders.tiny_models import TINY, write_model, write_tokenizer
 
 from nlgauge import MissingExtraError, ModelError, ModelNotFoundError, TruncationWarning, UnsupportedModelError
-from nlgauge.encoders.whole_text import language_model, load_encoder
+from nlgauge.encoders import load_encoder
+from nlgauge.encoders.whole_text import language_model
 from nlgauge.encoders.whole_text.language_model import (
     LanguageModel,
     Likelihoods,
