@@ -32,7 +32,7 @@ def test_special_tokens_can_be_dropped() -> None:
 
 @pytest.mark.parametrize(
     ("subwords", "kept"),
-    [("first", "office thesis"), ("all", "office gem thesis"), ("average", "office ofgem thesis")],
+    [("first", "office thesis"), ("all", "office ##ge ##m thesis"), ("average", "office ofgem thesis")],
 )
 def test_what_a_stop_word_is_depends_on_what_stands_for_a_word(tmp_path: Path, subwords: str, kept: str) -> None:
     """ "ofgem" is "of" + "##gem" in this vocabulary; only whole words tell it from "of"."""
@@ -47,5 +47,4 @@ def test_what_a_stop_word_is_depends_on_what_stands_for_a_word(tmp_path: Path, s
     tokens = load_encoder("minilm").tokenizer
     (encoded,) = tokens.encode(["ofgem"])
     assert tokens.token_strings(encoded) == ("[CLS]", "of", "##ge", "##m", "[SEP]")
-    expected = {"first": ("office", "thesis"), "all": ("office", "##ge", "##m", "thesis")}
-    assert flow.hypothesis_tokens == expected.get(subwords, ("office", "of", "thesis"))
+    assert flow.hypothesis_tokens == flow.reference_tokens == tuple(kept.split())

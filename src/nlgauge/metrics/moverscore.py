@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from nlgauge.clouds.aggregate import barycentre_of_layers, power_means, routing
 from nlgauge.clouds.cloud import LabelledCloud, unit_rows
-from nlgauge.clouds.filters import TokenFilter, kept_tokens, surfaces_of
+from nlgauge.clouds.filters import TokenFilter, kept_tokens, surfaces_of, words_of
 from nlgauge.clouds.ngrams import ngrams
 from nlgauge.clouds.token_cloud import TokenCloud, TokenPoints
 from nlgauge.corpus.idf_tables import IdfBySide, counts_idf, idf_by_side, idf_side
@@ -271,8 +271,7 @@ class MoverScore(TransportMetric[MoverState]):
         return text.tokens.average_pieces(vectors) if by_word else vectors
 
     def _words(self, text: EncodedText, tokenizer: TextTokenizer, by_word: bool) -> tuple[str, ...]:
-        surfaces = surfaces_of(text, tokenizer)
-        return tuple(surfaces[at] for at in np.flatnonzero(text.tokens.starts_word)) if by_word else surfaces
+        return words_of(text, tokenizer) if by_word else surfaces_of(text, tokenizer)
 
     def _aggregate(self, layers: list[NDArray[np.float32]]) -> NDArray[np.float32]:
         kind = self._chosen("aggregation")
