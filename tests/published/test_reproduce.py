@@ -104,7 +104,7 @@ def test_a_part_of_the_pairs_has_no_average_and_a_part_of_the_rows_no_others(tes
         reproduce(table, at=testset, rows="y")
 
 
-def test_what_is_missing_is_named_and_the_print_stays(testset: Path, tmp_path: Path) -> None:
+def test_what_is_missing_is_named_and_the_print_stays(testset: Path) -> None:
     table = small(TableRow("bleu", {"cs-en": 0.4, "avg": 0.5}, released="sentBLEU"))
     nowhere = reproduce(table)
     assert nowhere.rows[0].cells["cs-en"].published == 0.4

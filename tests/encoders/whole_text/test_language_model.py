@@ -100,7 +100,8 @@ def test_a_text_is_computed_once(folder: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.torch
-def test_over_long_texts_are_cut_with_a_warning(folder: Path, model: LanguageModel) -> None:
+@pytest.mark.usefixtures("folder")
+def test_over_long_texts_are_cut_with_a_warning(model: LanguageModel) -> None:
     assert model.limit == 12
     with pytest.warns(TruncationWarning, match="1 of 2 texts were truncated to the 12 tokens that 'tiny-gpt2' reads"):
         found = model.score(["the cat " * 9, "a dog"])
