@@ -48,3 +48,10 @@ def wmt17_czech_english(data_folder: Path) -> GoldenPairs:
     header, rows = lines[0].split("\t"), [line.split("\t") for line in lines[1:101]]
     hyps, refs = ([row[header.index(name)] for row in rows] for name in ("translation", "reference"))
     return GoldenPairs(hyps, refs, scores)
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, for tests that do not need the fetched models."""
+    monkeypatch.setenv("NLGAUGE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"

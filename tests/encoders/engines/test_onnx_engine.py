@@ -64,7 +64,7 @@ def same_bits(left: list[EncodedText], right: list[EncodedText]) -> bool:
     ("model", "layers", "lengths"),
     [
         ("minilm", (0, 1, 4, 6), {3: 9, 4: 9, 7: 9, 16: 9, 17: 5, 33: 5, 128: 3, 200: 2, 512: 2}),
-        ("mpnet", (1, 9, 12), {3: 4, 8: 3, 17: 3, 64: 2, 200: 2}),
+        pytest.param("mpnet", (1, 9, 12), {3: 4, 8: 3, 17: 3, 64: 2, 200: 2}, marks=pytest.mark.slow),
     ],
 )
 def test_vectors_are_the_same_bits_whatever_the_batch_and_the_threads(
