@@ -73,6 +73,12 @@ test-long: $(TORCH_VENV)/.installed
 	$(TORCH_BIN)/nlgauge models pull minilm mpnet smollm2
 	$(TORCH_BIN)/python -m pytest -m "$(LONG)" || [ $$? -eq 5 ]
 
+# Under each variable that moves a bit on this processor, which is tried first.
+test-isa: $(VENV)/.test-tools
+	$(BIN)/nlgauge models pull minilm mpnet
+	$(BIN)/python -m benchmarks.isa test -q -m "$(FIRST)" tests/metrics tests/transport tests/clouds tests/transforms \
+		tests/stats tests/meta tests/sensitivity tests/test_readme.py src
+
 lint: $(VENV)/.test-tools
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -89,6 +95,10 @@ bench-memory: $(VENV)/.installed
 
 bench-meta: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.meta
+
+bench-isa: $(VENV)/.test-tools
+	$(BIN)/nlgauge models pull minilm mpnet
+	$(BIN)/python -m benchmarks.isa switches
 
 clean:
 	rm -rf $(VENV) $(TORCH_VENV) .pytest_cache .mypy_cache .ruff_cache

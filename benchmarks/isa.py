@@ -1,8 +1,9 @@
-"""How far the scores of two machines are apart: `make bench-isa`.
+"""How far the scores of two machines are apart: `make bench-isa`, `make test-isa`.
 
     python -m benchmarks.isa dump FILE        # scores of every metric, bit for bit
     python -m benchmarks.isa compare A B      # the largest difference, metric by metric
     python -m benchmarks.isa switches         # which environment variable moves a bit on this processor
+    python -m benchmarks.isa test ARGUMENT... # pytest under each variable that does
 
 Libraries choose their kernels by what the processor can do, and kernels add in another order. A dump made on one
 machine can be compared with one made on another, or under an emulator (`qemu-x86_64 -cpu SandyBridge python ...`).
@@ -121,16 +122,33 @@ def _child(recipes: Sequence[str], count: int, engine: str, extra: Mapping[str, 
         return content
 
 
-def _switches(recipes: Sequence[str], count: int, engine: str) -> str:
+def _moved(recipes: Sequence[str], count: int, engine: str) -> dict[str, dict[str, tuple[int, float]]]:
+    """What each switch moves, against a run without any."""
     native = _child(recipes, count, engine, {})
-    lines = []
-    for name, extra in SWITCHES.items():
-        found = compare(native, _child(recipes, count, engine, extra))
-        moved = sum(count for count, _ in found.values())
-        worst = max(found, key=lambda key: found[key][1])
-        says = f"{moved} of {sum(map(len, native.values()))} values differ, at most {found[worst][1]:.2g} ({worst})"
-        lines.append(f"{name}: {' '.join(f'{k}={v}' for k, v in extra.items())}: {says if moved else 'moves no bit'}")
-    return "\n".join(lines)
+    return {name: compare(native, _child(recipes, count, engine, extra)) for name, extra in SWITCHES.items()}
+
+
+def _says(name: str, found: Mapping[str, tuple[int, float]], pairs: int) -> str:
+    moved = sum(count for count, _ in found.values())
+    worst = max(found, key=lambda key: found[key][1])
+    says = f"{moved} of {len(found) * pairs} values differ, at most {found[worst][1]:.2g} ({worst})"
+    return f"{_variables(name)} ({name}): {says if moved else 'moves no bit'}"
+
+
+def _variables(name: str) -> str:
+    return " ".join(f"{key}={value}" for key, value in SWITCHES[name].items())
+
+
+def _test(arguments: Sequence[str]) -> int:
+    """Run pytest under each switch that moves a bit here; its status is the first that is not 0."""
+    status = 0
+    recipes = ("bertscore", "moverscore", "baryscore", "xmoverscore:against=refs")
+    for name, found in _moved(recipes, 30, "onnx").items():
+        print(_says(name, found, 30), flush=True)
+        if any(count for count, _ in found.values()):
+            command = [sys.executable, "-m", "pytest", *arguments]
+            status = status or subprocess.run(command, env=os.environ | SWITCHES[name], check=False).returncode
+    return status
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -148,14 +166,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         command.add_argument("--recipes", nargs="+", default=list(RECIPES))
     command = commands.add_parser("compare")
     command.add_argument("files", type=Path, nargs=2)
+    command = commands.add_parser("test")
+    command.add_argument("arguments", nargs=argparse.REMAINDER)
     options = parser.parse_args(argv)
+    if options.command == "test":
+        return _test(options.arguments)
     if options.command == "dump":
         found = dump(options.recipes, options.pairs, options.engine)
         options.file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     elif options.command == "compare":
         print(_report(compare(*(json.loads(path.read_text(encoding="utf-8")) for path in options.files))))
     else:
-        print(_switches(options.recipes, options.pairs, options.engine))
+        for name, moved in _moved(options.recipes, options.pairs, options.engine).items():
+            print(_says(name, moved, options.pairs))
     return 0
 
 

@@ -135,7 +135,7 @@ def test_corrected_carries_the_weights_through() -> None:
         weights = weights[kept] / weights.sum()
         clouds.append(free_support_barycentre(unit, weights, np.mean(unit, axis=0)).points)
         tables.append(weights)
-    expected = exact_transport(*tables, squared_distances(*clouds)).cost
+    expected = exact_transport(tables[0], tables[1], squared_distances(clouds[0], clouds[1])).cost
     score = nlgauge.score(HYPS, REFS, metric="baryscore")
     assert score.W[0] == pytest.approx(expected, abs=1e-9)
     assert score.signature.recipe["idf"].startswith("both[")
@@ -148,7 +148,7 @@ def test_only_what_is_asked_for_is_computed(monkeypatch: pytest.MonkeyPatch) -> 
     import nlgauge.metrics.baryscore as module
 
     asked: list[float] = []
-    original = module.sinkhorn_transport
+    original = module.sinkhorn_transport  # type: ignore[attr-defined]
 
     def counting(*args: Any, regularisation: float, **options: Any) -> Any:
         asked.append(regularisation)

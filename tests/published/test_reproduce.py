@@ -46,7 +46,7 @@ def small(*rows: TableRow, pairs: tuple[str, ...] = ("cs-en", "lv-en")) -> Paper
     return PaperTable("small", "a small table", "nowhere", (*columns, Mean("avg", pairs)), rows)
 
 
-def row(result: Reproduction, name: str) -> dict[str, float | None]:
+def row(result: Reproduction, name: str) -> dict[str, float | str | None]:
     """Our values of a row by column."""
     (found,) = (one for one in result.rows if one.name == name)
     return {label: cell.ours for label, cell in found.cells.items()}

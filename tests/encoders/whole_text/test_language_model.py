@@ -91,7 +91,12 @@ def test_a_text_is_computed_once(folder: Path, monkeypatch: pytest.MonkeyPatch) 
     model = LanguageModel(str(folder), **ONE)
     rows: list[int] = []
     run = model._run
-    monkeypatch.setattr(model, "_run", lambda ids: (rows.append(len(ids)), run(ids))[1])
+
+    def counting(ids: Any) -> Any:
+        rows.append(len(ids))
+        return run(ids)
+
+    monkeypatch.setattr(model, "_run", counting)
     first = model.score([TEXTS[0], TEXTS[0], TEXTS[1]])
     assert sum(rows) == 2
     second = model.score([TEXTS[1], TEXTS[0]])
