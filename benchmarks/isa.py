@@ -166,11 +166,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         command.add_argument("--recipes", nargs="+", default=list(RECIPES))
     command = commands.add_parser("compare")
     command.add_argument("files", type=Path, nargs=2)
-    command = commands.add_parser("test")
-    command.add_argument("arguments", nargs=argparse.REMAINDER)
-    options = parser.parse_args(argv)
-    if options.command == "test":
-        return _test(options.arguments)
+    commands.add_parser("test")
+    words = sys.argv[1:] if argv is None else list(argv)
+    if words[:1] == ["test"]:  # what follows is pytest's, options and all
+        return _test(words[1:])
+    options = parser.parse_args(words)
     if options.command == "dump":
         found = dump(options.recipes, options.pairs, options.engine)
         options.file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
