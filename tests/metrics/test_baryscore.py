@@ -148,7 +148,7 @@ def test_only_what_is_asked_for_is_computed(monkeypatch: pytest.MonkeyPatch) -> 
     import nlgauge.metrics.baryscore as module
 
     asked: list[float] = []
-    original = module.sinkhorn_transport  # type: ignore[attr-defined]
+    original = module.sinkhorn_transport
 
     def counting(*args: Any, regularisation: float, **options: Any) -> Any:
         asked.append(regularisation)

@@ -190,7 +190,7 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(
     assert left.returncode == -signal.SIGKILL
     assert state.read_bytes().endswith(b"half a li")
     scored: list[int] = []
-    original = module.run_metrics  # type: ignore[attr-defined]
+    original = module.run_metrics
 
     def counting(recipes: Any, corpus: Any, options: Any) -> Any:
         scored.append(len(corpus))
