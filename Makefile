@@ -6,22 +6,34 @@ BIN := $(VENV)/bin
 TORCH_BIN := $(TORCH_VENV)/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-# Human judgements for tests and studies; code and tests know only this variable.
+# Each test is in one lane (docs/testing.md).
+FIRST := not (data or slow or torch or browser or long)
+MORE := (data or slow or browser) and not (torch or long)
+TORCH := torch and not long
+LONG := long
+
+# Human judgements for tests and studies; code and tests know only this variable, and make test does without.
 ifneq ($(wildcard ../shared/data),)
-export NLGAUGE_DATA ?= $(abspath ../shared/data)
+test-more test-torch test-long bench-meta: export NLGAUGE_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch lint bench bench-memory bench-meta clean
+.PHONY: help demo test test-more test-torch test-all test-long test-isa lint
+.PHONY: bench bench-memory bench-meta bench-isa clean
 
 help:
 	@echo "make demo          install, fetch the embedded model, score examples/"
-	@echo "make test          core test suite (no torch)"
+	@echo "make test          core test suite (no torch, no data), under four minutes"
+	@echo "make test-more     what make test leaves out: real data (NLGAUGE_DATA), slow tests"
 	@echo "make test-torch    engine parity, and parity with the bert-score package"
+	@echo "make test-all      the three above, as in CI"
+	@echo "make test-long     soak, full fuzz, scaling"
+	@echo "make test-isa      a part of make test under lower instruction sets"
 	@echo "make lint          ruff and mypy"
 	@echo "make bench         speed beside the bert-score package"
 	@echo "make bench-memory  peak memory of 100,000 pairs"
 	@echo "make bench-meta    time of a full comparison of ten metrics with people"
+	@echo "make bench-isa     which instruction sets move a bit of a score, and how far"
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -44,11 +56,29 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.test-tools
 	$(BIN)/nlgauge models pull minilm mpnet
-	$(BIN)/python -m pytest -m "not torch"
+	$(BIN)/python -m pytest -m "$(FIRST)"
+
+test-more: $(VENV)/.test-tools
+	$(BIN)/nlgauge models pull minilm mpnet
+	$(BIN)/python -m pytest -m "$(MORE)"
 
 test-torch: $(TORCH_VENV)/.installed
 	$(TORCH_BIN)/nlgauge models pull minilm mpnet smollm2
-	$(TORCH_BIN)/python -m pytest -m torch
+	$(TORCH_BIN)/python -m pytest -m "$(TORCH)"
+
+test-all: test test-more test-torch
+
+# Status 5 of pytest: no test was selected.
+test-long: $(TORCH_VENV)/.installed
+	$(TORCH_BIN)/nlgauge models pull minilm mpnet smollm2
+	$(TORCH_BIN)/python -m pytest -m "$(LONG)" || [ $$? -eq 5 ]
+
+# Under each variable that moves a bit on this processor, which is tried first.
+test-isa: $(VENV)/.test-tools $(TORCH_VENV)/.installed
+	$(BIN)/nlgauge models pull minilm mpnet
+	$(BIN)/python -m benchmarks.isa test onnx -q -m "$(FIRST)" tests/metrics tests/transport tests/clouds \
+		tests/transforms tests/stats tests/meta tests/sensitivity tests/test_readme.py src
+	$(TORCH_BIN)/python -m benchmarks.isa test torch -q -m "$(TORCH)" tests/encoders/engines tests/parity
 
 lint: $(VENV)/.test-tools
 	$(BIN)/ruff check .
@@ -66,6 +96,10 @@ bench-memory: $(VENV)/.installed
 
 bench-meta: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.meta
+
+bench-isa: $(VENV)/.test-tools
+	$(BIN)/nlgauge models pull minilm mpnet
+	$(BIN)/python -m benchmarks.isa switches
 
 clean:
 	rm -rf $(VENV) $(TORCH_VENV) .pytest_cache .mypy_cache .ruff_cache

@@ -8,8 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.samples import GoldenPairs
 
 GOLDEN = Path(__file__).parent / "golden"
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes real data is in the lane of data, without saying so in each test."""
+    for item in items:
+        if "data_folder" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.data)
 
 
 @pytest.fixture(scope="session")
@@ -26,3 +35,23 @@ def data_folder() -> Path:
     if not folder or not Path(folder).is_dir():
         pytest.skip("NLGAUGE_DATA names no folder of data sets")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def wmt17_czech_english(data_folder: Path) -> GoldenPairs:
+    """The first 100 rows of the test set, and the golden file that lies beside the data."""
+    path = data_folder.parent / "golden" / "minilm_wmt17_cs-en.json"
+    if not path.is_file():
+        pytest.skip("minilm_wmt17_cs-en.json is not beside the data")
+    scores = json.loads(path.read_text(encoding="utf-8"))["cs-en"]["scores"]
+    lines = (data_folder / "wmt17/testset/testset_cs-en.tsv").read_text(encoding="utf-8").split("\n")
+    header, rows = lines[0].split("\t"), [line.split("\t") for line in lines[1:101]]
+    hyps, refs = ([row[header.index(name)] for row in rows] for name in ("translation", "reference"))
+    return GoldenPairs(hyps, refs, scores)
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, for tests that do not need the fetched models."""
+    monkeypatch.setenv("NLGAUGE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"

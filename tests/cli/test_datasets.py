@@ -57,7 +57,7 @@ def test_check_of_what_is_no_data_set(refused: Refusal) -> None:
     assert "no such file or folder: 'nowhere'" in refused(1, "data", "check", "nowhere")
 
 
-def test_check_of_a_name_needs_a_place(refused: Refusal, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_of_a_name_needs_a_place(refused: Refusal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NLGAUGE_DATA", raising=False)
     assert "nlgauge data check PATH --name paws" in refused(2, "data", "check", "paws")
 

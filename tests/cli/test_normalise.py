@@ -35,7 +35,8 @@ def parsed(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["it.conllu", "it.conllu.gz"])
-def test_a_sentence_per_line_on_stdout(run: Run, parsed: Path, name: str) -> None:
+@pytest.mark.usefixtures("parsed")
+def test_a_sentence_per_line_on_stdout(run: Run, name: str) -> None:
     result = run("normalise", name, "--rules", "contractions", "adjectives", "objects", "--lang", "it")
     assert result == (0, "La bianca casa è vuota.\nIl gatto di il vicino!\n", "")
 

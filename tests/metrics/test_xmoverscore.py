@@ -221,14 +221,16 @@ def test_the_fluency_term_is_a_tenth_of_the_log_likelihood(fluency: FakeLanguage
     assert np.array_equal(again.score, score.score)
 
 
-def test_head_normalises_by_length_twice(fluency: FakeLanguageModel) -> None:
+@pytest.mark.usefixtures("fluency")
+def test_head_normalises_by_length_twice() -> None:
     score = xmover("profile=head,lm=fake,lm_weight=.5")
     expected = np.array([np.exp(-0.1 * len(text) / len(text.split())) for text in HYPS])
     np.testing.assert_allclose(score.segments["fluency"], expected)
     np.testing.assert_allclose(score.score, xmover("profile=head").score + 0.5 * expected)
 
 
-def test_sentences_have_a_fluency_term_too(fluency: FakeLanguageModel) -> None:
+@pytest.mark.usefixtures("fluency")
+def test_sentences_have_a_fluency_term_too() -> None:
     plain, score = xmover("unit=sentence").score, xmover("unit=sentence,lm=fake,lm_weight=.2")
     np.testing.assert_allclose(score.score, plain - 0.02 * np.array([len(text) for text in HYPS]))
     assert score.signature.recipe["profile"] == "2020*", "the published weight is .1"

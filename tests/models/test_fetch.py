@@ -90,9 +90,8 @@ def test_wrong_bytes_are_reported_even_if_the_second_source_is_away(card: ModelC
         fetch_card(card)
 
 
-def test_nothing_to_be_had_says_what_was_tried_and_what_to_do(
-    card: ModelCard, registry: Registry, fake_hub: Hub, cache: Path
-) -> None:
+@pytest.mark.usefixtures("registry")
+def test_nothing_to_be_had_says_what_was_tried_and_what_to_do(card: ModelCard, fake_hub: Hub, cache: Path) -> None:
     fake_hub.online = False
     with pytest.raises(ModelNotFoundError) as caught:
         fetch_card(card)
@@ -118,7 +117,8 @@ def test_hub_is_the_last_source(card: ModelCard, registry: Registry, fake_hub: H
     assert registry.asked == ["tiny-one==1.0", "tiny-two==2.0"]
 
 
-def test_hub_copy_is_checked_too(card: ModelCard, registry: Registry, fake_hub: Hub) -> None:
+@pytest.mark.usefixtures("registry")
+def test_hub_copy_is_checked_too(card: ModelCard, fake_hub: Hub) -> None:
     fake_hub.server[card.hub_id] = WRONG
     with pytest.raises(DigestError, match="all-Tiny-L1"):
         fetch_card(card)
@@ -142,9 +142,8 @@ def test_only_known_files_and_licence_papers_are_unpacked(card: ModelCard, regis
     assert not list(cache.rglob("*.py"))
 
 
-def test_names_that_climb_out_are_left_behind(
-    card: ModelCard, registry: Registry, tmp_path: Path, cache: Path
-) -> None:
+@pytest.mark.usefixtures("cache")
+def test_names_that_climb_out_are_left_behind(card: ModelCard, registry: Registry, tmp_path: Path) -> None:
     climbing = {
         "../config.json": b"evil",
         "../../config.json": b"evil",
@@ -265,8 +264,9 @@ def test_folder_of_a_faster_process_is_used(
     assert list((cache / "partial").iterdir()) == []
 
 
+@pytest.mark.usefixtures("registry")
 def test_cache_that_cannot_be_written_names_the_variable(
-    card: ModelCard, registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    card: ModelCard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocked = tmp_path / "blocked"
     blocked.write_bytes(b"a file where the folder should be")

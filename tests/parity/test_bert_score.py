@@ -155,7 +155,8 @@ def test_several_references(idf: bool) -> None:
 
 @pytest.mark.filterwarnings("ignore::nlgauge.EmptyTextWarning")
 @pytest.mark.parametrize("idf", [False, True], ids=["no idf", "idf"])
-def test_an_empty_side_scores_0(idf: bool, empty_texts: None, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("empty_texts")
+def test_an_empty_side_scores_0(idf: bool, capsys: pytest.CaptureFixture[str]) -> None:
     hyps, refs = ["", "bread", " \n", "The ferry sank."], ["butter", "", "storm", "The ferry sank."]
     expected = theirs(hyps, refs, "minilm", 4, idf=idf)
     assert "Empty candidate sentence" in capsys.readouterr().err

@@ -49,7 +49,7 @@ def small(*rows: TableRow, pairs: tuple[str, ...] = ("cs-en", "lv-en")) -> Paper
     return PaperTable("small", "a small table", "nowhere", (*columns, Mean("avg", pairs)), rows)
 
 
-def row(result: Reproduction, name: str) -> dict[str, float | None]:
+def row(result: Reproduction, name: str) -> dict[str, float | str | None]:
     """Our values of a row by column."""
     (found,) = (one for one in result.rows if one.name == name)
     return {label: cell.ours for label, cell in found.cells.items()}
@@ -107,7 +107,7 @@ def test_a_part_of_the_pairs_has_no_average_and_a_part_of_the_rows_no_others(tes
         reproduce(table, at=testset, rows="y")
 
 
-def test_what_is_missing_is_named_and_the_print_stays(testset: Path, tmp_path: Path) -> None:
+def test_what_is_missing_is_named_and_the_print_stays(testset: Path) -> None:
     table = small(TableRow("bleu", {"cs-en": 0.4, "avg": 0.5}, released="sentBLEU"))
     nowhere = reproduce(table)
     assert nowhere.rows[0].cells["cs-en"].published == 0.4

@@ -233,7 +233,7 @@ def test_systems_are_scored_on_their_whole_files(data: Path) -> None:
     assert ours(result, "Mover-1 RD(dis,pr)", "17 sys cs-en") == pytest.approx(expected)
 
 
-def test_random_corpora_do_not_depend_on_what_is_asked_for(data: Path, tmp_path: Path) -> None:
+def test_random_corpora_do_not_depend_on_what_is_asked_for(data: Path) -> None:
     choice: dict[str, Any] = {"at": data, "data": "wmt17", "levels": "segment", "rows": "BERT-F1"}
     both = reproduce(study("table11"), **choice, langpairs=["cs-en", "de-en"])
     one = reproduce(study("table11"), **choice, langpairs="de-en")
@@ -329,7 +329,8 @@ def test_json_and_the_figure(data: Path, tmp_path: Path) -> None:
         plot_study(reproduce(study("figure2"), model="none"), tmp_path / "none.png")
 
 
-def test_inputs_that_have_no_place_are_refused(data: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("data")
+def test_inputs_that_have_no_place_are_refused(tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match="repro-table9 counts idf on no large corpus"):
         reproduce(study("table9"), study=StudyInputs(idf_corpora=("a.txt",)))
     with pytest.raises(RecipeError, match="repro-table14 does not vary stop words"):

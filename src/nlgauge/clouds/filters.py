@@ -14,7 +14,7 @@ from nlgauge.errors import RecipeError
 from nlgauge.text import TextTokenizer, Tokens
 from nlgauge.text.characters import is_punctuation
 
-__all__ = ["PUNCTUATION", "SPECIALS", "SUBWORDS", "TokenFilter", "kept_tokens", "surfaces_of"]
+__all__ = ["PUNCTUATION", "SPECIALS", "SUBWORDS", "TokenFilter", "kept_tokens", "surfaces_of", "words_of"]
 
 SUBWORDS = ("first", "all", "average")
 PUNCTUATION = ("keep", "drop-ascii", "drop-unicode")
@@ -74,9 +74,8 @@ class TokenFilter:
     def _is_stopword(self, tokens: Tokens, pieces: Sequence[str]) -> NDArray[np.bool_]:
         rule = self.stops or _STOPS[self.subwords]
         if rule == "words":
-            starts, sizes = tokens.word_pieces
-            spelt = ["".join(pieces[at : at + size]) for at, size in zip(starts, sizes, strict=True)]
-            return np.repeat([word in self.stopwords for word in spelt], sizes)
+            sizes = tokens.word_pieces[1]
+            return np.repeat([word in self.stopwords for word in _joined(tokens, pieces)], sizes)
         found = np.array([text in self.stopwords for text in pieces], dtype=np.bool_)
         return found & tokens.starts_word if rule == "starts" else found
 
@@ -90,11 +89,25 @@ def surfaces_of(text: EncodedText, tokenizer: TextTokenizer) -> tuple[str, ...]:
     return text.derived("surfaces", lambda: tokenizer.surfaces(text.tokens))
 
 
+def words_of(text: EncodedText, tokenizer: TextTokenizer) -> tuple[str, ...]:
+    """The text's whole words, each spelt from all its pieces."""
+    return text.derived("words", lambda: _joined(text.tokens, _pieces_of(text, tokenizer)))
+
+
+def _pieces_of(text: EncodedText, tokenizer: TextTokenizer) -> tuple[str, ...]:
+    return text.derived("pieces", lambda: tokenizer.pieces(text.tokens))
+
+
+def _joined(tokens: Tokens, pieces: Sequence[str]) -> tuple[str, ...]:
+    starts, sizes = tokens.word_pieces
+    return tuple("".join(pieces[at : at + size]) for at, size in zip(starts, sizes, strict=True))
+
+
 def kept_tokens(text: EncodedText, keep: TokenFilter, tokenizer: TextTokenizer) -> NDArray[np.intp]:
     """Places of the tokens that stay; where pieces are averaged, numbers of the words that do."""
 
     def make() -> NDArray[np.intp]:
-        pieces = text.derived("pieces", lambda: tokenizer.pieces(text.tokens)) if keep.stopwords else ()
+        pieces = _pieces_of(text, tokenizer) if keep.stopwords else ()
         kept = keep.kept(text.tokens, surfaces_of(text, tokenizer), pieces)
         return np.flatnonzero(kept[text.tokens.starts_word] if keep.subwords == "average" else kept)
 

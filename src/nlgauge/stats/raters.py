@@ -35,8 +35,8 @@ class RaterAgreement(NamedTuple):
 def percent_agreement(ratings: Ratings) -> float:
     """Share of all pairs of ratings of the same item that are equal.
 
-    >>> percent_agreement([["a", "b", "b"], ["a", "b", "a"]])
-    0.6666666666666666
+    >>> round(percent_agreement([["a", "b", "b"], ["a", "b", "a"]]), 4)
+    0.6667
     """
     codes, categories = _codes(ratings)
     counts = _counts(codes, len(categories))

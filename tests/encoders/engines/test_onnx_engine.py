@@ -65,7 +65,7 @@ def same_bits(left: list[EncodedText], right: list[EncodedText]) -> bool:
     ("model", "layers", "lengths"),
     [
         ("minilm", (0, 1, 4, 6), {3: 9, 4: 9, 7: 9, 16: 9, 17: 5, 33: 5, 128: 3, 200: 2, 512: 2}),
-        ("mpnet", (1, 9, 12), {3: 4, 8: 3, 17: 3, 64: 2, 200: 2}),
+        pytest.param("mpnet", (1, 9, 12), {3: 4, 8: 3, 17: 3, 64: 2, 200: 2}, marks=pytest.mark.slow),
     ],
 )
 def test_vectors_are_the_same_bits_whatever_the_batch_and_the_threads(
@@ -83,7 +83,8 @@ def test_vectors_are_the_same_bits_whatever_the_batch_and_the_threads(
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
-def test_a_single_token_is_the_same_bits_in_any_batch(tmp_path: Path, own_cache: Path, kind: str) -> None:
+@pytest.mark.usefixtures("own_cache")
+def test_a_single_token_is_the_same_bits_in_any_batch(tmp_path: Path, kind: str) -> None:
     # A matrix of one row takes another path through a matrix product than one of many rows.
     encoder = tiny(tmp_path / kind, kind)
     ids = some_ids(1, count=9)
@@ -112,7 +113,8 @@ def test_a_graph_returns_exactly_the_layers_asked_for(layers: tuple[int, ...]) -
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
-def test_a_layer_is_the_same_alone_and_beside_others(tmp_path: Path, own_cache: Path, kind: str) -> None:
+@pytest.mark.usefixtures("own_cache")
+def test_a_layer_is_the_same_alone_and_beside_others(tmp_path: Path, kind: str) -> None:
     encoder = tiny(tmp_path / kind, kind)
     ids = some_ids(11, count=3)
     layers = tuple(range(encoder.layers + 1))
@@ -123,7 +125,8 @@ def test_a_layer_is_the_same_alone_and_beside_others(tmp_path: Path, own_cache: 
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
-def test_the_longest_text_uses_the_whole_position_table(tmp_path: Path, own_cache: Path, kind: str) -> None:
+@pytest.mark.usefixtures("own_cache")
+def test_the_longest_text_uses_the_whole_position_table(tmp_path: Path, kind: str) -> None:
     encoder = tiny(tmp_path / kind, kind)
     assert encoder.tokenizer.limit == {"bert": 48, "mpnet": 400}[kind]
     (vectors,) = encoder.encode(some_ids(encoder.tokenizer.limit), (1,))
@@ -133,8 +136,9 @@ def test_the_longest_text_uses_the_whole_position_table(tmp_path: Path, own_cach
 @pytest.mark.parametrize(
     ("stated", "limit"), [(20, 20), (512, 48), (1e30, 48), (int(1e30), 48), (None, 48)], ids=repr
 )
+@pytest.mark.usefixtures("own_cache")
 def test_the_limit_is_the_smaller_of_tokenizer_and_position_table(
-    tmp_path: Path, own_cache: Path, stated: float | None, limit: int
+    tmp_path: Path, stated: float | None, limit: int
 ) -> None:
     folder = write_model(tmp_path / "tiny", TINY["bert"], max_length=stated)
     with pytest.warns(TruncationWarning, match=f"limit of {limit} tokens"):
@@ -194,7 +198,8 @@ def test_a_cache_that_cannot_be_written_is_only_slower(tmp_path: Path, monkeypat
 
 
 @pytest.mark.parametrize("instead", ["pytorch_model.bin", "shards"])
-def test_weights_in_another_format_send_to_torch(tmp_path: Path, own_cache: Path, instead: str) -> None:
+@pytest.mark.usefixtures("own_cache")
+def test_weights_in_another_format_send_to_torch(tmp_path: Path, instead: str) -> None:
     folder = write_model(tmp_path / "tiny", TINY["bert"])
     names = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]
     for name in names if instead == "shards" else [instead]:
@@ -204,7 +209,8 @@ def test_weights_in_another_format_send_to_torch(tmp_path: Path, own_cache: Path
         OnnxEncoder(files_of(folder), threads=1).encode(some_ids(4), (1,))
 
 
-def test_damaged_weights_are_an_error_of_the_model(tmp_path: Path, own_cache: Path) -> None:
+@pytest.mark.usefixtures("own_cache")
+def test_damaged_weights_are_an_error_of_the_model(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "tiny", TINY["bert"])
     whole = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(whole[: len(whole) // 2])
@@ -212,7 +218,8 @@ def test_damaged_weights_are_an_error_of_the_model(tmp_path: Path, own_cache: Pa
         OnnxEncoder(files_of(folder), threads=1).encode(some_ids(4), (1,))
 
 
-def test_weights_of_another_size_are_an_error_of_the_model(tmp_path: Path, own_cache: Path) -> None:
+@pytest.mark.usefixtures("own_cache")
+def test_weights_of_another_size_are_an_error_of_the_model(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "tiny", TINY["bert"])
     save_file(tiny_tensors(TINY["bert"] | {"hidden_size": 12}), folder / "model.safetensors")
     with pytest.raises(ModelError, match=r"'tiny'"):

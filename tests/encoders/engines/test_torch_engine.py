@@ -315,7 +315,8 @@ SAVED: dict[str, Callable[[Path], Path]] = {
 
 
 @pytest.mark.parametrize("kind", SAVED)
-def test_saved_models_agree_on_both_engines(tmp_path: Path, own_cache: Path, kind: str) -> None:
+@pytest.mark.usefixtures("own_cache")
+def test_saved_models_agree_on_both_engines(tmp_path: Path, kind: str) -> None:
     torch.manual_seed(1)
     folder = SAVED[kind](tmp_path / "tiny")
     stored = load_file(folder / "model.safetensors")
@@ -328,7 +329,8 @@ def test_saved_models_agree_on_both_engines(tmp_path: Path, own_cache: Path, kin
     assert largest_difference(onnx, ours, texts, layers) < VECTORS
 
 
-def test_the_spelling_of_2018_is_read_alike(tmp_path: Path, own_cache: Path) -> None:
+@pytest.mark.usefixtures("own_cache")
+def test_the_spelling_of_2018_is_read_alike(tmp_path: Path) -> None:
     tensors = tiny_tensors(TINY["bert"])
     spelling = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
     old = {}
@@ -344,7 +346,8 @@ def test_the_spelling_of_2018_is_read_alike(tmp_path: Path, own_cache: Path) -> 
 
 
 @pytest.mark.parametrize("text", ["the <pad> cat <pad> sat", "<pad>", "a </s> b <s> <mask>"])
-def test_special_tokens_written_out_in_a_text_are_read_alike(tmp_path: Path, own_cache: Path, text: str) -> None:
+@pytest.mark.usefixtures("own_cache")
+def test_special_tokens_written_out_in_a_text_are_read_alike(tmp_path: Path, text: str) -> None:
     folder = write_model(tmp_path / "tiny", TINY["mpnet"])
     onnx, ours = OnnxEncoder(resolve(str(folder)), threads=1), tiny(folder)
     assert largest_difference(onnx, ours, [text], (0, 2)) < VECTORS
@@ -361,9 +364,8 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("family", OTHERS)
-def test_other_post_norm_families_stop_early_and_fill_their_position_table(
-    tmp_path: Path, own_cache: Path, family: str
-) -> None:
+@pytest.mark.usefixtures("own_cache")
+def test_other_post_norm_families_stop_early_and_fill_their_position_table(tmp_path: Path, family: str) -> None:
     torch.manual_seed(1)
     path, style, limit = OTHERS[family]
     changes = {"embedding_size": 48} if family == "Electra" else {}
@@ -388,9 +390,8 @@ def test_other_post_norm_families_stop_early_and_fill_their_position_table(
 
 
 @pytest.mark.parametrize("family", ["RobertaPreLayerNorm", "Data2VecText"])
-def test_a_family_that_no_list_of_ours_names_fills_its_position_table_too(
-    tmp_path: Path, own_cache: Path, family: str
-) -> None:
+@pytest.mark.usefixtures("own_cache")
+def test_a_family_that_no_list_of_ours_names_fills_its_position_table_too(tmp_path: Path, family: str) -> None:
     folder = save(
         tmp_path / "tiny",
         getattr(transformers, f"{family}Model")(config_of(family)),
@@ -403,7 +404,8 @@ def test_a_family_that_no_list_of_ours_names_fills_its_position_table_too(
     assert [array.shape for array in encoder.encode(tokens.ids[None].astype(np.int64), (0, 2))] == [(1, 64, 48)] * 2
 
 
-def test_an_encoder_decoder_gives_its_encoder(tmp_path: Path, own_cache: Path) -> None:
+@pytest.mark.usefixtures("own_cache")
+def test_an_encoder_decoder_gives_its_encoder(tmp_path: Path) -> None:
     config = transformers.T5Config(vocab_size=64, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4)
     folder = save(tmp_path / "tiny", transformers.T5EncoderModel(config), style="roberta", max_length=50)
     score = nlgauge.score(["the cat sat"], ["the cat sat"], model=str(folder), layer=2, engine="torch", **ONE)
@@ -411,7 +413,8 @@ def test_an_encoder_decoder_gives_its_encoder(tmp_path: Path, own_cache: Path) -
     assert score.signature.recipe["maxlen"] == "50"
 
 
-def test_a_model_without_any_limit_says_so(tmp_path: Path, own_cache: Path) -> None:
+@pytest.mark.usefixtures("own_cache")
+def test_a_model_without_any_limit_says_so(tmp_path: Path) -> None:
     config = transformers.T5Config(vocab_size=64, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4)
     folder = save(tmp_path / "tiny", transformers.T5EncoderModel(config), style="roberta", max_length=1e30)
     with pytest.raises(ModelError, match="states no maximum length"):
@@ -422,7 +425,8 @@ def test_a_model_without_any_limit_says_so(tmp_path: Path, own_cache: Path) -> N
 
 
 @pytest.mark.parametrize("stored", ["bfloat16", "pytorch_model.bin", "shards"])
-def test_weights_in_other_formats_are_read(tmp_path: Path, own_cache: Path, stored: str) -> None:
+@pytest.mark.usefixtures("own_cache")
+def test_weights_in_other_formats_are_read(tmp_path: Path, stored: str) -> None:
     torch.manual_seed(1)
     network = transformers.BertModel(config_of("Bert"))
     if stored == "bfloat16":
@@ -443,7 +447,8 @@ def test_weights_in_other_formats_are_read(tmp_path: Path, own_cache: Path, stor
     assert np.abs(vectors - expected).max() < 1e-5
 
 
-def test_a_vocabulary_without_tokenizer_json_is_converted(tmp_path: Path, own_cache: Path) -> None:
+@pytest.mark.usefixtures("own_cache")
+def test_a_vocabulary_without_tokenizer_json_is_converted(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "tiny", TINY["bert"])
     expected = tiny(folder).tokenizer.encode(TINY_TEXTS)
     (folder / "tokenizer.json").unlink()
@@ -458,8 +463,9 @@ def test_a_vocabulary_without_tokenizer_json_is_converted(tmp_path: Path, own_ca
     assert tiny(folder).tokenizer.digest != encoder.tokenizer.digest
 
 
+@pytest.mark.usefixtures("own_cache")
 def test_loading_is_silent(
-    tmp_path: Path, own_cache: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     before = transformers.utils.logging.get_verbosity(), transformers.utils.logging.is_progress_bar_enabled()
     # Without a pooler and with an output head, transformers reports both.
@@ -474,7 +480,8 @@ def test_loading_is_silent(
 @pytest.mark.parametrize(
     "damage", ["a weight is missing", "names of another model", "another shape", "half a file", "no weights known"]
 )
-def test_weights_that_do_not_fit_are_refused_and_never_random(tmp_path: Path, own_cache: Path, damage: str) -> None:
+@pytest.mark.usefixtures("own_cache")
+def test_weights_that_do_not_fit_are_refused_and_never_random(tmp_path: Path, damage: str) -> None:
     tensors = tiny_tensors(TINY["bert"])
     folder = write_model(tmp_path / "tiny", TINY["bert"], tensors)
     named = "encoder.layer.2.output.dense.weight"

@@ -94,7 +94,12 @@ def test_a_text_is_computed_once(folder: Path, monkeypatch: pytest.MonkeyPatch) 
     model = LanguageModel(str(folder), **ONE)
     rows: list[int] = []
     run = model._run
-    monkeypatch.setattr(model, "_run", lambda ids: (rows.append(len(ids)), run(ids))[1])
+
+    def counting(ids: Any) -> Any:
+        rows.append(len(ids))
+        return run(ids)
+
+    monkeypatch.setattr(model, "_run", counting)
     first = model.score([TEXTS[0], TEXTS[0], TEXTS[1]])
     assert sum(rows) == 2
     second = model.score([TEXTS[1], TEXTS[0]])
@@ -103,7 +108,8 @@ def test_a_text_is_computed_once(folder: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.torch
-def test_over_long_texts_are_cut_with_a_warning(folder: Path, model: LanguageModel) -> None:
+@pytest.mark.usefixtures("folder")
+def test_over_long_texts_are_cut_with_a_warning(model: LanguageModel) -> None:
     assert model.limit == 12
     with pytest.warns(TruncationWarning, match="1 of 2 texts were truncated to the 12 tokens that 'tiny-gpt2' reads"):
         found = model.score(["the cat " * 9, "a dog"])

@@ -1,0 +1,186 @@
+"""How far the scores of two machines are apart: `make bench-isa`, `make test-isa`.
+
+    python -m benchmarks.isa dump FILE        # scores of every metric, bit for bit
+    python -m benchmarks.isa compare A B      # the largest difference, metric by metric
+    python -m benchmarks.isa switches         # which environment variable moves a bit on this processor
+    python -m benchmarks.isa test ENGINE ...  # pytest, with these arguments, under each variable that does
+
+Libraries choose their kernels by what the processor can do, and kernels add in another order. A dump made on one
+machine can be compared with one made on another, or under an emulator (`qemu-x86_64 -cpu SandyBridge python ...`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+__all__ = ["RECIPES", "SWITCHES", "compare", "dump", "main"]
+
+_PAIRS = Path(__file__).parents[1] / "tests" / "golden" / "thirty_pairs.json"
+
+#: Every metric, and every way of computing that has kernels of its own.
+RECIPES = (
+    "bertscore",
+    "bertscore:layer=6,idf=refs",
+    "bertscore:rescale=yes",
+    "bertscore:model=mpnet",
+    "bertscore:model=muse",
+    "moverscore",
+    "moverscore:n=2",
+    "moverscore:profile=v2",
+    "moverscore:profile=paper",
+    "moverscore:aggregation=barycentre",
+    "moverscore:aggregation=routing",
+    "smd",
+    "smd:profile=web",
+    "baryscore",
+    "baryscore:profile=released",
+    "sentsim:combine=all,against=refs",
+    "xmoverscore:against=refs",
+    "xmoverscore:profile=head,against=refs",
+    "xmoverscore:profile=paper,against=refs",
+    "xmoverscore:unit=sentence,against=refs",
+    "bleu",
+    "chrf",
+    "rouge1",
+    "rouge2",
+    "rougel",
+)
+
+#: Variables that lower the instruction set of a library, by the library that they reach.
+SWITCHES: Mapping[str, Mapping[str, str]] = {
+    "OpenBLAS as on Sandy Bridge": {"OPENBLAS_CORETYPE": "Sandybridge"},
+    "OpenBLAS as on Nehalem": {"OPENBLAS_CORETYPE": "Nehalem"},
+    "OpenBLAS as on Haswell": {"OPENBLAS_CORETYPE": "Haswell"},
+    "numpy without AVX-512": {"NPY_DISABLE_CPU_FEATURES": "X86_V4"},
+    "numpy without AVX2": {"NPY_DISABLE_CPU_FEATURES": "X86_V3"},
+    "oneDNN up to AVX2": {"ONEDNN_MAX_CPU_ISA": "AVX2"},
+    "oneDNN up to SSE 4.1": {"ONEDNN_MAX_CPU_ISA": "SSE41"},
+    "ATen up to AVX2": {"ATEN_CPU_CAPABILITY": "avx2"},
+    "ATen without AVX2": {"ATEN_CPU_CAPABILITY": "default"},
+}
+
+#: Recipes by the name of their signature's components: values of each segment, as hexadecimal numbers.
+Dump = dict[str, list[str]]
+
+
+def pairs_of(count: int) -> tuple[list[str], list[str]]:
+    """Thirty pairs of like texts first, then the same texts in other pairs."""
+    pairs = json.loads(_PAIRS.read_text(encoding="utf-8"))["pairs"]
+    hyps, refs = ([pair[side] for pair in pairs] for side in ("hyp", "ref"))
+    size = len(pairs)
+    chosen = [(at % size, (at + at // size * 7) % size) for at in range(count)]
+    return [hyps[i] for i, _ in chosen], [refs[j] for _, j in chosen]
+
+
+def dump(recipes: Sequence[str], count: int, engine: str) -> Dump:
+    """Each component of each recipe, bit for bit."""
+    import nlgauge
+
+    hyps, refs = pairs_of(count)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
+        # One call, so that each text is encoded once: an emulator is a hundred times slower than its machine.
+        scores = nlgauge.score_systems({"pairs": hyps}, refs, sources=refs, metrics=recipes, engine=engine)
+    found: Dump = {}
+    for recipe, score in zip(recipes, scores, strict=True):
+        for name, values in score.segments.items():
+            found[f"{recipe} {name}"] = [float(value).hex() for value in values]
+    return found
+
+
+def compare(a: Dump, b: Dump) -> dict[str, tuple[int, float]]:
+    """Of each component in both: how many values differ at all, and by how much at most."""
+    result = {}
+    for key in a.keys() & b.keys():
+        pairs = [(float.fromhex(x), float.fromhex(y)) for x, y in zip(a[key], b[key], strict=True)]
+        apart = [0.0 if x == y or (math.isnan(x) and math.isnan(y)) else abs(x - y) for x, y in pairs]
+        result[key] = (sum(1 for difference in apart if difference != 0), max(apart, default=0.0))
+    return dict(sorted(result.items()))
+
+
+def _report(found: Mapping[str, tuple[int, float]]) -> str:
+    width = max(map(len, found))
+    return "\n".join(f"{key:{width}}  {count:5d} differ  at most {most:.2g}" for key, (count, most) in found.items())
+
+
+def _child(recipes: Sequence[str], count: int, engine: str, extra: Mapping[str, str]) -> Dump:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "dump.json"
+        command = [sys.executable, "-m", "benchmarks.isa", "dump", str(path), "--pairs", str(count)]
+        command += ["--engine", engine, "--recipes", *recipes]
+        subprocess.run(command, env=os.environ | extra, check=True, stderr=subprocess.DEVNULL)
+        content: Dump = json.loads(path.read_text(encoding="utf-8"))
+        return content
+
+
+def _moved(recipes: Sequence[str], count: int, engine: str) -> dict[str, dict[str, tuple[int, float]]]:
+    """What each switch moves, against a run without any."""
+    native = _child(recipes, count, engine, {})
+    return {name: compare(native, _child(recipes, count, engine, extra)) for name, extra in SWITCHES.items()}
+
+
+def _says(name: str, found: Mapping[str, tuple[int, float]], pairs: int) -> str:
+    moved = sum(count for count, _ in found.values())
+    worst = max(found, key=lambda key: found[key][1])
+    says = f"{moved} of {len(found) * pairs} values differ, at most {found[worst][1]:.2g} ({worst})"
+    return f"{_variables(name)} ({name}): {says if moved else 'moves no bit'}"
+
+
+def _variables(name: str) -> str:
+    return " ".join(f"{key}={value}" for key, value in SWITCHES[name].items())
+
+
+def _test(engine: str, arguments: Sequence[str]) -> int:
+    """Run pytest under each switch that moves a bit here; its status is the first that is not 0."""
+    status = 0
+    recipes = ("bertscore", "moverscore", "baryscore")
+    for name, found in _moved(recipes, 30, engine).items():
+        print(_says(name, found, 30), flush=True)
+        if any(count for count, _ in found.values()):
+            command = [sys.executable, "-m", "pytest", *arguments]
+            status = status or subprocess.run(command, env=os.environ | SWITCHES[name], check=False).returncode
+    return status
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Make a dump, compare two, or try the switches."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.isa", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name in ("dump", "switches"):
+        command = commands.add_parser(name)
+        if name == "dump":
+            command.add_argument("file", type=Path)
+        command.add_argument("--pairs", type=int, default=100)
+        command.add_argument("--engine", default="onnx", choices=["onnx", "torch"])
+        command.add_argument("--recipes", nargs="+", default=list(RECIPES))
+    command = commands.add_parser("compare")
+    command.add_argument("files", type=Path, nargs=2)
+    commands.add_parser("test")
+    words = sys.argv[1:] if argv is None else list(argv)
+    if words[:1] == ["test"]:  # what follows is pytest's, options and all
+        return _test(words[1], words[2:])
+    options = parser.parse_args(words)
+    if options.command == "dump":
+        found = dump(options.recipes, options.pairs, options.engine)
+        options.file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    elif options.command == "compare":
+        print(_report(compare(*(json.loads(path.read_text(encoding="utf-8")) for path in options.files))))
+    else:
+        for name, moved in _moved(options.recipes, options.pairs, options.engine).items():
+            print(_says(name, moved, options.pairs))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+"""What is built and installed away from the source tree is the same library."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nlgauge
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[1]
+HYPS = ["The ferry was called off because of the storm.", "Bread is good."]
+REFS = ["A storm stopped the ferry.", "The bread is the best."]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel that `python -m build` makes, by way of the source distribution."""
+    pytest.importorskip("build", reason="the package 'build' is not installed")
+    pytest.importorskip("hatchling", reason="the package 'hatchling' is not installed")
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the programs of a fresh environment lie: the wheel, and beside it the packages that tests run with.
+
+    A line in a .pth file shows their folder, but not this source tree, to which only a .pth file in there points.
+    """
+    folder = tmp_path_factory.mktemp("fresh") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True, timeout=60)
+    bin_ = folder / ("Scripts" if sys.platform == "win32" else "bin")
+    options = ["install", "--quiet", "--no-deps", "--no-index", "--disable-pip-version-check"]
+    subprocess.run(
+        [sys.executable, "-m", "pip", "--python", str(bin_ / "python"), *options, str(wheel)],
+        check=True,
+        timeout=60,
+        env=environment(),
+    )
+    (own,) = folder.rglob("site-packages")
+    shown = [path for path in sys.path if path.endswith("site-packages")]
+    (own / "beside.pth").write_text("\n".join(shown) + "\n", encoding="utf-8")
+    return bin_
+
+
+def environment() -> dict[str, str]:
+    """Without what would lead back to the source tree or to data, and without a network."""
+    hidden = ("PYTHONPATH", "NLGAUGE_DATA")
+    return {key: value for key, value in os.environ.items() if key not in hidden} | {"NLGAUGE_OFFLINE": "1"}
+
+
+def run(program: Path, *argv: str, folder: Path) -> str:
+    done = subprocess.run(
+        [str(program), *argv], cwd=folder, env=environment(), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_file_of_the_package_is_in_the_wheel(wheel: Path) -> None:
+    source = ROOT / "src"
+    files = {
+        path.relative_to(source).as_posix()
+        for path in (source / "nlgauge").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert any(name.startswith("nlgauge/metrics/parts/baselines/") for name in files)
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name for name in archive.namelist() if ".dist-info/" not in name}
+    assert held == files
+
+
+def test_the_installed_wheel_scores_as_the_source_tree_does(scripts: Path, tmp_path: Path) -> None:
+    where = run(scripts / "python", "-c", "import nlgauge; print(nlgauge.__file__)", folder=tmp_path)
+    assert Path(where.strip()).resolve().is_relative_to(scripts.parent.resolve()), "this is not the installed one"
+    for name, lines in (("hyp.txt", HYPS), ("ref.txt", REFS)):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    recipes = ["bertscore:rescale=yes", "moverscore", "chrf"]
+    out = run(
+        scripts / "nlgauge", "score", "hyp.txt", "--refs", "ref.txt", "--metric", *recipes,
+        "--segments", "--format", "json", folder=tmp_path,
+    )  # fmt: skip
+    found = json.loads(out)["scores"]
+    expected = nlgauge.score_systems({"hyp.txt": HYPS}, REFS, metrics=recipes)
+    for record, score in zip(found, expected, strict=True):
+        assert record["signature"] == str(score.signature)
+        for name, values in score.segments.items():
+            assert np.array_equal([row[name] for row in record["segments"]], values), (score.metric, name)

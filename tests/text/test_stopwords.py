@@ -1,0 +1,56 @@
+"""Lists of stop words by name and by file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.samples import HYPS, REFS
+
+import nlgauge
+
+
+def test_stop_words_by_name() -> None:
+    pytest.importorskip("stopwordsiso")
+    plain = nlgauge.score(HYPS, REFS, metric="moverscore:idf=none")
+    without = nlgauge.score(HYPS, REFS, metric="moverscore:idf=none,stopwords=iso-en", alignments=True)
+    assert without.alignments is not None
+    flow = without.alignments[0]
+    assert flow is not None
+    assert not {"a", "the", "was", "of"} & {*flow.hypothesis_tokens, *flow.reference_tokens}
+    assert not np.allclose(plain.score, without.score)
+    assert without.signature.recipe["stopwords"].startswith("iso-en[")
+    again = nlgauge.score(HYPS, REFS, metric=without.signature)
+    assert np.array_equal(again.score, without.score)
+    with pytest.raises(nlgauge.RecipeError, match="'xx'"):
+        nlgauge.score(HYPS, REFS, metric="moverscore:stopwords=iso-xx")
+
+
+def test_stop_words_of_spacy_and_nltk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The packages are heavy; what is read of them is a set and a function, which stand in here."""
+    from nlgauge.text import load_stopwords, stopwords
+
+    folder = tmp_path / "spacy" / "lang" / "en"
+    folder.mkdir(parents=True)
+    for package in (tmp_path / "spacy", tmp_path / "spacy" / "lang", folder):
+        (package / "__init__.py").touch()
+    (folder / "stop_words.py").write_text("STOP_WORDS = {'the', 'a'}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "spacy"}
+    for name in before:
+        del sys.modules[name]
+    try:
+        found = load_stopwords("spacy-en")
+        assert (found.name, found.words) == ("spacy-en", {"the", "a"})
+        with pytest.raises(nlgauge.RecipeError, match="'xx'"):
+            load_stopwords("spacy-xx")
+    finally:
+        for name in [name for name in sys.modules if name.partition(".")[0] == "spacy"]:
+            del sys.modules[name]
+        sys.modules.update(before)
+        stopwords._by_name.cache_clear()
+    monkeypatch.setitem(sys.modules, "nltk.corpus", None)
+    with pytest.raises(nlgauge.MissingExtraError, match="pip install nltk"):
+        load_stopwords("nltk-en")
