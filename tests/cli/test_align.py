@@ -104,7 +104,7 @@ def test_how_far_languages_sit_from_each_other(run: Run) -> None:
     """Before: the distance of the two means over the spread, by hand; centring on these texts leaves none of it."""
     texts = ("--texts", "xx=a.txt", "yy=ref.txt", "--model", "minilm", "--threads", "1")
     assert run("align", "means", *texts, "-o", "means.npz").status == 0
-    result = run("align", "centroids", *texts, "--steps", "means.npz")
+    result = run("align", "centroids", *texts, "--transforms", "means.npz")
     assert result.status == 0, result.err
     head, line = (row.split("\t") for row in result.out.splitlines())
     assert head == ["languages", "before", "after", "cosine before", "cosine after"]

@@ -64,15 +64,15 @@ def test_options_of_reading(run: Run, source: str) -> None:
         source,
         "-m",
         "xmoverscore",
-        "--casing",
+        "--lowercase",
         "lower",
-        "--cut",
+        "--max-tokens",
         "40",
         "--src-lang",
         "de",
         *JSON,
     ).scores
-    assert "|casing:lower|cut:40|refs:source|" in record["signature"]
+    assert "|lowercase:yes|max_tokens:40|refs:source|" in record["signature"]
     again = run("score", "a.txt", "-s", source, "-m", record["signature"], *JSON)
     assert again.scores == [record]
 
@@ -184,10 +184,10 @@ def test_files_of_align_are_steps(run: Run, source: str) -> None:
     assert run("align", "means", "--texts", f"de={source}", "en=a.txt", "-o", "means.npz", "--quiet").status == 0
     plain = {unit: run(*score, f"xmoverscore:unit={unit}").scores[0]["score"] for unit in ("word", "sentence")}
     for unit in plain:
-        moved = run(*score, f"xmoverscore:unit={unit},steps={unit}s.npz").scores[0]
-        assert "|steps:umd[" in moved["signature"]
+        moved = run(*score, f"xmoverscore:unit={unit},transforms={unit}s.npz").scores[0]
+        assert "|transforms:umd[" in moved["signature"]
         assert moved["score"] > plain[unit], "fitted on these very texts"
     languages = ("--src-lang", "de", "--lang", "en")
-    (centred,) = run(*score, "bertscore", "--against", "source", "--steps", "means.npz", *languages).scores
+    (centred,) = run(*score, "bertscore", "--against", "source", "--transforms", "means.npz", *languages).scores
     assert ",de>en]|refs:source|" in centred["signature"]
-    assert "fitted on sentence vectors" in run(*score, "xmoverscore:unit=word,steps=sentences.npz").err
+    assert "fitted on sentence vectors" in run(*score, "xmoverscore:unit=word,transforms=sentences.npz").err

@@ -55,7 +55,7 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[range, set[int]]]:
 
 
 def test_what_is_finished_is_not_computed_again(path: Path, compared: list[tuple[range, set[int]]]) -> None:
-    ready = prepared("bertscore", "moverscore:idf=both", "xmoverscore:steps=position-norm")
+    ready = prepared("bertscore", "moverscore:idf=both", "xmoverscore:transforms=position-norm")
     first = scores(ready, Checkpoint(path), size=8)
     assert first == [s.segments[s.main].tolist() for s in finish(ready, compare(ready))]
     assert [segments for segments, _ in compared] == [range(8), range(8, 10)]

@@ -29,10 +29,10 @@ from nlgauge.scores import Score
 RECIPES = [
     *METRICS,
     "bertscore:idf=both",
-    "bertscore:idf=refs,layer=2,casing=lower",
-    "moverscore:n=2,cut=8",
+    "bertscore:idf=refs,layer=2,lowercase=yes",
+    "moverscore:n=2,max_tokens=8",
     "sentsim:combine=all,against=refs,model=minilm",
-    "xmoverscore:steps=position-norm",
+    "xmoverscore:transforms=position-norm",
     "xmoverscore:unit=sentence",
 ]
 
@@ -103,7 +103,7 @@ def test_one_metric_at_a_time(prepared: Prepared, together: Comparisons) -> None
 
 
 def test_ranges_can_be_compared_by_several_threads() -> None:
-    recipes = ["bertscore", "moverscore:n=2", "sentsim", "xmoverscore:steps=position-norm"]
+    recipes = ["bertscore", "moverscore:n=2", "sentsim", "xmoverscore:transforms=position-norm"]
     ready = prepare([parse_metric(recipe) for recipe in recipes], small_corpus(), OPTIONS)
     with ThreadPoolExecutor(3) as pool:
         parts = list(pool.map(lambda part: compare(ready, part), cut(len(ready), 3)))
@@ -140,7 +140,7 @@ def test_every_signature_is_checked_before_anything_is_encoded(monkeypatch: pyte
         raise AssertionError(f"encoded after {len(seen)} signatures")
 
     monkeypatch.setattr(OnnxEncoder, "encode", encode)
-    recipes = [BERTScore(), BERTScore(casing="lower"), parse_metric("bleu")]
+    recipes = [BERTScore(), BERTScore(lowercase="yes"), parse_metric("bleu")]
     with pytest.raises(AssertionError, match="after 3"):
         run_metrics(
             recipes, small_corpus(), OPTIONS, check_signature=lambda number, got: seen.append((number, got.metric))
@@ -180,7 +180,7 @@ def test_several_references_and_an_empty_range() -> None:
 
 
 def test_warnings_can_be_left_to_the_caller() -> None:
-    recipe = parse_metric("moverscore:cut=6")
+    recipe = parse_metric("moverscore:max_tokens=6")
     with pytest.warns(TruncationWarning):
         prepare([recipe], small_corpus(), OPTIONS)
     silent = prepare([recipe], small_corpus(), OPTIONS, warn=False)

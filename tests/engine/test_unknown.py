@@ -136,7 +136,7 @@ def test_unknown_tokens_among_others_are_counted_and_warned_of_once() -> None:
 
 def test_a_token_that_was_cut_off_is_not_counted() -> None:
     with pytest.warns(nlgauge.TruncationWarning):
-        score = nlgauge.score(["one two three four 🚂"], ["one two three"], cut=6)
+        score = nlgauge.score(["one two three four 🚂"], ["one two three"], max_tokens=6)
     assert "unknown" not in score.counts
 
 

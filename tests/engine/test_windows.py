@@ -31,7 +31,7 @@ def test_windows_make_up_the_segments(budget: int, segments: range, monkeypatch:
 
 def test_where_neighbours_count_windows_end_at_whole_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_WINDOW_BYTES", 1)
-    metrics = prepared("xmoverscore:steps=position-norm")
+    metrics = prepared("xmoverscore:transforms=position-norm")
     assert list(windows(metrics, range(20), 1)) == [range(8), range(8, 16), range(16, 20)]
     assert list(windows(metrics, range(3, 12), 1)) == [range(3, 8), range(8, 12)]
     assert whole_batches(metrics, range(3, 12)) == range(16)

@@ -35,7 +35,7 @@ def sides(thirty_pairs: dict[str, Any]) -> tuple[list[str], list[str]]:
 def test_released_is_near_the_released_scores(thirty_pairs: dict[str, Any]) -> None:
     """Row by row it cannot be matched: rounding decides (see `test_released_depends_on_rounding`)."""
     score = nlgauge.score(
-        *sides(thirty_pairs), metric="baryscore:profile=released,values=W+SD_10+SD_1+SD_0.1+SD_0.01"
+        *sides(thirty_pairs), metric="baryscore:profile=released,measures=W+SD_10+SD_1+SD_0.1+SD_0.01"
     )
     golden = thirty_pairs["scores"]["minilm.baryscore.released"]
     apart = np.abs(score.W - np.array(golden["W"]))
@@ -157,7 +157,7 @@ def test_only_what_is_asked_for_is_computed(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(module, "sinkhorn_transport", counting)
     assert list(nlgauge.score(HYPS[:1], REFS[:1], metric="baryscore:idf=none").segments) == ["W"]
     assert asked == []
-    score = nlgauge.score(HYPS[:1], REFS[:1], metric="baryscore:idf=none,values=SD_1+W")
+    score = nlgauge.score(HYPS[:1], REFS[:1], metric="baryscore:idf=none,measures=SD_1+W")
     assert list(score.segments) == ["SD_1", "W"]
     assert (score.main, asked) == ("W", [1.0])
 
@@ -169,7 +169,7 @@ def test_w_is_not_solved_where_it_is_not_asked_for(monkeypatch: pytest.MonkeyPat
         raise AssertionError
 
     monkeypatch.setattr(module, "exact_transports", refuse)
-    assert nlgauge.score(HYPS[:1], REFS[:1], metric="baryscore:idf=none,values=SD_1").segments["SD_1"][0] > 0
+    assert nlgauge.score(HYPS[:1], REFS[:1], metric="baryscore:idf=none,measures=SD_1").segments["SD_1"][0] > 0
 
 
 def test_the_released_sinkhorn_value_of_the_smallest_regularisation_underflows(thirty_pairs: dict[str, Any]) -> None:
@@ -178,7 +178,7 @@ def test_the_released_sinkhorn_value_of_the_smallest_regularisation_underflows(t
     assert golden["SD_0.001"][0] < 1e-5 < golden["W"][0]
     hyps, refs = (side[:1] for side in sides(thirty_pairs))
     with pytest.warns(nlgauge.ConvergenceWarning, match="come to rest"):
-        released = nlgauge.score(hyps, refs, metric="baryscore:profile=released,values=W+SD_0.001")
+        released = nlgauge.score(hyps, refs, metric="baryscore:profile=released,measures=W+SD_0.001")
     assert released.segments["SD_0.001"][0] < 1e-3 < released.W[0]
     assert released.signature.run["unconverged"] == "1"
 
@@ -206,7 +206,7 @@ def test_an_empty_text_is_as_far_as_the_origin() -> None:
     assert score.W[0] > 0.3, "nothing said is far from everything said"
 
 
-@pytest.mark.parametrize("metric", ["baryscore", "baryscore:profile=released,values=W+SD_10", "baryscore:idf=refs"])
+@pytest.mark.parametrize("metric", ["baryscore", "baryscore:profile=released,measures=W+SD_10", "baryscore:idf=refs"])
 def test_the_signature_reproduces_the_score(metric: str) -> None:
     first = nlgauge.score(HYPS, REFS, metric=metric)
     again = nlgauge.score(HYPS, REFS, metric=first.signature)
@@ -218,8 +218,8 @@ def test_the_signature_reproduces_the_score(metric: str) -> None:
     ("option", "word"),
     [
         ("profile=paper", "profile"),
-        ("values=SD_2", "SD_2"),
-        ("values=W+W", "once"),
+        ("measures=SD_2", "SD_2"),
+        ("measures=W+W", "once"),
         ("profile=released,idf=refs", "inert"),
     ],
 )

@@ -22,7 +22,6 @@ from tests.strategies import any_text, corpora, texts
 import nlgauge
 from nlgauge.engine import windows as windows_module
 from nlgauge.metrics.parts.bounds import Bounds
-from nlgauge.recipes.metric import VectorMetric
 from nlgauge.registry import METRICS
 
 #: The texts hold an emoji that the models do not know, on purpose: the contracts hold for such texts too.
@@ -47,7 +46,7 @@ ALONE = [
     "smd:profile=web",
     "baryscore:idf=none",
     "sentsim:combine=sss+bertscore+wmd+smd,bounds=FROZEN",
-    "sentsim:combine=sss+wmdo,links=words,against=refs,bounds=FROZEN",
+    "sentsim:combine=sss+wmdo,wmdo_matches=words,against=refs,bounds=FROZEN",
     "xmoverscore",
     "xmoverscore:profile=head,trim=0",
     "xmoverscore:profile=paper,idf=none",
@@ -68,7 +67,7 @@ NOT_BEST_ON_IDENTITY: dict[str, str] = {
     "rouge1": "its words are of the letters a to z and digits; a text of others has none, and scores 0",
     "rouge2": "a text of one word has no pair of words, and scores 0",
     "rougel": "as rouge1",
-    "sentsim:combine=sss+wmdo,links=words,against=refs,bounds=FROZEN": "fewer words make a chunk a larger share",
+    "sentsim:combine=sss+wmdo,wmdo_matches=words,against=refs,bounds=FROZEN": "fewer words, larger chunks",
 }
 
 #: Highest score of similarities whose highest is not 1.

@@ -120,7 +120,7 @@ def test_wmdo_by_equal_words() -> None:
     """
     hyps = ["water milk house", "dog", "The cat", "milk and bread"]
     refs = ["house water milk", "house", "the cat", "the milk and bread"]
-    score = nlgauge.score(hyps, refs, metric="sentsim:combine=wmd+wmdo,against=refs,links=words,model=muse")
+    score = nlgauge.score(hyps, refs, metric="sentsim:combine=wmd+wmdo,against=refs,wmdo_matches=words,model=muse")
     term = score.segments["wmdo"] - score.segments["wmd"]
     shares = np.array([2 / 3, 0, 1 / 2, 1 / 3])
     np.testing.assert_allclose(term, -0.2 * (0.5 - shares), atol=1e-12)
@@ -132,7 +132,7 @@ def test_wmdo_by_equal_words() -> None:
 def test_two_parts_are_joined_as_in_equation_7(parts: dict[str, np.ndarray]) -> None:
     a, b = scaled(parts["sss"]), scaled(parts["wmd"])
     np.testing.assert_allclose(sentsim().segments["sentsim"], 0.5 * np.exp(a) + 0.5 * np.exp(1 - b), rtol=1e-12)
-    first = sentsim("flip=-b").segments["sentsim"]
+    first = sentsim("distance_as=negative").segments["sentsim"]
     np.testing.assert_allclose(first, 0.5 * np.exp(a) + 0.5 * np.exp(-b), rtol=1e-12)
     weighted = sentsim("combine=wmd+sss,weighting=.8+.3").segments["sentsim"]
     np.testing.assert_allclose(weighted, 0.8 * np.exp(1 - b) + 0.3 * np.exp(a), rtol=1e-12)
@@ -194,9 +194,9 @@ def test_nothing_is_clipped_outside_of_frozen_bounds(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("made_with", "scored_with", "key"),
     [
-        ("casing=lower", "", "casing"),
-        ("cut=30", "cut=40", "cut"),
-        ("links=words,combine=all", "combine=wmdo", "links"),
+        ("lowercase=yes", "", "lowercase"),
+        ("max_tokens=30", "max_tokens=40", "max_tokens"),
+        ("wmdo_matches=words,combine=all", "combine=wmdo", "wmdo_matches"),
         ("", "model=minilm,sentence=muse", "weights"),
         ("", "sentence=minilm", "sentence"),
     ],
@@ -215,7 +215,7 @@ def test_bounds_of_sources_are_no_bounds_of_references(tmp_path: Path) -> None:
 
 def test_what_does_not_concern_the_parts_may_differ(tmp_path: Path) -> None:
     """Without wmdo it does not matter how its matches are found, nor without sss which model it had."""
-    path = frozen(tmp_path, "combine=all,links=words,sentence=minilm")
+    path = frozen(tmp_path, "combine=all,wmdo_matches=words,sentence=minilm")
     sentsim(f"combine=wmd+smd,bounds={path}")
     with pytest.raises(InputError, match="sentence"):
         sentsim(f"combine=sss+smd,bounds={path}")
@@ -269,7 +269,8 @@ def test_an_empty_text_is_at_the_origin() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", ["", "combine=wmdo+sss,links=words,weighting=.3+.7,flip=-b", "casing=lower,cut=30"]
+    "options",
+    ["", "combine=wmdo+sss,wmdo_matches=words,weighting=.3+.7,distance_as=negative", "lowercase=yes,max_tokens=30"],
 )
 def test_a_signature_brings_the_score_back(options: str) -> None:
     first = sentsim(options)
@@ -311,7 +312,7 @@ def test_dependence_on_the_corpus_is_in_the_signature() -> None:
         "weighting=.5",
         "weighting=a+b",
         "weighting=nan+1",
-        "flip=b",
+        "distance_as=b",
         "links=stems",
     ],
 )
@@ -335,7 +336,12 @@ def test_german_of_mlqe_pe(data_folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    ["combine=sss,cut=9", "combine=sss,flip=-b", "combine=sss+wmd,links=words", "combine=wmd,sentence=muse"],
+    [
+        "combine=sss,max_tokens=9",
+        "combine=sss,distance_as=negative",
+        "combine=sss+wmd,wmdo_matches=words",
+        "combine=wmd,sentence=muse",
+    ],
 )
 def test_an_option_of_a_part_that_is_not_there(options: str) -> None:
     name = options.split(",")[1].partition("=")[0]

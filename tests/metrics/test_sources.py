@@ -118,27 +118,27 @@ def test_lower_case_is_that_of_texts_in_lower_case(metric: str) -> None:
         return [text.lower() for text in texts]
 
     name, _, options = metric.partition(":")
-    asked = nlgauge.score(HYPS, REFS, sources=SOURCES, metric=f"{name}:casing=lower" + (options and f",{options}"))
+    asked = nlgauge.score(HYPS, REFS, sources=SOURCES, metric=f"{name}:lowercase=yes" + (options and f",{options}"))
     before = nlgauge.score(lowered(HYPS), lowered(REFS), sources=lowered(SOURCES), metric=metric)
     kept = nlgauge.score(HYPS, REFS, sources=SOURCES, metric=metric)
     main = asked.main
     assert np.array_equal(asked.segments[main], before.segments[main])
     assert not np.array_equal(asked.segments[main], kept.segments[main])
-    assert asked.signature.recipe["casing"] == "lower"
-    assert "casing" not in kept.signature.recipe
+    assert asked.signature.recipe["lowercase"] == "yes"
+    assert "lowercase" not in kept.signature.recipe
     again = nlgauge.score(HYPS, REFS, sources=SOURCES, metric=asked.signature)
     assert np.array_equal(again.segments[main], asked.segments[main])
 
 
 def test_a_cut_is_that_of_a_model_with_this_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`cut=7` leaves [CLS], five pieces and [SEP], as a model does that reads seven tokens."""
+    """`max_tokens=7` leaves [CLS], five pieces and [SEP], as a model does that reads seven tokens."""
     tokenizer = load_encoder("minilm").tokenizer
     lengths = [max(len(t) for t in tokenizer.encode(pair)) for pair in zip(HYPS, REFS, strict=True)]
     long = [at for at, length in enumerate(lengths) if length > 7]
     with pytest.warns(TruncationWarning, match="truncated to the limit of 7 tokens"):
-        cut = nlgauge.score(HYPS, REFS, metric="bertscore:cut=7")
+        cut = nlgauge.score(HYPS, REFS, metric="bertscore:max_tokens=7")
     assert list(cut.notes.truncated) == long != []
-    assert cut.signature.recipe["cut"] == "7"
+    assert cut.signature.recipe["max_tokens"] == "7"
     assert cut.signature.recipe["maxlen"] == "512", "the model's own"
     assert cut.signature.run["truncated"] == str(len(long))
     pieces = [[tokenizer.token_strings(t)[1:6] for t in tokenizer.encode(side)] for side in (HYPS, REFS)]
@@ -152,12 +152,12 @@ def test_a_cut_is_that_of_a_model_with_this_limit(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_cut_comes_back_from_the_signature() -> None:
-    free = nlgauge.score(HYPS, REFS, metric="bertscore:cut=400")
+    free = nlgauge.score(HYPS, REFS, metric="bertscore:max_tokens=400")
     recipe = nlgauge.recipe_from_signature(free.signature)
     assert isinstance(recipe, BERTScore)
     assert recipe.cut == 400
     assert np.array_equal(nlgauge.score(HYPS, REFS, metric=free.signature).f1, nlgauge.score(HYPS, REFS).f1)
-    assert "cut" not in nlgauge.score(HYPS, REFS, metric="bertscore:cut=model").signature.recipe
+    assert "max_tokens" not in nlgauge.score(HYPS, REFS, metric="bertscore:max_tokens=model").signature.recipe
 
 
 def test_cuts_that_cannot_be() -> None:
@@ -165,18 +165,23 @@ def test_cuts_that_cannot_be() -> None:
         with pytest.raises(
             RecipeError, match=f"cut of model 'minilm' is a number of tokens from 3 to 512, got {cut}"
         ):
-            nlgauge.score(HYPS, REFS, metric=f"bertscore:cut={cut}")
+            nlgauge.score(HYPS, REFS, metric=f"bertscore:max_tokens={cut}")
     for value in (0, -4, "many"):
-        with pytest.raises(RecipeError, match="cut"):
-            nlgauge.score(HYPS, REFS, metric=f"bertscore:cut={value}")
+        with pytest.raises(RecipeError, match="max_tokens"):
+            nlgauge.score(HYPS, REFS, metric=f"bertscore:max_tokens={value}")
     with pytest.raises(TooLongError, match="over the limit of 7"):
-        nlgauge.score(HYPS, REFS, metric="bertscore:cut=7", long="error")
+        nlgauge.score(HYPS, REFS, metric="bertscore:max_tokens=7", long="error")
 
 
 @pytest.mark.filterwarnings("ignore::nlgauge.TruncationWarning")
 def test_other_readings_of_one_call_do_not_meet() -> None:
     """Recipes that read texts differently are encoded apart, and each has the bits that it has alone."""
-    metrics = ["bertscore", "bertscore:cut=6", "bertscore:casing=lower", "bertscore:cut=6,casing=lower"]
+    metrics = [
+        "bertscore",
+        "bertscore:max_tokens=6",
+        "bertscore:lowercase=yes",
+        "bertscore:max_tokens=6,lowercase=yes",
+    ]
     together = nlgauge.score_systems({"": HYPS}, REFS, metrics=metrics)
     for metric, score in zip(metrics, together, strict=True):
         assert np.array_equal(score.f1, nlgauge.score(HYPS, REFS, metric=metric).f1)

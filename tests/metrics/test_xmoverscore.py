@@ -172,13 +172,13 @@ def test_sentence_maps_move_the_source(tmp_path: Path) -> None:
     rotation = np.eye(512)[rng.permutation(512)] * rng.choice([-1.0, 1.0], size=512)
     path = tmp_path / "map.npz"
     Remapping((Operation("linear", rotation),), Origin(method="clp", weights=sentences.digest)).save(path)
-    score = xmover(f"unit=sentence,steps={path}")
+    score = xmover(f"unit=sentence,transforms={path}")
     np.testing.assert_allclose(score.score, ((x @ rotation) * y).sum(axis=1), atol=1e-5)
-    assert score.signature.recipe["steps"].startswith("clp[")
+    assert score.signature.recipe["transforms"].startswith("clp[")
     with pytest.raises(InputError, match="re-mapping was fitted on sentence vectors"):
-        xmover(f"steps={path}")
+        xmover(f"transforms={path}")
     with pytest.raises(RecipeError, match="which these vectors do not tell"):
-        xmover("unit=sentence,steps=position-norm")
+        xmover("unit=sentence,transforms=position-norm")
 
 
 # --- fluency -------------------------------------------------------------------------------------------
@@ -310,7 +310,9 @@ def test_options_that_mean_nothing(options: str) -> None:
         xmover(options)
 
 
-@pytest.mark.parametrize("options", ["n=2", "idf=none", "trim=.3", "stopwords=iso-en", "specials=drop", "cut=9"])
+@pytest.mark.parametrize(
+    "options", ["n=2", "idf=none", "trim=.3", "stopwords=iso-en", "specials=drop", "max_tokens=9"]
+)
 def test_a_sentence_has_no_ngrams(options: str) -> None:
     with pytest.raises(RecipeError, match=f"^{options.partition('=')[0]}=.* is about n-grams"):
         xmover(f"unit=sentence,{options}")

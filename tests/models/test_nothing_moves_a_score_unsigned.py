@@ -269,7 +269,7 @@ def test_baselines_and_means_are_not_taken_across(two: tuple[Path, Path], tmp_pa
         baseline.check_fits(encoders[1], "", path="a.tsv")
     vectors = {"en": [np.ones((3, 24), np.float32)]}
     LanguageNorm.fit(vectors, weights=encoders[0].digest, layer=2).save(tmp_path / "means.npz")
-    options: dict[str, Any] = {"layer": 2, "steps": str(tmp_path / "means.npz"), "lang": "en"}
+    options: dict[str, Any] = {"layer": 2, "transforms": str(tmp_path / "means.npz"), "lang": "en"}
     nlgauge.score(HYPS, REFS, model=str(two[0]), **options)
     with pytest.raises(InputError, match="were fitted on"):
         nlgauge.score(HYPS, REFS, model=str(two[1]), **options)

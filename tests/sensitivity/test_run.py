@@ -288,21 +288,21 @@ def test_case_and_truncation_are_factors_too() -> None:
     """MiniLM reads lower case only, so case moves nothing; the multilingual model tells the two apart."""
     shouted = [text.upper() for text in FLUENT]
     table = systems_table({"shouted": shouted, "fluent": FLUENT}, REFS)
-    factors = {"casing": ["keep", "lower"], "cut": ["model", "6"]}
+    factors = {"lowercase": ["no", "yes"], "max_tokens": ["model", "6"]}
     result = run_study(Study.one_at_a_time(["bertscore", "bertscore:model=muse"], factors), table)
-    assert result.effect("bertscore", "casing", "score").values["shouted"] == pytest.approx(
+    assert result.effect("bertscore", "lowercase", "score").values["shouted"] == pytest.approx(
         (nlgauge.score(FLUENT, REFS).mean,) * 2
     )
-    kept, lowered = result.effect("bertscore:model=muse", "casing", "score").values["shouted"]
+    kept, lowered = result.effect("bertscore:model=muse", "lowercase", "score").values["shouted"]
     assert kept is not None
     assert lowered is not None
     assert kept < lowered == pytest.approx(nlgauge.score(FLUENT, REFS, model="muse").mean)
-    short = nlgauge.score(FLUENT, REFS, cut=6)
+    short = nlgauge.score(FLUENT, REFS, max_tokens=6)
     assert short.counts["truncated"] == len(REFS)
-    assert result.effect("bertscore", "cut", "score").values["fluent"] == pytest.approx(
+    assert result.effect("bertscore", "max_tokens", "score").values["fluent"] == pytest.approx(
         (nlgauge.score(FLUENT, REFS).mean, short.mean)
     )
-    assert short.signature.recipe["cut"] == "6"
+    assert short.signature.recipe["max_tokens"] == "6"
 
 
 @pytest.mark.parametrize("state", [None, Checkpoint()])

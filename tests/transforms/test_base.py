@@ -69,7 +69,7 @@ def expected(move_hyp: Callable[[np.ndarray], Any], move_source: Callable[[np.nd
 
 
 def scored(steps: str, metric: str = METRIC, **given: Any) -> nlgauge.Score:
-    return nlgauge.score(HYPS, sources=SOURCES, metric=f"{metric},steps={steps}", **given)
+    return nlgauge.score(HYPS, sources=SOURCES, metric=f"{metric},transforms={steps}", **given)
 
 
 def saved(tmp_path: Path, step: Remapping | LanguageMeans, name: str = "step.npz") -> str:
@@ -132,7 +132,7 @@ def test_a_reference_is_on_the_targets_side(tmp_path: Path) -> None:
     rotation = orthogonal(np.random.default_rng(3))
     path = saved(tmp_path, Remapping((Operation("linear", rotation),), origin()))
     metric = f"bertscore:model={MODEL},layer={LAYER}"
-    moved = nlgauge.score(HYPS, SOURCES, metric=f"{metric},steps={path}")
+    moved = nlgauge.score(HYPS, SOURCES, metric=f"{metric},transforms={path}")
     assert np.array_equal(moved.f1, nlgauge.score(HYPS, SOURCES, metric=metric).f1)
     assert not np.allclose(scored(path).f1, moved.f1)
 
@@ -170,14 +170,14 @@ def test_each_side_is_freed_of_its_own_languages_mean(tmp_path: Path, mode: str)
 
     score = scored(path, src_lang="de", lang="en")
     np.testing.assert_allclose(score.f1, expected(moved(x), moved(y)), atol=1e-4)
-    assert score.signature.recipe["steps"] == f"{mode}[{norm.digest[:12]},de>en]"
-    again = nlgauge.score(HYPS, sources=SOURCES, metric=score.signature, steps=path)
+    assert score.signature.recipe["transforms"] == f"{mode}[{norm.digest[:12]},de>en]"
+    again = nlgauge.score(HYPS, sources=SOURCES, metric=score.signature, transforms=path)
     assert np.array_equal(again.f1, score.f1), "the languages are in the signature"
     other = scored(path, src_lang="en", lang="en")
     assert not np.allclose(other.f1, score.f1)
-    assert other.signature.recipe["steps"] != score.signature.recipe["steps"]
+    assert other.signature.recipe["transforms"] != score.signature.recipe["transforms"]
     with pytest.raises(SignatureError, match="cannot be reproduced here: steps"):
-        nlgauge.score(HYPS, sources=SOURCES, metric=score.signature, steps=path, src_lang="en")
+        nlgauge.score(HYPS, sources=SOURCES, metric=score.signature, transforms=path, src_lang="en")
 
 
 def test_languages_must_be_named(tmp_path: Path) -> None:
@@ -196,11 +196,11 @@ def test_languages_must_be_named(tmp_path: Path) -> None:
 def test_references_need_no_language_of_a_source(tmp_path: Path) -> None:
     rows = vectors_of(HYPS)
     path = saved(tmp_path, LanguageMeans.fit({"en": rows}))
-    score = nlgauge.score(HYPS, SOURCES, metric=f"bertscore:model={MODEL},layer={LAYER},steps={path}")
+    score = nlgauge.score(HYPS, SOURCES, metric=f"bertscore:model={MODEL},layer={LAYER},transforms={path}")
     mean = np.concatenate(rows).mean(axis=0)
     values = expected(lambda v: v - mean, lambda v: v - mean)
     np.testing.assert_allclose(score.f1, values, atol=1e-5)
-    assert score.signature.recipe["steps"].endswith(",en]")
+    assert score.signature.recipe["transforms"].endswith(",en]")
 
 
 # --- refusals ------------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ def test_position_norm_is_equation_4_over_eight_neighbours() -> None:
     np.testing.assert_allclose(score.f1, [greedy_f(x, y) for x, y in pairs], atol=1e-4)
     for own, fast in zip(by_eights(vectors_of(HYPS)), position_norm(vectors_of(HYPS)[:8]), strict=False):
         np.testing.assert_allclose(fast, own, atol=1e-4)
-    assert score.signature.recipe["steps"] == "position-norm"
+    assert score.signature.recipe["transforms"] == "position-norm"
     again = nlgauge.score(HYPS, sources=SOURCES, metric=score.signature)
     assert np.array_equal(again.f1, score.f1)
 
@@ -267,7 +267,7 @@ def test_position_norm_is_equation_4_over_eight_neighbours() -> None:
 def test_position_norm_depends_on_neighbours_of_the_same_eight_only() -> None:
     whole = scored("position-norm").f1
     order = [1, 0, *range(2, len(HYPS))]
-    metric = f"{METRIC},steps=position-norm"
+    metric = f"{METRIC},transforms=position-norm"
     swapped = nlgauge.score([HYPS[at] for at in order], sources=[SOURCES[at] for at in order], metric=metric).f1
     np.testing.assert_allclose(swapped[order], whole, atol=1e-4)
     changed = nlgauge.score(["A text of its own.", *HYPS[1:]], sources=SOURCES, metric=metric).f1
@@ -277,7 +277,7 @@ def test_position_norm_depends_on_neighbours_of_the_same_eight_only() -> None:
 
 def test_position_norm_does_not_depend_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     systems = {"a": HYPS, "b": HYPS[::-1], "copy": SOURCES}
-    metric = f"{METRIC},steps=position-norm"
+    metric = f"{METRIC},transforms=position-norm"
     whole = nlgauge.score_systems(systems, sources=SOURCES, metrics=[metric, METRIC])
     monkeypatch.setattr(windows, "_WINDOW_BYTES", 1)
     tiny = nlgauge.score_systems(systems, sources=SOURCES, metrics=[metric, METRIC])
@@ -288,4 +288,6 @@ def test_position_norm_does_not_depend_on_windows(monkeypatch: pytest.MonkeyPatc
 
 def test_position_norm_takes_one_reference() -> None:
     with pytest.raises(RecipeError, match="position-norm is defined for one reference"):
-        nlgauge.score(HYPS, [[text, text] for text in SOURCES], metric=f"bertscore:model={MODEL},steps=position-norm")
+        nlgauge.score(
+            HYPS, [[text, text] for text in SOURCES], metric=f"bertscore:model={MODEL},transforms=position-norm"
+        )

@@ -11,6 +11,7 @@ from typing import Any
 
 from nlgauge.cli.common import add_run_options, file_label, run_options, text_source
 from nlgauge.cli.outputs import saving
+from nlgauge.cli.parsing import add_renamed
 from nlgauge.encoders import Encoder, load_encoder
 from nlgauge.encoders.languages import warn_if_unsupported
 from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
@@ -59,8 +60,9 @@ def _add_centroids(actions: Any) -> None:
     centroids = actions.add_parser("centroids", help="how far languages sit from each other, before and after steps")
     _add_texts(centroids)
     centroids.add_argument(
-        "--steps", default="none", help="files of 'align fit' or 'align means', joined by + (%(default)s)"
+        "--transforms", default="none", help="files of 'align fit' or 'align means', joined by + (%(default)s)"
     )
+    add_renamed(centroids, "--steps", "--transforms", dest="transforms", metavar="FILES")
     centroids.add_argument("--source-lang", metavar="LANG", help="that a re-mapping moves (the first)")
     _add_model(centroids)
     centroids.set_defaults(run=_centroids)
@@ -204,7 +206,7 @@ def _centroids(args: argparse.Namespace) -> int:
         encoder,
         texts,
         layer=_layer(args, encoder),
-        steps=args.steps,
+        transforms=args.transforms,
         source_language=args.source_lang or "",
         batch_tokens=options.batch_tokens,
     )

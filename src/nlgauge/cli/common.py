@@ -144,10 +144,11 @@ def add_option_flag(
         add_hidden(group, flag, dest=dest, metavar=metavar, help=help.replace("%", "%%"))
     else:
         group.add_argument(flag, dest=dest, metavar=metavar, help=help.replace("%", "%%"))
-    former = [old.name for old in field.formerly if old.name not in taken]
-    for old in dict.fromkeys([f"--{name}", *(spelling for one in former for spelling in (flag_of(one), f"--{one}"))]):
-        if old != flag:
-            add_renamed(group, old, flag, dest=dest, metavar=metavar)
+    if f"--{name}" != flag:  # with an underscore
+        add_renamed(group, f"--{name}", flag, dest=dest, metavar=metavar)
+    for old in field.formerly:
+        if old.name not in taken:
+            add_renamed(group, flag_of(old.name), flag, dest=dest, metavar=metavar, type=old.now)
 
 
 def metric_options(args: argparse.Namespace) -> dict[str, str]:

@@ -127,7 +127,7 @@ class _Renamed(argparse.Action):
         self.new = new
 
     def __call__(self, _: Any, namespace: argparse.Namespace, values: Any, flag: str | None = None) -> None:
-        setattr(namespace, self.dest, values)
+        setattr(namespace, self.dest, self.const if self.nargs == 0 else values)
         namespace.renamed = [*getattr(namespace, "renamed", []), (flag, self.new)]
 
 

@@ -60,7 +60,7 @@ def add_commands(commands: Any) -> None:
     add_text_inputs(parser)
     data = add_data_options(parser, title="data with human judgements, instead of files", required=False)
     add_hidden(data, "--without-humans", action="store_true", help="leave out systems that are people")
-    add_renamed(data, "--without-people", "--without-humans", dest="without_humans", action="store_true")
+    add_renamed(data, "--without-people", "--without-humans", dest="without_humans", nargs=0, const=True)
     add_hidden(data, "--rows", type=int, metavar="N", help="the first N rows of each language pair and system")
     what = parser.add_argument_group("what varies")
     what.add_argument("--preset", choices=PRESETS, metavar="NAME", help=", ".join(PRESETS))

@@ -26,7 +26,7 @@ from nlgauge.scoring import score_systems
 __all__ = ["add_commands"]
 
 #: Options of the recipe that the values of the parts depend on.
-_OPTIONS = ("model", "lang", "layer", "sentence", "casing", "cut", "src_lang", "steps", "links")
+_OPTIONS = ("model", "lang", "layer", "sentence", "lowercase", "max_tokens", "src_lang", "transforms", "wmdo_matches")
 
 
 def add_commands(commands: Any) -> None:

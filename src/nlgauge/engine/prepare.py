@@ -4,8 +4,8 @@
     comparisons = compare(prepared, segments)          any range of segments, anywhere, in any order
     scores = finish(prepared, comparisons)             segment scores, system scores, signatures
 
-Metrics with one `EncodingSpec` (model, casing, longest text) share tokens and vectors: they are one group. What is
-prepared is frozen and read by any number of threads; each text of the corpus is checked and tokenised once per group.
+Metrics with one `EncodingSpec` (model, lower case, longest text) share tokens and vectors: they are one group. What
+is prepared is frozen and read by any number of threads; each text of a corpus is checked and tokenised once per group.
 """
 
 from __future__ import annotations

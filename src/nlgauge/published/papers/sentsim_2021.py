@@ -122,8 +122,8 @@ _TABLE2 = PaperTable(
         *(replace(row, name=f"{row.name}, REF-MT") for row in _rows({}, against="refs")),
     ),
     notes=(
-        "the printed source column is that of the first release (flip=-b, French entities cleaned); the later code "
-        "gives .499 and .450 (D23)",
+        "the printed source column is that of the first release (distance_as=negative, French entities cleaned); "
+        "the later code gives .499 and .450 (D23)",
         "translations that are names of image files are left out here",
         _PARTLY,
     ),

@@ -24,7 +24,7 @@ _MBERT = PublishedModel(
     published="huggingface.co/google-bert/bert-base-multilingual-cased",
 )
 _LASER = PublishedModel("LASER", published="github.com/facebookresearch/LASER")
-_FITTED = "only shown: needs re-mappings fitted for each language pair (nlgauge align fit) and their steps="
+_FITTED = "only shown: needs re-mappings fitted for each language pair (nlgauge align fit) and their transforms="
 _TUNED = "only shown: needs re-mappings, and the language model of the paper (GPT)"
 
 _COLUMNS = language_columns(Question("wmt17"), TO_ENGLISH_17)

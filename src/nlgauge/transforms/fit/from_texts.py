@@ -120,11 +120,11 @@ def centroids_of_texts(
     texts: Mapping[str, Sequence[str]],
     *,
     layer: int,
-    steps: str = "none",
+    transforms: str = "none",
     source_language: str = "",
     batch_tokens: int = 4096,
 ) -> CentroidChange:
-    """How far languages sit from each other before and after steps, which treat one of them as the source."""
+    """How far languages sit from each other before and after transforms, which treat one of them as the source."""
     check_layer(encoder, layer)
     moved_language = source_language or next(iter(texts))
     if moved_language not in texts:
@@ -137,7 +137,7 @@ def centroids_of_texts(
         rows = np.concatenate([none, *vectors])
         before[language] = after[language] = rows
         side: Side = "source" if language == moved_language else "target"
-        loaded = load_transforms(steps, source=language if side == "source" else None, target=language)
+        loaded = load_transforms(transforms, source=language if side == "source" else None, target=language)
         if loaded is not None:
             loaded.check(encoder.digest, layers=(layer,), width=encoder.hidden_size)
             after[language] = loaded.move(rows, side)
