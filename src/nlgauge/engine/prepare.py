@@ -5,7 +5,7 @@
     scores = finish(prepared, comparisons)             segment scores, system scores, signatures
 
 Metrics with one `EncodingSpec` (model, lower case, longest text) share tokens and vectors: they are one group. What
-is prepared is frozen and read by any number of threads; each text of a corpus is checked and tokenised once per group.
+is prepared is frozen and read by any number of threads; a text is checked and tokenised once per group.
 """
 
 from __future__ import annotations
