@@ -14,9 +14,8 @@ import nlgauge
 from nlgauge.encoders import EncodedText, encode_texts, load_encoder
 from nlgauge.engine import compare, windows
 from nlgauge.errors import FileFormatError, InputError, RecipeError, SignatureError
-from nlgauge.transforms.base import POSITION_BATCH
 from nlgauge.transforms.language_means import LanguageMeans
-from nlgauge.transforms.position_norm import position_norm
+from nlgauge.transforms.position_norm import POSITION_BATCH, position_norm
 from nlgauge.transforms.remap import Operation, Origin, Remapping, fit_remapping
 
 MODEL, LAYER = "minilm", 4
