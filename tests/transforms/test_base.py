@@ -240,7 +240,7 @@ def test_files_that_are_no_steps(tmp_path: Path) -> None:
 
 
 def by_eights(vectors: list[np.ndarray]) -> list[np.ndarray]:
-    """Eq. 4 for eight texts at a time: what is missing at the end of a short text counts as zeros (spec 6.2)."""
+    """Eq. 4 for eight texts at a time: what is missing at the end of a short text counts as zeros (D9.4)."""
     moved = []
     for first in range(0, len(vectors), 8):
         batch = vectors[first : first + 8]
