@@ -35,6 +35,7 @@ ORDER = [
     "metrics",
     "registry",
     "scoring",
+    "testing",
     "data",
     "meta",
     "compare",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
 from nlgauge.corpus.checks import make_corpus
 from nlgauge.corpus.texts import References
 from nlgauge.encoders.engines.table import engine_names, engine_of_signature
+from nlgauge.encoders.load import is_added
 from nlgauge.engine.run import run_metrics
 from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
 from nlgauge.names import did_you_mean
@@ -101,7 +102,7 @@ def score_systems(
     def check_signature(number: int, got: Signature) -> None:
         asked = expected[number]
         if asked is not None:
-            _check_reproduced(asked, got)
+            _check_reproduced(asked, got, recipes[number].unused)
 
     return run_metrics(recipes, corpus, RunOptions.of(run), check_signature=check_signature)
 
@@ -113,7 +114,7 @@ def _chosen_metrics(*given: Any) -> list[Any]:
         msg = "give metric= or metrics=, not both"
         raise RecipeError(msg)
     chosen = named[0] if named else "bertscore"
-    return [chosen] if isinstance(chosen, str | Metric | Signature) else list(chosen)
+    return list(chosen) if isinstance(chosen, Sequence) and not isinstance(chosen, str) else [chosen]
 
 
 def check_overridden(metrics: Sequence[str | Metric], options: Mapping[str, Any]) -> None:
@@ -163,7 +164,8 @@ def _is_signature(metric: str) -> bool:
 def _one_engine(signatures: Sequence[Signature | None]) -> str:
     """The engine that the signatures of a call name, or the default; some models bring their own."""
     named: dict[str, None] = {}
-    given = [signature.recipe for signature in signatures if signature is not None]
+    recipes = [signature.recipe for signature in signatures if signature is not None]
+    given = [recipe for recipe in recipes if not is_added(recipe.get("model", ""))]
     for text in (recipe[key] for recipe in given for key in ("engine", "sentence_engine") if key in recipe):
         engine = engine_of_signature(text)
         if engine is None:
@@ -193,10 +195,13 @@ def _check_known(shared: Mapping[str, Any], recipes: Sequence[Metric], run_names
             raise RecipeError(msg)
 
 
-def _check_reproduced(asked: Signature, got: Signature) -> None:
-    """A score asked for by signature is that score, or an error. What the signature does not pin is said."""
+def _check_reproduced(asked: Signature, got: Signature, unused: Collection[str]) -> None:
+    """A score asked for by signature is that score, or an error. What the signature does not pin is said.
+
+    `unused` are options that mean nothing in the recipe: older versions signed their defaults.
+    """
     asked = todays_signature(asked)
-    differences = [d for d in asked.difference(got) if d.part == "recipe"]
+    differences = [d for d in asked.difference(got) if d.part == "recipe" and d.key not in unused]
     loose = [d for d in differences if d.left is None and d.key not in _NAMES_ONLY]
     # Another number of references may be; a source in their place is another question.
     moved = [d for d in differences if d.key == "refs" and "source" in {d.left, d.right}]

@@ -10,7 +10,7 @@ from tests.cli.conftest import SYSTEM_A, Refusal, Run, write_lines
 from nlgauge.cli.checks import in_flags
 
 SCORE = ("score", "a.txt", "--refs", "ref.txt")
-META = ("meta", "--data", "own", "--at", "own.tsv")
+META = ("meta", "--data", "custom", "--at", "own.tsv")
 STUDY = ("sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "--preset", "punctuation")
 
 
@@ -64,7 +64,7 @@ def test_files_without_judgements_take_no_question_about_them(refused: Refusal, 
 
 
 def test_an_option_of_a_data_set_is_given_once(refused: Refusal) -> None:
-    assert "--set has human twice" in refused(2, *META, "--set", "human=a", "human=b")
+    assert "human is given twice" in refused(2, *META, "--set", "human=a", "human=b")
 
 
 def test_a_study_takes_model_and_layer_as_score_does(run: Run) -> None:
@@ -111,7 +111,7 @@ def test_messages_name_flags(refused: Refusal, folder: Path) -> None:
     ("message", "shown"),
     [
         ("choose one of 0 to 6 with layer=", "choose one of 0 to 6 with --layer"),
-        ("bertscore does not take casing='x': keep", "bertscore does not take --casing x: keep"),
+        ("layer='x' belongs to wmd", "--layer x belongs to wmd"),
         ("say idf=PATH", "say --idf PATH"),
         ("in 'bertscore:layer=4,idf=refs'", "in 'bertscore:layer=4,idf=refs'"),
         ("signature 'bertscore|layer:4'", "signature 'bertscore|layer:4'"),

@@ -24,7 +24,8 @@ from tests.cli.conftest import REFERENCE, SECOND_REFERENCE, SYSTEM_A, SYSTEM_B, 
 
 import nlgauge
 from nlgauge.models.resolve import resolve
-from nlgauge.recipes.metric import option
+from nlgauge.recipes.kinds import Whole
+from nlgauge.recipes.options import option
 from nlgauge.registry import METRICS
 
 Process = Callable[..., subprocess.CompletedProcess[str]]
@@ -174,12 +175,9 @@ def second_metric(monkeypatch: pytest.MonkeyPatch) -> None:
     @dataclass(frozen=True, kw_only=True)
     class Sharpened(nlgauge.BERTScore):
         name: ClassVar[str] = "sharpened"
-        power: int = option(1, parse=int, help="a power")
+        power: int = option(1, Whole(1), help="a power")
 
-        def describe(self, state: Any) -> dict[str, str]:
-            return {**super().describe(state), "power": str(self.power)}
-
-    monkeypatch.setitem(METRICS, "sharpened", Sharpened)
+    monkeypatch.setitem(METRICS._found, "sharpened", Sharpened)
 
 
 @pytest.mark.usefixtures("second_metric")
@@ -545,11 +543,11 @@ def test_rescaling_without_a_baseline_names_the_command_that_builds_one(refused:
         (["--metric", "bertscore:temperature=1"], ["'temperature'", "layer"]),
         (["--metric", "bertscore:layer"], ["'layer'", "option=value"]),
         (["--metric", "bertscore:layer=4,layer=5"], ["'layer'", "twice"]),
-        (["--layer", "four"], ["'layer'", "'four'"]),
+        (["--layer", "four"], ["--layer must be", "'four'"]),
         (["--layer=-1"], ["layer", "-1"]),
-        (["--layer", "7"], ["layer 7", "0 to 6"]),
+        (["--layer", "7"], ["--layer must be 0 to 6", "got 7"]),
         (["--multiref", "worst"], ["'worst'", "best-f"]),
-        (["--idf", ""], ["'idf'", "refs"]),
+        (["--idf", ""], ["--idf must be", "refs"]),
         (["--threads", "0"], ["threads", "0"]),
         (["--batch-tokens", "0"], ["--batch-tokens", "0"]),
         (["--width", "-1"], ["--width", "-1"]),
@@ -625,8 +623,8 @@ def test_numbers_go_to_stdout_and_talk_to_stderr(process: Process, folder: Path)
     header, row = (line.split("\t") for line in result.stdout.splitlines())
     assert dict(zip(header, row, strict=True))["system"] == "stdin"
     assert result.stderr.splitlines() == [
-        "nlgauge: warning: 1 segment (5): a text is empty: a similarity to it is 0 (before rescaling), "
-        "a distance that to the origin"
+        "nlgauge: warning: 1 segment (5): empty text: scored 0 before rescaling "
+        "(distances: the distance to the origin)"
     ]
 
 

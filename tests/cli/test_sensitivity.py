@@ -129,4 +129,4 @@ def test_a_missing_study_file(refused: Refusal) -> None:
 def test_the_old_name_of_a_flag_still_works(capsys: pytest.CaptureFixture[str]) -> None:
     command = ["sensitivity", "--data", "tac2008", "--at", "nowhere", "--preset", "punctuation", "--without-people"]
     assert main(command) == 1
-    assert "warning: --without-people is called --without-humans now" in capsys.readouterr().err
+    assert "warning: --without-people is now --without-humans" in capsys.readouterr().err

@@ -65,7 +65,7 @@ def test_options_of_reading(run: Run, source: str) -> None:
         "-m",
         "xmoverscore",
         "--lowercase",
-        "lower",
+        "yes",
         "--max-tokens",
         "40",
         "--src-lang",

@@ -61,5 +61,7 @@ def test_every_data_set_is_in_the_table_with_options_it_takes() -> None:
     named = {name.strip(" `"): cells for cells in rows for name in cells[0].split(",")}
     assert set(named) == set(DATA_CARDS)
     for name, cells in named.items():
+        if name == "custom":
+            continue  # its section explains each option, as the test above says
         options = [option.split("=")[0].strip("` ") for option in cells[3].split(",") if option.strip()]
         assert set(options) == set(DATA_CARDS[name].options) - {"file"}, name

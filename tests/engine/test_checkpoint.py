@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.engine.corpora import small_corpus
 
+from nlgauge.encoders.whole_text import sentences
 from nlgauge.engine import checkpoint as module
 from nlgauge.engine.checkpoint import Checkpoint, compare_with_checkpoint
 from nlgauge.engine.compare import compare
@@ -17,7 +18,6 @@ from nlgauge.engine.comparisons import Comparisons
 from nlgauge.engine.finish import finish
 from nlgauge.engine.prepare import Prepared, prepare
 from nlgauge.errors import FileFormatError, NlgaugeWarning
-from nlgauge.metrics import sentsim
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.moverscore import MoverScore
 from nlgauge.recipes.run_options import RunOptions
@@ -128,6 +128,7 @@ class Sentences:
 
     def __init__(self, digit: str) -> None:
         self.digest = digit * 64
+        self.engine = "made-1"
         self._seed = int(digit)
 
     def encode(self, texts: list[str]) -> np.ndarray:
@@ -138,7 +139,7 @@ class Sentences:
 def test_other_weights_of_a_second_model_are_other_comparisons(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for model in (Sentences("1"), Sentences("2")):
-        monkeypatch.setattr(sentsim, "load_sentence_encoder", lambda _, model=model, **__: model)
+        monkeypatch.setattr(sentences, "load_sentence_encoder", lambda _, model=model, **__: model)
         ready = prepared("sentsim:against=refs,model=minilm,sentence=second,combine=sss")
         found.append(scores(ready, Checkpoint(path)))
         assert found[-1] == scores(ready, Checkpoint())

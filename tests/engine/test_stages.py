@@ -115,7 +115,7 @@ def test_preparing_encodes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("encoded")
 
     monkeypatch.setattr(OnnxEncoder, "encode", refuse)
-    monkeypatch.setattr(SentSim, "read", refuse)
+    monkeypatch.setattr(SentSim, "run_text_models", refuse)
     prepare([BERTScore(idf="both"), SentSim(against="refs", model="minilm")], small_corpus(), OPTIONS)
 
 

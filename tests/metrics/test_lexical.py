@@ -109,12 +109,12 @@ def test_a_value_that_they_do_not_take_is_refused(metric: str) -> None:
 def test_a_missing_package_is_named_before_anything_is_encoded(
     metric: str, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nlgauge.engine import run as runner
+    from nlgauge.engine import compare
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(runner, "encode_texts", refuse)
+    monkeypatch.setattr(compare, "encode_texts", refuse)
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(nlgauge.MissingExtraError, match=r"nlgauge\[meta\]"):
         nlgauge.score_systems({"a": HYPS}, REFS, metrics=["bertscore", metric])

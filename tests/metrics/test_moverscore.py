@@ -161,7 +161,7 @@ def test_layers_and_exponents_are_choices() -> None:
     assert not np.allclose(mean.score, nlgauge.score(HYPS, REFS, metric="moverscore").score)
     with pytest.raises(nlgauge.RecipeError, match="exponents"):
         nlgauge.MoverScore(exponents="1+x")
-    with pytest.raises(nlgauge.RecipeError, match="layers 0 to 6"):
+    with pytest.raises(nlgauge.RecipeError, match="a layer from 0 to 6"):
         nlgauge.score(HYPS, REFS, metric="moverscore:aggregation=layer-7")
 
 

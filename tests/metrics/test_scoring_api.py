@@ -217,6 +217,7 @@ def test_the_signature_says_what_was_resolved(result: Score) -> None:
         "config": files.config_digest[:12],
         "maxlen": "512",
         "nlgauge": nlgauge.__version__,
+        "sig": "1",
     }
     assert nlgauge.Signature.parse(str(result.signature)) == result.signature
 

@@ -313,7 +313,7 @@ def test_dependence_on_the_corpus_is_in_the_signature() -> None:
         "weighting=a+b",
         "weighting=nan+1",
         "distance_as=b",
-        "links=stems",
+        "wmdo_matches=stems",
     ],
 )
 def test_options_that_mean_nothing(options: str) -> None:

@@ -155,16 +155,14 @@ def test_a_cut_comes_back_from_the_signature() -> None:
     free = nlgauge.score(HYPS, REFS, metric="bertscore:max_tokens=400")
     recipe = nlgauge.recipe_from_signature(free.signature)
     assert isinstance(recipe, BERTScore)
-    assert recipe.cut == 400
+    assert recipe.max_tokens == 400
     assert np.array_equal(nlgauge.score(HYPS, REFS, metric=free.signature).f1, nlgauge.score(HYPS, REFS).f1)
     assert "max_tokens" not in nlgauge.score(HYPS, REFS, metric="bertscore:max_tokens=model").signature.recipe
 
 
 def test_cuts_that_cannot_be() -> None:
     for cut in (1, 2, 513):
-        with pytest.raises(
-            RecipeError, match=f"cut of model 'minilm' is a number of tokens from 3 to 512, got {cut}"
-        ):
+        with pytest.raises(RecipeError, match=f"max_tokens must be 3 to 512 for model 'minilm', got {cut}"):
             nlgauge.score(HYPS, REFS, metric=f"bertscore:max_tokens={cut}")
     for value in (0, -4, "many"):
         with pytest.raises(RecipeError, match="max_tokens"):

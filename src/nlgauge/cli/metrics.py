@@ -73,9 +73,10 @@ def _described(metric: type[Metric]) -> dict[str, Any]:
 
 def describe_option(recipe: Metric, name: str, about: Option) -> dict[str, Any]:
     """All that is known about an option: its flag, what it takes, and its default in a recipe that sets nothing."""
-    default = about.default_text
+    resolved = getattr(recipe, name)
+    default = about.kind.show(resolved) if about.default == "" and resolved else about.default_text
     if about.default is BY_PROFILE:
-        default = f"{about.kind.show(getattr(recipe, name))} (the profile's)"
+        default = f"{about.kind.show(resolved)} (the profile's)"
     return {
         "name": name,
         "flag": flag_of(name),

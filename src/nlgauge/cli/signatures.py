@@ -11,7 +11,7 @@ from nlgauge.errors import SignatureError
 from nlgauge.names import did_you_mean
 from nlgauge.recipes.bert_score_hash import BertScoreHash, is_bert_score_hash
 from nlgauge.recipes.signature import MEANINGS, FieldDifference, Signature
-from nlgauge.registry import check_signature_fields
+from nlgauge.registry import METRICS, check_signature_fields, todays_signature
 from nlgauge.report.table import Table
 
 __all__ = ["add_commands"]
@@ -46,6 +46,7 @@ def _show(args: argparse.Namespace) -> int:
     if not signature.recipe and not signature.run:
         msg = f"{args.signature!r} is no signature: expected METRIC|key:value|..."
         raise SignatureError(msg)
+    signature = todays_signature(signature)
     check_signature_fields(signature)
     for key in signature.run:
         if key not in MEANINGS:
@@ -64,7 +65,7 @@ def _diff(args: argparse.Namespace) -> int:
         if is_bert_score_hash(text):
             msg = f"{text!r} is a hash string of bert-score; 'nlgauge signature show' says what it leaves open"
             raise SignatureError(msg)
-    left, right = Signature.parse(args.left), Signature.parse(args.right)
+    left, right = (_of_today(text) for text in (args.left, args.right))
     differences = left.difference(right)
     rows = [[d.part, d.key, d.left or "(absent)", d.right or "(absent)"] for d in differences]
     if rows:
@@ -72,6 +73,12 @@ def _diff(args: argparse.Namespace) -> int:
     verdict, status = _verdict([d for d in differences if d.part == "recipe"])
     print(verdict, file=sys.stderr)
     return status
+
+
+def _of_today(text: str) -> Signature:
+    """A signature under today's names, so that an old one can be compared; an unknown metric's as it stands."""
+    signature = Signature.parse(text)
+    return todays_signature(signature) if signature.metric in METRICS else signature
 
 
 def _verdict(differences: list[FieldDifference]) -> tuple[str, int]:

@@ -13,7 +13,7 @@ from nlgauge.files.digests import file_digest
 from nlgauge.models.catalog import encoder_names, find_card
 from nlgauge.models.resolve import ModelFiles, resolve
 
-__all__ = ["add_encoder", "default_threads", "load_encoder", "release_models", "remove_encoder"]
+__all__ = ["add_encoder", "default_threads", "is_added", "load_encoder", "release_models", "remove_encoder"]
 
 #: Encoders kept for the next call: two, because some metrics have two models.
 _loaded: LoadedModels[Encoder] = LoadedModels(2)
@@ -32,6 +32,11 @@ def add_encoder(name: str, encoder: Encoder) -> None:
         msg = f"{name!r} is the name of a model that nlgauge knows; choose another one"
         raise RecipeError(msg)
     _added[name] = encoder
+
+
+def is_added(name: str) -> bool:
+    """Whether a name is that of an encoder that was added, which brings its own engine."""
+    return name in _added
 
 
 def remove_encoder(name: str) -> None:

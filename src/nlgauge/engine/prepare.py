@@ -191,15 +191,15 @@ def _prepare_group(
     encoder = _load(spec.model, metrics.values(), options)
     texts = corpus.lowered if spec.lowercase == "yes" else corpus
     views = _tokenise(list(metrics.values()), texts, encoder, spec.max_tokens)
+    unknown = {against: UnknownPairs.find(view) for against, view in views.items()}
+    for metric in metrics.values():
+        if metric.unknown == "error" and metric.reads_with(encoder):
+            unknown[metric.against].refuse(encoder.model)
     notes = {}
     for against, view in views.items():
         notes[against] = note_tokens(view, long=options.long, empty=options.empty)
         if warn:
             warn_of_tokens(view, notes[against])
-    unknown = {against: UnknownPairs.find(view) for against, view in views.items()}
-    for metric in metrics.values():
-        if metric.unknown == "error" and metric.reads_with(encoder):
-            unknown[metric.against].refuse(encoder.model)
     made = {
         number: _prepare_metric(one, views[one.against], notes[one.against], unknown[one.against], options)
         for number, one in metrics.items()

@@ -289,7 +289,7 @@ class VectorMetric(Metric, Generic[Representation]):
     )
     lang: str = option(
         "",
-        Text("a language code such as en", empty=True, lower=True),
+        Text("a language code such as en", empty=True),
         help="language of the texts: chooses model and baseline where they are not named",
         signed=False,
     )

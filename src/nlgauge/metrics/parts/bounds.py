@@ -31,6 +31,9 @@ _AFTER = frozenset(
     "combine weighting distance_as bounds model maxlen engine sentence_engine nlgauge sig unknown".split()  # noqa: SIM905
 )
 
+#: What to name first where bounds do not fit.
+_MODEL = ("refs", "weights", "tokenizer", "config")
+
 #: What files of nlgauge 0.1 call a field, and its values.
 _FORMER = {"links": "wmdo_matches", "casing": "lowercase", "cut": "max_tokens", "steps": "transforms"}
 _FORMER_VALUES = {"lower": "yes"}
@@ -80,7 +83,9 @@ class Bounds(FrozenTable):
         scaled: NDArray[np.float64] = (values - low) / (high - low)
         return scaled
 
-    def check(self, parts: Sequence[str], recipe: Mapping[str, str], *, unused: Collection[str], path: str) -> None:
+    def check(
+        self, parts: Sequence[str], recipe: Mapping[str, str], *, unused: Collection[str] = (), path: str
+    ) -> None:
         """Refuse bounds of other parts, or of values that were computed with something else.
 
         `unused` are fields that belong to parts which the score does not have.
@@ -90,7 +95,7 @@ class Bounds(FrozenTable):
                 msg = f"bounds file {path!r} has no part {name!r}; it has {', '.join(self.ranges)}"
                 raise InputError(msg)
         made = {_FORMER.get(key, key): _FORMER_VALUES.get(text, text) for key, text in self.made_with.items()}
-        for key in dict.fromkeys((*recipe, *made)):
+        for key in dict.fromkeys((*_MODEL, *recipe, *made)):
             if key in _AFTER or key in unused:
                 continue
             mine, theirs = recipe.get(key, "none"), made.get(key, "none")
