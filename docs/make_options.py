@@ -3,9 +3,9 @@
     python docs/make_options.py            rewrites the tables in place
     python docs/make_options.py --check    ends with 1 where one is not up to date
 
-A table stands between `<!-- options: NAME -->` and `<!-- end -->`. NAME is a metric; several that take the same (`rouge1,
-rouge2`); a metric `beside` another one, whose options are not said again; or `vectors`: what all metrics of vectors take,
-which the other tables leave out.
+A table stands between `<!-- options: NAME -->` and `<!-- end -->`. NAME is a metric; several that take the same
+(`rouge1, rouge2`); a metric `beside` another one, whose options are not said again; or `vectors`: what all metrics of
+vectors take, which the other tables leave out.
 """
 
 from __future__ import annotations
