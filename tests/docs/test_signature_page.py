@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import nlgauge
 from nlgauge.recipes.signature import MEANINGS, RUNNER_FIELDS
-from nlgauge.registry import METRICS, signature_fields
+from nlgauge.registry import built_in_metrics, signature_fields
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
 PAGE = (ROOT / "docs" / "signature.md").read_text(encoding="utf-8")
+METRICS = built_in_metrics()
 FIELDS = PAGE.partition("## Fields")[2].partition("\n## ")[0]
 
 
@@ -23,7 +27,10 @@ def explained() -> set[str]:
 
 
 def test_every_field_is_in_a_table() -> None:
-    assert explained() == set(MEANINGS)
+    # In a process of its own, because metrics that tests make declare fields too.
+    code = "import json, nlgauge.recipes.signature as s; print(json.dumps(list(s.MEANINGS)))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert explained() == set(json.loads(out.stdout))
 
 
 @pytest.mark.parametrize("metric", METRICS)
