@@ -56,6 +56,21 @@ def scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return bin_
 
 
+@pytest.fixture(scope="module")
+def with_metric(scripts: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same environment with the example of a metric of one's own installed as a package."""
+    folder = tmp_path_factory.mktemp("plug-in")
+    package = ROOT / "examples" / "nlgauge-centroid"
+    command = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(folder), str(package)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (made,) = folder.glob("*.whl")
+    options = ["install", "--quiet", "--no-deps", "--no-index", "--disable-pip-version-check"]
+    pip = [sys.executable, "-m", "pip", "--python", str(scripts / "python"), *options, str(made)]
+    subprocess.run(pip, check=True, timeout=60, env=environment())
+    return scripts
+
+
 def environment() -> dict[str, str]:
     """Without what would lead back to the source tree or to data, and without a network."""
     hidden = ("PYTHONPATH", "NLGAUGE_DATA")
@@ -68,6 +83,11 @@ def run(program: Path, *argv: str, folder: Path) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def write_texts(folder: Path) -> None:
+    for name, lines in (("hyp.txt", HYPS), ("ref.txt", REFS)):
+        (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def test_every_file_of_the_package_is_in_the_wheel(wheel: Path) -> None:
@@ -86,8 +106,7 @@ def test_every_file_of_the_package_is_in_the_wheel(wheel: Path) -> None:
 def test_the_installed_wheel_scores_as_the_source_tree_does(scripts: Path, tmp_path: Path) -> None:
     where = run(scripts / "python", "-c", "import nlgauge; print(nlgauge.__file__)", folder=tmp_path)
     assert Path(where.strip()).resolve().is_relative_to(scripts.parent.resolve()), "this is not the installed one"
-    for name, lines in (("hyp.txt", HYPS), ("ref.txt", REFS)):
-        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    write_texts(tmp_path)
     recipes = ["bertscore:rescale=yes", "moverscore", "chrf"]
     out = run(
         scripts / "nlgauge", "score", "hyp.txt", "--refs", "ref.txt", "--metric", *recipes,
@@ -99,3 +118,31 @@ def test_the_installed_wheel_scores_as_the_source_tree_does(scripts: Path, tmp_p
         assert record["signature"] == str(score.signature)
         for name, values in score.segments.items():
             assert np.array_equal([row[name] for row in record["segments"]], values), (score.metric, name)
+
+
+def test_a_metric_of_another_package_works_like_one_of_ours(with_metric: Path, tmp_path: Path) -> None:
+    write_texts(tmp_path)
+    nlgauge_ = with_metric / "nlgauge"
+    assert "centroid" in run(nlgauge_, "metrics", "list", folder=tmp_path)
+    shown = run(nlgauge_, "metrics", "show", "centroid", folder=tmp_path)
+    assert "--weigh" in shown
+    assert "squared-length" in shown
+    files = ["hyp.txt", "--refs", "ref.txt"]
+    score = ["score", *files, "--segments", "--format", "json", "--metric"]
+    (first,) = json.loads(run(nlgauge_, *score, "centroid:layer=4,weigh=squared-length", folder=tmp_path))["scores"]
+    assert first["signature"].startswith("centroid|layer:4|weigh:squared-length|refs:1|model:minilm|")
+    assert all(0 < row["score"] <= 1 for row in first["segments"])
+    (again,) = json.loads(run(nlgauge_, *score, first["signature"], folder=tmp_path))["scores"]
+    assert again == first
+    (tmp_path / "study.toml").write_text(
+        'metrics = ["centroid"]\n[[sweep]]\nweigh = ["equal", "squared-length"]\n', encoding="utf-8"
+    )
+    study = ["sensitivity", "hyp.txt", "ref.txt", "--refs", "ref.txt", "--study", "study.toml", "--format", "json"]
+    found = json.loads(run(nlgauge_, *study, folder=tmp_path))
+    assert {one["setting"] for one in found["settings"]} == {"equal", "squared-length"}
+
+
+def test_a_metric_of_another_package_keeps_the_contracts(with_metric: Path, tmp_path: Path) -> None:
+    tests = ROOT / "examples" / "nlgauge-centroid" / "tests"
+    out = run(with_metric / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tests), folder=tmp_path)
+    assert "15 passed" in out

@@ -9,6 +9,8 @@
 from nlgauge import _startup  # noqa: F401  # first, because the modules below take a moment to load
 from nlgauge._version import __version__
 from nlgauge.clouds.alignments import Alignment, Flow
+from nlgauge.corpus.views import TextView
+from nlgauge.encoders import Encoder
 from nlgauge.errors import (
     BaselineError,
     ConvergenceWarning,
@@ -52,6 +54,7 @@ __all__ = [
     "DigestError",
     "EmptyPairError",
     "EmptyTextWarning",
+    "Encoder",
     "FileFormatError",
     "Flow",
     "InputError",
@@ -71,6 +74,7 @@ __all__ = [
     "State",
     "SystemResult",
     "TextMetric",
+    "TextView",
     "TooLongError",
     "TruncationWarning",
     "UnknownTextError",

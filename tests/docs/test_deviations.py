@@ -91,3 +91,13 @@ def test_every_test_that_is_named_is_there() -> None:
         if f"def {name}(" not in files.get(file, "")
     ]
     assert not moved
+
+
+def test_nothing_refers_to_a_document_that_is_not_here() -> None:
+    """A number such as 6.1 of a document outside of the repository leads nowhere."""
+    pattern = re.compile(r"\bspec \d+\.\d|\bspec(ification)?,? part \d", re.IGNORECASE)
+    files = [path for folder in ("src", "tests", "docs") for path in sorted((ROOT / folder).rglob("*.[pm][yd]"))]
+    found = [
+        path.name for path in files if path != Path(__file__) and pattern.search(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []

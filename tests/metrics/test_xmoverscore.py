@@ -85,7 +85,7 @@ def xmover(options: str = "", **given: Any) -> nlgauge.Score:
 
 
 def first_pieces(text: str) -> np.ndarray:
-    """Vectors of pieces that begin a word, without ASCII punctuation; what frames the text stays (spec 5.4)."""
+    """Vectors of pieces that begin a word, without ASCII punctuation; what frames the text stays (D8.10)."""
     words = read(text)
     kept = []
     for before, word in zip([None, *words], words, strict=False):
@@ -110,7 +110,7 @@ def test_profile_2020() -> None:
 
 
 def test_profile_head() -> None:
-    """Masses below the k-th smallest, k = max(int(.3 m), 1), are dropped; the rest is not scaled up (spec 5.5)."""
+    """Masses below the k-th smallest, k = max(int(.3 m), 1), are dropped; the rest is not scaled up (D8.5)."""
     expected, whole = [], []
     for hyp, source in zip(HYPS, SOURCES, strict=True):
         x, y = (unit(pairs_of(np.array([word.vector for word in read(text)]))) for text in (hyp, source))
@@ -126,7 +126,7 @@ def test_profile_head() -> None:
 
 
 def idf_of(texts: Sequence[str]) -> dict[int, float]:
-    """ln((N + 1) / (df + 1)), each text a document (spec 1.3)."""
+    """ln((N + 1) / (df + 1)), each text a document (as MoverScore's code)."""
     documents = [{word.number for word in read(text) if not word.special} for text in texts]
     known = set().union(*documents)
     return {one: np.log((len(texts) + 1) / (sum(one in d for d in documents) + 1)) for one in known}

@@ -29,7 +29,7 @@ from nlgauge.metrics.parts.baseline import Baseline
 from nlgauge.metrics.parts.bounds import Bounds
 from nlgauge.models.config_digest import HARMLESS_KEYS
 from nlgauge.models.resolve import resolve
-from nlgauge.transforms.language_means import LanguageNorm
+from nlgauge.transforms.language_means import LanguageMeans
 
 HYPS = ["the cat sat on the red ferry, and the storm was late."]
 REFS = ["a dog ran on the blue ferry and the storm was early !"]
@@ -268,7 +268,7 @@ def test_baselines_and_means_are_not_taken_across(two: tuple[Path, Path], tmp_pa
     with pytest.raises(BaselineError, match="was made with model 'tiny'"):
         baseline.check_fits(encoders[1], "", path="a.tsv")
     vectors = {"en": [np.ones((3, 24), np.float32)]}
-    LanguageNorm.fit(vectors, weights=encoders[0].digest, layer=2).save(tmp_path / "means.npz")
+    LanguageMeans.fit(vectors, weights=encoders[0].digest, layer=2).save(tmp_path / "means.npz")
     options: dict[str, Any] = {"layer": 2, "transforms": str(tmp_path / "means.npz"), "lang": "en"}
     nlgauge.score(HYPS, REFS, model=str(two[0]), **options)
     with pytest.raises(InputError, match="were fitted on"):

@@ -156,7 +156,7 @@ def cv(values: list[float], *, n_minus_1: bool = True) -> float:
 
 
 def test_what_is_published_is_carried() -> None:
-    # Specification, part 2, 4.5.
+    # As printed in Tables 9, 11 and 13.
     averages = {row.name: (row.published["seg avg"], row.published["sys avg"]) for row in study("repro-table9").rows}
     assert averages == {"Mover-1": (1.87, 0.25), "Mover-2": (2.04, 0.17), "BERT-F1": (7.72, 0.30)}
     assert [row.published for row in study("table11").rows] == [{"seg avg": v} for v in (1.12, 1.94, 0.31)]

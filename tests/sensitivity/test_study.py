@@ -48,7 +48,7 @@ def test_every_preset_makes_recipes(name: str) -> None:
 
 
 def test_the_grids_of_the_paper() -> None:
-    # Spec part 2, 4.4: original + 4 random corpora; six cells; removal of punctuation is the base of its RD.
+    # Chen et al. (2022): original + 4 random corpora; six cells; removal of punctuation is the base of its RD.
     idf = {sweep.name: [s.label for s in sweep.settings] for sweep in preset("idf").sweeps}
     assert idf == {
         "idf": ["original", "none"],

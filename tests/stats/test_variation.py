@@ -13,7 +13,7 @@ from nlgauge.stats import coefficient_of_variation, paired_order, relative_diffe
 
 
 def test_rd_by_hand() -> None:
-    # Spec part 2, 4.3: (a - b) / b * 100; the base is the second.
+    # Chen et al. 2022, section 5: (a - b) / b * 100; the base is the second.
     assert relative_difference(0.6, 0.8) == pytest.approx(-25.0, abs=1e-12)
     assert relative_difference(0.8, 0.6) == pytest.approx(100 / 3, abs=1e-9)
     assert relative_difference(-0.3, 0.6) == pytest.approx(-150.0, abs=1e-12)

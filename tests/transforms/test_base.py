@@ -14,9 +14,8 @@ import nlgauge
 from nlgauge.encoders import EncodedText, encode_texts, load_encoder
 from nlgauge.engine import compare, windows
 from nlgauge.errors import FileFormatError, InputError, RecipeError, SignatureError
-from nlgauge.transforms.base import POSITION_BATCH
 from nlgauge.transforms.language_means import LanguageMeans
-from nlgauge.transforms.position_norm import position_norm
+from nlgauge.transforms.position_norm import POSITION_BATCH, position_norm
 from nlgauge.transforms.remap import Operation, Origin, Remapping, fit_remapping
 
 MODEL, LAYER = "minilm", 4
@@ -241,7 +240,7 @@ def test_files_that_are_no_steps(tmp_path: Path) -> None:
 
 
 def by_eights(vectors: list[np.ndarray]) -> list[np.ndarray]:
-    """Eq. 4 for eight texts at a time: what is missing at the end of a short text counts as zeros (spec 6.2)."""
+    """Eq. 4 for eight texts at a time: what is missing at the end of a short text counts as zeros (D9.4)."""
     moved = []
     for first in range(0, len(vectors), 8):
         batch = vectors[first : first + 8]

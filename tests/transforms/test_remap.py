@@ -154,7 +154,7 @@ def test_vectors_of_another_model_or_layer_are_refused() -> None:
 
 
 def test_published_arrays(tmp_path: Path) -> None:
-    """Shapes as spec 0.3 measured them: BAM float32 (d, d) orthogonal, GBDD float32 (d,) of unit length."""
+    """Shapes as those of the released files: BAM float32 (d, d) orthogonal, GBDD float32 (d,) of unit length."""
     turn, direction = rotation(50).astype(np.float32), rotation(51)[0].astype(np.float32)
     for name, array in (("de-en.2k.12.BAM", turn), ("de-en.2k.12.GBDD", direction)):
         with (tmp_path / name).open("wb") as file:

@@ -24,7 +24,7 @@ def test_by_hand() -> None:
 @given(st.integers(1, 12), st.integers(0, 2**32 - 1))
 @settings(deadline=None)  # the first call imports the solver
 def test_texts_of_one_length_with_uniform_weights_lose_nothing(size: int, seed: int) -> None:
-    """All masses are 1/n, so none is below the threshold (spec 5.5)."""
+    """All masses are 1/n, so none is below the threshold (D8.5)."""
     cost = np.random.default_rng(seed).random((size, size))
     plan = exact_transport(np.ones(size), np.ones(size), cost)
     assert trim_flow(plan.flow, cost).cost == pytest.approx(plan.cost)

@@ -14,7 +14,7 @@ from nlgauge.errors import RecipeError
 from nlgauge.text import TextTokenizer, Tokens
 from nlgauge.text.characters import is_punctuation
 
-__all__ = ["PUNCTUATION", "SPECIALS", "SUBWORDS", "TokenFilter", "kept_tokens", "surfaces_of", "words_of"]
+__all__ = ["PUNCTUATION", "SPECIALS", "SUBWORDS", "TokenFilter", "kept_tokens", "surfaces_of"]
 
 SUBWORDS = ("first", "all", "average")
 PUNCTUATION = ("keep", "drop-ascii", "drop-unicode")
@@ -88,10 +88,6 @@ def surfaces_of(text: EncodedText, tokenizer: TextTokenizer) -> tuple[str, ...]:
     """The text's tokens as a reader writes them."""
     return text.derived("surfaces", lambda: tokenizer.surfaces(text.tokens))
 
-
-def words_of(text: EncodedText, tokenizer: TextTokenizer) -> tuple[str, ...]:
-    """The text's whole words, each spelt from all its pieces."""
-    return text.derived("words", lambda: _joined(text.tokens, _pieces_of(text, tokenizer)))
 
 
 def _pieces_of(text: EncodedText, tokenizer: TextTokenizer) -> tuple[str, ...]:

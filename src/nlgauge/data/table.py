@@ -195,7 +195,7 @@ class JudgementTable:
         return self.human[name]
 
     def system_gold(self, langpair: str) -> Mapping[str, float]:
-        """The official system-level human scores of a language pair (spec part 2, 1.2: never a mean of segments)."""
+        """The official system-level human scores of a language pair, never a mean of segments."""
         if langpair not in self.system_scores:
             known = ", ".join(self.system_scores) or "none"
             msg = f"{self.name} has no official system scores for {langpair!r}; it has them for: {known}"
@@ -271,7 +271,7 @@ class JudgementTable:
 
 @dataclass(frozen=True)
 class RankedPairs:
-    """Strict human preferences between two systems on one segment (relative ranking, spec part 2, 1.3)."""
+    """Strict human preferences between two systems on one segment (relative ranking, as of WMT18 and WMT19)."""
 
     name: str
     langpair: tuple[str, ...]

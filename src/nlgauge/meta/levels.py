@@ -1,4 +1,4 @@
-"""At which level a metric is compared with people (spec 1.2).
+"""At which level a metric is compared with people.
 
 - segment: all outputs that have a human score, in one list;
 - system: one number per system on both sides;

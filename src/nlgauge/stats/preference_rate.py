@@ -1,4 +1,4 @@
-"""How often a metric prefers one of two candidate translations, such as a word-by-word one (W2W, spec 5.1)."""
+"""How often a metric prefers one of two candidate translations, such as a word-by-word one (W2W, XMoverScore)."""
 
 from __future__ import annotations
 

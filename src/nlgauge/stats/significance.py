@@ -23,7 +23,7 @@ class Williams(NamedTuple):
 
 
 def williams(first: float, second: float, between: float, n: int) -> Williams:
-    """Williams' test of two correlations that share one list (spec 1.5; Graham & Baldwin 2014).
+    """Williams' test of two correlations that share one list (Williams 1959; Graham & Baldwin 2014).
 
     `first` = r(A, human), `second` = r(B, human), `between` = r(A, B), over the same `n` items. One-sided:
     the alternative is first > second. For distances pass correlations of flipped scores.

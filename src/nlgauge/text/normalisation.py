@@ -1,4 +1,4 @@
-"""Make texts of several languages look alike before they are encoded: the rules TEXT of spec 6.1.
+"""Make texts of several languages look alike before they are encoded: the rules TEXT of Zhao et al. (2021).
 
     contractions   syntactic words with blanks between (it. del -> di il); none in zh, ja, th
     adjectives     a modifier behind its noun goes before it (fr. maison blanche -> blanche maison)
@@ -92,7 +92,7 @@ def move_objects(sentence: Sentence, *, lang: str = "") -> Sentence:
 
 
 def remove_punctuation(text: str, *, lang: str = "") -> str:
-    """No character of Unicode's category P nor of ASCII's punctuation; single blanks, in zh and ja none (spec 6.2).
+    """No character of Unicode's category P nor of ASCII's punctuation; single blanks, in zh and ja none (D9.3).
 
     >>> remove_punctuation("«Non», disse - e costò 5 $!")
     'Non disse e costò 5'

@@ -215,7 +215,7 @@ def fit_to_hub(
 
 
 def load_published(paths: Sequence[Path], *, umd_sides: Literal["both", "source"] = "source") -> Remapping:
-    """The arrays that XMoverScore publishes, in the order in which they are to work (spec 0.3).
+    """The arrays that XMoverScore publishes, in the order in which they are to work.
 
     `.BAM` is an orthogonal matrix, `.GBDD` one unit direction; both are `.npy` files under other names. The released
     code takes the direction's first entry for the direction (D8.9); here the whole of it is removed.

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from nlgauge.kinds import Choice, Whole
 from numpy.typing import NDArray
 
 import nlgauge
+from nlgauge.recipes.kinds import Choice, Whole
 
 __all__ = ["Centroid"]
 

@@ -4,7 +4,7 @@
     out_paws.tsv    label, A, B or C, nine metric scores       no header; label 1: a paraphrase, 0: words swapped
 
 Each A of the PAWS file stands in two lines, with its paraphrase B and with its lookalike C; so A is the topic.
-The metric columns are those of the linguistic-factor study, without its unused one (spec part 2, 3.5; their
+The metric columns are those of the linguistic-factor study, without its unused one (D13; their
 order is confirmed by the shares of B over C that the study's scores give).
 """
 

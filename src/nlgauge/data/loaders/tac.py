@@ -1,4 +1,4 @@
-"""TAC update summarisation as JSON (spec part 1, 2.9).
+"""TAC update summarisation as JSON, as MoverScore's repository has it (D5.9).
 
     topic -> {references: [{id, text}, ...], annotations: [{summ_id, text, responsiveness, pyr_score, ...}, ...]}
 

@@ -1,4 +1,4 @@
-"""WMT15 and WMT16 segments as JSON, with the scores that metrics got on them (spec part 2, 4.2).
+"""WMT15 and WMT16 segments as JSON, with the scores that metrics got on them.
 
     {15|16}_{pair}_formated.json: id -> {system: {wmt15: {generated_sentence, scores: {human, ...}}},
                                          references_sentences}

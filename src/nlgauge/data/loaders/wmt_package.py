@@ -1,4 +1,4 @@
-"""Packages of the WMT metrics task, 2017 to 2019 (spec part 2, 4.2).
+"""Packages of the WMT metrics task, 2017 to 2019.
 
     DA-seglevel.csv     LP DATA SYSTEM SID HUMAN        segment scores; SID is a line, from 1
     DA-syslevel.csv     LP HUMAN SYSTEM                 scores of whole systems

@@ -1,6 +1,6 @@
 """How likely a language model finds a text: the fluency term of XMoverScore (extra `nlgauge[torch]`).
 
-For the tokens t_1 ... t_T of a text, without a token for its beginning (spec 5.4, D8.6):
+For the tokens t_1 ... t_T of a text, without a token for its beginning (XMoverScore's code of 2020, D8.6):
 
     log-likelihood = 1/(T-1) * sum over i = 2 ... T of ln p(t_i | t_1 ... t_(i-1))        nats per token, at most 0
 

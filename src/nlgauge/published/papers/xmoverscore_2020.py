@@ -1,4 +1,4 @@
-"""Table 1 of XMoverScore (spec part 1, 5.8): WMT17 without references, segment level.
+"""Table 1 of XMoverScore: WMT17 without references, segment level.
 
 Rows without a re-mapping and without a language model can be computed with any multilingual model. The others need
 files fitted for each language pair (`nlgauge align fit`), and are only shown; `examples/crosslingual.py` fits them

@@ -1,4 +1,4 @@
-"""How far languages sit from each other: distances between their mean vectors (spec 6.4).
+"""How far languages sit from each other: distances between their mean vectors (Zhao et al. 2021, section 6).
 
 A re-mapping that only shrinks all vectors would bring means together too, so each distance is also given in units of
 the spread within languages: the root mean square distance of a vector to its own language's mean.

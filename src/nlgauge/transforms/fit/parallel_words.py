@@ -1,4 +1,4 @@
-"""Pairs of word vectors from parallel texts: what a re-mapping is fitted on (XMoverScore's `mapping/`, spec 5.3).
+"""Pairs of word vectors from parallel texts: what a re-mapping is fitted on (as XMoverScore's `mapping/`).
 
 A word's vector is the average of its pieces; special tokens are left out, and so are pairs of texts that are empty
 or longer than 175 tokens on a side. A link gives one row on either side. Links come from a word aligner's file, where

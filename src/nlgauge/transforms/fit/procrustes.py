@@ -27,7 +27,7 @@ def row_pairs(source: ArrayLike, target: ArrayLike) -> tuple[NDArray[np.float64]
 
 
 def procrustes(source: ArrayLike, target: ArrayLike) -> NDArray[np.float64]:
-    """Orthogonal W with the least |X W - Z| (spec 5.2; Schönemann 1966)."""
+    """Orthogonal W with the least |X W - Z| (Schönemann 1966; D8.11)."""
     x, z = row_pairs(source, target)
     if len(x) < x.shape[1]:
         msg = (

@@ -1,0 +1,135 @@
+"""An option says all there is to know about it once, and everything follows."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nlgauge
+from nlgauge.errors import DeprecatedNameWarning, RecipeError
+from nlgauge.recipes.kinds import Choice, JoinedNames, JoinedNumbers, Kind, Number, Pattern, Text, Whole
+from nlgauge.recipes.options import BY_PROFILE
+from nlgauge.registry import METRICS, parse_metric
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (Choice("a", "b"), "a", "a"),
+        (Choice("yes", "no"), True, "yes"),
+        (Pattern(r"layer-\d+", "layer-N"), "layer-4", "layer-4"),
+        (Text("a name"), Path("x/y"), str(Path("x/y"))),
+        (Whole(0, word="default"), "default", None),
+        (Whole(1, also=["sentence"]), "sentence", "sentence"),
+        (Whole(1), np.int64(3), 3),
+        (Number(0, 1), ".25", 0.25),
+        (JoinedNames("a", "b"), "all", "a+b"),
+        (JoinedNumbers(finite=False), "-inf+1+inf", "-inf+1+inf"),
+        (JoinedNumbers(word="equal"), "equal", "equal"),
+    ],
+)
+def test_a_kind_reads_its_values(kind: Kind, text: object, value: object) -> None:
+    found = kind.check(kind.parse(text) if isinstance(text, str) else text)
+    assert found == value
+    assert type(found) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "bad"),
+    [
+        (Choice("a", "b"), "c"),
+        (Choice("a"), 1),
+        (Pattern(r"layer-\d+", "layer-N"), "layer-x"),
+        (Text("a name"), ""),
+        (Text("a name"), 3),
+        (Whole(1), 0),
+        (Whole(1), True),
+        (Whole(1), 1.5),
+        (Whole(0), None),
+        (Number(0, 1), 1.0),
+        (Number(), float("nan")),
+        (JoinedNames("a", "b"), "a+a"),
+        (JoinedNames("a", "b"), "c"),
+        (JoinedNumbers(), "1+inf"),
+        (JoinedNumbers(word="equal"), "1+x"),
+    ],
+)
+def test_a_kind_refuses_what_is_none_of_its_values(kind: Kind, bad: object) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        kind.check(bad)
+
+
+def test_a_message_names_option_values_and_value() -> None:
+    with pytest.raises(RecipeError, match=r"^multiref must be one of best-f, best-each, mean, got 'worst'$"):
+        nlgauge.BERTScore(multiref="worst")
+    with pytest.raises(RecipeError, match=r"^distance_as must be one-minus or negative, got 'b'$"):
+        nlgauge.SentSim(distance_as="b")
+    with pytest.raises(
+        RecipeError, match=r"^trim must be a number from 0, below 1, or 'profile' for the profile's, got 2$"
+    ):
+        nlgauge.XMoverScore(trim=2)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_every_option_can_be_read_from_what_a_signature_says_of_its_default(metric: str) -> None:
+    recipe = METRICS[metric]()
+    for name, about in recipe.options().items():
+        value = getattr(recipe, name)
+        assert value is not BY_PROFILE
+        assert about.help
+        assert about.values
+        if about.signed and value not in (None, ""):
+            assert about.check(about.kind.read(name, about.kind.show(value))[name]) == value
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_recipe_travels(metric: str) -> None:
+    recipe = METRICS[metric]()
+    again = pickle.loads(pickle.dumps(recipe))
+    assert again == recipe
+    assert again.with_options() == recipe
+
+
+OLD = [
+    ("bertscore", "cut=9", "max_tokens", 9),
+    ("moverscore", "casing=lower", "lowercase", "yes"),
+    ("baryscore", "values=W+SD_1", "measures", "W+SD_1"),
+    ("sentsim", "flip=-b", "distance_as", "negative"),
+    ("sentsim:combine=wmdo", "links=words", "wmdo_matches", "words"),
+    ("xmoverscore", "steps=position-norm", "transforms", "position-norm"),
+]
+
+
+@pytest.mark.parametrize(("metric", "old", "name", "value"), OLD)
+def test_an_old_name_works_with_a_warning(metric: str, old: str, name: str, value: object) -> None:
+    text = f"{metric}{',' if ':' in metric else ':'}{old}"
+    with pytest.warns(DeprecatedNameWarning, match=f"is now called '{name}"):
+        assert getattr(parse_metric(text), name) == value
+    key, _, given = old.partition("=")
+    recipe = type(parse_metric(metric))
+    others = {"combine": "wmdo"} if key == "links" else {}
+    with pytest.warns(DeprecatedNameWarning, match=name):
+        made = recipe(**others, **{key: int(given) if given.isdigit() else given})
+    assert getattr(made, name) == value
+
+
+def test_both_names_of_one_option_are_refused() -> None:
+    with pytest.raises(RecipeError, match="'cut' is an earlier name of 'max_tokens'; give one of the two"):
+        nlgauge.BERTScore(cut=9, max_tokens=8)
+
+
+def test_what_means_nothing_in_a_recipe_is_refused() -> None:
+    with pytest.raises(
+        RecipeError, match=r"exponents='1\+2' belongs to aggregation=pmeans, and the aggregation is last"
+    ):
+        nlgauge.MoverScore(aggregation="last", exponents="1+2")
+
+
+def test_another_profile_brings_its_own_choices() -> None:
+    recipe = parse_metric("moverscore:profile=v1,idf=none")
+    other = recipe.with_options(profile="paper")
+    assert (other.subwords, other.punctuation, other.idf) == ("all", "keep", "none")
+    assert nlgauge.MoverScore() == nlgauge.MoverScore(idf="both", subwords="first")
