@@ -11,6 +11,7 @@ import pytest
 
 import nlgauge
 from nlgauge.cli import main
+from nlgauge.registry import built_in_metrics
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -56,3 +57,27 @@ def test_the_example_against_the_source_prints_what_is_shown() -> None:
     with contextlib.redirect_stdout(io.StringIO()) as out:
         exec(code, {"nlgauge": nlgauge})
     same(shown_after("result.score.round(3))\n```\n"), out.getvalue())
+
+
+def test_the_table_of_metrics_has_options_that_they_take() -> None:
+    rows = [line.split("|") for line in README.partition("## Metrics")[2].partition("\n\n| model")[0].splitlines()]
+    named = {
+        tuple(re.findall("`([a-z0-9]+)`", row[1])): re.findall("`([a-z_]+)`", row[4]) for row in rows if len(row) > 5
+    }
+    named.pop(())
+    metrics = built_in_metrics()
+    assert {name for names in named for name in names} <= set(metrics)
+    for names, options in named.items():
+        known = {option for name in names for option in metrics[name].options()}
+        assert set(options) - {"moverscore"} <= known, names
+
+
+def test_options_of_every_metric_of_vectors_are_named() -> None:
+    sentence = next(line for line in README.splitlines() if line.startswith("Metrics of vectors also take"))
+    named = set(re.findall("`([a-z_]+)`", sentence)) | {"lang", "model"}
+    assert named == set(nlgauge.VectorMetric.options())
+
+
+def test_every_page_of_the_documentation_is_linked() -> None:
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"remapping-figures.md"}  # linked by findings.md
+    assert pages <= set(re.findall(r"\(docs/([\w-]+\.md)\)", README))

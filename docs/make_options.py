@@ -1,0 +1,74 @@
+"""Tables of options in docs/metrics.md, made from the options themselves.
+
+    python docs/make_options.py            rewrites the tables in place
+    python docs/make_options.py --check    ends with 1 where one is not up to date
+
+A table stands between `<!-- options: NAME -->` and `<!-- end -->`. NAME is a metric; several that take the same
+(`rouge1, rouge2`); a metric `beside` another one, whose options are not said again; or `vectors`: what all metrics of
+vectors take, which the other tables leave out.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from nlgauge import VectorMetric
+from nlgauge.recipes.options import BY_PROFILE, Option
+from nlgauge.registry import built_in_metrics
+
+PAGE = Path(__file__).parent / "metrics.md"
+BLOCK = re.compile(r"(<!-- options: ([^>]*) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def row(name: str, about: Option) -> str:
+    """A line of a table."""
+    if about.default is BY_PROFILE:
+        default = about.default_text
+    elif about.default == "":  # not named; the meaning says what then
+        default = ""
+    else:
+        default = f"`{about.default_text}`"
+    return f"| `{name}` | {about.values} | {default} | {about.help} |".replace("|  |", "| |")
+
+
+def rows_of(name: str) -> dict[str, str]:
+    """Lines by option: of a metric, or of all metrics of vectors."""
+    metric = VectorMetric if name == "vectors" else built_in_metrics()[name]
+    return {option: row(option, about) for option, about in metric.options().items()}
+
+
+def table(marker: str) -> str:
+    """The table that a marker asks for."""
+    names, _, base = marker.partition(" beside ")
+    first, *others = [rows_of(name) for name in names.split(", ")]
+    if any(other != first for other in others):
+        msg = f"{names} do not take the same options"
+        raise SystemExit(msg)
+    said = {} if marker == "vectors" else rows_of("vectors")
+    said |= rows_of(base) if base else {}
+    lines = [line for option, line in first.items() if said.get(option) != line]
+    return "\n".join(["| option | values | default | meaning |", "|---|---|---|---|", *lines, ""])
+
+
+def made(text: str) -> str:
+    """The page with all tables up to date."""
+    return BLOCK.sub(lambda found: found[1] + table(found[2]) + found[3], text)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Rewrite the page, or check it."""
+    text = PAGE.read_text(encoding="utf-8")
+    new = made(text)
+    if "--check" in arguments:
+        if new != text:
+            print(f"the tables of options in {PAGE.name} are not up to date: python docs/make_options.py")
+        return int(new != text)
+    PAGE.write_text(new, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,62 @@
+"""docs/signature.md names every field that a signature can have."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import nlgauge
+from nlgauge.recipes.signature import MEANINGS, RUNNER_FIELDS
+from nlgauge.registry import built_in_metrics, signature_fields
+
+ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
+PAGE = (ROOT / "docs" / "signature.md").read_text(encoding="utf-8")
+METRICS = built_in_metrics()
+FIELDS = PAGE.partition("## Fields")[2].partition("\n## ")[0]
+
+
+def explained() -> set[str]:
+    """Fields in the first column of the tables."""
+    cells = [line.split("|")[1] for line in FIELDS.splitlines() if line.startswith("|")]
+    return {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
+
+
+def test_every_field_is_in_a_table() -> None:
+    # In a process of its own, because metrics that tests make declare fields too.
+    code = "import json, nlgauge.recipes.signature as s; print(json.dumps(list(s.MEANINGS)))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert explained() == set(json.loads(out.stdout))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_fields_of_a_metric_have_a_meaning(metric: str) -> None:
+    assert set(signature_fields(METRICS[metric])) <= set(MEANINGS)
+
+
+def test_fields_of_the_model_come_in_the_order_of_the_table() -> None:
+    table = FIELDS.partition("| of the model and the library |")[2].partition("\n\n")[0]
+    cells = [line.split("|")[1] for line in table.splitlines()[1:] if line.startswith("| `")]
+    assert tuple(name for cell in cells for name in re.findall(r"`(\w+)`", cell)) == RUNNER_FIELDS
+
+
+def test_every_old_name_of_an_option_is_said() -> None:
+    section = PAGE.partition("## Signatures and names of earlier versions")[2]
+    abouts = [about for metric in METRICS.values() for about in metric.options().values()]
+    for about in abouts:
+        for former in about.formerly:
+            row = next(line for line in section.splitlines() if line.startswith(f"| `{former.name}"))
+            assert f"`{about.name}" in row.split("|")[2]
+
+
+def test_the_example_is_a_signature_of_today() -> None:
+    example = next(line.strip() for line in PAGE.splitlines() if line.startswith("    bertscore|"))
+    signature = nlgauge.Signature.parse(example)
+    assert signature.recipe["sig"] == "1"
+    assert list(signature.recipe) == [
+        name for name in signature_fields(nlgauge.BERTScore) if name in signature.recipe
+    ]
