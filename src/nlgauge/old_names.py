@@ -13,14 +13,16 @@ __all__ = ["old_names"]
 
 
 def old_names(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
-    """A module's `__getattr__` that finds objects by their old names: old name -> new name."""
+    """A module's `__getattr__` that finds objects by their old names: old name -> new name, or module:name."""
 
     def find(name: str) -> Any:
         if name not in names:
             msg = f"module {module!r} has no attribute {name!r}"
             raise AttributeError(msg)
-        msg = f"{module}.{name} is called {names[name]} now; the old name works until 0.3"
+        now = names[name].replace(":", ".")
+        msg = f"{module}.{name} is called {now} now; the old name works until 0.3"
         warnings.warn(msg, DeprecatedNameWarning, stacklevel=2)
-        return getattr(importlib.import_module(module), names[name])
+        place, _, new = names[name].rpartition(":")
+        return getattr(importlib.import_module(place or module), new)
 
     return find

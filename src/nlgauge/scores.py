@@ -24,7 +24,7 @@ __all__ = ["LEAST_RESAMPLES", "Score", "SegmentNotes"]
 #: Fewer resamples can give an interval that leaves out the mean.
 LEAST_RESAMPLES = 100
 
-_RARE = ("unconverged", "unknown")
+_NOTES_OF_SOME_METRICS = ("unconverged", "unknown")
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class SegmentNotes:
 
     def counts(self) -> dict[str, int]:
         """How many segments each note names; what can only happen to some metrics is named where it did."""
-        return {name: len(at) for name, at in self.__dict__.items() if at or name not in _RARE}
+        return {name: len(at) for name, at in self.__dict__.items() if at or name not in _NOTES_OF_SOME_METRICS}
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -16,7 +16,7 @@ from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError, user_sta
 from nlgauge.names import did_you_mean
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.run_options import RunOptions
-from nlgauge.recipes.signature import Signature
+from nlgauge.recipes.signature import VERSION_FIELDS, Signature
 from nlgauge.registry import (
     METRICS,
     metric_class,
@@ -31,7 +31,7 @@ from nlgauge.scores import Score
 __all__ = ["check_overridden", "recipes_and_run", "score", "score_systems"]
 
 #: Fields of a signature that may come out differently, with a warning. Any other makes another score.
-_MAY_DIFFER = ("refs", "model", "engine", "sentence_engine", "lm_engine", "nlgauge", "sig")
+_MAY_DIFFER = ("refs", "model", *VERSION_FIELDS)
 
 #: Of these, those that say nothing about how a score is computed where they are missing.
 _NAMES_ONLY = ("sig",)
@@ -89,13 +89,13 @@ def score_systems(
     by metric; options are those of `score`. `metric=` is taken for `metrics=`.
     """
     chosen = _chosen_metrics(metrics, options.pop("metric", None))
-    named = [str(metric) if isinstance(metric, Signature) else metric for metric in chosen]
+    named = [_read(metric) for metric in chosen]
     if not named:
         msg = f"no metric was given; there are: {', '.join(METRICS)}"
         raise RecipeError(msg)
     recipes, run = recipes_and_run(named, options)
     check_overridden(named, options)
-    expected = [Signature.parse(m) if isinstance(m, str) and _is_signature(m) else None for m in named]
+    expected = [metric if isinstance(metric, Signature) else None for metric in named]
     run.setdefault("engine", _one_engine(expected))
     corpus = make_corpus(systems, refs, ref_streams=ref_streams, sources=sources)
 
@@ -117,7 +117,14 @@ def _chosen_metrics(*given: Any) -> list[Any]:
     return list(chosen) if isinstance(chosen, Sequence) and not isinstance(chosen, str) else [chosen]
 
 
-def check_overridden(metrics: Sequence[str | Metric], options: Mapping[str, Any]) -> None:
+def _read(metric: Any) -> Any:
+    """A signature, in text or not, under today's names; anything else as it is."""
+    if isinstance(metric, Signature) or (isinstance(metric, str) and _is_signature(metric)):
+        return todays_signature(Signature.parse(metric) if isinstance(metric, str) else metric)
+    return metric
+
+
+def check_overridden(metrics: Sequence[str | Metric | Signature], options: Mapping[str, Any]) -> None:
     """An option that every metric which knows it sets otherwise would be ignored; that is a mistake."""
     texts = [metric for metric in metrics if isinstance(metric, str) and not _is_signature(metric)]
     if len(texts) < len(metrics):
@@ -130,7 +137,7 @@ def check_overridden(metrics: Sequence[str | Metric], options: Mapping[str, Any]
 
 
 def recipes_and_run(
-    metrics: Sequence[str | Metric], options: Mapping[str, Any]
+    metrics: Sequence[str | Metric | Signature], options: Mapping[str, Any]
 ) -> tuple[list[Metric], dict[str, Any]]:
     """Recipes, with the options that belong to them, and the options of the run; an option of neither is an error."""
     run_names = {f.name for f in fields(RunOptions)}
@@ -141,13 +148,15 @@ def recipes_and_run(
     return recipes, run
 
 
-def _recipe(metric: str | Metric, shared: Mapping[str, Any]) -> Metric:
+def _recipe(metric: str | Metric | Signature, shared: Mapping[str, Any]) -> Metric:
     if isinstance(metric, Metric):
         if shared:
             name = type(metric).__name__
             msg = f"options {list(shared)} were given beside a finished recipe; set them in {name}(...)"
             raise RecipeError(msg)
         return metric
+    if isinstance(metric, Signature):
+        return recipe_from_signature(metric, **shared)
     if not isinstance(metric, str):
         msg = f"metric must be a name, a recipe or a signature, got {metric!r}; names are: {', '.join(METRICS)}"
         raise RecipeError(msg)
@@ -200,7 +209,6 @@ def _check_reproduced(asked: Signature, got: Signature, unused: Collection[str])
 
     `unused` are options that mean nothing in the recipe: older versions signed their defaults.
     """
-    asked = todays_signature(asked)
     differences = [d for d in asked.difference(got) if d.part == "recipe" and d.key not in unused]
     loose = [d for d in differences if d.left is None and d.key not in _NAMES_ONLY]
     # Another number of references may be; a source in their place is another question.

@@ -72,7 +72,7 @@ def test_options_of_reading(run: Run, source: str) -> None:
         "de",
         *JSON,
     ).scores
-    assert "|lowercase:yes|max_tokens:40|refs:source|" in record["signature"]
+    assert "|lowercase:yes|max_tokens:40|" in record["signature"]
     again = run("score", "a.txt", "-s", source, "-m", record["signature"], *JSON)
     assert again.scores == [record]
 

@@ -207,7 +207,7 @@ def test_a_folder_that_cannot_be_written_is_warned_of_once(tmp_path: Path, monke
         raise OSError(28, "No space left on device")
 
     cache = EmbeddingCache(tmp_path)
-    monkeypatch.setattr("nlgauge.encoders.cache.write_whole", full)
+    monkeypatch.setattr("nlgauge.encoders.cache.write_atomic", full)
     with pytest.warns(NlgaugeWarning, match="No space left") as caught:
         encode(Counting(), [text(1), text(2), text(3)], cache)
     assert len(caught) == 1

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from nlgauge.files.atomic import write_whole
+from nlgauge.files.atomic import write_atomic
 
 
 def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:
     path = tmp_path / "table"
     path.write_text("old")
-    write_whole(path, b"new")
+    write_atomic(path, b"new")
     assert path.read_bytes() == b"new"
     assert list(tmp_path.iterdir()) == [path]
     assert path.stat().st_mode & 0o044, "readable by others, as far as the umask allows"
@@ -29,7 +29,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OSError, match="No space"):
-        write_whole(path, b"new")
+        write_atomic(path, b"new")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -38,7 +38,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_text("old")
     link.symlink_to(target)
-    write_whole(link, b"new")
+    write_atomic(link, b"new")
     assert link.is_symlink()
     assert target.read_bytes() == b"new"
 
@@ -50,7 +50,7 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
     received: list[bytes] = []
     reader = threading.Thread(target=lambda: received.append(pipe.read_bytes()))
     reader.start()
-    write_whole(pipe, b"new")
+    write_atomic(pipe, b"new")
     reader.join(timeout=10)
     assert received == [b"new"]
     assert pipe.is_fifo()

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nlgauge.errors import InputError
-from nlgauge.files.atomic import write_whole
+from nlgauge.files.atomic import write_atomic
 from nlgauge.files.textfiles import parse_source
 
 __all__ = ["ClosedOutput", "check_outputs", "check_writable", "saving", "write_output"]
@@ -98,4 +98,4 @@ def write_output(path: str, text: str) -> None:
         return
     check_writable(path)
     with saving(path) as target:
-        write_whole(target, text.encode("utf-8", "surrogateescape"))
+        write_atomic(target, text.encode("utf-8", "surrogateescape"))

@@ -10,14 +10,13 @@ from nlgauge.cli.checks import pasted_signature
 from nlgauge.errors import SignatureError
 from nlgauge.names import did_you_mean
 from nlgauge.recipes.bert_score_hash import BertScoreHash, is_bert_score_hash
-from nlgauge.recipes.signature import MEANINGS, FieldDifference, Signature
+from nlgauge.recipes.signature import MEANINGS, VERSION_FIELDS, FieldDifference, Signature
 from nlgauge.registry import METRICS, check_signature_fields, todays_signature
 from nlgauge.report.table import Table
 
 __all__ = ["add_commands"]
 
 #: Fields of what computed a score. A score asked for by signature is made with others too, with a warning.
-_MADE_BY = ("engine", "nlgauge")
 
 
 def add_commands(commands: Any) -> None:
@@ -84,6 +83,6 @@ def _of_today(text: str) -> Signature:
 def _verdict(differences: list[FieldDifference]) -> tuple[str, int]:
     if not differences:
         return "the recipes are the same", 0
-    if all(d.key in _MADE_BY and d.left and d.right for d in differences):
+    if all(d.key in VERSION_FIELDS and d.left and d.right for d in differences):
         return "made by different versions; the recipes are otherwise the same", 0
     return "the recipes differ: the scores are not comparable", 1

@@ -28,7 +28,7 @@ class Corpus:
     Data sets of judged segments are samples of a system's whole file, and published idf is that of the file.
     """
     sources: Sequence[str] | None = None
-    across: bool = False
+    against_source: bool = False
     """Whether the references are the sources: texts of another language."""
 
     def __len__(self) -> int:
@@ -38,9 +38,9 @@ class Corpus:
     def reference_count(self) -> str:
         """References per segment, `var` where the number varies, or `source`."""
         counts = {len(group) for group in self.references}
-        return "source" if self.across else str(counts.pop()) if len(counts) == 1 else "var"
+        return "source" if self.against_source else str(counts.pop()) if len(counts) == 1 else "var"
 
-    def against(self, what: str, *, metric: str, choice: bool = True) -> Corpus:
+    def compared_with(self, what: str, *, metric: str, choice: bool = True) -> Corpus:
         """The corpus as a metric sees it that compares with references (`refs`) or sources (`source`).
 
         `choice`: whether the metric can compare with either.
@@ -57,13 +57,15 @@ class Corpus:
                 f"or compare with references: {metric}:against=refs"
             )
             raise InputError(msg)
-        return self._across
+        return self._with_sources
 
     @cached_property
-    def _across(self) -> Corpus:
+    def _with_sources(self) -> Corpus:
         documents = dict(self.idf_documents)
         documents.pop(None, None)
-        return Corpus(self.systems, [(text,) for text in self.sources or ()], documents, self.sources, across=True)
+        return Corpus(
+            self.systems, [(text,) for text in self.sources or ()], documents, self.sources, against_source=True
+        )
 
     @cached_property
     def lowered(self) -> Corpus:

@@ -27,4 +27,15 @@ __all__ = [
     "recognise",
 ]
 
-__getattr__ = old_names(__name__, {"load_own_table": "load_custom"})
+__getattr__ = old_names(
+    __name__,
+    {
+        "load_own_table": "load_custom",
+        "stream_lines": "nlgauge.files.lines:stream_lines",
+        "Inputs": "nlgauge.files.textfiles:Inputs",
+        "TextSource": "nlgauge.files.textfiles:TextSource",
+        "parse_source": "nlgauge.files.textfiles:parse_source",
+        "read_references": "nlgauge.files.textfiles:read_references",
+        "read_texts": "nlgauge.files.textfiles:read_texts",
+    },
+)

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from nlgauge._version import __version__
 from nlgauge.errors import InputError, NlgaugeWarning, RecipeError
-from nlgauge.files.atomic import write_whole
+from nlgauge.files.atomic import write_atomic
 from nlgauge.text import Tokens
 
 if TYPE_CHECKING:
@@ -48,10 +48,10 @@ _SUM, _KEY, _SHAPE = 32, 32, 8
 _HEAD = _SUM + _KEY + _SHAPE
 
 #: The folder is looked at again after this share of its bound was written.
-_LOOK = 1 / 16
+_SHARE_BEFORE_LOOKING = 1 / 16
 
 #: What an eviction leaves of the bound, so that not every entry needs one.
-_KEEP = 15 / 16
+_SHARE_AFTER_EVICTION = 15 / 16
 
 #: Unfinished files older than this many seconds were left by a process that died.
 _STALE = 3600.0
@@ -105,13 +105,13 @@ class EmbeddingCache:
             size = _SUM + len(body)
             if size > self.limit:
                 continue
-            if self._size + size > self.limit or self._unseen > _LOOK * self.limit:
+            if self._size + size > self.limit or self._unseen > _SHARE_BEFORE_LOOKING * self.limit:
                 self._make_room(size)
             path = self._path(key)
             try:
                 path.parent.mkdir(exist_ok=True)
                 known = path.exists()
-                write_whole(path, hashlib.sha256(body).digest() + body)
+                write_atomic(path, hashlib.sha256(body).digest() + body)
             except OSError as error:
                 self._writes = False
                 msg = f"the cache {str(self.folder)!r} cannot be written ({error.strerror}); going on without"
@@ -163,7 +163,7 @@ class EmbeddingCache:
             with contextlib.suppress(OSError):
                 os.unlink(path)
             self._size -= size
-            if self._size + wanted <= _KEEP * self.limit:
+            if self._size + wanted <= _SHARE_AFTER_EVICTION * self.limit:
                 return
 
 

@@ -26,7 +26,7 @@ from nlgauge.engine.comparisons import BySystem, Comparisons, pack_systems, unpa
 from nlgauge.engine.prepare import Prepared, segment_texts
 from nlgauge.engine.windows import whole_batches
 from nlgauge.errors import FileFormatError, InputError, NlgaugeWarning, user_stacklevel
-from nlgauge.files.atomic import write_whole
+from nlgauge.files.atomic import write_atomic
 
 __all__ = ["Checkpoint", "compare_with_checkpoint"]
 
@@ -111,7 +111,7 @@ class Checkpoint:
             damaged = self._take(data[:end].split(b"\n")[1:-1])
             if damaged:
                 _warn_of_damage(path, damaged)
-                write_whole(path, _HEAD + b"".join(line + b"\n" for line in self._lines.values()))
+                write_atomic(path, _HEAD + b"".join(line + b"\n" for line in self._lines.values()))
         except OSError as error:
             msg = f"the state cannot be kept in {str(path)!r}: {error.strerror}"
             raise InputError(msg) from error

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from nlgauge.clouds.alignments import Alignment, Flow
 from nlgauge.engine.comparisons import Comparisons
-from nlgauge.engine.notes import run_fields, warn_of_compromises
+from nlgauge.engine.notes import run_fields, warn_about_fallbacks
 from nlgauge.engine.prepare import Prepared, PreparedMetric, PreparedTextMetric
 from nlgauge.errors import InputError
 from nlgauge.recipes.metric import Comparison, SystemResult
@@ -25,7 +25,7 @@ def finish(prepared: Prepared, comparisons: Comparisons, *, warn: bool = True) -
     """
     found = {number: _complete(number, one, comparisons) for number, one in prepared.compared.items()}
     if warn:
-        warn_of_compromises(list(found.values()))
+        warn_about_fallbacks(list(found.values()))
     scores: list[Score] = []
     for number, one in enumerate(prepared.metrics):
         if isinstance(one, PreparedTextMetric):

@@ -32,28 +32,28 @@ from nlgauge.text import Tokens
 from nlgauge.text.scripts import count_scripts, foreign_script
 
 __all__ = [
-    "note_texts",
-    "note_tokens",
+    "check_texts",
+    "check_tokens",
     "run_fields",
-    "warn_of_compromises",
-    "warn_of_empty",
-    "warn_of_languages",
-    "warn_of_tokens",
+    "warn_about_empty",
+    "warn_about_fallbacks",
+    "warn_about_languages",
+    "warn_about_tokens",
 ]
 
 #: Segments named one by one in a warning before "..." stands for the rest.
-_NAMED = 10
+_MAX_NAMED_SEGMENTS = 10
 
 #: Counts that a signature has even where they are 0.
-_ALWAYS = ("truncated", "empty")
+_ALWAYS_IN_SIGNATURE = ("truncated", "empty")
 
 
 def run_fields(notes: SegmentNotes) -> dict[str, str]:
     """The run part of a signature."""
-    return {name: str(count) for name, count in notes.counts().items() if count or name in _ALWAYS}
+    return {name: str(count) for name, count in notes.counts().items() if count or name in _ALWAYS_IN_SIGNATURE}
 
 
-def note_tokens(tokenized: TokenizedCorpus, *, long: str, empty: str) -> dict[str, SegmentNotes]:
+def check_tokens(tokenized: TokenizedCorpus, *, long: str, empty: str) -> dict[str, SegmentNotes]:
     """What each system's texts make us decide under a model; refuses what the options say to refuse."""
     corpus, tokens = tokenized.corpus, tokenized.tokens
     limit = tokenized.limit
@@ -65,20 +65,22 @@ def note_tokens(tokenized: TokenizedCorpus, *, long: str, empty: str) -> dict[st
             if any(side.cut for side in sides):
                 truncated.append(at)
                 if long == "error":
-                    raise TooLongError(_too_long(_name(system, at), sides, limit, across=corpus.across))
+                    raise TooLongError(
+                        _too_long(_name(system, at), sides, limit, against_source=corpus.against_source)
+                    )
             if any(side.unknown for side in sides):
                 unknown.append(at)
             if any(side.empty for side in sides):
                 blank.append(at)
                 if all(side.empty for side in sides):
-                    other = "source" if corpus.across else "reference"
+                    other = "source" if corpus.against_source else "reference"
                     left_out = any(side.left_out for side in sides)
                     _refuse_empty_pair(_name(system, at), empty, other=other, left_out=left_out)
         notes[system] = SegmentNotes(tuple(truncated), tuple(blank), unknown=tuple(unknown))
     return notes
 
 
-def note_texts(corpus: Corpus, *, empty: str) -> dict[str, SegmentNotes]:
+def check_texts(corpus: Corpus, *, empty: str) -> dict[str, SegmentNotes]:
     """The same where no model looks at the texts, so that nothing is too long."""
     notes = {}
     for system, hypotheses in corpus.systems.items():
@@ -93,19 +95,19 @@ def note_texts(corpus: Corpus, *, empty: str) -> dict[str, SegmentNotes]:
     return notes
 
 
-def warn_of_tokens(tokenized: TokenizedCorpus, notes: Mapping[str, SegmentNotes]) -> None:
-    """Warn of what `note_tokens` noted."""
+def warn_about_tokens(tokenized: TokenizedCorpus, notes: Mapping[str, SegmentNotes]) -> None:
+    """Warn of what `check_tokens` noted."""
     _warn(
         TruncationWarning,
         (at for note in notes.values() for at in note.truncated),
         f"texts were truncated to the limit of {tokenized.limit} tokens",
     )
-    warn_of_empty(notes)
-    _warn_of_unknown(tokenized, notes)
-    _warn_of_scripts(tokenized)
+    warn_about_empty(notes)
+    _warn_about_unknown(tokenized, notes)
+    _warn_about_scripts(tokenized)
 
 
-def warn_of_compromises(comparisons: Sequence[Mapping[str, Sequence[Comparison]]]) -> None:
+def warn_about_fallbacks(comparisons: Sequence[Mapping[str, Sequence[Comparison]]]) -> None:
     """Warn of what metrics had to do while they compared."""
     pairs = [
         (at, comparison)
@@ -125,7 +127,7 @@ def warn_of_compromises(comparisons: Sequence[Mapping[str, Sequence[Comparison]]
     )
 
 
-def warn_of_languages(metrics: Iterable[Metric], *, named_by_data: Iterable[str] = ()) -> None:
+def warn_about_languages(metrics: Iterable[Metric], *, named_by_data: Iterable[str] = ()) -> None:
     """Warn of each language that a recipe, or the data, names and the recipe's model does not know."""
     of_data = tuple(named_by_data)
     named = {
@@ -143,9 +145,9 @@ def _name(system: str, at: int) -> str:
     return f"system {system!r}, segment {at}" if system else f"segment {at}"
 
 
-def _too_long(name: str, sides: Sequence[Tokens], limit: int, *, across: bool) -> str:
+def _too_long(name: str, sides: Sequence[Tokens], limit: int, *, against_source: bool) -> str:
     side = next(number for number, tokens in enumerate(sides) if tokens.cut)
-    what = "hypothesis" if side == 0 else "source" if across else f"reference {side - 1}"
+    what = "hypothesis" if side == 0 else "source" if against_source else f"reference {side - 1}"
     count = len(sides[side]) + sides[side].cut
     return (
         f"{name}: the {what} has {count} tokens, over the limit of {limit}; "
@@ -164,20 +166,20 @@ def _refuse_empty_pair(name: str, empty: str, *, other: str = "reference", left_
         raise EmptyPairError(msg)
 
 
-def warn_of_empty(notes: Mapping[str, SegmentNotes]) -> None:
+def warn_about_empty(notes: Mapping[str, SegmentNotes]) -> None:
     """Warn of empty texts, whether or not a model looks at them."""
     what = "empty text: scored 0 before rescaling (distances: the distance to the origin)"
     _warn(EmptyTextWarning, (at for note in notes.values() for at in note.empty), what)
 
 
-def _warn_of_unknown(tokenized: TokenizedCorpus, notes: Mapping[str, SegmentNotes]) -> None:
+def _warn_about_unknown(tokenized: TokenizedCorpus, notes: Mapping[str, SegmentNotes]) -> None:
     what = f"tokens unknown to model {tokenized.encoder.model!r} share one vector, whatever they say"
     if any(tokens.left_out for tokens in tokenized.tokens.values()):
         what = "words without a vector were left out"
     _warn(UnknownWordWarning, (at for note in notes.values() for at in note.unknown), what)
 
 
-def _warn_of_scripts(tokenized: TokenizedCorpus) -> None:
+def _warn_about_scripts(tokenized: TokenizedCorpus) -> None:
     """Warn of texts in scripts that the model was not trained on, and name a model that was."""
     corpus, model = tokenized.corpus, tokenized.encoder.model
     columns = [*corpus.systems.values(), *itertools.zip_longest(*corpus.references, fillvalue="")]
@@ -203,6 +205,8 @@ def _warn(category: type[Warning], found: Iterable[int], what: str) -> None:
     segments = sorted(set(found))
     if not segments:
         return
-    named = ", ".join(map(str, segments[:_NAMED])) + (", ..." if len(segments) > _NAMED else "")
+    named = ", ".join(map(str, segments[:_MAX_NAMED_SEGMENTS])) + (
+        ", ..." if len(segments) > _MAX_NAMED_SEGMENTS else ""
+    )
     many = "s" if len(segments) > 1 else ""
     warnings.warn(f"{len(segments)} segment{many} ({named}): {what}", category, stacklevel=user_stacklevel())

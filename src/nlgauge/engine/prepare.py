@@ -19,7 +19,7 @@ from nlgauge._version import __version__
 from nlgauge.corpus.texts import Corpus
 from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.encoders import Encoder, load_encoder
-from nlgauge.engine.notes import note_texts, note_tokens, warn_of_empty, warn_of_languages, warn_of_tokens
+from nlgauge.engine.notes import check_texts, check_tokens, warn_about_empty, warn_about_languages, warn_about_tokens
 from nlgauge.engine.unknown import UnknownPairs
 from nlgauge.errors import ModelNotFoundError, RecipeError
 from nlgauge.files.digests import short_digest
@@ -137,9 +137,9 @@ def prepare(
     for number, metric in enumerate(recipes):
         if isinstance(metric, VectorMetric):
             specs.setdefault(metric.encoding, []).append(number)
-            corpus.against(metric.against, metric=metric.name)  # complains before a model is loaded
+            corpus.compared_with(metric.against, metric=metric.name)  # complains before a model is loaded
     if warn:
-        warn_of_languages(recipes)
+        warn_about_languages(recipes)
     check = check_signature or (lambda number, signature: None)
     # Texts first, because a package that is missing shows there before a model is loaded.
     prepared: dict[int, PreparedMetric | PreparedTextMetric] = dict(
@@ -167,14 +167,14 @@ def _prepare_texts(
     for number, metric in enumerate(recipes):
         if not isinstance(metric, TextMetric):
             continue
-        view = corpus.against("refs", metric=metric.name, choice=False)
+        view = corpus.compared_with("refs", metric=metric.name, choice=False)
         fields = metric.describe_texts() | {"refs": view.reference_count, "nlgauge": __version__, "sig": GRAMMAR}
         signature = Signature(metric.name, fields)
         check(number, signature)
         if notes is None:
-            notes = note_texts(view, empty=options.empty)
+            notes = check_texts(view, empty=options.empty)
             if warn:
-                warn_of_empty(notes)
+                warn_about_empty(notes)
         found[number] = PreparedTextMetric(metric, view, notes, signature)
     return found
 
@@ -197,9 +197,9 @@ def _prepare_group(
             unknown[metric.against].refuse(encoder.model)
     notes = {}
     for against, view in views.items():
-        notes[against] = note_tokens(view, long=options.long, empty=options.empty)
+        notes[against] = check_tokens(view, long=options.long, empty=options.empty)
         if warn:
-            warn_of_tokens(view, notes[against])
+            warn_about_tokens(view, notes[against])
     made = {
         number: _prepare_metric(one, views[one.against], notes[one.against], unknown[one.against], options)
         for number, one in metrics.items()
@@ -221,7 +221,7 @@ def _tokenise(
     metrics: Sequence[AnyVectorMetric], corpus: Corpus, encoder: Encoder, max_tokens: int | None
 ) -> dict[str, TokenizedCorpus]:
     """The corpus as the metrics see it, by what they compare with; each text is tokenised once."""
-    views = {metric.against: corpus.against(metric.against, metric=metric.name) for metric in metrics}
+    views = {metric.against: corpus.compared_with(metric.against, metric=metric.name) for metric in metrics}
     texts = dict.fromkeys(text for index in range(len(corpus)) for text in segment_texts([*views.values()], index))
     for against in {metric.against: None for metric in metrics if metric.counts_idf}:
         texts |= dict.fromkeys(text for document in views[against].idf_documents.values() for text in document)

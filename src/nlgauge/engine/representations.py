@@ -68,11 +68,11 @@ class Representations:
 
     def _role(self, system: str | None) -> Role:
         if system is None:
-            return Role("source" if self._prepared.corpus.across else "reference")
+            return Role("source" if self._prepared.corpus.against_source else "reference")
         return Role("hypothesis", system if self._prepared.metric.tells_systems_apart else None)
 
     def _language_side(self, system: str | None) -> Side:
-        return "source" if system is None and self._prepared.corpus.across else "target"
+        return "source" if system is None and self._prepared.corpus.against_source else "target"
 
     def _among_neighbours(self, transforms: Transforms, system: str | None, index: int) -> EncodedText:
         first = index - index % POSITION_BATCH

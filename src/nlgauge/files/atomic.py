@@ -6,10 +6,10 @@ import os
 import tempfile
 from pathlib import Path
 
-__all__ = ["write_whole"]
+__all__ = ["write_atomic"]
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_atomic(path: Path, data: bytes) -> None:
     """Put `data` at `path` in one step, so that no reader ever sees half of it.
 
     A link stays a link: its target is replaced. A pipe or a device is written to, not replaced.

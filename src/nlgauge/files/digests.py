@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from nlgauge.errors import DigestError, ModelError
-from nlgauge.files.atomic import write_whole
+from nlgauge.files.atomic import write_atomic
 from nlgauge.files.cache_dir import cache_dir
 
 __all__ = ["check_digests", "file_digest", "short_digest", "text_digest"]
@@ -113,4 +113,4 @@ def _remember(memo: Path, stat: os.stat_result, digest: str) -> None:
     # The memo only saves time: without it the file is hashed again.
     with contextlib.suppress(OSError):
         memo.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(memo, json.dumps(entry).encode())
+        write_atomic(memo, json.dumps(entry).encode())

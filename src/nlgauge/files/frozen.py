@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.errors import FileFormatError, InputError, OldFileWarning
-from nlgauge.files.atomic import write_whole
+from nlgauge.files.atomic import write_atomic
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -82,7 +82,7 @@ class FrozenTable(ABC):
 
     def save(self, path: Path) -> None:
         """Write the file, whole or not at all."""
-        write_whole(path, self.text().encode())
+        write_atomic(path, self.text().encode())
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -155,7 +155,7 @@ def write_arrays(path: Path, header: Mapping[str, Any], arrays: Mapping[str, NDA
     buffer = io.BytesIO()
     text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     np.savez(buffer, allow_pickle=False, header=text, **arrays)
-    write_whole(path, buffer.getvalue())
+    write_atomic(path, buffer.getvalue())
 
 
 def stated_format(path: Path) -> str:

@@ -90,4 +90,6 @@ __all__ = [
     "unweighted_mean",
 ]
 
-__getattr__ = old_names(__name__, {"Agreement": "AgreementTable", "ScoredTable": "ScoreTable"})
+__getattr__ = old_names(
+    __name__, {"Agreement": "AgreementTable", "RowScores": "MetricScores", "ScoredTable": "ScoreTable"}
+)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from nlgauge.corpus.checks import make_corpus
 from nlgauge.corpus.texts import Corpus
 from nlgauge.data import JudgementTable
-from nlgauge.engine.notes import warn_of_languages
+from nlgauge.engine.notes import warn_about_languages
 from nlgauge.engine.run import run_metrics
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.meta.metric_scores import MetricScores, ScoreTable
@@ -46,7 +46,7 @@ def score_table(
     recipes, given = recipes_and_run(metrics, options)
     running = RunOptions.of(given) if run is None else replace(run, **given)
     names = _names(metrics)
-    warn_of_languages(recipes, named_by_data=_languages(table, recipes))
+    warn_about_languages(recipes, named_by_data=_languages(table, recipes))
     values = [{name: np.full(len(table), np.nan) for name in recipe.components} for recipe in recipes]
     signatures: list[dict[str, str]] = [{} for _ in recipes]
     corpus: list[dict[tuple[str, str], float]] = [{} for _ in recipes]

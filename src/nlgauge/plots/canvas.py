@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nlgauge.errors import MissingExtraError, RecipeError
-from nlgauge.files.atomic import write_whole
+from nlgauge.files.atomic import write_atomic
 
 __all__ = ["COLOURS", "FORMATS", "check_figure", "draw_bars", "new_figure", "new_panels", "save_figure"]
 
@@ -66,7 +66,7 @@ def save_figure(figure: Any, path: Path) -> None:
     kind = path.suffix.removeprefix(".")
     stamps = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
     figure.savefig(buffer, format=kind, dpi=150, metadata=stamps[kind])
-    write_whole(path, buffer.getvalue())
+    write_atomic(path, buffer.getvalue())
 
 
 def check_figure(path: Path) -> None:

@@ -127,7 +127,8 @@ class Metric(ABC, metaclass=_RecipeType):
     def options(cls) -> dict[str, Option]:
         """What can be chosen, by name: a metric's own options first, then those that it shares with others."""
         known = {entry.name: option_of(entry) for entry in fields(cls)}
-        order = dict.fromkeys(name for base in cls.__mro__ for name in vars(base).get("__annotations__", ()))
+        names = [name for base in cls.__mro__ for name in vars(base).get("__annotations__", ())]
+        order = dict.fromkeys(["profile", *names])
         return {name: about for name in order if (about := known.get(name)) is not None}
 
     @classmethod
@@ -196,7 +197,8 @@ class Metric(ABC, metaclass=_RecipeType):
     def further_fields(cls) -> tuple[str, ...]:
         """Fields of the signature that are no options: engines of further models, and what a metric derives."""
         models = [name for name, about in cls.options().items() if getattr(about.kind, "has_engine", False)]
-        return (*(f"{name}_engine" for name in models), *cls.derived_fields)
+        derived = [name for name in cls.derived_fields if name != "layers" or "layer" not in cls.options()]
+        return (*(f"{name}_engine" for name in models), *derived)
 
     @classmethod
     def options_from_signature(cls, recipe: Mapping[str, str]) -> dict[str, str]:
@@ -284,23 +286,24 @@ class VectorMetric(Metric, Generic[Representation]):
     model: str = option(
         "",
         Text("minilm, mpnet, muse, a folder, a file of word vectors, or a Hugging Face id", empty=True),
-        help="encoder of tokens; by default that of the language, minilm for English",
+        help="encoder of tokens",
         signed=False,
+        unset="by language, minilm for English; muse against a source",
     )
     lang: str = option(
         "",
         Text("a language code such as en", empty=True),
         help="language of the texts: chooses model and baseline where they are not named",
         signed=False,
+        unset="English",
     )
-    against: str = option(
-        "refs", Choice("refs", "source"), help="what a text is compared with; source: model muse", signed=False
-    )
+    against: str = option("refs", Choice("refs", "source"), help="what a text is compared with", signed=False)
     src_lang: str = option(
         "",
         Text("a language code such as de", empty=True, lower=True),
         help="language of the sources, where transforms need it",
         signed=False,
+        unset="not said",
     )
     lowercase: str = option(
         "no",

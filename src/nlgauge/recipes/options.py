@@ -66,6 +66,8 @@ class Option:
     in_profile: bool = True
     """Whether another value than usual makes it another profile, shown by a star."""
     formerly: tuple[Former, ...] = ()
+    unset: str = ""
+    """What an empty default stands for, in words."""
 
     @property
     def values(self) -> str:
@@ -79,7 +81,7 @@ class Option:
             return "the profile's"
         if self.default is None:
             return str(getattr(self.kind, "word", "")) or "none"
-        return self.kind.show(self.default) or "by language"
+        return self.kind.show(self.default) or self.unset or "none"
 
     def parse(self, value: Any) -> Any:
         """A value, parsed where it is text."""
@@ -113,10 +115,13 @@ def option(
     optional: bool = False,
     in_profile: bool = True,
     formerly: Former | str | None = None,
+    unset: str = "",
 ) -> Any:
     """A field of a recipe that can be set from text: `bertscore:layer=4`, `--layer 4`."""
     former = Former(formerly) if isinstance(formerly, str) else formerly
-    about = Option("", default, kind, help, short, signed, optional, in_profile, () if former is None else (former,))
+    about = Option(
+        "", default, kind, help, short, signed, optional, in_profile, () if former is None else (former,), unset
+    )
     return field(default=default, metadata={_KEY: about})
 
 

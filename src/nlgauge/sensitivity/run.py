@@ -18,7 +18,7 @@ from nlgauge.sensitivity.results import Sensitivity
 from nlgauge.sensitivity.scores import score_settings
 from nlgauge.sensitivity.study import Study
 from nlgauge.sensitivity.summary import summarise
-from nlgauge.sensitivity.warn import warn_of_segments
+from nlgauge.sensitivity.warn import warn_about_segments
 
 __all__ = ["StudyOptions", "run_study", "systems_table"]
 
@@ -77,5 +77,5 @@ def run_study(
         plan = make_plan(study, IdfTexts(table, idf_texts), languages, options.seed, running, Path(folder))
         checkpoint = Checkpoint(state) if isinstance(state, str | Path) else state
         scores = score_settings(plan, table, languages, running, checkpoint)
-    warn_of_segments(scores)
+    warn_about_segments(scores)
     return summarise(plan, scores, options, pairs, rankings=rankings)

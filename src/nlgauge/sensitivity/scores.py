@@ -20,7 +20,7 @@ from nlgauge.engine.checkpoint import Checkpoint, compare_with_checkpoint
 from nlgauge.engine.compare import compare
 from nlgauge.engine.comparisons import Comparisons
 from nlgauge.engine.finish import finish
-from nlgauge.engine.notes import warn_of_languages
+from nlgauge.engine.notes import warn_about_languages
 from nlgauge.engine.prepare import Prepared, prepare
 from nlgauge.engine.windows import batch_size
 from nlgauge.meta.score_table import pooled_corpora, table_corpora
@@ -85,7 +85,7 @@ def score_settings(
 ) -> StudyScores:
     """Score every row under every setting; `languages` are those of the texts, by language pair."""
     found: dict[Varied, list[ScoredRows]] = {}
-    warn_of_languages(plan.recipes(languages[table.langpairs[0]]).values())
+    warn_about_languages(plan.recipes(languages[table.langpairs[0]]).values())
     for langpair in table.langpairs:
         recipes = plan.recipes(languages[langpair])
         for corpus, rows, chosen in _corpora(table, langpair, recipes):

@@ -18,7 +18,7 @@ from nlgauge.errors import (
 from nlgauge.scores import SegmentNotes
 from nlgauge.sensitivity.scores import StudyScores
 
-__all__ = ["warn_of_segments"]
+__all__ = ["warn_about_segments"]
 
 _KINDS: dict[str, tuple[type[NlgaugeWarning], str]] = {
     "truncated": (TruncationWarning, "texts were truncated"),
@@ -34,7 +34,7 @@ _MOST_SETTINGS = 4
 _MOST_GROUPS = 8
 
 
-def warn_of_segments(scores: StudyScores) -> None:
+def warn_about_segments(scores: StudyScores) -> None:
     """Warn of every kind of note that a segment has under some setting."""
     for field in fields(SegmentNotes):
         category, what = _KINDS.get(field.name, (NlgaugeWarning, field.name.replace("_", " ")))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import FileFormatError, InputError
-from nlgauge.files.atomic import write_whole
+from nlgauge.files.atomic import write_atomic
 
 __all__ = ["Links", "check_links", "mutual_nearest", "parse_links", "read_alignments", "write_alignments"]
 
@@ -102,4 +102,4 @@ def check_links(alignments: Sequence[Links], sizes: Sequence[tuple[int, int]], *
 def write_alignments(path: Path, alignments: Iterable[Iterable[tuple[int, int]]]) -> None:
     """One line per pair of texts, as word aligners write them."""
     lines = (" ".join(f"{i}-{j}" for i, j in links) for links in alignments)
-    write_whole(path, "".join(f"{line}\n" for line in lines).encode())
+    write_atomic(path, "".join(f"{line}\n" for line in lines).encode())

@@ -4,8 +4,8 @@ from nlgauge.transport.barycentre import (
     Barycentre,
     barycentre_from_origin,
     free_support_barycentre,
-    squared_distances,
 )
+from nlgauge.transport.distances import squared_distances
 from nlgauge.transport.exact import Plan, Problem, exact_transport, exact_transports, normalised_weights
 from nlgauge.transport.greedy import GreedyMatch, greedy_match
 from nlgauge.transport.sinkhorn import EntropicPlan, sinkhorn_transport

@@ -15,9 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.transport.distances import squared_distances
 from nlgauge.transport.exact import exact_transport
 
-__all__ = ["Barycentre", "barycentre_from_origin", "free_support_barycentre", "squared_distances"]
+__all__ = ["Barycentre", "barycentre_from_origin", "free_support_barycentre"]
 
 
 class Barycentre(NamedTuple):
@@ -28,13 +29,6 @@ class Barycentre(NamedTuple):
     """Iterations until nothing moved; 1 where the start was the answer."""
     solved: int
     """Transport problems that needed the solver."""
-
-
-def squared_distances(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Squared Euclidean distances between rows, never below 0."""
-    square = (x * x).sum(axis=1)[:, None] + (y * y).sum(axis=1)[None, :] - 2 * (x @ y.T)
-    clipped: NDArray[np.float64] = np.maximum(square, 0.0)
-    return clipped
 
 
 def free_support_barycentre(

@@ -23,7 +23,7 @@ from nlgauge.encoders.engines.architectures import (
     position_capacity,
 )
 from nlgauge.errors import ModelError, UnsupportedModelError
-from nlgauge.files.atomic import write_whole
+from nlgauge.files.atomic import write_atomic
 from nlgauge.files.cache_dir import cache_dir
 from nlgauge.models.resolve import ModelFiles
 from nlgauge.text import TextTokenizer
@@ -132,7 +132,7 @@ def cached_graph(config: dict[str, Any], layers: tuple[int, ...], *, key: str) -
         graph = encoder_graph(shape, layers)
         with contextlib.suppress(OSError):  # a cache that cannot be written is only slower
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, _sum(name, graph) + graph)
+            write_atomic(path, _sum(name, graph) + graph)
     return graph
 
 

@@ -13,14 +13,14 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["one_reading"]
+__all__ = ["parse_gguf_once"]
 
 #: What is replaced for a while belongs to all threads.
 _lock = threading.Lock()
 
 
 @contextmanager
-def one_reading() -> Iterator[None]:
+def parse_gguf_once() -> Iterator[None]:
     """While this lasts, a .gguf file is parsed once; what a version of the packages does not have is left alone."""
     import gguf
     from transformers import modeling_gguf_pytorch_utils as loader

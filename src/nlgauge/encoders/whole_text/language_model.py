@@ -38,7 +38,7 @@ from nlgauge.encoders.engines.torch_support import (
 )
 from nlgauge.encoders.load import default_threads
 from nlgauge.encoders.loaded import LoadedModels
-from nlgauge.encoders.whole_text.gguf_files import one_reading
+from nlgauge.encoders.whole_text.gguf_files import parse_gguf_once
 from nlgauge.errors import MissingExtraError, ModelError, ModelNotFoundError, TruncationWarning
 from nlgauge.files.digests import file_digest, text_digest
 from nlgauge.models.catalog import find_card
@@ -95,7 +95,7 @@ class LanguageModel:
             _check_gguf(model)
             self.name, path = _gguf_file(model, progress=progress)
             self.digest = file_digest(path)
-            with one_reading():
+            with parse_gguf_once():
                 self._tokenizer, self._network = self._load(path.parent, {"gguf_file": path.name})
         else:
             files = resolve(model, progress=progress)

@@ -34,7 +34,12 @@ class SentSimOptions(VectorMetric[tuple[Any, ...]]):
     distances: ClassVar[frozenset[str]] = DISTANCES
     empty_value: ClassVar[float | None] = None
 
-    against: str = option("source", Choice("source", "refs"), help="SRC-MT or MT-REF", signed=False)
+    against: str = option(
+        "source",
+        Choice("source", "refs"),
+        help="what a text is compared with",
+        signed=False,
+    )
     combine: str = option("sss+wmd", JoinedNames(*PARTS), help="parts that are joined", short="co")
     weighting: str = option("equal", JoinedNumbers(word="equal"), help="weight of each part", short="wt")
     distance_as: str = option(
@@ -52,9 +57,7 @@ class SentSimOptions(VectorMetric[tuple[Any, ...]]):
         formerly="links",
     )
     layer: int | None = option(None, Whole(0, word="default"), help="layer whose vectors are compared", short="l")
-    sentence: str = option(
-        "", SentenceModelName(), help="model of sentence vectors; by default the model", short="se"
-    )
+    sentence: str = option("", SentenceModelName(), help="model of sentence vectors", short="se", unset="the model")
     bounds: str = option("corpus", BoundsChoice(), help="what parts are scaled by", short="bo")
 
     @property

@@ -48,7 +48,7 @@ class XMoverOptions(MoverScore):
         BY_PROFILE, Number(0, 1), help="share of the flow's smallest masses that is dropped", short="tm"
     )
     sentence: str = option(
-        "", SentenceModelName(), help="model of sentence vectors (by default: model)", short="se", in_profile=False
+        "", SentenceModelName(), help="model of sentence vectors", short="se", unset="the model", in_profile=False
     )
     lm: str = option("none", LanguageModelName(), help="language model of the fluency term", in_profile=False)
     lm_weight: float = option(0.1, Number(), help="weight of the fluency term, .1 by the authors", short="lw")
