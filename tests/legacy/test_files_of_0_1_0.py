@@ -28,7 +28,7 @@ SIGNATURES = (FILES / "signatures.txt").read_text(encoding="utf-8").splitlines()
 SHORT_SIGNATURES = (FILES / "short-signatures.txt").read_text(encoding="utf-8").splitlines()
 EXPECTED: list[dict[str, Any]] = json.loads((FILES / "expected.json").read_text(encoding="utf-8"))
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.slow]
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -50,7 +50,7 @@ __all__ = ["BaryScore"]
 PROFILES = {"corrected": Profile(idf="both"), "released": Profile(idf="none")}
 
 #: W, and the regularisations of the released code as its keys spell them.
-MEASURES = ("W", "SD_10", "SD_5", "SD_1", "SD_0.5", "SD_0.1", "SD_0.01", "SD_0.001")
+MEASURES = ("W", "SD_10", "SD_1", "SD_5", "SD_0.1", "SD_0.5", "SD_0.01", "SD_0.001")
 
 #: Hidden states that are joined, the embeddings counting as one.
 _LAYERS = 5
