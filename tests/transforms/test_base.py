@@ -230,7 +230,7 @@ def test_a_re_mapping_of_another_language_is_refused(tmp_path: Path) -> None:
 
 def test_files_that_are_no_steps(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing")
-    with pytest.raises(FileFormatError, match=r"'notes\.txt' is no step: expected position-norm, or a file"):
+    with pytest.raises(FileFormatError, match=r"'notes\.txt' is not a transform: expected position-norm, or a file"):
         scored(str(tmp_path / "notes.txt"))
     with pytest.raises(InputError, match="does not exist"):
         scored(str(tmp_path / "absent.npz"))
