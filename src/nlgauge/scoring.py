@@ -15,7 +15,7 @@ from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError, user_sta
 from nlgauge.names import did_you_mean
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.run_options import RunOptions
-from nlgauge.recipes.signature import Signature
+from nlgauge.recipes.signature import VERSION_FIELDS, Signature
 from nlgauge.registry import (
     METRICS,
     metric_class,
@@ -30,7 +30,7 @@ from nlgauge.scores import Score
 __all__ = ["check_overridden", "recipes_and_run", "score", "score_systems"]
 
 #: Fields of a signature that may come out differently, with a warning. Any other makes another score.
-_MAY_DIFFER = ("refs", "model", "engine", "sentence_engine", "lm_engine", "nlgauge", "sig")
+_MAY_DIFFER = ("refs", "model", *VERSION_FIELDS)
 
 #: Of these, those that say nothing about how a score is computed where they are missing.
 _NAMES_ONLY = ("sig",)

@@ -10,14 +10,11 @@ from nlgauge.cli.checks import pasted_signature
 from nlgauge.errors import SignatureError
 from nlgauge.names import did_you_mean
 from nlgauge.recipes.bert_score_hash import BertScoreHash, is_bert_score_hash
-from nlgauge.recipes.signature import MEANINGS, FieldDifference, Signature
-from nlgauge.registry import check_signature_fields
+from nlgauge.recipes.signature import MEANINGS, VERSION_FIELDS, FieldDifference, Signature
+from nlgauge.registry import METRICS, check_signature_fields, todays_signature
 from nlgauge.report.table import Table
 
 __all__ = ["add_commands"]
-
-#: Fields of what computed a score. A score asked for by signature is made with others too, with a warning.
-_MADE_BY = ("engine", "nlgauge")
 
 
 def add_commands(commands: Any) -> None:
@@ -44,9 +41,14 @@ def _show(args: argparse.Namespace) -> int:
         return 0
     signature = Signature.parse(args.signature)
     if not signature.recipe and not signature.run:
-        msg = f"{args.signature!r} is no signature: expected METRIC|key:value|..."
+        msg = f"{args.signature!r} is not a signature: expected METRIC|key:value|..."
         raise SignatureError(msg)
-    check_signature_fields(signature)
+    signature = todays_signature(signature)
+    metric = check_signature_fields(signature)
+    options = metric.options()
+    for name, value in metric.options_from_signature(signature.recipe).items():
+        if value != "file":  # named by its digest
+            options[name].check(options[name].parse(value))
     for key in signature.run:
         if key not in MEANINGS:
             msg = f"the run part of a signature has no field {key!r}{did_you_mean(key, MEANINGS)}"
@@ -64,7 +66,7 @@ def _diff(args: argparse.Namespace) -> int:
         if is_bert_score_hash(text):
             msg = f"{text!r} is a hash string of bert-score; 'nlgauge signature show' says what it leaves open"
             raise SignatureError(msg)
-    left, right = Signature.parse(args.left), Signature.parse(args.right)
+    left, right = (_parsed(text) for text in (args.left, args.right))
     differences = left.difference(right)
     rows = [[d.part, d.key, d.left or "(absent)", d.right or "(absent)"] for d in differences]
     if rows:
@@ -74,9 +76,15 @@ def _diff(args: argparse.Namespace) -> int:
     return status
 
 
+def _parsed(text: str) -> Signature:
+    """A signature under today's names of fields; one of a metric that is not here stays as it is."""
+    signature = Signature.parse(text)
+    return todays_signature(signature) if signature.metric in METRICS else signature
+
+
 def _verdict(differences: list[FieldDifference]) -> tuple[str, int]:
     if not differences:
         return "the recipes are the same", 0
-    if all(d.key in _MADE_BY and d.left and d.right for d in differences):
+    if all(d.key in VERSION_FIELDS and d.left and d.right for d in differences):
         return "made by different versions; the recipes are otherwise the same", 0
     return "the recipes differ: the scores are not comparable", 1

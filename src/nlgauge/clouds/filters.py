@@ -89,7 +89,6 @@ def surfaces_of(text: EncodedText, tokenizer: TextTokenizer) -> tuple[str, ...]:
     return text.derived("surfaces", lambda: tokenizer.surfaces(text.tokens))
 
 
-
 def _pieces_of(text: EncodedText, tokenizer: TextTokenizer) -> tuple[str, ...]:
     return text.derived("pieces", lambda: tokenizer.pieces(text.tokens))
 

@@ -93,9 +93,10 @@ class Pattern(Kind):
 class Text(Kind):
     """Any text, such as the name of a model; a path is taken as its text."""
 
-    def __init__(self, values: str, *, empty: bool = False, lower: bool = False) -> None:
+    def __init__(self, values: str, *, empty: str = "", lower: bool = False) -> None:
         self._values = values
-        self._empty = empty
+        self.empty = empty
+        """What no text stands for, in words; a kind without such words takes no empty text."""
         self._lower = lower
 
     @property
@@ -106,7 +107,7 @@ class Text(Kind):
     def check(self, value: Any) -> str:
         """The text."""
         text = as_text(value)
-        if not text and not self._empty:
+        if not text and not self.empty:
             raise ValueError
         return text.lower() if self._lower else text
 

@@ -79,7 +79,7 @@ class Option:
             return "the profile's"
         if self.default is None:
             return str(getattr(self.kind, "word", "")) or "none"
-        return self.kind.show(self.default) or "by language"
+        return self.kind.show(self.default) or str(getattr(self.kind, "empty", ""))
 
     def parse(self, value: Any) -> Any:
         """A value, parsed where it is text."""
