@@ -41,3 +41,26 @@ def test_a_value_with_a_comma_has_no_place_in_a_recipe() -> None:
         nlgauge.score(HYPS, REFS, metric="bertscore:idf=com,ma.idf")
     with pytest.raises(nlgauge.RecipeError, match="comma"):
         with_options("bertscore", {"idf": "a,b.idf"})
+
+
+def test_a_frame_of_systems_is_refused_without_printing_it() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": ["x"] * 50, "b": ["y"] * 50})
+    with pytest.raises(nlgauge.InputError, match=r"got a DataFrame; .*to_dict\('list'\)$"):
+        nlgauge.score_systems(frame, ["z"] * 50, metric="chrf")
+    assert len(nlgauge.score_systems(frame.to_dict("list"), ["z"] * 50, metric="chrf")) == 2
+
+
+def test_a_cache_is_a_folder() -> None:
+    with pytest.raises(nlgauge.RecipeError, match="cache must be a folder, got 3"):
+        nlgauge.score(["a"], ["b"], cache=3)
+
+
+@pytest.mark.parametrize("metric", ["bleu", "chrf", "rouge1"])
+def test_another_version_of_a_package_is_told_like_one_of_an_engine(metric: str) -> None:
+    made = nlgauge.score(["a b c d"], ["a b c e"], metric=metric)
+    package = "rouge_score" if metric == "rouge1" else "sacrebleu"
+    recipe = {**made.signature.recipe, package: "0.0.1"}
+    with pytest.warns(nlgauge.NlgaugeWarning, match=f"{package}: asked 0.0.1"):
+        again = nlgauge.score(["a b c d"], ["a b c e"], metric=nlgauge.Signature(metric, recipe))
+    assert again.system_score == made.system_score

@@ -6,6 +6,9 @@
 (1,)
 """
 
+import importlib
+import typing
+
 from nlgauge import _startup  # noqa: F401  # first, because the modules below take a moment to load
 from nlgauge._version import __version__
 from nlgauge.clouds.alignments import Alignment, Flow
@@ -43,6 +46,10 @@ from nlgauge.recipes.signature import Signature
 from nlgauge.registry import built_in_metrics, recipe_from_signature
 from nlgauge.scores import Score
 from nlgauge.scoring import score, score_systems
+
+if typing.TYPE_CHECKING:  # found by __getattr__ below
+    from nlgauge import data as data
+    from nlgauge import meta as meta
 
 __all__ = [
     "Alignment",
@@ -96,7 +103,17 @@ __all__ += sorted(_metrics)
 del built_in_metrics
 
 
+#: Public modules that scoring has no need of: `nlgauge.data.load` imports the first.
+_ON_DEMAND = ("data", "meta")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ON_DEMAND})
+
+
 def __getattr__(name: str) -> type[Metric]:
-    # Reached for unknown names only; declared for type checkers, which do not see the metrics above.
+    # Reached for other names only; declared for type checkers, which do not see the metrics above.
+    if name in _ON_DEMAND:
+        return importlib.import_module(f"nlgauge.{name}")  # type: ignore[return-value]  # they see it above
     msg = f"module 'nlgauge' has no attribute {name!r}"
     raise AttributeError(msg)

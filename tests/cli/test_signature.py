@@ -246,3 +246,27 @@ def test_the_commands_of_the_readme_run_as_typed(run: Run) -> None:
     lines = [line.split("#")[0].split("'") for line in readme.splitlines() if "nlgauge signature " in line]
     assert [run("signature", "show", parts[1]).status for parts in lines if "show" in parts[0]] == [0]
     assert [run("signature", "diff", parts[1], parts[3]).status for parts in lines if "diff" in parts[0]] == [1]
+
+
+@pytest.mark.parametrize(
+    ("key", "old", "new"), [("nlgauge", "0.2.0", "0.3.0"), ("sacrebleu", "2.6.0", "2.5.0"), ("sig", "1", "1")]
+)
+def test_versions_alone_do_not_make_another_recipe(run: Run, key: str, old: str, new: str) -> None:
+    left = "bleu|case:mixed|tokenize:13a|smooth:exp|sacrebleu:2.6.0|refs:1|nlgauge:0.2.0|sig:1"
+    assert run("signature", "diff", left, left.replace(f"{key}:{old}", f"{key}:{new}")).status == 0
+
+
+def test_show_refuses_a_value_that_no_recipe_has(refused: Refusal) -> None:
+    assert "layer must be" in refused(2, "signature", "show", "bertscore|layer:x")
+    assert "multiref must be" in refused(2, "signature", "show", "bertscore|layer:4|multiref:maybe")
+
+
+def test_show_takes_files_by_their_digest(run: Run) -> None:
+    assert run("signature", "show", "bertscore|layer:4|idf:file[fee223c807ed]").status == 0
+
+
+@pytest.mark.filterwarnings("ignore::nlgauge.DeprecatedNameWarning")
+def test_names_of_fields_that_changed_are_read(run: Run) -> None:
+    old, new = "bertscore|layer:4|casing:lower", "bertscore|layer:4|lowercase:yes"
+    assert "lowercase  yes" in run("signature", "show", old).out
+    assert run("signature", "diff", old, new).status == 0

@@ -44,7 +44,7 @@ def test_a_text_is_read_as_the_kind_of_its_option(name: str, text: str, value: A
         ("tac2008", ["humans="], "humans must be true or false .*, got ''"),
         ("tac2008", ["min_sentences=two"], "min_sentences must be a whole number, got 'two'"),
         ("custom", ["system=a,b"], "system must be one name, got 'a,b'"),
-        ("custom", ["human=a", "human=b"], "human is given twice"),
+        ("custom", ["human=a", "human=b"], "'human' is given twice"),
         ("custom", ["humans=a"], "custom takes no option 'humans'; it takes: langpairs, hypothesis"),
         ("custom", ["human"], "KEY=VALUE, got 'human'"),
     ],
@@ -59,7 +59,7 @@ def test_the_command_line_refuses_an_unknown_flag_and_a_repeated_key(capsys: pyt
     assert main([*command, "humans=nein"]) == 2
     assert "humans must be true or false" in capsys.readouterr().err
     assert main([*command, "humans=no", "--set", "humans=yes"]) == 2
-    assert "humans is given twice" in capsys.readouterr().err
+    assert "'humans' is given twice" in capsys.readouterr().err
 
 
 def test_a_text_is_no_flag_in_python_either(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def test_system_scores_are_official_or_an_error() -> None:
         ({"human": {"da": [1.0]}}, "column 'da' has 1 values, but 'segment' has 5"),
         ({"human": {"da": [1, 2, 3, 4, float("inf")]}}, "column 'da', segment '1': expected a finite number"),
         ({"human": {"da": [[1], [2], [3], [4], [5]]}}, "one number per row, got shape"),
-        ({"default_criterion": "mqm"}, "the gold criterion 'mqm' is no column"),
+        ({"default_criterion": "mqm"}, "the gold criterion 'mqm' is not a column"),
         ({"released": {"da": [1, 2, 3, 4, 5]}}, "'da' is both a human criterion and a released score"),
         ({"segment": ("1", "1", "1", "2", "1")}, "segment '1' of system 'a', de-en, stands in rows 0 and 1"),
     ],

@@ -71,3 +71,11 @@ def test_only_languages_of_texts_that_are_compared_are_warned_about(recwarn: pyt
     assert not [one for one in recwarn if one.category is LanguageWarning]
     with pytest.warns(LanguageWarning, match="'cs'"):
         score_table(table, ["bertscore:against=source"], model="muse")
+
+
+def test_a_table_without_references_is_named() -> None:
+    table = replace(people_and_systems(), references=((),) * len(people_and_systems()))
+    with pytest.raises(InputError, match=r"bertscore compares with references, and \S+ has none; .*source"):
+        score_table(table, ["bertscore"])
+    with pytest.raises(InputError, match=r"chrf compares with references, and \S+ has none$"):
+        score_table(table, ["chrf"])

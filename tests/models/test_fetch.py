@@ -98,8 +98,8 @@ def test_nothing_to_be_had_says_what_was_tried_and_what_to_do(card: ModelCard, f
     message = str(caught.value)
     for part in ("tiny-one==1.0", "tiny-two==2.0", "someone/all-Tiny-L1", "Name or service not known"):
         assert part in message
-    assert "`nlgauge models pull tiny`" in message
-    assert "`--model PATH`" in message
+    assert "'nlgauge models pull tiny'" in message
+    assert "--model PATH" in message
     assert_nothing_is_left(cache)
 
 
@@ -271,7 +271,7 @@ def test_cache_that_cannot_be_written_names_the_variable(
     blocked = tmp_path / "blocked"
     blocked.write_bytes(b"a file where the folder should be")
     monkeypatch.setenv("NLGAUGE_CACHE", str(blocked))
-    with pytest.raises(ModelNotFoundError, match="Set NLGAUGE_CACHE"):
+    with pytest.raises(ModelNotFoundError, match="set NLGAUGE_CACHE"):
         fetch_card(card)
 
 

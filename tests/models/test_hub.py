@@ -72,7 +72,7 @@ def test_hub_without_network_or_model(fake_hub: Hub) -> None:
     with pytest.raises(ModelNotFoundError) as caught:
         resolve("org/typo")
     message = str(caught.value)
-    for part in ("'org/typo'", "Name or service not known", "`nlgauge models pull org/typo`", "`--model PATH`"):
+    for part in ("'org/typo'", "Name or service not known", "'nlgauge models pull org/typo'", "--model PATH"):
         assert part in message
 
 

@@ -62,6 +62,16 @@ def test_interrupt_ends_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         os.kill(int(pid.read_text()), 0)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script stands for Python")
+def test_a_disk_too_full_for_a_log_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "python"
+    script.write_text("#!/bin/sh\necho 'OSError: [Errno 28] No space left on device' >&2\nexit 2\n")
+    script.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(script))
+    with pytest.raises(SourceError, match="No space left on device"):
+        download_wheels(["tiny"], tmp_path, scratch=tmp_path / "nothing-can-be-written-here", tick=lambda: None)
+
+
 def test_python_that_cannot_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "absent"))
     with pytest.raises(SourceError, match="could not be started"):

@@ -46,8 +46,8 @@ def test_absent_and_offline_names_the_command(
     with pytest.raises(ModelNotFoundError) as caught:
         resolve("minilm", download=how == "NLGAUGE_OFFLINE")
     message = str(caught.value)
-    assert "`nlgauge models pull minilm`" in message
-    assert "`--model PATH`" in message
+    assert "'nlgauge models pull minilm'" in message
+    assert "--model PATH" in message
     assert ("NLGAUGE_OFFLINE" if how == "NLGAUGE_OFFLINE" else "only models that are here") in message
     assert registry.asked == []
     assert fake_hub.questions == 0
@@ -83,7 +83,7 @@ def test_corrupted_file_is_found_and_named(card: ModelCard, registry: Registry) 
     message = str(caught.value)
     for part in ("model.safetensors", card.weights_digest, sha256(damaged), str(folder)):
         assert part in message
-    assert "Remove that folder, then run `nlgauge models pull tiny`" in message
+    assert "remove that folder, then run 'nlgauge models pull tiny'" in message
 
 
 @pytest.mark.usefixtures("card")

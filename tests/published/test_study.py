@@ -337,7 +337,7 @@ def test_inputs_that_have_no_place_are_refused(tmp_path: Path) -> None:
         reproduce(study("table14"), study=StudyInputs(stopwords=("a.txt",)))
     with pytest.raises(RecipeError, match="corpora for idf need file names of their own"):
         reproduce(study("table13"), study=StudyInputs(idf_corpora=("x/a.txt", "y/a.txt")))
-    with pytest.raises(RecipeError, match="repro-table3 is no sensitivity study"):
+    with pytest.raises(RecipeError, match="repro-table3 is not a sensitivity study"):
         reproduce(PAPER_TABLES["repro-table3"], study=StudyInputs(ddof=0))
     with pytest.raises(RecipeError, match="repro-table9: level 'topic' is not here; there are: 'segment', 'system'"):
         reproduce(study("table9"), levels="topic")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 import nlgauge
 from nlgauge.errors import DeprecatedNameWarning, RecipeError
 from nlgauge.recipes.kinds import Choice, JoinedNames, JoinedNumbers, Kind, Number, Pattern, Text, Whole
+from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.options import BY_PROFILE
 from nlgauge.registry import METRICS, parse_metric
 
@@ -133,3 +135,16 @@ def test_another_profile_brings_its_own_choices() -> None:
     other = recipe.with_options(profile="paper")
     assert (other.subwords, other.punctuation, other.idf) == ("all", "keep", "none")
     assert nlgauge.MoverScore() == nlgauge.MoverScore(idf="both", subwords="first")
+
+
+@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+def test_help_says_what_each_option_means(metric: type[Metric]) -> None:
+    text = inspect.getdoc(metric) or ""
+    for name, about in metric.options().items():
+        assert f"    {name}: {about.help}\n        {about.values}" in text
+        assert name in inspect.signature(metric).parameters
+
+
+def test_the_default_of_a_language_is_a_language() -> None:
+    defaults = {name: about.default_text for name, about in METRICS["bertscore"].options().items()}
+    assert (defaults["model"], defaults["lang"], defaults["src_lang"]) == ("by language", "en", "none")

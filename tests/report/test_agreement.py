@@ -28,7 +28,10 @@ def found(segments: int, systems: int = 1, **question: Any) -> AgreementTable:
         default_criterion="people",
     )
     noise = rng.random(count)
-    metrics = (MetricScores("close", human + 0.01 * noise), MetricScores("noise", noise))
+    metrics = (
+        MetricScores("close", human + 0.01 * noise, signatures={"en": "close|layer:1"}),
+        MetricScores("noise", noise),
+    )
     question.setdefault("significance", Significance(resamples=100))
     return evaluate(ScoreTable(table, metrics), **question)
 
@@ -97,3 +100,11 @@ def test_a_notebook_shows_the_table_in_html_and_a_shell_one_line() -> None:
     shown = result._repr_html_()
     assert "<td>close</td>" in shown
     assert "* no other metric is significantly better" in shown
+
+
+@pytest.mark.parametrize("output_format", ["text", "latex"])
+def test_signatures_stand_once_below_the_tables_of_a_call(output_format: str) -> None:
+    results = [found(20), found(20, agreement="spearman")]
+    lines = [line for line in render_agreement(results, format=output_format).splitlines() if "signature of" in line]
+    assert lines
+    assert len(lines) == len(set(lines))

@@ -144,3 +144,13 @@ def test_bad_tables() -> None:
         Table(["a", "b"], [], spans=[Span("x")])
     with pytest.raises(RecipeError, match="width is the number of decimals and cannot be negative, got -1"):
         Table(["a"], [[1.0]]).to_text(width=-1)
+
+
+def test_a_long_last_column_and_notes_go_on_below() -> None:
+    table = Table(["id", "what"], [["a", "word " * 30 + "end"], ["b", "short"]], notes=["note: " + "word " * 30])
+    text = table.to_text(line=60)
+    assert max(map(len, text.splitlines())) <= 60
+    assert [part for part in text.split() if "--" not in part] == [
+        part for part in table.to_text().split() if "--" not in part
+    ]
+    assert [line[0] for line in text.splitlines()] == ["i", "-", "a", " ", " ", "b", "n", " ", " "]

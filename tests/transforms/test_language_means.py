@@ -59,7 +59,7 @@ def test_a_file_gives_the_same_bits_and_digest(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="layer 4"):
         loaded.check_model("ab", layer=5)
     (tmp_path / "norm.npz").write_bytes(b"x")
-    with pytest.raises(FileFormatError, match="no file of language means"):
+    with pytest.raises(FileFormatError, match="is not a file of language means"):
         LanguageMeans.load(tmp_path / "norm.npz")
     assert norm.digest != LanguageMeans(norm.moments, "centre", "ab", 4).digest
 

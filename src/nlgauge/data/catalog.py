@@ -73,7 +73,7 @@ class DataCard:
                 raise RecipeError(msg)
             self._check_known(key)
             if key in found:
-                msg = f"{key} is given twice: {text!r} after {key}={found[key]!r}; give it once"
+                msg = f"option {key!r} is given twice, again as {text!r}; put several names between commas"
                 raise RecipeError(msg)
             found[key] = parse_option(key, self.options[key], value)
         return found

@@ -97,14 +97,14 @@ class JudgementTable:
         for kind in ("system_scores", "caveats"):
             freeze(self, kind, MappingProxyType(dict(getattr(self, kind))))
         if unknown := sorted(self.distances - set(self.released)):
-            msg = f"{self.name}: {unknown[0]!r} is called a distance but is no released score"
+            msg = f"{self.name}: {unknown[0]!r} is called a distance but is not a released score"
             raise InputError(msg)
         if both := set(self.human) & set(self.released):
             msg = f"{self.name}: {min(both)!r} is both a human criterion and a released score; rename one"
             raise InputError(msg)
         if self.default_criterion is not None and self.default_criterion not in self.human:
             gold = self.default_criterion
-            msg = f"{self.name}: the gold criterion {gold!r} is no column; there are {self.criteria!r}"
+            msg = f"{self.name}: the gold criterion {gold!r} is not a column; there are {self.criteria!r}"
             raise InputError(msg)
         self._refuse_duplicates()
 

@@ -78,11 +78,11 @@ def check_digests(folder: Path, expected: Mapping[str, str], *, where: str, fix:
     for name, want in expected.items():
         path = folder / name
         if not path.is_file():
-            msg = f"{name!r} is missing in {where}: expected a file with sha256 {want}, got none. {fix}"
+            msg = f"{name!r} is missing in {where}: expected a file with sha256 {want}, got none{fix and f'; {fix}'}"
             raise DigestError(msg)
         got = file_digest(path) if memo else _hash(path)
         if got != want:
-            msg = f"{name!r} in {where} is not the known file: expected sha256 {want}, got {got}. {fix}"
+            msg = f"{name!r} in {where} is not the known file: expected sha256 {want}, got {got}{fix and f'; {fix}'}"
             raise DigestError(msg)
 
 

@@ -187,10 +187,10 @@ def read_arrays(
         msg = f"{what} {str(path)!r} does not exist; {fix}"
         raise InputError(msg) from error
     except Exception as error:  # zipfile, numpy and json raise a dozen classes for a damaged file
-        msg = f"{str(path)!r} is no {what} that nlgauge wrote: {error!r}"
+        msg = f"{str(path)!r} is not a {what} that nlgauge wrote: {error!r}"
         raise FileFormatError(msg) from error
     if made is None:
-        msg = f"{str(path)!r} is no {what}: expected format {form!r}, got {header['format']!r}"
+        msg = f"{str(path)!r} is not a {what}: expected format {form!r}, got {header['format']!r}"
         raise FileFormatError(msg)
     if made.digest != header.get("digest"):
         msg = f"{what} {str(path)!r} is damaged: its numbers are not those of the digest in it"

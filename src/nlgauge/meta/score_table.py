@@ -46,6 +46,7 @@ def score_table(
     recipes, given = recipes_and_run(metrics, options)
     running = RunOptions.of(given) if run is None else replace(run, **given)
     names = _names(metrics)
+    _check_compared(table, recipes)
     warn_about_languages(recipes, named_by_data=_languages(table, recipes))
     values = [{name: np.full(len(table), np.nan) for name in recipe.components} for recipe in recipes]
     signatures: list[dict[str, str]] = [{} for _ in recipes]
@@ -112,6 +113,19 @@ def sentinels_of(table: JudgementTable, *, seed: int = 12345) -> tuple[MetricSco
         replace(one, values=one.values[0], signatures=dict.fromkeys(table.langpairs, one.signature or one.name))
         for one in made
     )
+
+
+def _check_compared(table: JudgementTable, recipes: Sequence[Metric]) -> None:
+    """Refuse what compares with texts that the table does not have."""
+    for recipe in recipes:
+        against = getattr(recipe, "against", "refs")
+        if against == "refs" and not all(table.references):
+            other = f"; {recipe.name}:against=source compares with the source" * hasattr(recipe, "against")
+            msg = f"{recipe.name} compares with references, and {table.name} has none{other}"
+            raise InputError(msg)
+        if against == "source" and table.source is None:
+            msg = f"{recipe.name} compares with the source, and {table.name} has none"
+            raise InputError(msg)
 
 
 def _names(metrics: Sequence[str | Metric]) -> list[str]:

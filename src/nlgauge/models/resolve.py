@@ -48,13 +48,13 @@ class ModelFiles:
         try:
             config = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError as error:
-            msg = f"The model {self.name!r} has no config.json: expected {path}. {_FOLDER_HINT}"
+            msg = f"model {self.name!r} has no config.json: expected {path}; {_FOLDER_HINT}"
             raise ModelError(msg) from error
         except (OSError, ValueError) as error:
-            msg = f"{path} of the model {self.name!r} cannot be read as JSON: {error}. Fetch the model again."
+            msg = f"{path} of model {self.name!r} cannot be read as JSON: {error}; fetch the model again"
             raise ModelError(msg) from error
         if not isinstance(config, dict):
-            msg = f"{path} of the model {self.name!r} must hold a JSON object, got {type(config).__name__}."
+            msg = f"{path} of model {self.name!r} must hold a JSON object, got {type(config).__name__}"
             raise ModelError(msg)
         return config
 
@@ -92,7 +92,7 @@ class ModelFiles:
             return file_digest(self.path / self.card.weights)
         names = weight_files(file_names(self.path))
         if not names:
-            msg = f"The model {self.name!r} has no weights in {self.path}: expected {WEIGHTS_HINT}."
+            msg = f"model {self.name!r} has no weights in {self.path}: expected {WEIGHTS_HINT}"
             raise ModelError(msg)
         digests = sorted(file_digest(self.path / name) for name in names)
         return digests[0] if len(digests) == 1 else text_digest("\n".join(digests))
@@ -106,14 +106,14 @@ class ModelFiles:
             return file_digest(self.path / self.card.tokenizer)
         names = tokenizer_files(file_names(self.path))
         if not names:
-            msg = f"The model {self.name!r} has no tokenizer in {self.path}: expected {TOKENIZER_HINT}."
+            msg = f"model {self.name!r} has no tokenizer in {self.path}: expected {TOKENIZER_HINT}"
             raise ModelError(msg)
         if names == ("tokenizer.json",):
             return file_digest(self.path / names[0])
         return text_digest("\n".join(f"{name} {file_digest(self.path / name)}" for name in names))
 
 
-_FOLDER_HINT = "A model's folder holds config.json, the weights and the tokenizer side by side."
+_FOLDER_HINT = "a model's folder holds config.json, the weights and the tokenizer side by side"
 
 
 def resolve(model: str | os.PathLike[str], *, download: bool = True, progress: bool = False) -> ModelFiles:
@@ -153,9 +153,8 @@ def _known(card: ModelCard, *, why_not: str | None, progress: bool) -> ModelFile
     if folder is None:
         say_what_to_install(card)
         msg = (
-            f"The model {card.name!r} is not on this machine, and nothing is downloaded because {why_not}. "
-            f"With a network, run `nlgauge models pull {card.name}`; "
-            f"or give the model's folder with `--model PATH`."
+            f"model {card.name!r} is not on this machine, and nothing is downloaded because {why_not}; "
+            f"with a network, run 'nlgauge models pull {card.name}', or give the model's folder (--model PATH)"
         )
         raise ModelNotFoundError(msg)
     return ModelFiles(name=card.name, path=folder, card=card)
@@ -166,10 +165,10 @@ def _local(model: str) -> ModelFiles:
     folder = Path(os.path.abspath(Path(model).expanduser()))
     if not folder.is_dir():
         what = "is a file, not a folder" if folder.exists() else "does not exist"
-        msg = f"The model folder {model!r} {what}. {_FOLDER_HINT}"
+        msg = f"the model folder {model!r} {what}; {_FOLDER_HINT}"
         raise ModelNotFoundError(msg)
     if not (folder / "config.json").is_file():
-        msg = f"The model folder {model!r} has no config.json. {_FOLDER_HINT}"
+        msg = f"the model folder {model!r} has no config.json; {_FOLDER_HINT}"
         raise ModelNotFoundError(msg)
     return ModelFiles(name=folder.name, path=folder)
 
@@ -177,20 +176,20 @@ def _local(model: str) -> ModelFiles:
 def _from_hub(model: str, *, why_not: str | None, progress: bool) -> ModelFiles:
     near = difflib.get_close_matches(model.lower(), CARDS, n=1)
     known = f"did you mean {near[0]!r}?" if near else f"those are {', '.join(CARDS)}"
-    missing = f"The model {model!r} was not found: it is not a name nlgauge knows ({known}), not a folder here"
+    missing = f"model {model!r} was not found: it is not a name nlgauge knows ({known}), not a folder here"
     if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", model, flags=re.ASCII):
-        msg = f"{missing}, and not a hub id of the form 'owner/name'. For a folder, write `--model ./PATH`."
+        msg = f"{missing}, and not a hub id of the form 'owner/name'; for a folder, write --model ./PATH"
         raise ModelNotFoundError(msg)
-    fix = f"With a network, run `nlgauge models pull {model}`; or give the model's folder with `--model PATH`."
+    fix = f"with a network, run 'nlgauge models pull {model}', or give the model's folder (--model PATH)"
     if why_not is not None:
         folder = cached_snapshot(model)
         if folder is None:
-            msg = f"{missing}, and not in the hub's cache; nothing is downloaded because {why_not}. {fix}"
+            msg = f"{missing}, and not in the hub's cache; nothing is downloaded because {why_not}; {fix}"
             raise ModelNotFoundError(msg)
         return ModelFiles(name=model, path=folder)
     try:
         folder = fetch_snapshot(model, progress=progress)
     except SourceError as error:
-        msg = f"{missing}, and not to be had from the hub: {error}. {fix}"
+        msg = f"{missing}, and not to be had from the hub: {error}; {fix}"
         raise ModelNotFoundError(msg) from error
     return ModelFiles(name=model, path=folder)

@@ -58,7 +58,7 @@ def reproduce(
     if isinstance(table, PaperStudy):
         table = with_corpora(table, inputs)
     elif inputs != StudyInputs():
-        msg = f"{table.id} is no sensitivity study; leave out the state, idf corpora, stop words and ddof"
+        msg = f"{table.id} is not a sensitivity study; leave out the state, idf corpora, stop words and ddof"
         raise RecipeError(msg)
     names = select_known(rows, [row.name for row in table.rows], f"{table.id}: row")
     table = replace(table, rows=tuple(row for row in table.rows if row.name in names))

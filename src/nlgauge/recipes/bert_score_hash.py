@@ -39,7 +39,7 @@ class BertScoreHash:
         """Read a hash string."""
         match = _BERT_SCORE.fullmatch(text.strip())
         if match is None:
-            msg = f"{text!r} is no hash string of bert-score (MODEL_L17_no-idf_version=...(hug_trans=...))"
+            msg = f"{text!r} is not a hash string of bert-score (MODEL_L17_no-idf_version=...(hug_trans=...))"
             raise SignatureError(msg)
         rescaled = {None: "no", "-rescaled": "shipped", "-custom-rescaled": "custom"}[match["rescaled"]]
         return cls(

@@ -97,9 +97,7 @@ def with_reason(error: ModelNotFoundError, model: str, languages: Iterable[str])
         if language and model_for_language(language) == model:
             known = CARDS[MULTILINGUAL].knows_language(language)
             offer = f"; offline, --model {MULTILINGUAL} knows this language" if known else ""
-            return ModelNotFoundError(
-                f"--lang {language} (lang={language!r}) chose the model {model!r}{offer}. {error}"
-            )
+            return ModelNotFoundError(f"lang={language!r} chose model {model!r}{offer}; {error}")
     return error
 
 

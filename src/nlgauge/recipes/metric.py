@@ -11,9 +11,11 @@ lexical metric has no vectors and no model: it scores texts as they stand (`Text
 
 from __future__ import annotations
 
+import inspect
+import textwrap
 from abc import ABC, ABCMeta, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -99,6 +101,12 @@ class _RecipeType(ABCMeta):
         object.__setattr__(made, "_given", now)
         return made
 
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """The options, which `__call__` above would hide from `help()` and editors."""
+        made = inspect.signature(cls.__init__)  # type: ignore[misc]  # of the class, not of an instance
+        return made.replace(parameters=list(made.parameters.values())[1:])
+
 
 @dataclass(frozen=True, kw_only=True)
 class Metric(ABC, metaclass=_RecipeType):
@@ -122,6 +130,8 @@ class Metric(ABC, metaclass=_RecipeType):
             about = getattr(entry, "metadata", {}).get("option")
             if about is not None and about.signed:
                 declare_field(name, short=about.short, meaning=about.help)
+        if "__doc__" in vars(cls) and cls.__doc__:
+            cls.__doc__ += _options_in_words(cls)
 
     @classmethod
     def options(cls) -> dict[str, Option]:
@@ -224,6 +234,15 @@ class Metric(ABC, metaclass=_RecipeType):
 
         corpus = make_corpus({"": hyps}, refs, ref_streams=ref_streams, sources=sources)
         return run_metrics([self], corpus, RunOptions.of(run))[0]
+
+
+def _options_in_words(cls: type[Metric]) -> str:
+    """What each option means, for `help()`; own ones first. The class is about to become a dataclass."""
+    own = {name: vars(cls).get(name) for name in vars(cls).get("__annotations__", ())}
+    entries = own | {name: own.get(name, entry) for name, entry in getattr(cls, "__dataclass_fields__", {}).items()}
+    found = [(name, option_of(entry)) for name, entry in entries.items() if isinstance(entry, Field)]
+    lines = [f"{name}: {about.help}\n    {about.values}" for name, about in found if about is not None]
+    return textwrap.indent("\n\nOptions:\n" + textwrap.indent("\n".join(lines), "    "), "    ") if lines else ""
 
 
 def about_default(about: Option) -> Any:

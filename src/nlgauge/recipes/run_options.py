@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
@@ -24,7 +25,7 @@ class RunOptions:
     empty: Literal["error", "zero"] = "error"
     alignments: bool = False
     progress: bool = False
-    cache: str | None = None
+    cache: str | os.PathLike[str] | None = None
     """Folder that keeps layer vectors for the next run; None keeps nothing."""
     cache_size: float = DEFAULT_GIGABYTES
     """Most that the folder may hold, in GB; what was used least recently goes first."""
@@ -37,6 +38,10 @@ class RunOptions:
             if getattr(self, name) not in allowed:
                 msg = f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
                 raise RecipeError(msg)
+
+        if self.cache is not None and not isinstance(self.cache, str | os.PathLike):
+            msg = f"cache must be a folder, got {self.cache!r}"
+            raise RecipeError(msg)
 
     @property
     def loading(self) -> dict[str, Any]:

@@ -21,8 +21,8 @@ __all__ = ["GRAMMAR", "RUNNER_FIELDS", "VERSION_FIELDS", "FieldDifference", "Sig
 #: Fields of a signature that every metric has, after its own. `refs` counts references, or says `source`.
 RUNNER_FIELDS = ("refs", "model", "weights", "tokenizer", "config", "maxlen", "engine", "nlgauge", "sig")
 
-#: Fields that say which version computed a score; another one is warned of, and makes no other recipe.
-VERSION_FIELDS = ("engine", "sentence_engine", "lm_engine", "nlgauge", "sig")
+#: Fields that say by which versions a score was computed. Another version is told, and not another recipe.
+VERSION_FIELDS = ("engine", "sentence_engine", "lm_engine", "sacrebleu", "rouge_score", "nlgauge", "sig")
 
 #: Version of the grammar and of the names of fields; signatures of nlgauge 0.1 have none.
 GRAMMAR = "1"

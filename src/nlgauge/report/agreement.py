@@ -1,7 +1,7 @@
 """The agreement of metrics with people as text, JSON, TSV or LaTeX.
 
 text    metrics as rows, language pairs as columns, their average; a star marks what no metric beats significantly;
-        the last row has the number of judgements, systems or pairs
+        the last row has the number of judgements, systems or pairs; signatures below the last table
 TSV     one row per metric and language pair, with interval, rank and signature: numbers in full
 LaTeX   as text, with bold for the star
 JSON    everything
@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from nlgauge._version import __version__
 from nlgauge.errors import RecipeError
@@ -42,6 +43,9 @@ def render_agreement(results: Sequence[AgreementTable], *, format: str = "text",
         msg = f"format must be one of text, json, tsv, latex, got {format!r}"
         raise RecipeError(msg)
     tables = [_grid(result, "bold:" if format == "latex" else "*") for result in results]
+    if tables:  # once for all of them: they come from one scoring
+        signatures = dict.fromkeys(line for result in results for line in _signatures(result))
+        tables[-1] = replace(tables[-1], notes=[*tables[-1].notes, *signatures])
     return "\n".join(one.to_text(width=width) if format == "text" else one.to_latex(width=width) for one in tables)
 
 
@@ -67,7 +71,7 @@ def _grid(result: AgreementTable, mark: str) -> Table:
         what = what if what == "pairs" or result.level == "system" else "judgements"
         rows.append([f"n ({what})", *result.counts.values(), *([None] if averaged else [])])
     caption = f"{result.data}: {_NAMES[result.agreement]} with {result.criterion}, {result.level} level"
-    return Table(columns, rows, caption, [*_explained(result, mark), *notes, *_signatures(result)])
+    return Table(columns, rows, caption, [*_explained(result, mark), *notes])
 
 
 def _explained(result: AgreementTable, mark: str) -> list[str]:

@@ -7,13 +7,13 @@ last line of a metric has the reason. Text has source, recipes, notes and what i
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from nlgauge._version import __version__
 from nlgauge.errors import RecipeError
 from nlgauge.published.results import ReproducedRow, Reproduction
 from nlgauge.published.table import Column, PaperTable
-from nlgauge.report.table import Cell, Table
+from nlgauge.report.table import LINE, Cell, Table
 
 __all__ = ["render_reproduction", "render_tables"]
 
@@ -24,7 +24,7 @@ def render_reproduction(result: Reproduction, *, format: str = "text") -> str:  
         return json.dumps({"nlgauge": __version__, **result.to_dict()}, ensure_ascii=False, indent=2) + "\n"
     table, width = _table(result, repeat=format == "tsv"), result.table.decimals
     if format == "text":
-        return table.to_text(width=width)
+        return table.to_text(width=width, line=LINE)
     if format == "tsv":
         return table.to_tsv(width=width)
     if format == "latex":
@@ -38,13 +38,19 @@ def render_tables(tables: Sequence[tuple[PaperTable, dict[str, bool]]]) -> str:
     rows = [
         [
             table.id,
-            ", ".join(f"{name} {'(here)' if here else '(not here)'}" for name, here in data.items())
-            or "no public copy",
+            _data_at_hand(data),
             table.title,
         ]
         for table, data in tables
     ]
-    return Table(["id", "data", "what"], rows).to_text()
+    return Table(["id", "data", "what"], rows).to_text(line=LINE)
+
+
+def _data_at_hand(data: Mapping[str, bool]) -> str:
+    here = [name for name, found in data.items() if found]
+    absent = [name for name, found in data.items() if not found]
+    parts = [", ".join(here)] if here else []
+    return "; ".join([*parts, *([f"not here: {', '.join(absent)}"] if absent else [])]) or "no public copy"
 
 
 def _table(result: Reproduction, *, repeat: bool) -> Table:

@@ -13,6 +13,7 @@ r"""Scores of several systems under several metrics, as text, JSON, TSV or LaTeX
             numbers in full
     TSV     [system] metric better COMPONENT... [interval low high] signature    one row per score; or
             [system] metric segment COMPONENT... [best_reference] signature      one row per segment
+            metric is the title of its block of text: two recipes of one metric are told apart
     LaTeX   a booktabs tabular, systems as rows, the metrics' components as columns; signatures as % comments
 
 COMPONENT... is the union over all scores, with empty cells where a metric has no such component. The system
@@ -87,14 +88,17 @@ def render(
     if format == "json":
         return _json(scores, segments, confidence, citations)
     if format == "tsv":
-        table = _segment_table(scores, short=short) if segments else _score_table(scores, confidence, short)
-        return table.to_tsv(width=width)
+        names = {id(score): title for title, part in _by_recipe(scores) for score in part}
+        if segments:
+            return _segment_table(scores, names=names, short=short).to_tsv(width=width)
+        return _score_table(scores, names, confidence, short).to_tsv(width=width)
     if format == "latex":
         return _latex_table(scores, confidence, short).to_latex(width=width)
     blocks: list[str] = []
     for title, part in _by_recipe(scores):
         if segments:
-            blocks.append(_segment_table(part, caption=f"{title}, by segment").to_text(width=width))
+            names = {id(score): score.metric for score in part}
+            blocks.append(_segment_table(part, names=names, caption=f"{title}, by segment").to_text(width=width))
         blocks.append(_metric_table(title, part, confidence, short).to_text(width=width))
     blocks += [f"% {name}\n{entry.strip()}\n" for name, entry in (citations or {}).items()]
     return "\n".join(blocks)
@@ -157,12 +161,14 @@ def _json(
     return re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
 
 
-def _score_table(scores: Sequence[Score], confidence: Confidence | None, short: bool) -> Table:
+def _score_table(
+    scores: Sequence[Score], names: Mapping[int, str], confidence: Confidence | None, short: bool
+) -> Table:
     bounds = [] if confidence is None else ["interval", "low", "high"]
     columns = [*_system_column(scores), "metric", "better", *_components(scores), *bounds, "signature"]
     records: list[dict[str, Cell]] = []
     for score in scores:
-        record: dict[str, Cell] = {"system": score.system, "metric": score.metric, "better": _better(score)}
+        record: dict[str, Cell] = {"system": score.system, "metric": names[id(score)], "better": _better(score)}
         record |= score.system_scores
         if confidence is not None:
             interval = _interval(score, confidence)
@@ -173,7 +179,9 @@ def _score_table(scores: Sequence[Score], confidence: Confidence | None, short: 
     return Table(columns, _rows(columns, records))
 
 
-def _segment_table(scores: Sequence[Score], *, caption: str | None = None, short: bool | None = None) -> Table:
+def _segment_table(
+    scores: Sequence[Score], *, names: Mapping[int, str], caption: str | None = None, short: bool | None = None
+) -> Table:
     """One row per segment; the signature is in a column unless `short` is None (text has it below)."""
     extra = ["best_reference"] * any(score.best_reference is not None for score in scores)
     extra += ["signature"] * (short is not None)
@@ -181,7 +189,7 @@ def _segment_table(scores: Sequence[Score], *, caption: str | None = None, short
     columns = [*_system_column(scores), "metric", *better, "segment", *_components(scores), *extra]
     rows: list[list[Cell]] = []
     for score in scores:
-        fixed: dict[str, Cell] = {"system": score.system, "metric": score.metric, "better": _better(score)}
+        fixed: dict[str, Cell] = {"system": score.system, "metric": names[id(score)], "better": _better(score)}
         if short is not None:
             fixed["signature"] = _signature(score, short)
         rows += _rows(columns, [fixed | row for row in score.rows()])

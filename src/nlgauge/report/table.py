@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,14 @@ from typing import Literal, NamedTuple
 
 from nlgauge.errors import InputError, RecipeError
 
-__all__ = ["Cell", "Marked", "Span", "Table", "display_width", "escape_latex", "visible"]
+__all__ = ["LINE", "Cell", "Marked", "Span", "Table", "display_width", "escape_latex", "visible"]
+
+
+#: Letters of a line that a list for people is wrapped at.
+LINE = 120
+
+#: What the last column of a wrapped table has at least, however wide the others are.
+_LEAST_LAST = 30
 
 
 class Marked(NamedTuple):
@@ -82,8 +90,10 @@ class Table:
             msg = f"the table's spans must cover all {len(self.columns)} columns, got {covered}"
             raise InputError(msg)
 
-    def to_text(self, *, width: int = 4) -> str:
+    def to_text(self, *, width: int = 4, line: int | None = None) -> str:
         """Aligned for a terminal, also where letters are two cells wide or combine.
+
+        With `line`, texts of the last column go on below, and so do notes, where a line would be longer.
 
         >>> print(Table(["system", "f1"], [["a", 0.5], ["漢字", -1.0]]).to_text(width=2), end="")
         system     f1
@@ -100,6 +110,11 @@ class Table:
             for at, cell in enumerate(row):
                 texts[at] += "*" if isinstance(cell, Marked) else " " * starred[at]
         widths = [max(map(display_width, column)) for column in zip(*cells, strict=True)]
+        notes = list(map(visible, self.notes))
+        if line is not None:
+            widths[-1] = min(widths[-1], max(_LEAST_LAST, line - sum(widths[:-1]) - 2 * (len(widths) - 1)))
+            cells = [part for row in cells for part in _wrapped_row(row, widths[-1])]
+            notes = [part for note in notes for part in _wrapped(note, line, indent="  ")]
         cells.insert(1, ["-" * size for size in widths])
         lines = [
             "  ".join(
@@ -109,7 +124,7 @@ class Table:
             for row in cells
         ]
         caption = [] if self.caption is None else [visible(self.caption)]
-        return _joined([*caption, *lines, *map(visible, self.notes)])
+        return _joined([*caption, *lines, *notes])
 
     def to_tsv(self, *, width: int = 4) -> str:
         """One header line, then one line per row."""
@@ -230,6 +245,17 @@ def _formatted(cell: Cell, width: int) -> str:
 def _padded(text: str, size: int, *, right: bool) -> str:
     space = " " * (size - display_width(text))
     return space + text if right else text + space
+
+
+def _wrapped_row(row: list[str], size: int) -> list[list[str]]:
+    """The row, and further ones with the rest of its last cell."""
+    first, *rest = _wrapped(row[-1], size)
+    return [[*row[:-1], first], *([*[""] * (len(row) - 1), part] for part in rest)]
+
+
+def _wrapped(text: str, size: int, *, indent: str = "") -> list[str]:
+    parts = textwrap.wrap(text, size, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return parts or [text]
 
 
 def _joined(lines: Sequence[str]) -> str:

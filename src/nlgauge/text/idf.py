@@ -132,7 +132,7 @@ class IdfTable(FrozenTable):
         frequency = np.zeros(vocabulary, dtype=np.int64)
         for token, count in counts.items():
             if not (token.isascii() and token.isdigit() and int(token) < vocabulary):
-                msg = f"'frequency' holds {token!r}, which is no token id below {vocabulary}"
+                msg = f"'frequency' holds {token!r}, which is not a token id below {vocabulary}"
                 raise ContentError(msg)
             if not 1 <= whole_number(count, f"the count of token {token}") <= documents:
                 msg = f"token {token} cannot be in {count} of {documents} documents"

@@ -252,7 +252,7 @@ def check_encodable(text: str, what: str) -> None:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        msg = f"{what} holds {text[error.start]!r} at character {error.start}: half a surrogate pair is no text"
+        msg = f"{what} holds {text[error.start]!r} at character {error.start}: half a surrogate pair is not a text"
         raise InputError(msg) from error
 
 

@@ -237,7 +237,7 @@ def load_published(paths: Sequence[Path], *, umd_sides: Literal["both", "source"
 def _published_array(path: Path) -> NDArray[np.float64]:
     kind = path.suffix.upper()
     if kind not in {".BAM", ".GBDD"}:
-        msg = f"{path.name!r} is no published re-mapping: expected a file whose name ends in .BAM or .GBDD"
+        msg = f"{path.name!r} is not a published re-mapping: expected a file whose name ends in .BAM or .GBDD"
         raise FileFormatError(msg)
     try:
         array = np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)

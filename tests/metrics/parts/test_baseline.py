@@ -44,7 +44,7 @@ def test_a_baseline_of_an_earlier_version_is_read_with_a_warning(path: Path) -> 
 @pytest.mark.parametrize("content", [b"", b"a line\n", b"\xff\xfe"])
 def test_another_file_is_refused_in_words(path: Path, content: bytes) -> None:
     path.write_bytes(content)
-    with pytest.raises(FileFormatError, match=r"is not a baseline file|it is no text"):
+    with pytest.raises(FileFormatError, match=r"is not a baseline file|it is not a text"):
         Baseline.load(path)
 
 

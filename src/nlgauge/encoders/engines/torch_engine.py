@@ -146,7 +146,7 @@ class TorchEncoder:
     def _size(self, name: str) -> int:
         size = getattr(self._network.config, name, None)
         if not isinstance(size, int):
-            msg = f"model {self.model!r} states no {name} in config.json, so it is no encoder that nlgauge can use"
+            msg = f"model {self.model!r} states no {name} in config.json, and is not an encoder that nlgauge can use"
             raise UnsupportedModelError(msg)
         return size
 

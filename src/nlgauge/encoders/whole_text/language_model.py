@@ -187,7 +187,7 @@ class LanguageModel:
             raise ModelError(msg) from error
         if found["missing_keys"]:
             lost = ", ".join(sorted(found["missing_keys"])[:3])
-            msg = f"{self.name!r} is no causal language model: its weights lack {lost}"
+            msg = f"{self.name!r} is not a causal language model: its weights lack {lost}"
             raise ModelError(msg)
         return tokenizer, network.eval().to(self._device)
 

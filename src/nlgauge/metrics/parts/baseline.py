@@ -118,7 +118,7 @@ class Baseline:
             )
             raise BaselineError(msg) from error
         except (OSError, UnicodeDecodeError) as error:
-            why = "it is no text" if isinstance(error, UnicodeDecodeError) else error.strerror or error
+            why = "it is not a text" if isinstance(error, UnicodeDecodeError) else error.strerror or error
             msg = f"baseline file {str(path)!r} cannot be read: {why}"
             raise FileFormatError(msg) from error
         return cls.parse(text, source=str(path))

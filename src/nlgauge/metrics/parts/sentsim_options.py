@@ -94,8 +94,8 @@ class SentSimOptions(VectorMetric[tuple[Any, ...]]):
     def prepare(self, corpus: TokenizedCorpus, options: RunOptions) -> State:
         if self.whole_corpus and len(corpus.corpus) * len(corpus.corpus.systems) < 2:
             msg = (
-                "sentsim scales its parts by their range over the corpus, so one pair has no score; "
-                "score it with the bounds of others: bounds=FILE (made by 'nlgauge sentsim calibrate')"
+                "sentsim scales its parts by their range over the corpus, so it needs at least 2 pairs, got 1; "
+                "a single pair can be scored with the bounds of a larger corpus: bounds=FILE"
             )
             raise InputError(msg)
         return super().prepare(corpus, options)
