@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 import numpy as np
 from nlgauge.recipes.kinds import Whole
-from nlgauge.recipes.metric import Pair, VectorMetric
+from nlgauge.recipes.results import Pair
+from nlgauge.recipes.vector_metric import VectorMetric
 from nlgauge.recipes.options import option
 
 @dataclass(frozen=True, kw_only=True)

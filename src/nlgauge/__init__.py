@@ -40,9 +40,11 @@ from nlgauge.errors import (
     UnsupportedModelError,
     ZeroWeightWarning,
 )
-from nlgauge.recipes.metric import Comparison, Metric, Pair, State, SystemResult, TextMetric, VectorMetric
+from nlgauge.recipes.metric import Metric, TextMetric
 from nlgauge.recipes.options import option
+from nlgauge.recipes.results import Comparison, Pair, SystemResult
 from nlgauge.recipes.signature import Signature
+from nlgauge.recipes.vector_metric import State, VectorMetric
 from nlgauge.registry import built_in_metrics, recipe_from_signature
 from nlgauge.scores import Score
 from nlgauge.scoring import score, score_systems

@@ -18,9 +18,10 @@ from typing import Any
 import nlgauge.metrics
 from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
 from nlgauge.names import did_you_mean
-from nlgauge.recipes.metric import Metric, VectorMetric
+from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.options import renamed
 from nlgauge.recipes.signature import ABBREVIATIONS, FORMER_ABBREVIATIONS, GRAMMAR, RUNNER_FIELDS, Signature
+from nlgauge.recipes.vector_metric import VectorMetric
 
 __all__ = [
     "METRICS",

@@ -20,7 +20,7 @@ from nlgauge.engine.run import run_metrics
 from nlgauge.errors import FileFormatError, InputError, TruncationWarning
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.sentsim import SentSim
-from nlgauge.recipes.metric import Comparison
+from nlgauge.recipes.results import Comparison
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.registry import METRICS, parse_metric
 from nlgauge.scores import Score

@@ -22,7 +22,7 @@ from tests.strategies import any_text, corpora, texts
 import nlgauge
 from nlgauge.engine import windows as windows_module
 from nlgauge.metrics.parts.bounds import Bounds
-from nlgauge.recipes.metric import VectorMetric
+from nlgauge.recipes.vector_metric import VectorMetric
 from nlgauge.registry import METRICS, built_in_metrics
 
 #: The texts hold an emoji that the models do not know, on purpose: the contracts hold for such texts too.

@@ -20,7 +20,7 @@ from nlgauge.engine.progress import Progress
 from nlgauge.engine.representations import Representations, run_text_models
 from nlgauge.engine.windows import distinct_texts, windows
 from nlgauge.errors import InputError
-from nlgauge.recipes.metric import Comparison, Pair
+from nlgauge.recipes.results import Comparison, Pair
 from nlgauge.recipes.run_options import RunOptions
 
 __all__ = ["compare"]

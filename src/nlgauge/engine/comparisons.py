@@ -15,7 +15,7 @@ import numpy as np
 
 from nlgauge.clouds.alignments import Alignment, Flow
 from nlgauge.errors import FileFormatError, InputError
-from nlgauge.recipes.metric import Comparison
+from nlgauge.recipes.results import Comparison
 
 __all__ = ["BySystem", "Comparisons", "pack_systems", "unpack_systems"]
 

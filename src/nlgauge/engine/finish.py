@@ -10,7 +10,7 @@ from nlgauge.engine.comparisons import Comparisons
 from nlgauge.engine.notes import run_fields, warn_about_fallbacks
 from nlgauge.engine.prepare import Prepared, PreparedMetric, PreparedTextMetric
 from nlgauge.errors import InputError
-from nlgauge.recipes.metric import Comparison, SystemResult
+from nlgauge.recipes.results import Comparison, SystemResult
 from nlgauge.recipes.signature import Signature
 from nlgauge.scores import Score
 

@@ -26,7 +26,9 @@ from nlgauge.errors import (
     user_stacklevel,
 )
 from nlgauge.recipes.defaults import COVERED_SCRIPTS, offer_multilingual
-from nlgauge.recipes.metric import Comparison, Metric, VectorMetric
+from nlgauge.recipes.metric import Metric
+from nlgauge.recipes.results import Comparison
+from nlgauge.recipes.vector_metric import VectorMetric
 from nlgauge.scores import SegmentNotes
 from nlgauge.text import Tokens
 from nlgauge.text.scripts import count_scripts, foreign_script

@@ -24,9 +24,10 @@ from nlgauge.engine.unknown import UnknownPairs
 from nlgauge.errors import ModelNotFoundError, RecipeError
 from nlgauge.files.digests import short_digest
 from nlgauge.recipes.defaults import with_reason
-from nlgauge.recipes.metric import EncodingSpec, Metric, State, TextMetric, VectorMetric
+from nlgauge.recipes.metric import Metric, TextMetric
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.signature import GRAMMAR, RUNNER_FIELDS, Signature
+from nlgauge.recipes.vector_metric import EncodingSpec, State, VectorMetric
 from nlgauge.scores import SegmentNotes
 from nlgauge.transforms.position_norm import POSITION_NORM
 

@@ -9,7 +9,7 @@ from typing import Any
 from nlgauge.corpus.views import Role, TextView
 from nlgauge.encoders import EncodedText
 from nlgauge.engine.prepare import PreparedMetric
-from nlgauge.recipes.metric import WindowTexts
+from nlgauge.recipes.vector_metric import WindowTexts
 from nlgauge.transforms.base import Transforms
 from nlgauge.transforms.position_norm import POSITION_BATCH
 from nlgauge.transforms.remap import Side

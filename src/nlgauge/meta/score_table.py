@@ -24,8 +24,9 @@ from nlgauge.engine.run import run_metrics
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.meta.metric_scores import MetricScores, ScoreTable
 from nlgauge.meta.sentinels import sentinel_rows
-from nlgauge.recipes.metric import Metric, TextMetric, VectorMetric
+from nlgauge.recipes.metric import Metric, TextMetric
 from nlgauge.recipes.run_options import RunOptions
+from nlgauge.recipes.vector_metric import VectorMetric
 from nlgauge.scoring import recipes_and_run
 
 __all__ = ["released_rows", "score_table", "sentinels_of", "table_corpora"]

@@ -38,10 +38,11 @@ from nlgauge.encoders import Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.parts.transport_metric import Alone, Problem, TransportMetric
 from nlgauge.recipes.kinds import JoinedNames
-from nlgauge.recipes.metric import Pair, State
 from nlgauge.recipes.options import BY_PROFILE, option
 from nlgauge.recipes.profile import Profile, profile_option
 from nlgauge.recipes.resources import idf_option
+from nlgauge.recipes.results import Pair
+from nlgauge.recipes.vector_metric import State
 from nlgauge.transport import barycentre_from_origin, sinkhorn_transport
 
 __all__ = ["BaryScore"]

@@ -37,9 +37,10 @@ from nlgauge.encoders import Encoder
 from nlgauge.metrics.parts.baseline import BaselineChoice
 from nlgauge.recipes.defaults import chosen_layer
 from nlgauge.recipes.kinds import Choice, Whole
-from nlgauge.recipes.metric import Comparison, Pair, State, SystemResult, VectorMetric
 from nlgauge.recipes.options import option
 from nlgauge.recipes.resources import StopwordList, idf_option
+from nlgauge.recipes.results import Comparison, Pair, SystemResult
+from nlgauge.recipes.vector_metric import State, VectorMetric
 from nlgauge.transport import greedy_match
 
 __all__ = ["BERTScore"]

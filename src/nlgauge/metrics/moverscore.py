@@ -43,9 +43,10 @@ from nlgauge.corpus.views import TextView
 from nlgauge.metrics.parts.ngram_options import SCORES, NGramMetric, NGramProfile
 from nlgauge.metrics.parts.transport_metric import Alone, Problem
 from nlgauge.recipes.kinds import Whole
-from nlgauge.recipes.metric import Pair, State
 from nlgauge.recipes.options import option
 from nlgauge.recipes.profile import profile_option
+from nlgauge.recipes.results import Pair
+from nlgauge.recipes.vector_metric import State
 
 __all__ = ["MoverScore"]
 

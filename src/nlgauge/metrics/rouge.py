@@ -11,8 +11,9 @@ import numpy as np
 
 from nlgauge.metrics.parts.packages import package, package_version
 from nlgauge.recipes.kinds import Choice
-from nlgauge.recipes.metric import SystemResult, TextMetric
+from nlgauge.recipes.metric import TextMetric
 from nlgauge.recipes.options import option
+from nlgauge.recipes.results import SystemResult
 
 __all__ = ["Rouge1", "Rouge2", "RougeL"]
 

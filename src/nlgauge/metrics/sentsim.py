@@ -36,7 +36,8 @@ from nlgauge.metrics.parts.bounds import Bounds
 from nlgauge.metrics.parts.sentence_similarity import sentence_vector
 from nlgauge.metrics.parts.sentsim_options import DISTANCES, SentSimOptions
 from nlgauge.metrics.parts.wmdo import equal_word_links, flow_links, wmdo
-from nlgauge.recipes.metric import Comparison, Pair, State, SystemResult
+from nlgauge.recipes.results import Comparison, Pair, SystemResult
+from nlgauge.recipes.vector_metric import State
 from nlgauge.transport import Plan, exact_transport, greedy_match, squared_distances
 
 __all__ = ["SentSim"]

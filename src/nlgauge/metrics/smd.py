@@ -20,8 +20,8 @@ from nlgauge.clouds.cloud import Cloud
 from nlgauge.metrics.moverscore import MoverScore
 from nlgauge.metrics.parts.transport_metric import Alone, Problem
 from nlgauge.recipes.kinds import Choice
-from nlgauge.recipes.metric import Pair
 from nlgauge.recipes.options import option
+from nlgauge.recipes.results import Pair
 
 __all__ = ["SMD"]
 

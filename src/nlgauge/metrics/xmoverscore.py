@@ -34,7 +34,8 @@ from nlgauge.metrics.parts.ngram_options import SCORES, NGramProfile
 from nlgauge.metrics.parts.sentence_similarity import sentence_vector
 from nlgauge.metrics.parts.transport_metric import Alone, Problem
 from nlgauge.metrics.parts.xmover_options import PROFILES, XMoverOptions
-from nlgauge.recipes.metric import Pair, State
+from nlgauge.recipes.results import Pair
+from nlgauge.recipes.vector_metric import State
 from nlgauge.transport import trim_flow
 
 __all__ = ["XMoverScore"]

@@ -1,12 +1,7 @@
-"""What a metric is: a frozen recipe, and represent / compare / finish.
+"""What a metric is: a frozen recipe whose fields are its options.
 
-    represent(text)          -> anything        once per distinct text of a window: a cloud, a vector
-    compare(two of them)     -> components      plain numbers, and the alignment where it is asked for
-    finish(all components)   -> segment scores  joins references, rescales
-
-The engine calls them; a metric of vectors never loops over a corpus itself. What needs the whole corpus (idf) or a
-file or a second model is named by an option, loaded before the first text is encoded, and in the metric's `State`. A
-lexical metric has no vectors and no model: it scores texts as they stand (`TextMetric`).
+A metric of vectors (`recipes/vector_metric.py`) compares what an encoder made of the texts. A lexical metric has no
+vectors and no model: it scores texts as they stand (`TextMetric`).
 """
 
 from __future__ import annotations
@@ -15,80 +10,24 @@ import inspect
 import textwrap
 from abc import ABC, ABCMeta, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+from dataclasses import Field, dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from nlgauge.clouds.alignments import Alignment, Flow
-from nlgauge.corpus.idf_tables import COUNTED, IdfTables
 from nlgauge.corpus.texts import References
-from nlgauge.corpus.tokens import TokenizedCorpus
-from nlgauge.corpus.views import TextView
-from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.names import did_you_mean
-from nlgauge.recipes.defaults import MULTILINGUAL, model_for_language
-from nlgauge.recipes.kinds import Choice, Text, Whole
-from nlgauge.recipes.options import BY_PROFILE, Former, Option, option, option_of, renamed
-from nlgauge.recipes.resources import LoadContext, Loaded, Resource, TransformFiles
+from nlgauge.recipes.options import BY_PROFILE, Option, option_of, renamed
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.signature import declare_field
-from nlgauge.text.languages import language_code
-from nlgauge.transforms.base import Transforms
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from nlgauge.scores import Score
 
-__all__ = [
-    "Comparison",
-    "EncodingSpec",
-    "Metric",
-    "Pair",
-    "State",
-    "SystemResult",
-    "TextMetric",
-    "VectorMetric",
-    "WindowTexts",
-]
+from nlgauge.recipes.results import SystemResult
 
-Representation = TypeVar("Representation")
-
-
-class Pair(NamedTuple):
-    """A hypothesis against one reference."""
-
-    values: Sequence[float]
-    """One per component."""
-    alignment: Alignment | Flow | None = None
-    converged: bool = True
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """One hypothesis against each of its references."""
-
-    values: NDArray[np.float64]
-    """A row per reference, a column per component."""
-    alignments: tuple[Alignment | Flow | None, ...] | None = None
-    """One per reference where they were asked for; None where a side is empty."""
-    zero_weight: bool = False
-    unconverged: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class SystemResult:
-    """A system's scores: an array per component, and which reference was best."""
-
-    segments: Mapping[str, NDArray[np.float64]]
-    best_reference: NDArray[np.int64] | None = None
-    corpus: Mapping[str, float] = field(default_factory=dict)
-    """Scores of the whole system, where those are no means over segments."""
-    run: Mapping[str, str] = field(default_factory=dict)
-    """What the run part of the signature must say of it."""
+__all__ = ["Metric", "TextMetric", "about_default"]
 
 
 class _RecipeType(ABCMeta):
@@ -248,208 +187,6 @@ def _options_in_words(cls: type[Metric]) -> str:
 def about_default(about: Option) -> Any:
     """An option's default as a recipe keeps it."""
     return about.default if about.default is BY_PROFILE else about.check(about.default)
-
-
-class EncodingSpec(NamedTuple):
-    """A model, and what is done to a text before it; metrics that agree on it share tokens and vectors."""
-
-    model: str
-    lowercase: str
-    max_tokens: int | None
-
-
-class WindowTexts(NamedTuple):
-    """The distinct texts of a window, for what looks at all of them at once."""
-
-    encoded: Mapping[str, EncodedText]
-    hypotheses: Sequence[str]
-    references: Sequence[str]
-    """Or sources."""
-
-
-@dataclass(frozen=True, eq=False)
-class State:
-    """What a run fixed for a recipe before the first text: layers, files, models, idf tables."""
-
-    encoder: Encoder
-    layers: tuple[int, ...]
-    loaded: Mapping[str, Loaded]
-
-    def __getitem__(self, option: str) -> Any:
-        """What the option stands for."""
-        return self.loaded[option].content
-
-    @property
-    def idf(self) -> IdfTables:
-        """Tables of token weights."""
-        found: IdfTables = self["idf"] if "idf" in self.loaded else IdfTables()
-        return found
-
-    @property
-    def transforms(self) -> Transforms | None:
-        """What is done to token vectors."""
-        found: Transforms | None = self["transforms"]
-        return found
-
-
-@dataclass(frozen=True, kw_only=True)
-class VectorMetric(Metric, Generic[Representation]):
-    """A metric that compares what an encoder made of the texts."""
-
-    published_idf: ClassVar[str] = "none"
-    """What the published evaluation counts idf on: refs, both or none."""
-    empty_value: ClassVar[float | None] = 0.0
-    """Every component of a pair one side of which has no token; None: `compare` is given None for such a text."""
-    derived_fields: ClassVar[tuple[str, ...]] = ("layers",)
-
-    model: str = option(
-        "",
-        Text("minilm, mpnet, muse, a folder, a file of word vectors, or a Hugging Face id", empty=True),
-        help="encoder of tokens",
-        signed=False,
-        unset="by language, minilm for English; muse against a source",
-    )
-    lang: str = option(
-        "",
-        Text("a language code such as en", empty=True),
-        help="language of the texts: chooses model and baseline where they are not named",
-        signed=False,
-        unset="English",
-    )
-    against: str = option("refs", Choice("refs", "source"), help="what a text is compared with", signed=False)
-    src_lang: str = option(
-        "",
-        Text("a language code such as de", empty=True, lower=True),
-        help="language of the sources, where transforms need it",
-        signed=False,
-        unset="not said",
-    )
-    lowercase: str = option(
-        "no",
-        Choice("no", "yes"),
-        help="put all texts in lower case before they are read",
-        short="lc",
-        optional=True,
-        in_profile=False,
-        formerly=Former("casing", {"keep": "no", "lower": "yes"}),
-    )
-    max_tokens: int | None = option(
-        None,
-        Whole(1, word="model"),
-        help="longest text in tokens, below the model's own limit",
-        short="mt",
-        optional=True,
-        in_profile=False,
-        formerly="cut",
-    )
-    unknown: str = option(
-        "error",
-        Choice("error", "zero", "score"),
-        help="what a text of nothing but tokens unknown to the model gets: score is as it is",
-        short="uk",
-        optional=True,
-        in_profile=False,
-    )
-    transforms: str = option(
-        "none",
-        TransformFiles(),
-        help="what is done to token vectors before they are compared",
-        short="tf",
-        optional=True,
-        in_profile=False,
-        formerly="steps",
-    )
-
-    def resolve(self) -> None:
-        """The model that the language, or the source, asks for."""
-        object.__setattr__(self, "lang", language_code(self.lang) if self.lang else "")
-        if not self.model:
-            chosen = MULTILINGUAL if self.against == "source" else model_for_language(self.lang or "en")
-            object.__setattr__(self, "model", chosen)
-
-    @property
-    def encoding(self) -> EncodingSpec:
-        """How texts become tokens and vectors."""
-        return EncodingSpec(self.model, self.lowercase, self.max_tokens)
-
-    @property
-    def idf_choice(self) -> str:
-        """Where idf comes from: none, refs, both or a file."""
-        return getattr(self, "idf", "none") if "idf" not in self.unused else "none"
-
-    @property
-    def counts_idf(self) -> bool:
-        """Whether idf is counted on the texts at hand, for which whole files may have to be read."""
-        return self.idf_choice in COUNTED
-
-    @property
-    def tells_systems_apart(self) -> bool:
-        """Whether a text is represented differently for different systems: by the idf of each system's own texts."""
-        return self.idf_choice == "both"
-
-    @abstractmethod
-    def layers(self, encoder: Encoder) -> tuple[int, ...]:
-        """Layers whose vectors the metric needs."""
-
-    def reads_with(self, encoder: Encoder) -> bool:
-        """Whether a score depends on the tokens of this model: not where only another one reads the texts."""
-        return bool(self.layers(encoder)) or getattr(self, "sentence", "") in ("", self.model)
-
-    def prepare(self, corpus: TokenizedCorpus, options: RunOptions) -> State:
-        """Load what the options name, before anything is encoded."""
-        layers = self.layers(corpus.encoder)
-        context = LoadContext(self, corpus, layers, options)
-        loaded = {
-            name: about.kind.load(getattr(self, name), context)
-            for name, about in self.options().items()
-            if isinstance(about.kind, Resource) and name not in self.unused
-        }
-        return State(corpus.encoder, layers, loaded)
-
-    def describe(self, state: State) -> dict[str, str]:
-        """The metric's own fields of the signature, resolved."""
-        resolved = {name: loaded.label for name, loaded in state.loaded.items()}
-        resolved |= {f"{name}_engine": loaded.engine for name, loaded in state.loaded.items() if loaded.engine}
-        if "layer" in self.options():
-            resolved["layer"] = str(state.layers[0]) if state.layers else "none"
-        elif state.layers:
-            ends = sorted({state.layers[0], state.layers[-1]})
-            resolved["layers"] = "-".join(map(str, ends))
-        return self.own_fields(resolved)
-
-    def check_recipe(self, recipe: Mapping[str, str], state: State) -> None:
-        """Refuse files that were made for another recipe, told by the fields of its signature."""
-        return
-
-    def run_text_models(self, texts: WindowTexts, state: State) -> None:
-        """Look at all texts of a window before they are represented, such as with a model of whole sentences.
-
-        What is found goes to `EncodedText.text_features`, from where `represent` takes it.
-        """
-        return
-
-    @abstractmethod
-    def represent(self, text: TextView, state: State) -> Representation | None:
-        """A text in the form that `compare` takes; None where nothing of it is left."""
-
-    @abstractmethod
-    def compare(self, x: Representation, y: Representation, state: State, *, align: bool) -> Pair:
-        """Components of hypothesis x against reference y, and the alignment where it is asked for."""
-
-    def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
-        """Segment scores of every system; by default the mean over references."""
-        return {system: self.joined(found) for system, found in comparisons.items()}
-
-    def joined(self, comparisons: Sequence[Comparison], *, rule: str = "mean") -> SystemResult:
-        """Components of each segment, its references averaged or the best of them (by the main component)."""
-        pick = np.argmax if self.higher_is_better else np.argmin
-        main = self.components.index(self.main)
-        best = np.array([int(pick(found.values[:, main])) for found in comparisons], dtype=np.int64)
-        if rule == "best":
-            table = np.array([found.values[row] for found, row in zip(comparisons, best, strict=True)])
-        else:
-            table = np.array([found.values.mean(axis=0) for found in comparisons])
-        return SystemResult({name: table[:, column].copy() for column, name in enumerate(self.components)}, best)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,8 +12,9 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from nlgauge.recipes.kinds import Choice
-from nlgauge.recipes.metric import Representation, State, VectorMetric, about_default
+from nlgauge.recipes.metric import about_default
 from nlgauge.recipes.options import BY_PROFILE, option
+from nlgauge.recipes.vector_metric import Representation, State, VectorMetric
 
 __all__ = ["Profile", "ProfileName", "ProfiledMetric", "profile_option"]
 

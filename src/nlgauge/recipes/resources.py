@@ -23,7 +23,7 @@ from nlgauge.text import load_stopwords
 from nlgauge.transforms.base import load_transforms
 
 if TYPE_CHECKING:
-    from nlgauge.recipes.metric import VectorMetric
+    from nlgauge.recipes.vector_metric import VectorMetric
 
 __all__ = [
     "IdfChoice",

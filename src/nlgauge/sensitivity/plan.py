@@ -9,8 +9,9 @@ from pathlib import Path
 from nlgauge.data import JudgementTable
 from nlgauge.encoders import load_encoder
 from nlgauge.errors import MissingExtraError, RecipeError
-from nlgauge.recipes.metric import Metric, VectorMetric
+from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.run_options import RunOptions
+from nlgauge.recipes.vector_metric import VectorMetric
 from nlgauge.sensitivity.idf_corpora import idf_table, names_corpus
 from nlgauge.sensitivity.study import RELATIVE_LISTS, Setting, Study, Sweep, with_setting
 from nlgauge.text import load_stopwords

@@ -16,7 +16,7 @@ from typing import Any
 
 from nlgauge.encoders import load_encoder
 from nlgauge.errors import RecipeError
-from nlgauge.recipes.metric import VectorMetric
+from nlgauge.recipes.vector_metric import VectorMetric
 from nlgauge.registry import parse_metric
 from nlgauge.sensitivity.study import RELATIVE_LISTS, Study, Sweep
 

@@ -34,8 +34,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.recipes.metric import Metric, VectorMetric
+from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.options import renamed
+from nlgauge.recipes.vector_metric import VectorMetric
 from nlgauge.registry import METRICS, metric_class, metric_name, parse_metric
 
 __all__ = ["RELATIVE_LISTS", "Setting", "Study", "Sweep", "load_study", "with_setting"]

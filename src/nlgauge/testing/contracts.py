@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from nlgauge.errors import NlgaugeWarning
-from nlgauge.recipes.metric import Metric, VectorMetric
+from nlgauge.recipes.metric import Metric
+from nlgauge.recipes.vector_metric import VectorMetric
 from nlgauge.scores import Score
 from nlgauge.scoring import score_systems
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from nlgauge.corpus.views import TextView
-from nlgauge.recipes.metric import WindowTexts
+from nlgauge.recipes.vector_metric import WindowTexts
 
 if TYPE_CHECKING:
     from nlgauge.encoders.whole_text.language_model import LanguageModel

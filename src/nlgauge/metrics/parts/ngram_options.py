@@ -17,10 +17,10 @@ from nlgauge.encoders import Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.parts.transport_metric import TransportMetric
 from nlgauge.recipes.kinds import Choice, JoinedNumbers, Pattern
-from nlgauge.recipes.metric import State
 from nlgauge.recipes.options import BY_PROFILE, option
 from nlgauge.recipes.profile import Profile
 from nlgauge.recipes.resources import StopwordList, idf_option
+from nlgauge.recipes.vector_metric import State
 
 __all__ = ["SCORES", "NGramMetric", "NGramProfile"]
 

@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nlgauge.metrics.parts.packages import package_version
-from nlgauge.recipes.metric import SystemResult, TextMetric
+from nlgauge.recipes.metric import TextMetric
+from nlgauge.recipes.results import SystemResult
 
 __all__ = ["SacreBLEUMetric"]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nlgauge.corpus.views import TextView
 from nlgauge.encoders.whole_text.sentences import SentenceEncoder
-from nlgauge.recipes.metric import WindowTexts
+from nlgauge.recipes.vector_metric import WindowTexts
 from nlgauge.transforms.base import Transforms
 from nlgauge.transforms.remap import Side
 

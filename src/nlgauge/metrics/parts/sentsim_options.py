@@ -13,10 +13,10 @@ from nlgauge.metrics.parts.bounds import BoundsChoice
 from nlgauge.metrics.parts.sentence_similarity import encode_sentences
 from nlgauge.recipes.defaults import chosen_layer
 from nlgauge.recipes.kinds import Choice, JoinedNames, JoinedNumbers, Whole
-from nlgauge.recipes.metric import State, VectorMetric, WindowTexts
 from nlgauge.recipes.options import Former, option
 from nlgauge.recipes.resources import SentenceModelName
 from nlgauge.recipes.run_options import RunOptions
+from nlgauge.recipes.vector_metric import State, VectorMetric, WindowTexts
 
 __all__ = ["DISTANCES", "PARTS", "SentSimOptions"]
 

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from nlgauge.clouds.alignments import Flow
 from nlgauge.clouds.cloud import Cloud
 from nlgauge.recipes.kinds import Choice
-from nlgauge.recipes.metric import Comparison, Pair, State, SystemResult
 from nlgauge.recipes.options import option
 from nlgauge.recipes.profile import ProfiledMetric
+from nlgauge.recipes.results import Comparison, Pair, SystemResult
+from nlgauge.recipes.vector_metric import State
 from nlgauge.transport import Plan, exact_transport
 
 __all__ = ["Alone", "Problem", "TransportMetric"]

@@ -12,11 +12,11 @@ from nlgauge.metrics.parts.fluency import score_fluency
 from nlgauge.metrics.parts.ngram_options import NGramProfile
 from nlgauge.metrics.parts.sentence_similarity import encode_sentences
 from nlgauge.recipes.kinds import Choice, Number, Whole
-from nlgauge.recipes.metric import State, WindowTexts
 from nlgauge.recipes.options import BY_PROFILE, option
 from nlgauge.recipes.profile import profile_option
 from nlgauge.recipes.resources import LanguageModelName, SentenceModelName
 from nlgauge.recipes.run_options import RunOptions
+from nlgauge.recipes.vector_metric import State, WindowTexts
 
 __all__ = ["PROFILES", "XMoverOptions"]
 
