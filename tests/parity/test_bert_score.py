@@ -111,7 +111,7 @@ def theirs(hyps: list[str], refs: Any, model: str, layer: int, **options: Any) -
 
 
 def ours(hyps: list[str], refs: Any, model: str, layer: int, **options: Any) -> NDArray[np.float64]:
-    score = nlgauge.score(hyps, refs, model=model, layer=layer, multiref="best-each", **options)
+    score = nlgauge.score(hyps, refs, model=model, layer=layer, multiref="best-each", unknown="score", **options)
     return np.array([score.segments[name] for name in COMPONENTS])
 
 

@@ -41,10 +41,10 @@ class Cloud:
 
 
 def unit_rows(vectors: NDArray[np.float32], *, floor: float = 0.0) -> NDArray[np.float32]:
-    """Rows scaled to length 1, so that a product of two is their cosine.
+    """Rows scaled to length 1, so that a product of two is their cosine; a row of zeros stays at the origin.
 
-    `floor` is added to each length where a row may be all zeros, which then stays at the origin.
+    `floor` is added to each length, as released codes do.
     """
-    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors)) + np.float32(floor)
-    unit: NDArray[np.float32] = vectors / lengths[:, None]
+    lengths = (np.sqrt(np.einsum("ij,ij->i", vectors, vectors)) + np.float32(floor))[:, None]
+    unit: NDArray[np.float32] = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
     return unit

@@ -103,7 +103,8 @@ def with_reason(error: ModelNotFoundError, model: str, languages: Iterable[str])
 
 def offer_multilingual(scripts: Iterable[str], *, model: str) -> str:
     """What covers the scripts that this model does not, as a clause of a message."""
-    covered = [] if model == MULTILINGUAL else [one for one in scripts if one in COVERED_SCRIPTS[MULTILINGUAL]]
+    foreign = [one for one in scripts if one not in COVERED_SCRIPTS.get(model, ())]
+    covered = [] if model == MULTILINGUAL else [one for one in foreign if one in COVERED_SCRIPTS[MULTILINGUAL]]
     if not covered:
         return "take a model that was trained on the language (--model)"
     languages = ", ".join(CARDS[MULTILINGUAL].languages)

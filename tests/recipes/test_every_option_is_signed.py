@@ -1,0 +1,90 @@
+"""No option moves a score under one signature: another value gives another one, the same numbers, or an error."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nlgauge
+import nlgauge.testing
+from nlgauge.recipes.kinds import Choice, JoinedNames, JoinedNumbers, Number, Whole
+from nlgauge.recipes.options import Option
+from nlgauge.recipes.resources import IdfChoice, LanguageModelName, SentenceModelName, StopwordList, TransformFiles
+from nlgauge.recipes.vector_metric import VectorMetric
+from nlgauge.registry import built_in_metrics
+from nlgauge.testing.contracts import HYPOTHESES, REFERENCES
+
+#: Values of kinds whose values cannot be listed.
+OTHERS: dict[str, list[Any]] = {
+    "aggregation": ["last", "two-thirds", "layer-0", "routing", "barycentre"],
+    "tokenize": ["char", "none", "intl"],
+    "lang": ["de"],
+    "src_lang": ["de"],
+    "model": ["other"],
+    "exponents": ["1+2"],
+    "weighting": [".3+.7"],
+    "bounds": ["corpus"],
+    "rescale": ["no"],
+}
+
+
+def other_values(about: Option, folder: Path) -> Iterator[Any]:
+    kind = about.kind
+    if about.name in OTHERS:
+        yield from OTHERS[about.name]
+    elif isinstance(kind, Choice):
+        yield from kind.words
+    elif isinstance(kind, Whole):
+        yield from (max(kind.least, 1), max(kind.least, 1) + 1, 5)
+    elif isinstance(kind, Number):
+        yield from (0.25, 0.5)
+    elif isinstance(kind, JoinedNames):
+        yield from (*kind.names[:3], "+".join(kind.names[:2]))
+    elif isinstance(kind, IdfChoice):
+        yield from ("none", "refs", "both")
+    elif isinstance(kind, StopwordList):
+        (folder / "stop.txt").write_text("the a\n", encoding="utf-8")
+        yield str(folder / "stop.txt")
+    elif isinstance(kind, TransformFiles):
+        yield "position-norm"
+    else:  # models of whole texts are another folder's test; numbers joined by + are named above
+        assert isinstance(kind, LanguageModelName | SentenceModelName | JoinedNumbers), (
+            f"no other value for {about.name}"
+        )
+
+
+def result(metric: type[nlgauge.Metric], **options: Any) -> tuple[str, list[Any]]:
+    if issubclass(metric, VectorMetric):
+        options = {"model": "hash", "against": "refs"} | options
+        options = ({"layer": 3} if "layer" in metric.options() else {}) | options
+        options = ({"combine": "bertscore+wmd"} if metric.name == "sentsim" else {}) | options
+    score = metric(**options).score(HYPOTHESES, REFERENCES, sources=REFERENCES[::-1])
+    return score.signature.recipe_part, [values.tolist() for values in score.segments.values()]
+
+
+@pytest.mark.parametrize("name", built_in_metrics())
+def test_another_value_of_an_option_is_another_signature_or_the_same_number(name: str, tmp_path: Path) -> None:
+    metric = built_in_metrics()[name]
+    tried = 0
+    with (
+        warnings.catch_warnings(),
+        nlgauge.testing.hash_encoder("hash", layers=6),
+        nlgauge.testing.hash_encoder("other", layers=6, width=24),
+    ):
+        warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
+        signature, numbers = result(metric)
+        for about in metric.options().values():
+            for value in other_values(about, tmp_path):
+                try:
+                    signed, found = result(metric, **{about.name: value})
+                except nlgauge.NlgaugeError:
+                    continue
+                tried += 1
+                same = all(np.array_equal(one, two) for one, two in zip(numbers, found, strict=False))
+                assert signed != signature or same, f"{about.name}={value!r} moves {name} under one signature"
+    assert tried > 3
