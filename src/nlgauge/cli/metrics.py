@@ -78,6 +78,8 @@ def describe_option(recipe: Metric, name: str, about: Option) -> dict[str, Any]:
     default = about.default_text
     if about.default is BY_PROFILE:
         default = f"{about.kind.show(getattr(recipe, name))} (the profile's)"
+    elif name == "model" and getattr(recipe, "against", "") == "source":
+        default = about.kind.show(getattr(recipe, name))  # one model for two languages
     return {
         "name": name,
         "flag": flag_of(name),
