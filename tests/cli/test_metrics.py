@@ -55,3 +55,8 @@ def test_equations_are_shown(run: Run) -> None:
 
 def test_an_unknown_metric_is_refused(refused: Refusal) -> None:
     assert "did you mean 'moverscore'?" in refused(2, "metrics", "show", "movescore")
+
+
+def test_numbers_of_deviations_are_explained(run: Run) -> None:
+    assert "numbers such as D5.1 are rows of docs/deviations.md" in run("metrics", "show", "moverscore").out
+    assert "docs/deviations.md" not in run("metrics", "show", "bleu").out

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from tests.cli.conftest import Refusal, Run
 
-from nlgauge.cli import build_parser
+from nlgauge.cli import build_parser, main
 from nlgauge.registry import METRICS
 
 SCORE = ("score", "a.txt", "--refs", "ref.txt")
@@ -143,3 +143,11 @@ def test_systems_behind_the_references_are_found(refused: Refusal) -> None:
 def test_systems_behind_the_metrics_are_found(refused: Refusal, command: str) -> None:
     says = refused(2, command, "--refs", "ref.txt", "-m", "bertscore", "a.txt")
     assert f"--metric took 'a.txt', which is a file; put the systems first: nlgauge {command} a.txt" in says
+
+
+@pytest.mark.parametrize("command", [[], ["models"], ["signature"]])
+def test_without_a_command_the_commands_are_named(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(command) == 2
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert "is missing, one of" in message
+    assert {"score", "pull", "diff"} & set(message.replace(",", "").replace(";", "").split())

@@ -130,3 +130,10 @@ def test_the_old_name_of_a_flag_still_works(capsys: pytest.CaptureFixture[str]) 
     command = ["sensitivity", "--data", "tac2008", "--at", "nowhere", "--preset", "punctuation", "--without-people"]
     assert main(command) == 1
     assert "warning: --without-people is now --without-humans" in capsys.readouterr().err
+
+
+def test_what_the_settings_start_from_is_signed(run: Run) -> None:
+    out = run("sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "--preset", "punctuation", "--quiet").out
+    signed = [line for line in out.splitlines() if line.startswith("signature of ")]
+    assert [line.partition(": ")[0] for line in signed] == ["signature of moverscore (punctuation drop-ascii)"]
+    assert "|punctuation:drop-ascii|" in signed[0]

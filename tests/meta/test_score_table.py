@@ -9,7 +9,7 @@ import pytest
 
 from nlgauge.data import JudgementTable, load
 from nlgauge.errors import InputError, LanguageWarning, RecipeError
-from nlgauge.meta import MetricScores, ScoreTable, score_table
+from nlgauge.meta import MetricScores, ScoreTable, score_table, tune_layer
 from nlgauge.meta.score_table import pooled_corpora, table_corpora
 
 
@@ -79,3 +79,9 @@ def test_a_table_without_references_is_named() -> None:
         score_table(table, ["bertscore"])
     with pytest.raises(InputError, match=r"chrf compares with references, and \S+ has none$"):
         score_table(table, ["chrf"])
+
+
+def test_layers_are_tuned_beside_references() -> None:
+    table = replace(people_and_systems(), references=((),) * 5, human={"h": range(5)}, default_criterion="h")
+    with pytest.raises(InputError, match="beside references, and small has none"):
+        tune_layer(table)

@@ -238,7 +238,7 @@ def test_files_that_are_no_bounds(tmp_path: Path) -> None:
 
 
 def test_without_a_range_there_is_no_score() -> None:
-    with pytest.raises(InputError, match=r"one pair has no score.*bounds=FILE"):
+    with pytest.raises(InputError, match=r"at least 2 pairs, got 1.*bounds=FILE"):
         nlgauge.score(HYPS[:1], sources=SOURCES[:1], metric="sentsim")
     with pytest.raises(InputError, match="'sss' by its range over the corpus, and all 2 are"):
         nlgauge.score([HYPS[0]] * 2, sources=[SOURCES[0]] * 2, metric="sentsim")

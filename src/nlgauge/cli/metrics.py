@@ -12,6 +12,7 @@ from nlgauge.cli.common import flag_of
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.options import BY_PROFILE, Option
 from nlgauge.registry import METRICS, metric_class
+from nlgauge.report.deviations import deviation_notes
 from nlgauge.report.table import Table
 
 __all__ = ["add_commands", "describe_option"]
@@ -51,7 +52,8 @@ def _show(args: argparse.Namespace) -> int:
         return 0
     print(f"{metric.name}: {described['what']}")
     print(f"{described['better']} is better; components: {', '.join(recipe.components)} (reported: {recipe.main})")
-    print("\n" + _equation(metric) + "\n")
+    equation = _equation(metric)
+    print("\n" + "\n\n".join([equation, *deviation_notes([equation])]) + "\n")
     for option in options:
         print(f"{option['flag']}  {option['help']}")
         print(f"    {option['values']} (default: {option['default']})")

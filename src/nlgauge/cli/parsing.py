@@ -77,6 +77,9 @@ class CommandParser(argparse.ArgumentParser):
         return super().format_help()
 
     def error(self, message: str) -> NoReturn:
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction) and message.endswith(f"required: {action.metavar}"):
+                message = f"{action.metavar} is missing, one of {', '.join(action.choices)}; see '{self.prog} --help'"
         self.exit(2, f"{self.format_usage()}{self.prog}: error: {message}\n")
 
     def parse_known_args(  # type: ignore[override]  # one of the overloads is enough here

@@ -76,6 +76,9 @@ def tune_layer(
     """
     question = Question(agreement=agreement)
     check_question(question, table)  # a data set without judgements of segments is an error before the work
+    if not all(table.references):
+        msg = f"layers are tuned on outputs beside references, and {table.name} has none"
+        raise InputError(msg)
     running = RunOptions.of(options) if run is None else replace(run, **options)
     top = load_encoder(model, **running.loading).layers
     metrics = [BERTScore(model=model, layer=layer) for layer in range(top + 1)]

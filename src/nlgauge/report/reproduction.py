@@ -13,6 +13,7 @@ from nlgauge._version import __version__
 from nlgauge.errors import RecipeError
 from nlgauge.published.results import ReproducedRow, Reproduction
 from nlgauge.published.table import Column, PaperTable
+from nlgauge.report.deviations import deviation_notes
 from nlgauge.report.table import LINE, Cell, Table
 
 __all__ = ["render_reproduction", "render_tables"]
@@ -98,6 +99,7 @@ def _notes(result: Reproduction) -> Iterator[str]:
         yield f"recipe: {', '.join(pairs)} with {options}"
     yield from (f"note: {note}" for note in (*table.notes, *result.notes))
     yield from (f"missing: {what}" for what in result.missing)
+    yield from deviation_notes([*table.notes, *result.notes, *(row.reason for row in result.rows)])
 
 
 def _exceptions(result: Reproduction) -> dict[str, list[str]]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Literal
 
 from nlgauge.report.table import Cell, Table
-from nlgauge.sensitivity.results import Sensitivity, SettingEffect
+from nlgauge.sensitivity.results import Sensitivity, SettingEffect, SettingInfo
 
 __all__ = ["sensitivity_report", "sensitivity_tables"]
 
@@ -44,11 +45,24 @@ def sensitivity_tables(result: Sensitivity) -> list[Table]:
     tables += [_effect(one, result) for one in result.effects]
     if result.rankings:
         tables += [_ranks(result), *_flips(result)]
-    if result.notes:
-        tables[-1] = Table(
-            tables[-1].columns, tables[-1].rows, tables[-1].caption, (*tables[-1].notes, *result.notes)
-        )
+    tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *result.notes, *_signatures(result)))
     return tables
+
+
+def _signatures(result: Sensitivity) -> list[str]:
+    """That of each sweep's first setting, which the others differ from by their setting alone; JSON has them all."""
+    firsts: dict[tuple[str, str], SettingInfo] = {}
+    for one in result.settings:
+        firsts.setdefault((one.metric, one.sweep), one)
+    where: dict[tuple[str, str], list[str]] = {}
+    for one in firsts.values():
+        signature = next(iter(one.signatures.values()), "")
+        where.setdefault((one.metric, signature), []).append(f"{one.sweep} {one.setting}")
+    return [
+        f"signature of {metric} ({', '.join(settings)}): {signature}"
+        for (metric, signature), settings in where.items()
+        if signature
+    ]
 
 
 def _overview(result: Sensitivity) -> Table:
