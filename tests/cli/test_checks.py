@@ -19,7 +19,7 @@ STUDY = ("sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "--preset", "punc
     ("option", "says"),
     [
         (("--width", "99"), "--width must be a number of decimals from 0 to 17, got 99"),
-        (("--resamples", "0"), "--resamples must be 1 or more, got 0"),
+        (("--resamples", "0"), "--resamples must be 100 or more, got 0"),
         (("--seed", "-1"), "--seed must be 0 or more, got -1"),
         (("--model", ""), "--model is empty"),
         (("--lang", ""), "--lang is empty"),
@@ -64,7 +64,7 @@ def test_files_without_judgements_take_no_question_about_them(refused: Refusal, 
 
 
 def test_an_option_of_a_data_set_is_given_once(refused: Refusal) -> None:
-    assert "human is given twice" in refused(2, *META, "--set", "human=a", "human=b")
+    assert "option 'human' is given twice" in refused(2, *META, "--set", "human=a", "human=b")
 
 
 def test_a_study_takes_model_and_layer_as_score_does(run: Run) -> None:

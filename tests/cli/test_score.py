@@ -762,7 +762,7 @@ def test_a_terminal_that_lacks_a_letter_is_no_failure(process: Process, folder: 
     assert f"{nlgauge.score(SYSTEM_A, REFERENCE).mean:.4f}" in result.stdout
 
 
-@pytest.mark.parametrize("option", [["--seed", "7"], ["--resamples", "5"], ["--confidence-level", "0.5"]])
+@pytest.mark.parametrize("option", [["--seed", "7"], ["--resamples", "500"], ["--confidence-level", "0.5"]])
 def test_an_option_of_confidence_without_it_is_refused(refused: Refusal, option: list[str]) -> None:
     message = refused(2, "score", "hyp.txt", "--refs", "ref.txt", *option)
     assert f"{option[0]} belongs to --confidence" in message

@@ -96,7 +96,7 @@ def test_mistakes(refused: Refusal, folder: Path, source: str) -> None:
     write_lines(folder / "one.txt", SYSTEM_A[:1])
     write_lines(folder / "one-source.txt", SOURCE[:1])
     says = refused(1, "score", "one.txt", "-s", "one-source.txt", "-m", "sentsim", "--quiet")
-    assert "one pair has no score" in says
+    assert "it needs at least 2 pairs, got 1" in says
     assert "nlgauge sentsim calibrate" in says
 
 
