@@ -97,7 +97,7 @@ def test_mistakes(refused: Refusal, folder: Path, source: str) -> None:
     write_lines(folder / "one-source.txt", SOURCE[:1])
     says = refused(1, "score", "one.txt", "-s", "one-source.txt", "-m", "sentsim", "--quiet")
     assert "it needs at least 2 pairs, got 1" in says
-    assert "nlgauge sentsim calibrate" in says
+    assert "--bounds FILE" in says
 
 
 # --- bounds --------------------------------------------------------------------------------------------
