@@ -20,9 +20,9 @@ references: each part's mean over them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -92,7 +92,12 @@ class Words:
     """Vectors of a text's tokens without special ones, and how they are spelt."""
 
     vectors: NDArray[np.float64]
-    spelt: tuple[str, ...]
+    spell: Callable[[], tuple[str, ...]]
+
+    @cached_property
+    def spelt(self) -> tuple[str, ...]:
+        """Asked for only where matches are equal words."""
+        return self.spell()
 
 
 @dataclass(frozen=True)
@@ -102,12 +107,13 @@ class _TokenPart:
     def represent(self, text: TextView) -> Words:
         """The same for all parts that need it, so that they share a plan."""
 
+        kept = np.flatnonzero(~text.tokens.is_special)
+
+        def spell() -> tuple[str, ...]:  # a lone mark of white space (SentencePiece) is no word
+            return tuple(text.words()[row].lower() for row in kept if text.words()[row])
+
         def make() -> Words:
-            kept = np.flatnonzero(~text.tokens.is_special)
-            surfaces = text.words()
-            # A lone mark of white space (SentencePiece) is no word.
-            spelt = tuple(surfaces[row].lower() for row in kept if surfaces[row])
-            return Words(text.layers[self.layer][kept].astype(np.float64), spelt)
+            return Words(text.layers[self.layer][kept].astype(np.float64), spell)
 
         return text.encoded.derived(("sentsim words", self.layer), make)
 
@@ -173,22 +179,19 @@ class SentSim(SentSimOptions):
 }"""
 
     def _parts(self, state: State) -> list[Part]:
-        layer = state.layers[0] if state.layers else 0
-        known: dict[str, Part] = {
-            "sss": SentenceSimilarity(state["sentence"]) if "sss" in self.components else None,  # type: ignore[dict-item]
-            "bertscore": GreedyMatching(layer),
-            "wmd": WordMover(layer),
-            "wmdo": OrderedWordMover(layer, self.wmdo_matches),
-            "smd": MeanDistance(layer),
+        make: dict[str, Callable[[], Part]] = {
+            "sss": lambda: SentenceSimilarity(state["sentence"]),
+            "bertscore": lambda: GreedyMatching(state.layers[0]),
+            "wmd": lambda: WordMover(state.layers[0]),
+            "wmdo": lambda: OrderedWordMover(state.layers[0], self.wmdo_matches),
+            "smd": lambda: MeanDistance(state.layers[0]),
         }
-        return [known[name] for name in self.components[1:]]
+        return [make[name]() for name in self.components[1:]]
 
     def represent(self, text: TextView, state: State) -> tuple[Any, ...]:
         return tuple(part.represent(text) for part in self._parts(state))
 
-    def compare(self, x: tuple[Any, ...] | None, y: tuple[Any, ...] | None, state: State, *, align: bool) -> Pair:
-        assert x is not None  # an empty text is represented too
-        assert y is not None
+    def compare(self, x: tuple[Any, ...], y: tuple[Any, ...], state: State, *, align: bool) -> Pair:
         found = [part.compare(a, b) for part, a, b in zip(self._parts(state), x, y, strict=True)]
         return Pair(found)  # what they give together is known when all are
 

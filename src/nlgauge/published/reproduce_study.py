@@ -112,7 +112,8 @@ class StudyRun(PublishedRun):
             if not self.model_is_here():
                 break
             # One for all parts and coefficients: what is scored once is not scored again.
-            state = state or Checkpoint(None if self.inputs.state is None else Path(self.inputs.state))
+            if state is None:
+                state = Checkpoint(None if self.inputs.state is None else Path(self.inputs.state))
             texts = self._texts(group, here) if "idf-random" in self.study.grids else None
             for part, judged in here.items():
                 for question, asked in _by_question(columns[part]):
@@ -196,7 +197,7 @@ class StudyRun(PublishedRun):
             pairs=judged.pairs,
             idf_texts=texts,
             rankings=False,
-            **vars(self.options),
+            run=self.options,
         )
 
     def _recipe(self, row: StudyRow) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,8 @@ def run_study(
     pairs: RankedPairs | None = None,
     idf_texts: Sequence[str] | None = None,
     rankings: bool = True,
-    **run: Any,
+    run: RunOptions | None = None,
+    **more: Any,
 ) -> Sensitivity:
     """Score a table under every setting of a study, and say what moves.
 
@@ -68,10 +70,11 @@ def run_study(
         pairs: Relative rankings of outputs (`nlgauge.data.load_wmt_rankings`): the segment level is then WMT's tau.
         idf_texts: What random corpora for idf are drawn from; default: the texts of the table.
         rankings: Whether systems are ranked, and flips tested; else only effects on numbers are found.
-        run: Options of `nlgauge.score`: `engine=`, `threads=`, `cache=`, ...
+        run: Options of a run in one object.
+        more: The same as keywords: `engine=`, `threads=`, `cache=`, ...
     """
     options = options or StudyOptions()
-    running = RunOptions.of(run)
+    running = RunOptions.of(more) if run is None else replace(run, **more)
     languages = {pair: options.lang or pair.rpartition("-")[2] for pair in table.langpairs}
     with tempfile.TemporaryDirectory(prefix="nlgauge-study-") as folder:
         plan = make_plan(study, IdfTexts(table, idf_texts), languages, options.seed, running, Path(folder))
