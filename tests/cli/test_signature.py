@@ -270,3 +270,16 @@ def test_names_of_fields_that_changed_are_read(run: Run) -> None:
     old, new = "bertscore|layer:4|casing:lower", "bertscore|layer:4|lowercase:yes"
     assert "lowercase  yes" in run("signature", "show", old).out
     assert run("signature", "diff", old, new).status == 0
+
+
+def test_diff_of_an_old_signature_says_what_only_one_pins(run: Run, signature: str) -> None:
+    old = (
+        signature.partition("||")[0].rpartition("|nlgauge:")[0].replace("|config:f90758c9ccb5", "") + "|nlgauge:0.1.0"
+    )
+    result = run("signature", "diff", signature, old)
+    assert (result.status, result.err) == (1, "what both pin is the same, but only one of them pins config\n")
+
+
+def test_a_warning_is_printed_once(run: Run) -> None:
+    result = run(*SCORE, "--metric", "bertscore:cut=100")
+    assert result.err.count("'cut' is now called 'max_tokens'") == 1

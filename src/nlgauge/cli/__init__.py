@@ -88,7 +88,7 @@ def _run(words: Sequence[str]) -> int:
     quiet = getattr(args, "quiet", False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore" if quiet else "always", NlgaugeWarning)
-        warnings.showwarning = _show_warning  # type: ignore[assignment]  # its tail of arguments is not needed
+        warnings.showwarning = _WarningsOnce().show  # type: ignore[assignment]  # its tail of arguments is not needed
         for text in renamed_flags(args):
             warnings.warn(text, NlgaugeWarning, stacklevel=2)
         check_arguments(args)
@@ -117,6 +117,14 @@ def _drop_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _show_warning(message: Warning | str, category: type[Warning], *_: Any) -> None:
-    if issubclass(category, NlgaugeWarning):
-        print(f"nlgauge: warning: {in_flags(str(message))}", file=sys.stderr)
+class _WarningsOnce:
+    """Prints each warning of a command once, however often it is given."""
+
+    def __init__(self) -> None:
+        self._shown: set[str] = set()
+
+    def show(self, message: Warning | str, category: type[Warning], *_: Any) -> None:
+        text = in_flags(str(message))
+        if issubclass(category, NlgaugeWarning) and text not in self._shown:
+            self._shown.add(text)
+            print(f"nlgauge: warning: {text}", file=sys.stderr)

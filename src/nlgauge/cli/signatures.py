@@ -87,4 +87,7 @@ def _verdict(differences: list[FieldDifference]) -> tuple[str, int]:
         return "the recipes are the same", 0
     if all(d.key in VERSION_FIELDS and d.left and d.right for d in differences):
         return "made by different versions; the recipes are otherwise the same", 0
+    loose = [d.key for d in differences if not (d.left and d.right) and d.key not in VERSION_FIELDS]
+    if all(d.key in VERSION_FIELDS or d.key in loose for d in differences):
+        return f"what both pin is the same, but only one of them pins {', '.join(loose)}", 1
     return "the recipes differ: the scores are not comparable", 1
