@@ -77,7 +77,7 @@ def test_a_package_offers_a_metric(monkeypatch: pytest.MonkeyPatch) -> None:
     ("name", "value", "why"),
     [
         ("broken", "no_such_package:Metric", "cannot be loaded"),
-        ("bleu", "nlgauge.metrics.bleu:BLEU", "nlgauge has one of that name"),
+        ("bleu", "nlgauge.metrics.bleu:BLEU", "nlgauge.metrics.bleu has it already"),
         ("number", "math:pi", "not a metric"),
     ],
 )

@@ -130,7 +130,8 @@ def test_a_metric_of_another_package_works_like_one_of_ours(with_metric: Path, t
     files = ["hyp.txt", "--refs", "ref.txt"]
     score = ["score", *files, "--segments", "--format", "json", "--metric"]
     (first,) = json.loads(run(nlgauge_, *score, "centroid:layer=4,weigh=squared-length", folder=tmp_path))["scores"]
-    assert first["signature"].startswith("centroid|layer:4|weigh:squared-length|refs:1|model:minilm|")
+    package = "package:nlgauge-centroid-0.1.0"
+    assert first["signature"].startswith(f"centroid|layer:4|weigh:squared-length|{package}|refs:1|model:minilm|")
     assert all(0 < row["score"] <= 1 for row in first["segments"])
     (again,) = json.loads(run(nlgauge_, *score, first["signature"], folder=tmp_path))["scores"]
     assert again == first

@@ -52,6 +52,7 @@ from nlgauge.scoring import score, score_systems
 if typing.TYPE_CHECKING:  # found by __getattr__ below
     from nlgauge import data as data
     from nlgauge import meta as meta
+    from nlgauge import testing as testing
 
 __all__ = [
     "Alignment",
@@ -106,7 +107,7 @@ del built_in_metrics
 
 
 #: Public modules that scoring has no need of: `nlgauge.data.load` imports the first.
-_ON_DEMAND = ("data", "meta")
+_ON_DEMAND = ("data", "meta", "testing")
 
 
 def __dir__() -> list[str]:

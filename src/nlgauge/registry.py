@@ -18,8 +18,9 @@ from typing import Any
 import nlgauge.metrics
 from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
 from nlgauge.names import did_you_mean
-from nlgauge.recipes.metric import Metric
+from nlgauge.recipes.metric import Metric, TextMetric
 from nlgauge.recipes.options import renamed
+from nlgauge.recipes.resources import Resource
 from nlgauge.recipes.signature import ABBREVIATIONS, FORMER_ABBREVIATIONS, GRAMMAR, RUNNER_FIELDS, Signature
 from nlgauge.recipes.vector_metric import VectorMetric
 
@@ -53,7 +54,8 @@ def built_in_metrics() -> dict[str, type[Metric]]:
 
 
 def _is_metric(made: object) -> bool:
-    whole = inspect.isclass(made) and issubclass(made, Metric) and not inspect.isabstract(made)
+    kinds = (VectorMetric, TextMetric)
+    whole = inspect.isclass(made) and issubclass(made, kinds) and not inspect.isabstract(made)
     return whole and isinstance(getattr(made, "name", None), str)
 
 
@@ -65,7 +67,8 @@ class _Metrics(Mapping[str, type[Metric]]):
         found = built_in_metrics()
         for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
             if entry.name in found:
-                self._warn(f"metric {entry.name!r} of {entry.value} is left out: nlgauge has one of that name")
+                owner = found[entry.name].__module__
+                self._warn(f"metric {entry.name!r} of {entry.value} is left out: {owner} has it already")
                 continue
             try:
                 made = entry.load()
@@ -139,9 +142,11 @@ def with_options(text: str, shared: Mapping[str, str]) -> str:
     >>> with_options("bertscore:idf=refs", {"layer": "5", "idf": "none", "chars": "3"})
     'bertscore:idf=refs,layer=5'
     """
-    name, given = split_recipe(text)
-    known = metric_class(name).options()
-    given |= {key: value for key, value in shared.items() if key in known and key not in given}
+    name, _ = split_recipe(text)
+    metric = metric_class(name)
+    given = metric.known_options(split_recipe(text)[1])
+    others = renamed(shared, metric.options(), where=f"metric {metric.name!r}")
+    given |= {key: value for key, value in others.items() if key in metric.options() and key not in given}
     for key, value in given.items():
         if "," in value:
             msg = f"the value of {key} cannot hold a comma here, got {value!r}"
@@ -185,12 +190,12 @@ def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric:
         options |= {"model": recipe["model"]} if "model" in recipe else {}
         options |= {"against": "source" if recipe["refs"] == "source" else "refs"} if "refs" in recipe else {}
     _refuse_blank(replace)
-    options |= renamed(replace, metric.options(), where=f"metric {metric.name!r}")
+    given = renamed(replace, metric.options(), where=f"metric {metric.name!r}")
     for key, value in options.items():
-        if value == "file":
+        if value == "file" and key not in given and isinstance(metric.options()[key].kind, Resource):
             msg = f"the signature names its {key} file by digest only ({recipe[key]}); say {key}=PATH"
             raise SignatureError(msg)
-    return metric.from_options(options)
+    return metric.from_options(options | given)
 
 
 def _refuse_blank(given: Mapping[str, Any]) -> None:

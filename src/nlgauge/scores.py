@@ -237,6 +237,10 @@ def _from_record(kind: type[Score], record: Mapping[str, Any]) -> Score:
     best = [row["best_reference"] for row in rows] if "best_reference" in rows[0] else None
     matches = tuple(_alignment(row["alignment"]) for row in rows) if "alignment" in rows[0] else None
     noted = {name: tuple(at) for name, at in record.get("noted_segments", {}).items()}
+    strange = [name for name in noted if name not in SegmentNotes.__dataclass_fields__]
+    if strange:
+        msg = f"the dict of a score has notes {', '.join(strange)}, which this version does not know"
+        raise InputError(msg)
     return kind(
         metric=record["metric"],
         system=record["system"],

@@ -12,9 +12,10 @@ from nlgauge.corpus.texts import References
 from nlgauge.encoders.engines.table import engine_names, engine_of_signature
 from nlgauge.encoders.load import is_added
 from nlgauge.engine.run import run_metrics
-from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
+from nlgauge.errors import DeprecatedNameWarning, NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
 from nlgauge.names import did_you_mean
 from nlgauge.recipes.metric import Metric
+from nlgauge.recipes.options import renamed
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.signature import VERSION_FIELDS, Signature
 from nlgauge.registry import (
@@ -129,10 +130,17 @@ def check_overridden(metrics: Sequence[str | Metric | Signature], options: Mappi
     texts = [metric for metric in metrics if isinstance(metric, str) and not _is_signature(metric)]
     if len(texts) < len(metrics):
         return  # a signature meets its options where it is read, and a finished recipe takes none
-    for name, value in options.items():
-        own = [split_recipe(text)[1].get(name) for text in texts if name in metric_class(metric_name(text)).options()]
-        if own and all(one is not None and one != str(value) for one in own):
-            msg = f"{name} is {own[0]} in the metric {texts[0]!r} but {value} for the whole call; say it once"
+    classes = [metric_class(metric_name(text)) for text in texts]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecatedNameWarning)  # said where the recipe is made
+        own = [metric.known_options(split_recipe(text)[1]) for metric, text in zip(classes, texts, strict=True)]
+        shared = [renamed(options, metric.options(), where="options") for metric in classes]
+    for name in dict.fromkeys(key for given in shared for key in given):
+        knowing = [n for n, metric in enumerate(classes) if name in metric.options()]
+        if knowing and all(name in own[n] and str(own[n][name]) != str(shared[n][name]) for n in knowing):
+            first = knowing[0]
+            found, value = own[first][name], shared[first][name]
+            msg = f"{name} is {found} in the metric {texts[first]!r} but {value} for the whole call; say it once"
             raise RecipeError(msg)
 
 

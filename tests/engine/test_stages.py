@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.engine.corpora import small_corpus
 
+import nlgauge
+import nlgauge.testing
+from nlgauge.encoders import EncodedText
 from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
+from nlgauge.engine import compare as compare_module
 from nlgauge.engine.compare import compare
 from nlgauge.engine.comparisons import Comparisons
 from nlgauge.engine.finish import finish
@@ -20,7 +27,7 @@ from nlgauge.engine.run import run_metrics
 from nlgauge.errors import FileFormatError, InputError, TruncationWarning
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.sentsim import SentSim
-from nlgauge.recipes.results import Comparison
+from nlgauge.recipes.results import Comparison, SystemResult
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.registry import METRICS, parse_metric
 from nlgauge.scores import Score
@@ -185,3 +192,41 @@ def test_warnings_can_be_left_to_the_caller() -> None:
         prepare([recipe], small_corpus(), OPTIONS)
     silent = prepare([recipe], small_corpus(), OPTIONS, warn=False)
     assert finish(silent, compare(silent), warn=False)[0].counts["truncated"] == 10
+
+
+@pytest.mark.parametrize(
+    "metric", ["bertscore:layer=1", "moverscore", "sentsim:combine=wmd+wmdo,against=refs,layer=1"]
+)
+def test_the_texts_of_a_run_are_let_go_with_it(metric: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the help of the garbage collector, so that a window's vectors are gone before the next one starts."""
+    kept: list[weakref.ref[EncodedText]] = []
+    original = compare_module.encode_texts
+
+    def counting(*given: Any, **options: Any) -> list[EncodedText]:
+        found = original(*given, **options)
+        kept.extend(weakref.ref(text) for text in found)
+        return found
+
+    monkeypatch.setattr(compare_module, "encode_texts", counting)
+    gc.collect()
+    gc.disable()
+    try:
+        with nlgauge.testing.hash_encoder() as model:
+            nlgauge.score(["a cat sat", "the dog ran"], ["the cat slept", "a dog ran"], metric=metric, model=model)
+        assert len(kept) == 4
+        assert [ref for ref in kept if ref() is not None] == []
+    finally:
+        gc.enable()
+
+
+def test_a_score_of_the_whole_corpus_is_kept_for_metrics_of_vectors() -> None:
+    class Whole(BERTScore):
+        def finish(self, comparisons: Any, state: Any) -> dict[str, SystemResult]:
+            return {
+                system: replace(found, corpus={"f1": 0.25}, run={"seen": "1"})
+                for system, found in super().finish(comparisons, state).items()
+            }
+
+    score = Whole().score(["a cat"], ["the cat"])
+    assert score.system_score == 0.25
+    assert score.signature.run["seen"] == "1"

@@ -148,3 +148,27 @@ def test_help_says_what_each_option_means(metric: type[Metric]) -> None:
 def test_the_default_of_a_language_is_a_language() -> None:
     defaults = {name: about.default_text for name, about in METRICS["bertscore"].options().items()}
     assert (defaults["model"], defaults["lang"], defaults["src_lang"]) == ("by language", "en", "none")
+
+
+@pytest.mark.parametrize("value", [0.1, 0.3, 0.12345671, 0.30000001, 1e-9])
+def test_a_number_is_signed_to_its_last_digit(value: float) -> None:
+    kind = Number()
+    assert kind.parse(kind.show(value)) == value
+
+
+@pytest.mark.parametrize("name", ["weights", "engine", "long", "refs", "package"])
+def test_a_name_with_a_meaning_for_every_metric_is_refused(name: str) -> None:
+    with pytest.raises(RecipeError, match=f"cannot be called '{name}'"):
+        type("Mine", (nlgauge.TextMetric,), {name: nlgauge.option("a", Choice("a", "b"), help="mine")})
+
+
+@pytest.mark.filterwarnings("ignore::nlgauge.DeprecatedNameWarning")
+@pytest.mark.parametrize(("text", "name"), [("bertscore:cut=20", "max_tokens"), ("bertscore:max_tokens=20", "cut")])
+def test_an_option_of_the_call_is_not_lost_beside_its_other_name(text: str, name: str) -> None:
+    with pytest.raises(RecipeError, match=r"max_tokens is 20 in the metric .* but 30 for the whole call"):
+        nlgauge.score(["a cat"], ["a cat"], metric=text, **{name: 30})
+
+
+def test_transforms_that_would_do_nothing_are_refused() -> None:
+    with pytest.raises(RecipeError, match="transforms='position-norm' belongs to"):
+        nlgauge.SentSim(combine="sss", transforms="position-norm")

@@ -140,6 +140,8 @@ def add_option_flag(
 ) -> None:
     """A flag for an option of a recipe, and its former spellings but for those that are `taken` by other options."""
     dest, flag, metavar = f"option_{name}", flag_of(name), name.upper()
+    if flag in group._option_string_actions:  # a flag of the command; NAME:option=value sets the option of a metric
+        return
     if hidden:
         add_hidden(group, flag, dest=dest, metavar=metavar, help=help.replace("%", "%%"))
     else:
@@ -147,7 +149,7 @@ def add_option_flag(
     if f"--{name}" != flag:  # with an underscore
         add_renamed(group, f"--{name}", flag, dest=dest, metavar=metavar)
     for old in field.formerly:
-        if old.name not in taken:
+        if old.name not in taken and flag_of(old.name) not in group._option_string_actions:
             add_renamed(group, flag_of(old.name), flag, dest=dest, metavar=metavar, type=old.now)
 
 

@@ -31,6 +31,9 @@ def add_encoder(name: str, encoder: Encoder) -> None:
     if find_card(name) is not None:
         msg = f"{name!r} is the name of a model that nlgauge knows; choose another one"
         raise RecipeError(msg)
+    if encoder.model != name:
+        msg = f"the encoder's model must be {name!r}, as signatures will say, got {encoder.model!r}"
+        raise RecipeError(msg)
     _added[name] = encoder
 
 

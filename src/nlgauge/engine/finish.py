@@ -82,6 +82,7 @@ def _score(
         notes=notes,
         best_reference=finished.best_reference,
         alignments=None if alignments is None else tuple(alignments),
+        corpus=finished.corpus,
         distances=tuple(name for name in finished.segments if name in metric.distances),
     )
 
@@ -95,8 +96,9 @@ def _text_score(one: PreparedTextMetric, system: str) -> Score:
         segments=finished.segments,
         main=metric.main,
         higher_is_better=metric.higher_is_better,
-        signature=Signature(metric.name, one.signature.recipe, run_fields(notes)),
+        signature=Signature(metric.name, one.signature.recipe, run_fields(notes) | dict(finished.run)),
         notes=notes,
         best_reference=finished.best_reference,
         corpus=finished.corpus,
+        distances=tuple(name for name in finished.segments if name in metric.distances),
     )

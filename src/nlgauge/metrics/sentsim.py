@@ -21,9 +21,10 @@ references: each part's mean over them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,11 +94,19 @@ class Words:
 
     vectors: NDArray[np.float64]
     spell: Callable[[], tuple[str, ...]]
+    plans: WeakKeyDictionary[Words, Plan] = field(default_factory=WeakKeyDictionary)
 
     @cached_property
     def spelt(self) -> tuple[str, ...]:
         """Asked for only where matches are equal words."""
         return self.spell()
+
+    def plan_to(self, other: Words) -> Plan:
+        """The cheapest plan, tokens weighing the same; asked for by wmd and by wmdo."""
+        if other not in self.plans:
+            costs = np.sqrt(squared_distances(self.vectors, other.vectors))
+            self.plans[other] = exact_transport(np.ones(len(self.vectors)), np.ones(len(other.vectors)), costs)
+        return self.plans[other]
 
 
 @dataclass(frozen=True)
@@ -107,10 +116,14 @@ class _TokenPart:
     def represent(self, text: TextView) -> Words:
         """The same for all parts that need it, so that they share a plan."""
 
-        kept = np.flatnonzero(~text.tokens.is_special)
+        # What spells keeps nothing of the text alive but its tokens.
+        tokens, tokenizer, kept = text.tokens, text.tokenizer, np.flatnonzero(~text.tokens.is_special)
 
-        def spell() -> tuple[str, ...]:  # a lone mark of white space (SentencePiece) is no word
-            return tuple(text.words()[row].lower() for row in kept if text.words()[row])
+        def spell() -> tuple[str, ...]:
+            surfaces = tokenizer.surfaces(tokens)
+            return tuple(
+                surfaces[row].lower() for row in kept if surfaces[row]
+            )  # a lone mark of white space is no word
 
         def make() -> Words:
             return Words(text.layers[self.layer][kept].astype(np.float64), spell)
@@ -133,7 +146,7 @@ class WordMover(_TokenPart):
     def compare(self, x: Words, y: Words) -> float:
         """The distance."""
         if len(x.vectors) and len(y.vectors):
-            return _plan(x, y).cost
+            return x.plan_to(y).cost
         full = x.vectors if len(x.vectors) else y.vectors
         return float(np.linalg.norm(full, axis=1).mean()) if len(full) else 0.0
 
@@ -149,15 +162,8 @@ class OrderedWordMover(WordMover):
         distance = super().compare(x, y)
         if not len(x.vectors) or not len(y.vectors):
             return distance
-        links = flow_links(_plan(x, y).flow) if self.matches == "flow" else equal_word_links(x.spelt, y.spelt)
+        links = flow_links(x.plan_to(y).flow) if self.matches == "flow" else equal_word_links(x.spelt, y.spelt)
         return wmdo(distance, links)
-
-
-@lru_cache(maxsize=2)
-def _plan(x: Words, y: Words) -> Plan:
-    """Asked for by wmd and by wmdo, one right after the other."""
-    costs = np.sqrt(squared_distances(x.vectors, y.vectors))
-    return exact_transport(np.ones(len(x.vectors)), np.ones(len(y.vectors)), costs)
 
 
 @dataclass(frozen=True, kw_only=True)

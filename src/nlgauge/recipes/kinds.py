@@ -170,8 +170,9 @@ class Number(Kind):
         return float(value)
 
     def show(self, value: float) -> str:
-        """Without needless digits."""
-        return f"{value:g}"
+        """As short as it can be without being another number."""
+        short = f"{value:g}"
+        return short if float(short) == value else repr(value)
 
 
 class JoinedNames(Kind):

@@ -11,23 +11,43 @@ import textwrap
 from abc import ABC, ABCMeta, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, fields
+from functools import cache
+from importlib.metadata import packages_distributions, version
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from nlgauge.corpus.texts import References
 from nlgauge.errors import RecipeError
 from nlgauge.names import did_you_mean
 from nlgauge.recipes.options import BY_PROFILE, Option, option_of, renamed
+from nlgauge.recipes.results import SystemResult
 from nlgauge.recipes.run_options import RunOptions
-from nlgauge.recipes.signature import declare_field
+from nlgauge.recipes.signature import PACKAGE, RUNNER_FIELDS, declare_field
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from nlgauge.scores import Score
 
-from nlgauge.recipes.results import SystemResult
-
 __all__ = ["Metric", "TextMetric", "about_default"]
+
+
+#: Keywords of the scoring functions and options of a run, which are no options of a metric.
+_RESERVED = {entry.name for entry in fields(RunOptions)} | {
+    "hyps",
+    "metric",
+    "metrics",
+    "ref_streams",
+    "refs",
+    "sources",
+}
+
+
+@cache
+def _package_of(module: str) -> str:
+    """Name and version of the installed package that a metric of others comes with; empty for those of nlgauge."""
+    root = module.partition(".")[0]
+    found = [] if root == "nlgauge" else packages_distributions().get(root, [])
+    return f"{found[0]}-{version(found[0])}" if found else ""
 
 
 class _RecipeType(ABCMeta):
@@ -67,7 +87,12 @@ class Metric(ABC, metaclass=_RecipeType):
         super().__init_subclass__(**rest)
         for name, entry in vars(cls).items():
             about = getattr(entry, "metadata", {}).get("option")
-            if about is not None and about.signed:
+            if about is None:
+                continue
+            if name in _RESERVED or (about.signed and name in (*RUNNER_FIELDS, PACKAGE)):
+                msg = f"an option of {cls.__name__} cannot be called {name!r}, which has a meaning for every metric"
+                raise RecipeError(msg)
+            if about.signed:
                 declare_field(name, short=about.short, meaning=about.help)
         if "__doc__" in vars(cls) and cls.__doc__:
             cls.__doc__ += _options_in_words(cls)
@@ -77,7 +102,7 @@ class Metric(ABC, metaclass=_RecipeType):
         """What can be chosen, by name: a metric's own options first, then those that it shares with others."""
         known = {entry.name: option_of(entry) for entry in fields(cls)}
         names = [name for base in cls.__mro__ for name in vars(base).get("__annotations__", ())]
-        order = dict.fromkeys(["profile", *names])
+        order = dict.fromkeys(["profile", *names, *known])
         return {name: about for name in order if (about := known.get(name)) is not None}
 
     @classmethod
@@ -140,14 +165,16 @@ class Metric(ABC, metaclass=_RecipeType):
             if about.optional and text == about.kind.show(about.default):
                 continue
             described[name] = text
-        return described | {name: resolved[name] for name in self.further_fields() if name in resolved}
+        further = {name: resolved[name] for name in self.further_fields() if name in resolved}
+        package = _package_of(type(self).__module__)
+        return described | further | ({PACKAGE: package} if package else {})
 
     @classmethod
     def further_fields(cls) -> tuple[str, ...]:
         """Fields of the signature that are no options: engines of further models, and what a metric derives."""
         models = [name for name, about in cls.options().items() if getattr(about.kind, "has_engine", False)]
         derived = [name for name in cls.derived_fields if name != "layers" or "layer" not in cls.options()]
-        return (*(f"{name}_engine" for name in models), *derived)
+        return (*(f"{name}_engine" for name in models), *derived, PACKAGE)
 
     @classmethod
     def options_from_signature(cls, recipe: Mapping[str, str]) -> dict[str, str]:

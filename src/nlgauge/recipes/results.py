@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.clouds.alignments import Alignment, Flow
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["Comparison", "Pair", "SystemResult"]
 

@@ -16,13 +16,16 @@ from urllib.parse import quote, unquote
 
 from nlgauge.errors import SignatureError
 
-__all__ = ["GRAMMAR", "RUNNER_FIELDS", "VERSION_FIELDS", "FieldDifference", "Signature", "declare_field"]
+__all__ = ["GRAMMAR", "PACKAGE", "RUNNER_FIELDS", "VERSION_FIELDS", "FieldDifference", "Signature", "declare_field"]
 
 #: Fields of a signature that every metric has, after its own. `refs` counts references, or says `source`.
 RUNNER_FIELDS = ("refs", "model", "weights", "tokenizer", "config", "maxlen", "engine", "nlgauge", "sig")
 
 #: Fields that say by which versions a score was computed. Another version is told, and not another recipe.
-VERSION_FIELDS = ("engine", "sentence_engine", "lm_engine", "sacrebleu", "rouge_score", "nlgauge", "sig")
+VERSION_FIELDS = ("engine", "sentence_engine", "lm_engine", "sacrebleu", "rouge_score", "package", "nlgauge", "sig")
+
+#: The field of a metric that comes with another package: its name and version.
+PACKAGE = "package"
 
 #: Version of the grammar and of the names of fields; signatures of nlgauge 0.1 have none.
 GRAMMAR = "1"
@@ -37,6 +40,7 @@ ABBREVIATIONS = {
     "layers": "ls",
     "refs": "#",
     "sacrebleu": "sb",
+    "package": "pk",
     "rouge_score": "rg",
     "engine": "e",
     "sentence_engine": "sg",
@@ -67,6 +71,7 @@ MEANINGS = {
     "refs": "references per segment (var: the number varies), or source: compared with the text that was translated",
     "sacrebleu": "version of the package that computed the score",
     "rouge_score": "version of the package that computed the score",
+    "package": "package and version that a metric of others comes with",
     "engine": "what computed the vectors, with its version",
     "sentence_engine": "what computed the sentence vectors, with its version",
     "lm_engine": "what computed the fluency term, with its version",

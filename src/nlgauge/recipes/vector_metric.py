@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -23,17 +23,13 @@ from nlgauge.corpus.views import TextView
 from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.recipes.defaults import MULTILINGUAL, model_for_language
 from nlgauge.recipes.kinds import Choice, Text, Whole
+from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.options import Former, option
 from nlgauge.recipes.resources import LoadContext, Loaded, Resource, TransformFiles
+from nlgauge.recipes.results import Comparison, Pair, SystemResult
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.text.languages import language_code
 from nlgauge.transforms.base import Transforms
-
-if TYPE_CHECKING:
-    pass
-
-from nlgauge.recipes.metric import Metric
-from nlgauge.recipes.results import Comparison, Pair, SystemResult
 
 __all__ = ["EncodingSpec", "State", "VectorMetric", "WindowTexts"]
 
@@ -78,7 +74,7 @@ class State:
     @property
     def transforms(self) -> Transforms | None:
         """What is done to token vectors."""
-        found: Transforms | None = self["transforms"]
+        found: Transforms | None = self["transforms"] if "transforms" in self.loaded else None
         return found
 
 

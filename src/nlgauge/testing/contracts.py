@@ -1,7 +1,8 @@
 """Promises that every metric keeps, as checks that a metric from anywhere can run on itself.
 
 Each takes a recipe and raises an AssertionError that says what is not kept. The texts are made of words that
-`HashEncoder` knows, so that a metric of vectors can be tested without a model.
+`HashEncoder` knows, so that a metric of vectors can be tested without a model. `signature` reads the recipe back, for
+which the metric must be registered, and cannot know where a file lies.
 """
 
 from __future__ import annotations

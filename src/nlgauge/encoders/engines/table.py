@@ -111,7 +111,8 @@ def _from_plugin(name: str) -> Engine:
     except Exception as error:  # whatever a package of somebody else raises when it is imported
         msg = f"engine {name!r} cannot be loaded from its package: {type(error).__name__}: {error}"
         raise RecipeError(msg) from error
-    if not isinstance(engine, Engine):
-        msg = f"entry point {name!r} of {GROUP} must be an Engine, got {type(engine).__name__}"
+    if not isinstance(engine, Engine) or engine.name != name:
+        got = engine.name if isinstance(engine, Engine) else type(engine).__name__
+        msg = f"entry point {name!r} of {GROUP} must be an Engine of that name, got {got}"
         raise RecipeError(msg)
     return engine
