@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds.alignments import Alignment, Flow
+from nlgauge.clouds.alignments import Alignment, Flow, alignment_from_dict
 from nlgauge.errors import InputError, MissingExtraError, RecipeError
 from nlgauge.files.html import HtmlCell, html_table
 from nlgauge.recipes.signature import Signature
@@ -235,7 +235,7 @@ def _from_record(kind: type[Score], record: Mapping[str, Any]) -> Score:
         raise InputError(msg)
     names = [name for name in rows[0] if name not in {"segment", "best_reference", "alignment"}]
     best = [row["best_reference"] for row in rows] if "best_reference" in rows[0] else None
-    matches = tuple(_alignment(row["alignment"]) for row in rows) if "alignment" in rows[0] else None
+    matches = tuple(alignment_from_dict(row["alignment"]) for row in rows) if "alignment" in rows[0] else None
     noted = {name: tuple(at) for name, at in record.get("noted_segments", {}).items()}
     strange = [name for name in noted if name not in SegmentNotes.__dataclass_fields__]
     if strange:
@@ -254,14 +254,3 @@ def _from_record(kind: type[Score], record: Mapping[str, Any]) -> Score:
         corpus=record.get("corpus", {}),
         distances=tuple(record.get("distances", ())),
     )
-
-
-def _alignment(record: Mapping[str, Any] | None) -> Alignment | Flow | None:
-    if record is None:
-        return None
-    kind = Flow if "flow" in record else Alignment
-    values: dict[str, Any] = {
-        name: value if name == "reference_index" else tuple(value) if name.endswith("_tokens") else np.array(value)
-        for name, value in record.items()
-    }
-    return kind(**values)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Alignment", "Flow"]
+__all__ = ["Alignment", "Flow", "alignment_from_dict"]
 
 
 class _Record:
@@ -62,3 +63,18 @@ class Flow(_Record):
 
 def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
+
+
+def alignment_from_dict(record: Mapping[str, Any] | None) -> Alignment | Flow | None:
+    """`to_dict` backwards; None stays None."""
+    if record is None:
+        return None
+    values: dict[str, Any] = {}
+    for name, value in record.items():
+        if name == "reference_index":
+            values[name] = int(value)
+        elif name.endswith("_tokens"):
+            values[name] = tuple(value)
+        else:
+            values[name] = np.array(value, dtype=np.int64 if name.endswith("_match") else np.float64)
+    return Flow(**values) if "flow" in record else Alignment(**values)

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from nlgauge.clouds.alignments import Alignment, Flow
+from nlgauge.clouds.alignments import Alignment, Flow, alignment_from_dict
 from nlgauge.errors import FileFormatError, InputError
 from nlgauge.recipes.results import Comparison
 
@@ -23,8 +23,6 @@ __all__ = ["BySystem", "Comparisons", "pack_systems", "unpack_systems"]
 BySystem: TypeAlias = Mapping[str, Mapping[int, Comparison]]
 
 _FORMAT = "nlgauge-comparisons/1"
-
-_ALIGNMENTS: dict[str, type[Alignment | Flow]] = {"alignment": Alignment, "flow": Flow}
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,26 +120,11 @@ def unpack_systems(packed: Mapping[str, Any], *, offset: int = 0) -> dict[str, d
 def _plain_alignments(comparison: Comparison) -> list[dict[str, Any] | None] | None:
     if comparison.alignments is None:
         return None
-    return [
-        None if one is None else {"kind": "flow" if isinstance(one, Flow) else "alignment"} | one.to_dict()
-        for one in comparison.alignments
-    ]
+    return [None if one is None else one.to_dict() for one in comparison.alignments]
 
 
 def _alignments(records: Iterable[Mapping[str, Any] | None] | None) -> tuple[Alignment | Flow | None, ...] | None:
-    return None if records is None else tuple(None if one is None else _alignment(one) for one in records)
-
-
-def _alignment(record: Mapping[str, Any]) -> Alignment | Flow:
-    values: dict[str, Any] = {}
-    for name, value in record.items():
-        if name.endswith("_tokens"):
-            values[name] = tuple(value)
-        elif name.endswith("_match"):
-            values[name] = np.array(value, dtype=np.int64)
-        elif name not in {"kind", "reference_index"}:
-            values[name] = np.array(value, dtype=np.float64)
-    return _ALIGNMENTS[record["kind"]](reference_index=int(record["reference_index"]), **values)
+    return None if records is None else tuple(alignment_from_dict(one) for one in records)
 
 
 def _same(one: Comparison, other: Comparison) -> bool:
