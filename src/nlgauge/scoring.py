@@ -11,13 +11,14 @@ from nlgauge.corpus.checks import make_corpus
 from nlgauge.corpus.texts import References
 from nlgauge.encoders.engines.table import engine_names, engine_of_signature
 from nlgauge.encoders.load import is_added
+from nlgauge.encoders.precision import precision_name
 from nlgauge.engine.run import run_metrics
 from nlgauge.errors import DeprecatedNameWarning, NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
 from nlgauge.names import did_you_mean
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.options import renamed
 from nlgauge.recipes.run_options import RunOptions
-from nlgauge.recipes.signature import VERSION_FIELDS, Signature
+from nlgauge.recipes.signature import ENGINE_FIELDS, VERSION_FIELDS, Signature
 from nlgauge.registry import (
     METRICS,
     metric_class,
@@ -59,10 +60,10 @@ def score(
         sources: The texts that were translated, for metrics that compare with them (`against="source"`).
         options: Fields of the metric's recipe (`model=`, `layer=`, ...), `lang=` (model and baseline by
             table), `unknown="error" | "zero" | "score"` (a text of unknown tokens only), and options of the run:
-            `engine="onnx" | "torch"`, `device="auto" | "cpu" | "cuda"`,
-            `threads=`, `batch_tokens=`, `long="truncate" | "error"`, `empty="error" | "zero"`,
-            `alignments=True`, `progress=True`, `cache=FOLDER` (keeps layer vectors for the next run), `cache_size=`
-            (GB).
+            `engine="onnx" | "torch"`, `precision="fp32" | "fp16" | "bf16" | "int8"` (what the engine has),
+            `device="auto" | "cpu" | "cuda"`, `threads=`, `batch_tokens=`, `long="truncate" | "error"`,
+            `empty="error" | "zero"`, `alignments=True`, `progress=True`, `cache=FOLDER` (keeps layer vectors
+            for the next run), `cache_size=` (GB).
 
     >>> result = score(["The cat sat."], ["The cat sat."])
     >>> round(result.system_score, 4)
@@ -97,7 +98,7 @@ def score_systems(
     recipes, run = recipes_and_run(named, options)
     check_overridden(named, options)
     expected = [metric if isinstance(metric, Signature) else None for metric in named]
-    run.setdefault("engine", _one_engine(expected))
+    run = _engine_of_signatures(expected) | run
     corpus = make_corpus(systems, refs, ref_streams=ref_streams, sources=sources)
 
     def check_signature(number: int, got: Signature) -> None:
@@ -178,11 +179,11 @@ def _is_signature(metric: str) -> bool:
     return "|" in metric and metric_name(metric) == metric.partition("|")[0]
 
 
-def _one_engine(signatures: Sequence[Signature | None]) -> str:
-    """The engine that the signatures of a call name, or the default; some models bring their own."""
-    named: dict[str, None] = {}
+def _engine_of_signatures(signatures: Sequence[Signature | None]) -> dict[str, str]:
+    """Engine and precision that the signatures of a call name; some models bring their own engine."""
     recipes = [signature.recipe for signature in signatures if signature is not None]
     given = [recipe for recipe in recipes if not is_added(recipe.get("model", ""))]
+    engines: dict[str, None] = {}
     for text in (recipe[key] for recipe in given for key in ("engine", "sentence_engine") if key in recipe):
         engine = engine_of_signature(text)
         if engine is None:
@@ -191,11 +192,18 @@ def _one_engine(signatures: Sequence[Signature | None]) -> str:
             )
             raise SignatureError(msg)
         if engine.chosen:
-            named[engine.name] = None
-    if len(named) > 1:
-        msg = f"the signatures of one call name several engines ({', '.join(named)}); score them one by one"
-        raise SignatureError(msg)
-    return next(iter(named), RunOptions().engine)
+            engines[engine.name] = None
+    precisions = dict.fromkeys(
+        precision_name(recipe[key]) for recipe in given for key in ENGINE_FIELDS if key in recipe
+    )
+    named: dict[str, str] = {}
+    for what, found in (("engine", engines), ("precision", precisions)):
+        if len(found) > 1:
+            msg = f"the signatures of one call name several {what}s ({', '.join(found)}); score them one by one"
+            raise SignatureError(msg)
+        if found:
+            named[what] = next(iter(found))
+    return named
 
 
 def _check_known(shared: Mapping[str, Any], recipes: Sequence[Metric], run_names: set[str]) -> None:
@@ -222,7 +230,7 @@ def _check_reproduced(asked: Signature, got: Signature, unused: Collection[str])
     # Another number of references may be; a source in their place is another question.
     moved = [d for d in differences if d.key == "refs" and "source" in {d.left, d.right}]
     pinned = [d for d in differences if d.left is not None]
-    broken = [d for d in pinned if d.key not in _MAY_DIFFER or d in moved]
+    broken = [d for d in pinned if d.key not in _MAY_DIFFER or d in moved or d.of_precision]
     if broken:
         found = "; ".join(f"{d.key}: asked {d.left}, got {d.right}" for d in broken)
         msg = f"the signature cannot be reproduced here: {found}"

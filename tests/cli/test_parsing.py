@@ -54,16 +54,34 @@ def test_commands_that_score_take_the_same_options(command: str) -> None:
     flags = set(parser._option_string_actions)
     options = {f"--{name.replace('_', '-')}" for metric in METRICS.values() for name in metric.options()}
     assert options <= flags
-    assert {"--metric", "--engine", "--threads", "--device", "--batch-tokens", "--cache", "--cache-size"} <= flags
+    assert {
+        "--precision",
+        "--metric",
+        "--engine",
+        "--threads",
+        "--device",
+        "--batch-tokens",
+        "--cache",
+        "--cache-size",
+    } <= flags
     assert {"--long", "--empty", "--format", "--output", "--width", "--quiet", "-f", "-o", "-w", "-m", "-q"} <= flags
 
 
 @pytest.mark.parametrize("command", ["reproduce", "tune-layer"])
 def test_other_commands_that_score_print_alike(command: str) -> None:
     (parser,) = [one for one in PARSERS if one.prog == f"nlgauge {command}"]
-    assert {"--model", "--engine", "--cache", "--long", "--empty", "-f", "--format", "-o", "--output"} <= set(
-        parser._option_string_actions
-    )
+    assert {
+        "--model",
+        "--engine",
+        "--precision",
+        "--cache",
+        "--long",
+        "--empty",
+        "-f",
+        "--format",
+        "-o",
+        "--output",
+    } <= set(parser._option_string_actions)
 
 
 @pytest.mark.parametrize(("command", "most"), [("score", 40), ("meta", 50), ("sensitivity", 50)])

@@ -273,6 +273,13 @@ def test_a_missing_engine_comes_with_the_pip_command(refused: Refusal) -> None:
     assert "pip install 'nlgauge[torch]'" in refused(1, "score", "a.txt", "--refs", "ref.txt", "--engine", "torch")
 
 
+def test_a_precision_that_the_engine_does_not_have_is_refused(run: Run, refused: Refusal) -> None:
+    command = ("score", "a.txt", "--refs", "ref.txt")
+    assert run(*command, "--precision", "fp32", *JSON).out == run(*command, *JSON).out
+    message = refused(2, *command, "--engine", "onnx", "--precision", "bf16")
+    assert "engine 'onnx' computes in fp32, not in 'bf16'" in message
+
+
 @pytest.mark.parametrize("option", [("--threads", "1"), ("--threads", "2"), ("--batch-tokens", "1")])
 def test_how_it_is_computed_does_not_move_a_bit(run: Run, option: tuple[str, str]) -> None:
     command = ("score", "a.txt", "b.txt", "--refs", "ref.txt", "ref2.txt", *JSON)

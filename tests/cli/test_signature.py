@@ -283,3 +283,10 @@ def test_diff_of_an_old_signature_says_what_only_one_pins(run: Run, signature: s
 def test_a_warning_is_printed_once(run: Run) -> None:
     result = run(*SCORE, "--metric", "bertscore:cut=100")
     assert result.err.count("'cut' is now called 'max_tokens'") == 1
+
+
+@pytest.mark.parametrize("other", ["bf16", "int8@3f0a51c2d9e8"])
+def test_diff_says_that_scores_of_different_precision_do_not_compare(run: Run, signature: str, other: str) -> None:
+    result = run("signature", "diff", signature, signature.replace("-fp32", f"-{other}"))
+    assert result.status == 1
+    assert result.err == f"scores of different precision do not compare: engine fp32 and {other}\n"

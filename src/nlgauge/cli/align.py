@@ -14,6 +14,7 @@ from nlgauge.cli.outputs import saving
 from nlgauge.cli.parsing import add_renamed
 from nlgauge.encoders import Encoder, load_encoder
 from nlgauge.encoders.languages import warn_if_unsupported
+from nlgauge.encoders.precision import vectors_digest
 from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.files.digests import short_digest
@@ -228,7 +229,7 @@ def _means(args: argparse.Namespace) -> int:
     layer = _layer(args, encoder)
     moments = moments_of_texts(encoder, texts, layer=layer, batch_tokens=options.batch_tokens)
     note = ", ".join(file_label(entry.partition("=")[2]) for entry in args.texts)
-    norm = LanguageMeans(moments, args.mode, encoder.digest, layer, note)
+    norm = LanguageMeans(moments, args.mode, vectors_digest(encoder), layer, note)
     with saving(args.output) as path:
         norm.save(path)
     if not args.quiet:

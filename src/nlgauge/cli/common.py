@@ -8,6 +8,7 @@ from typing import Any
 
 from nlgauge.cli.parsing import add_hidden, add_renamed
 from nlgauge.encoders import engine_names
+from nlgauge.encoders.precision import PRECISIONS
 from nlgauge.files.textfiles import ParallelTexts, file_label, read_parallel
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.registry import METRICS
@@ -55,11 +56,18 @@ def flag_of(name: str) -> str:
 
 
 def add_run_options(parser: argparse.ArgumentParser, *, cache: bool = True) -> None:
-    """How to compute; only the engine and its device move a score, within 1e-5. Not all need a cache."""
+    """How to compute; only engine, device (within 1e-5) and precision move a score. Not all need a cache."""
     defaults = RunOptions()
     group = parser.add_argument_group("run")
     group.add_argument(
         "--engine", choices=engine_names(), default=None, help=f"what computes vectors ({defaults.engine})"
+    )
+    group.add_argument(
+        "--precision",
+        choices=PRECISIONS,
+        default=None,
+        metavar="NAME",
+        help=f"{', '.join(PRECISIONS)}; what the engine has ({defaults.precision})",
     )
     group.add_argument("--threads", type=int, metavar="N", help="default: the processors at hand")
     group.add_argument("-q", "--quiet", action="store_true", help="no progress bar and no warnings on stderr")
@@ -102,7 +110,11 @@ def run_options(args: argparse.Namespace) -> dict[str, Any]:
     """The values of `add_run_options` and `add_text_options` as keywords of a run."""
     names = ("device", "threads", "batch_tokens", "cache", "long", "empty")
     values = {name: getattr(args, name) for name in names if hasattr(args, name)}
-    given = {name: value for name in ("engine", "cache_size") if (value := getattr(args, name, None)) is not None}
+    given = {
+        name: value
+        for name in ("engine", "precision", "cache_size")
+        if (value := getattr(args, name, None)) is not None
+    }
     return values | {"progress": not args.quiet} | given
 
 

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from nlgauge.cli.checks import pasted_signature
+from nlgauge.encoders.precision import signed_precision
 from nlgauge.errors import SignatureError
 from nlgauge.names import did_you_mean
 from nlgauge.recipes.bert_score_hash import BertScoreHash, is_bert_score_hash
@@ -85,6 +86,13 @@ def _of_today(text: str) -> Signature:
 def _verdict(differences: list[FieldDifference]) -> tuple[str, int]:
     if not differences:
         return "the recipes are the same", 0
+    precisions = [
+        f"{d.key} {signed_precision(d.left or '')} and {signed_precision(d.right or '')}"
+        for d in differences
+        if d.of_precision
+    ]
+    if precisions:
+        return f"scores of different precision do not compare: {', '.join(precisions)}", 1
     if all(d.key in VERSION_FIELDS and d.left and d.right for d in differences):
         return "made by different versions; the recipes are otherwise the same", 0
     loose = [d.key for d in differences if not (d.left and d.right) and d.key not in VERSION_FIELDS]

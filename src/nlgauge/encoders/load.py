@@ -6,8 +6,9 @@ import os
 from pathlib import Path
 
 from nlgauge.encoders.base import Encoder
-from nlgauge.encoders.engines.table import Engine, find_engine
+from nlgauge.encoders.engines.table import Engine, engines_with, find_engine
 from nlgauge.encoders.loaded import LoadedModels, release_models
+from nlgauge.encoders.precision import DEFAULT_PRECISION, check_precision
 from nlgauge.errors import RecipeError, UnsupportedModelError
 from nlgauge.files.digests import file_digest
 from nlgauge.models.catalog import encoder_names, find_card
@@ -57,6 +58,7 @@ def load_encoder(
     model: str,
     *,
     engine: str = "onnx",
+    precision: str = DEFAULT_PRECISION,
     threads: int | None = None,
     device: str = "auto",
     progress: bool = False,
@@ -64,9 +66,11 @@ def load_encoder(
     """The model, loaded; the two used last stay in memory until `release_models()` lets them go.
 
     A model is loaded again when one of its files has changed. Some models (`muse`, files of word vectors) bring
-    their own engine, whichever is asked for.
+    their own engine, whichever is asked for. A precision that the engine does not have is an error.
     """
+    check_precision(precision)
     if model in _added:
+        _refuse_precision_of_added(model, precision)
         return _added[model]
     asked = find_engine(engine)
     if not asked.chosen:
@@ -78,19 +82,59 @@ def load_encoder(
     if asked.only_cpu and device not in {"auto", "cpu"}:
         msg = f"engine {engine!r} computes on the CPU; for device {device!r} use engine 'torch'"
         raise RecipeError(msg)
-    files, state, used = _find(model, asked, progress=progress)
+    used = _engine_of(model, asked)
+    _check_precision(used, precision, model=model)
+    files, state = _find(model, progress=progress)
     count = threads or default_threads()
     # The name is part of the key: the same folder asked for by path and by name signs differently.
-    key = (files.name, state, used.name, count if used.name != "static" else 0, device if used.chosen else "")
-    return _loaded.get(key, lambda: used.load(files, count, device))
+    key = (
+        files.name,
+        state,
+        used.name,
+        precision,
+        count if used.name != "static" else 0,
+        device if used.chosen else "",
+    )
+    return _loaded.get(key, lambda: used.load(files, count, device, precision))
 
 
-def _find(model: str, asked: Engine, *, progress: bool) -> tuple[ModelFiles, str, Engine]:
-    """The model's files, a digest of their state, and the engine that reads them."""
+def _engine_of(model: str, asked: Engine) -> Engine:
+    """The engine that the model brings, or else the one asked for."""
+    card = find_card(model)
+    if card is None and Path(model).is_file():
+        return find_engine("static")
+    return find_engine(card.engine) if card is not None and card.engine else asked
+
+
+def _check_precision(used: Engine, precision: str, *, model: str) -> None:
+    """Nothing is computed in another precision than the one asked for."""
+    if precision in used.precisions:
+        return
+    known = f"engine {used.name!r} computes in {', '.join(used.precisions)}, not in {precision!r}"
+    if not used.chosen:
+        msg = f"model {model!r} brings its own engine: {known}; leave the precision out, or take another model"
+        raise RecipeError(msg)
+    others = [repr(name) for name in engines_with(precision)]
+    fix = f"use engine {' or '.join(others)}" if others else "no engine here does"
+    msg = f"{known}; {fix}"
+    raise RecipeError(msg)
+
+
+def _refuse_precision_of_added(model: str, precision: str) -> None:
+    if precision != DEFAULT_PRECISION:
+        msg = (
+            f"the encoder {model!r} was added by a program and computes as it does: precision {precision!r} "
+            "cannot be asked of it; leave the precision out"
+        )
+        raise RecipeError(msg)
+
+
+def _find(model: str, *, progress: bool) -> tuple[ModelFiles, str]:
+    """The model's files, and a digest of their state."""
     card = find_card(model)
     if card is None and Path(model).is_file():
         path = Path(model)
-        return ModelFiles(path.name, path), f"{path.resolve()} {file_digest(path)}", find_engine("static")
+        return ModelFiles(path.name, path), f"{path.resolve()} {file_digest(path)}"
     if card is not None and card.kind != "encoder":
         msg = (
             f"model {model!r} is a {card.kind}, which gives no vectors; "
@@ -98,4 +142,4 @@ def _find(model: str, asked: Engine, *, progress: bool) -> tuple[ModelFiles, str
         )
         raise UnsupportedModelError(msg)
     files = resolve(model, progress=progress)
-    return files, files.state, find_engine(card.engine) if card is not None and card.engine else asked
+    return files, files.state

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from nlgauge.corpus.idf_tables import idf_tables
 from nlgauge.corpus.tokens import TokenizedCorpus
+from nlgauge.encoders.precision import vectors_digest
 from nlgauge.files.digests import short_digest
 from nlgauge.recipes.kinds import Kind, as_text, joined_by_or
 from nlgauge.recipes.options import option
@@ -152,8 +153,8 @@ class LanguageModelName(Resource):
             return Loaded("none", None)
         from nlgauge.encoders.whole_text.language_model import load_language_model
 
-        options = context.options
-        model = load_language_model(value, threads=options.threads, device=options.device, progress=options.progress)
+        loading = {name: given for name, given in context.options.loading.items() if name != "engine"}
+        model = load_language_model(value, **loading)
         return Loaded(f"{model.name}[{short_digest(model.digest)}]", model, model.engine)
 
 
@@ -172,7 +173,7 @@ class TransformFiles(Resource):
             return Loaded("none", None)
         encoder = context.corpus.encoder
         if context.layers:  # a recipe without token vectors checks its own
-            transforms.check(encoder.digest, layers=context.layers, width=encoder.hidden_size)
+            transforms.check(vectors_digest(encoder), layers=context.layers, width=encoder.hidden_size)
         return Loaded(transforms.label, transforms)
 
     def read(self, name: str, text: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from nlgauge.encoders.cache import DEFAULT_GIGABYTES
+from nlgauge.encoders.precision import DEFAULT_PRECISION, check_precision
 from nlgauge.errors import RecipeError
 
 __all__ = ["RunOptions"]
@@ -15,11 +16,15 @@ __all__ = ["RunOptions"]
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How to compute, and what to refuse. Only the engine and its device move a score, within 1e-5."""
+    """How to compute, and what to refuse.
+
+    Only the first three move a score: engine and device within 1e-5, a lower precision by more.
+    """
 
     engine: str = "onnx"
-    threads: int | None = None
+    precision: str = DEFAULT_PRECISION
     device: str = "auto"
+    threads: int | None = None
     batch_tokens: int = 4096
     long: Literal["truncate", "error"] = "truncate"
     empty: Literal["error", "zero"] = "error"
@@ -38,7 +43,7 @@ class RunOptions:
             if getattr(self, name) not in allowed:
                 msg = f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
                 raise RecipeError(msg)
-
+        check_precision(self.precision)
         if self.cache is not None and not isinstance(self.cache, str | os.PathLike):
             msg = f"cache must be a folder, got {self.cache!r}"
             raise RecipeError(msg)
@@ -46,7 +51,7 @@ class RunOptions:
     @property
     def loading(self) -> dict[str, Any]:
         """What a model is loaded with."""
-        return {name: getattr(self, name) for name in ("engine", "threads", "device", "progress")}
+        return {name: getattr(self, name) for name in ("engine", "precision", "threads", "device", "progress")}
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> RunOptions:

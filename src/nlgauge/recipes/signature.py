@@ -14,15 +14,28 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 from urllib.parse import quote, unquote
 
+from nlgauge.encoders.precision import signed_precision
 from nlgauge.errors import SignatureError
 
-__all__ = ["GRAMMAR", "PACKAGE", "RUNNER_FIELDS", "VERSION_FIELDS", "FieldDifference", "Signature", "declare_field"]
+__all__ = [
+    "ENGINE_FIELDS",
+    "GRAMMAR",
+    "PACKAGE",
+    "RUNNER_FIELDS",
+    "VERSION_FIELDS",
+    "FieldDifference",
+    "Signature",
+    "declare_field",
+]
 
 #: Fields of a signature that every metric has, after its own. `refs` counts references, or says `source`.
 RUNNER_FIELDS = ("refs", "model", "weights", "tokenizer", "config", "maxlen", "engine", "nlgauge", "sig")
 
 #: Fields that say by which versions a score was computed. Another version is told, and not another recipe.
 VERSION_FIELDS = ("engine", "sentence_engine", "lm_engine", "sacrebleu", "rouge_score", "package", "nlgauge", "sig")
+
+#: Of these, those that name an engine, and with it a precision.
+ENGINE_FIELDS = ("engine", "sentence_engine", "lm_engine")
 
 #: The field of a metric that comes with another package: its name and version.
 PACKAGE = "package"
@@ -72,9 +85,9 @@ MEANINGS = {
     "sacrebleu": "version of the package that computed the score",
     "rouge_score": "version of the package that computed the score",
     "package": "package and version that a metric of others comes with",
-    "engine": "what computed the vectors, with its version",
-    "sentence_engine": "what computed the sentence vectors, with its version",
-    "lm_engine": "what computed the fluency term, with its version",
+    "engine": "what computed the vectors, with its version and precision",
+    "sentence_engine": "what computed the sentence vectors, with its version and precision",
+    "lm_engine": "what computed the fluency term, with its version and precision",
     "nlgauge": "version of this library",
     "sig": "version of the signature's grammar",
     "truncated": "segments in which a text was cut at the limit",
@@ -103,6 +116,13 @@ class FieldDifference(NamedTuple):
     key: str
     left: str | None
     right: str | None
+
+    @property
+    def of_precision(self) -> bool:
+        """Whether both name an engine, and not of one precision: then their scores do not compare."""
+        if self.key not in ENGINE_FIELDS or self.left is None or self.right is None:
+            return False
+        return signed_precision(self.left) != signed_precision(self.right)
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nlgauge.encoders.precision import shown_vectors
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.files.digests import short_digest
 from nlgauge.files.frozen import read_arrays, write_arrays
 
 __all__ = ["NORM_MODES", "LanguageMeans", "LanguageMoments"]
@@ -78,7 +78,7 @@ class LanguageMeans:
     moments: Mapping[str, LanguageMoments]
     mode: str = "centre"
     weights: str = ""
-    """Digest of the weights of the model whose vectors these are."""
+    """Digest of the weights of the model whose vectors these are, with the precision unless it is fp32."""
     layer: int = -1
     note: str = ""
 
@@ -123,8 +123,8 @@ class LanguageMeans:
         """Refuse vectors that the means do not belong to."""
         if self.weights and (self.weights, self.layer) != (weights, layer):
             msg = (
-                f"the language means were fitted on layer {self.layer} of weights {short_digest(self.weights)}, but "
-                f"the vectors are of layer {layer} of {short_digest(weights)}; "
+                f"the language means were fitted on layer {self.layer} of weights {shown_vectors(self.weights)}, but "
+                f"the vectors are of layer {layer} of {shown_vectors(weights)}; "
                 "fit them again with the model you score with"
             )
             raise InputError(msg)

@@ -25,8 +25,8 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nlgauge.encoders.precision import shown_vectors
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.files.digests import short_digest
 from nlgauge.files.frozen import read_arrays, write_arrays
 from nlgauge.transforms.fit.procrustes import (
     least_squares,
@@ -71,7 +71,7 @@ class Origin(NamedTuple):
     """Language that it is mapped to."""
     model: str = ""
     weights: str = ""
-    """Digest of the model's weights; empty where nobody knows (published files)."""
+    """Digest of the model's weights, with the precision unless it is fp32; empty where nobody knows (published)."""
     layer: int = -1
     pairs: int = 0
     note: str = ""
@@ -120,7 +120,7 @@ class Remapping:
         if made.weights and (made.weights, made.layer) != (weights, layer):
             msg = (
                 f"the re-mapping was fitted on {_layer_name(made.layer)} of model {made.model!r} "
-                f"({short_digest(made.weights)}), but the vectors are of layer {layer} of {short_digest(weights)}; "
+                f"({shown_vectors(made.weights)}), but the vectors are of layer {layer} of {shown_vectors(weights)}; "
                 "fit it again with 'nlgauge align fit'"
             )
             raise InputError(msg)

@@ -64,7 +64,7 @@ class Loud(OnnxEncoder):
     engine = "loud-7"  # type: ignore[assignment]
 
 
-def _loud(files: ModelFiles, threads: int, device: str) -> Any:
+def _loud(files: ModelFiles, threads: int, device: str, precision: str) -> Any:
     return Loud(files, threads=threads)
 
 

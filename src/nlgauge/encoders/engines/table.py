@@ -12,10 +12,11 @@ from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 
 from nlgauge.encoders.base import Encoder
+from nlgauge.encoders.precision import DEFAULT_PRECISION
 from nlgauge.errors import RecipeError
 from nlgauge.models.resolve import ModelFiles
 
-__all__ = ["GROUP", "Engine", "engine_names", "engine_of_signature", "find_engine"]
+__all__ = ["GROUP", "Engine", "engine_names", "engine_of_signature", "engines_with", "find_engine"]
 
 #: Entry points of packages that bring an engine.
 GROUP = "nlgauge.engines"
@@ -28,32 +29,34 @@ class Engine:
     name: str
     signed: str
     """What stands before the first hyphen of an encoder's `engine`, and so of that field of a signature."""
-    load: Callable[[ModelFiles, int, str], Encoder]
-    """From the files, the number of threads and the device."""
+    load: Callable[[ModelFiles, int, str, str], Encoder]
+    """From the files, the number of threads, the device and the precision."""
     chosen: bool = True
     """Whether a caller chooses it; else it comes with the model."""
     only_cpu: bool = True
+    precisions: tuple[str, ...] = (DEFAULT_PRECISION,)
+    """What it can compute in; `load` is asked for no other."""
 
 
-def _onnx(files: ModelFiles, threads: int, device: str) -> Encoder:
+def _onnx(files: ModelFiles, threads: int, device: str, precision: str) -> Encoder:
     from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
 
     return OnnxEncoder(files, threads=threads)
 
 
-def _torch(files: ModelFiles, threads: int, device: str) -> Encoder:
+def _torch(files: ModelFiles, threads: int, device: str, precision: str) -> Encoder:
     from nlgauge.encoders.engines.torch_engine import TorchEncoder
 
     return TorchEncoder(files, threads=threads, device=device)
 
 
-def _muse(files: ModelFiles, threads: int, device: str) -> Encoder:
+def _muse(files: ModelFiles, threads: int, device: str, precision: str) -> Encoder:
     from nlgauge.encoders.engines.muse import MuseEncoder
 
     return MuseEncoder(files, threads=threads)
 
 
-def _static(files: ModelFiles, threads: int, device: str) -> Encoder:
+def _static(files: ModelFiles, threads: int, device: str, precision: str) -> Encoder:
     from nlgauge.encoders.engines.static import StaticEncoder
 
     return StaticEncoder(files.path)
@@ -86,6 +89,11 @@ def find_engine(name: str) -> Engine:
     raise RecipeError(msg)
 
 
+def engines_with(precision: str) -> tuple[str, ...]:
+    """The engines that a caller can choose and that compute in that precision."""
+    return tuple(name for name in engine_names() if precision in _precisions(name))
+
+
 def engine_of_signature(text: str) -> Engine | None:
     """The engine that the field `engine` of a signature names; None where it is not here.
 
@@ -98,6 +106,13 @@ def engine_of_signature(text: str) -> Engine | None:
             return engine
     brought = (_from_plugin(name) for name in _plugins() if name not in _BUILT_IN)
     return next((engine for engine in brought if engine.signed == signed), None)
+
+
+def _precisions(name: str) -> tuple[str, ...]:
+    try:
+        return find_engine(name).precisions
+    except RecipeError:  # a package that does not load has none
+        return ()
 
 
 @lru_cache(maxsize=1)

@@ -38,8 +38,9 @@ from nlgauge.encoders.engines.torch_support import (
 )
 from nlgauge.encoders.load import default_threads
 from nlgauge.encoders.loaded import LoadedModels
+from nlgauge.encoders.precision import DEFAULT_PRECISION, check_precision
 from nlgauge.encoders.whole_text.gguf_files import parse_gguf_once
-from nlgauge.errors import MissingExtraError, ModelError, ModelNotFoundError, TruncationWarning
+from nlgauge.errors import MissingExtraError, ModelError, ModelNotFoundError, RecipeError, TruncationWarning
 from nlgauge.files.digests import file_digest, text_digest
 from nlgauge.models.catalog import find_card
 from nlgauge.models.resolve import resolve
@@ -235,12 +236,23 @@ _loaded: LoadedModels[LanguageModel] = LoadedModels(1)
 
 
 def load_language_model(
-    model: str, *, threads: int | None = None, device: str = "auto", progress: bool = False
+    model: str,
+    *,
+    precision: str = DEFAULT_PRECISION,
+    threads: int | None = None,
+    device: str = "auto",
+    progress: bool = False,
 ) -> LanguageModel:
     """A causal language model by name (`smollm2`), folder, hub id or .gguf file.
 
     The last one stays in memory until `release_models()` lets it go; it is loaded again when its files have changed.
     """
+    if check_precision(precision) != DEFAULT_PRECISION:
+        msg = (
+            f"language models compute in {DEFAULT_PRECISION}, not in {precision!r}; leave the precision out, or the "
+            "language model (lm=none)"
+        )
+        raise RecipeError(msg)
     key = (model, _state(model), threads, device)
     return _loaded.get(key, lambda: LanguageModel(model, threads=threads, device=device, progress=progress))
 

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from nlgauge.encoders.base import Encoder, encode_texts
 from nlgauge.encoders.engines.muse import MuseEncoder
 from nlgauge.encoders.load import load_encoder
+from nlgauge.encoders.precision import DEFAULT_PRECISION, vectors_digest
 from nlgauge.errors import ModelError, RecipeError, TruncationWarning, UnsupportedModelError
 from nlgauge.files.digests import text_digest
 from nlgauge.models.resolve import resolve
@@ -108,7 +109,7 @@ class PooledSentences:
         self.name = name or encoder.model
         self.engine = encoder.engine
         self.limit = min(encoder.tokenizer.limit, pooling.max_tokens or encoder.tokenizer.limit)
-        parts = (encoder.digest, encoder.tokenizer.digest, str(pooling), str(self.limit))
+        parts = (vectors_digest(encoder), encoder.tokenizer.digest, str(pooling), str(self.limit))
         self.digest = text_digest("\n".join(parts))
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -143,10 +144,17 @@ class MuseSentences:
 
 
 def load_sentence_encoder(
-    model: str, *, engine: str = "onnx", threads: int | None = None, device: str = "auto", progress: bool = False
+    model: str,
+    *,
+    engine: str = "onnx",
+    precision: str = DEFAULT_PRECISION,
+    threads: int | None = None,
+    device: str = "auto",
+    progress: bool = False,
 ) -> SentenceEncoder:
     """A sentence encoder by name (`muse`, `minilm`, `mpnet`), folder or hub id."""
-    options: dict[str, Any] = {"engine": engine, "threads": threads, "device": device, "progress": progress}
+    options: dict[str, Any] = {"engine": engine, "precision": precision}
+    options |= {"threads": threads, "device": device, "progress": progress}
     # In older folders the network lies in a folder of its own, which only modules.json names.
     inner = _network_folder(Path(model))
     if inner is not None:

@@ -1,7 +1,7 @@
 """Baselines for rescaling: what a metric gives to pairs that have nothing to do with each other.
 
 A baseline is a small text file per model and language with a row per layer. The header says how it was
-made; the model's digest in it keeps it from being used with another.
+made; the model's digest in it, with the precision unless it is fp32, keeps it from being used with another.
 """
 
 from __future__ import annotations
@@ -15,6 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from nlgauge.encoders import Encoder
+from nlgauge.encoders.precision import (
+    DEFAULT_PRECISION,
+    other_precision,
+    shown_vectors,
+    signed_precision,
+    vectors_digest,
+)
 from nlgauge.errors import BaselineError, FileFormatError
 from nlgauge.files.digests import short_digest
 from nlgauge.files.frozen import check_digest
@@ -55,15 +62,23 @@ class Baseline:
         return self.rows[layer]
 
     def check_fits(self, encoder: Encoder, language: str, *, path: str) -> None:
-        """Refuse a baseline made with other weights, or of another language than the one named."""
+        """Refuse a baseline of other weights, of another precision, or of another language than the one named."""
         if language and _primary(language) != _primary(self.language):
             msg = f"baseline {path!r} is for language {self.language!r}, but lang={language!r} was asked for"
             raise BaselineError(msg)
-        if self.header.get("weights") != encoder.digest:
+        made, asked = self.header.get("weights", ""), vectors_digest(encoder)
+        precisions = other_precision(made, asked)
+        if precisions is not None:
+            msg = (
+                f"baseline {path!r} was made in {precisions[0]}, and these scores are in {precisions[1]}: scores of "
+                f"different precision do not compare; {_build(precisions[1])}"
+            )
+            raise BaselineError(msg)
+        if made != asked:
             msg = (
                 f"baseline {path!r} was made with model {self.header.get('model')!r} "
-                f"({short_digest(self.header.get('weights', ''))}), not with {encoder.model!r} "
-                f"({short_digest(encoder.digest)}); build one with 'nlgauge baseline build'"
+                f"({shown_vectors(made)}), not with {encoder.model!r} "
+                f"({shown_vectors(asked)}); build one with 'nlgauge baseline build'"
             )
             raise BaselineError(msg)
 
@@ -130,6 +145,14 @@ class Baseline:
         Never a score labelled rescaled that is not: bert-score warns and goes on with raw scores.
         """
         known = [baseline for baseline in _shipped() if baseline.header.get("weights") == encoder.digest]
+        precision = signed_precision(encoder.engine)
+        if known and precision != DEFAULT_PRECISION:
+            msg = (
+                f"the baselines shipped for model {encoder.model!r} were made in {DEFAULT_PRECISION}, and these "
+                f"scores are in {precision}: scores of different precision do not compare; {_build(precision)} "
+                "and pass rescale=FILE"
+            )
+            raise BaselineError(msg)
         fitting = [baseline for baseline in known if not language or baseline.language == _primary(language)]
         if len(fitting) == 1:
             return fitting[0]
@@ -173,6 +196,11 @@ class BaselineChoice(Resource):
         if chosen.startswith(_SHIPPED):
             return {name: "yes", "lang": chosen.removeprefix(_SHIPPED)}
         return {name: chosen}
+
+
+def _build(precision: str) -> str:
+    name = precision.partition("@")[0]
+    return f"build one with 'nlgauge baseline build --corpus SENTENCES --precision {name} -o FILE'"
 
 
 def _primary(language: str) -> str:

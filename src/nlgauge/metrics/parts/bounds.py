@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.encoders.precision import DEFAULT_PRECISION, signed_precision
 from nlgauge.errors import InputError
 from nlgauge.files.digests import short_digest, text_digest
 from nlgauge.files.frozen import ContentError, FrozenTable, number, whole_number
@@ -32,7 +33,7 @@ _AFTER = frozenset(
 )
 
 #: What to name first where bounds do not fit.
-_MODEL = ("refs", "weights", "tokenizer", "config")
+_MODEL = ("refs", "precision", "weights", "tokenizer", "config")
 
 #: What files of nlgauge 0.1 call a field, and its values.
 _FORMER = {"links": "wmdo_matches", "casing": "lowercase", "cut": "max_tokens", "steps": "transforms"}
@@ -74,7 +75,7 @@ class Bounds(FrozenTable):
         """From SentSim's own scores of one or more systems: what `nlgauge sentsim calibrate` keeps."""
         parts = [name for name in scores[0].segments if name != scores[0].main]
         found = cls.of({name: np.concatenate([score.segments[name] for score in scores]) for name in parts})
-        recipe = scores[0].signature.recipe
+        recipe = _with_precision(scores[0].signature.recipe)
         return cls(found.ranges, {key: text for key, text in recipe.items() if key not in _AFTER}, found.pairs)
 
     def scaled(self, name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -95,10 +96,12 @@ class Bounds(FrozenTable):
                 msg = f"bounds file {path!r} has no part {name!r}; it has {', '.join(self.ranges)}"
                 raise InputError(msg)
         made = {_FORMER.get(key, key): _FORMER_VALUES.get(text, text) for key, text in self.made_with.items()}
+        recipe = _with_precision(recipe)
         for key in dict.fromkeys((*_MODEL, *recipe, *made)):
             if key in _AFTER or key in unused:
                 continue
-            mine, theirs = recipe.get(key, "none"), made.get(key, "none")
+            absent = DEFAULT_PRECISION if key == "precision" else "none"
+            mine, theirs = recipe.get(key, absent), made.get(key, absent)
             if key == "config" and key not in made:  # made before 0.2: only a known model can be told
                 known = card_of_weights(made.get("weights", ""))
                 theirs = (short_digest(known.config) if known is not None else "") or "none"
@@ -136,6 +139,13 @@ class Bounds(FrozenTable):
                 raise ContentError(msg)
         found = {name: (number(low, f"{name!r}"), number(high, f"{name!r}")) for name, (low, high) in ranges.items()}
         return cls(found, {key: str(value) for key, value in made_with.items()}, pairs)
+
+
+def _with_precision(recipe: Mapping[str, str]) -> Mapping[str, str]:
+    """With the precision of the vectors, unless it is fp32: it moves values, which the rest of an engine does not."""
+    engines = [recipe[key] for key in ("engine", "sentence_engine") if key in recipe]
+    found = "+".join(dict.fromkeys(map(signed_precision, engines)))
+    return recipe if found in {"", DEFAULT_PRECISION} else {**recipe, "precision": found}
 
 
 class BoundsChoice(Resource):

@@ -10,6 +10,7 @@ import numpy as np
 from nlgauge._version import __version__
 from nlgauge.corpus.checks import make_corpus
 from nlgauge.encoders import load_encoder
+from nlgauge.encoders.precision import vectors_digest
 from nlgauge.engine.run import run_metrics
 from nlgauge.errors import DataWarning, InputError, ModelNotFoundError, RecipeError
 from nlgauge.metrics.bertscore import BERTScore
@@ -67,7 +68,7 @@ def build_baseline(
     scores = run_metrics(recipes, make_corpus({"": hypotheses}, references), options)
     header = {
         "model": encoder.model,
-        "weights": encoder.digest,
+        "weights": vectors_digest(encoder),
         "language": language,
         "corpus": " ".join(corpus.split()) or "not stated",
         "pairs": f"{len(hypotheses)} random pairs of {len(distinct)} distinct sentences, seed {seed}",

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.encoders import Encoder, encode_texts
+from nlgauge.encoders.precision import vectors_digest
 from nlgauge.encoders.whole_text.sentences import SentenceEncoder
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.text.word_alignment import Links, check_links
@@ -66,7 +67,7 @@ def fit_words(
         check_links(alignments, sizes, name=alignments_name)
     words = paired_words(encoder, source, target, layer=layer, alignments=alignments, batch_tokens=batch_tokens)
     what = f"{len(words.source)} pairs of words from {words.used} pairs of texts ({words.left_out} left out)"
-    made_with = (origin or Origin())._replace(model=encoder.model, weights=encoder.digest, layer=layer)
+    made_with = (origin or Origin())._replace(model=encoder.model, weights=vectors_digest(encoder), layer=layer)
     fitted = _fit(words.source, words.target, what, method, directions, umd_sides, made_with)
     return FittedMap(fitted, what, words.links)
 
@@ -139,7 +140,7 @@ def centroids_of_texts(
         side: Side = "source" if language == moved_language else "target"
         loaded = load_transforms(transforms, source=language if side == "source" else None, target=language)
         if loaded is not None:
-            loaded.check(encoder.digest, layers=(layer,), width=encoder.hidden_size)
+            loaded.check(vectors_digest(encoder), layers=(layer,), width=encoder.hidden_size)
             after[language] = loaded.move(rows, side)
     return centroid_change(before, after)
 
