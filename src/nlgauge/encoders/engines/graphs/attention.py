@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from nlgauge.encoders.engines.graphs.builder import GraphBuilder
 
-__all__ = ["attend", "by_head", "declare_shapes", "distances"]
+__all__ = ["attend", "by_head", "declare_shapes", "distances", "length_of", "places"]
 
 
 def declare_shapes(build: GraphBuilder, *, heads: int, width: int) -> None:
@@ -38,11 +38,19 @@ def attend(build: GraphBuilder, q: str, k: str, v: str, name: str, *, bias: str 
     return build.node("Reshape", [joined, "rows"], f"{name}.attended")
 
 
-def distances(build: GraphBuilder) -> str:
+def length_of(build: GraphBuilder) -> str:
+    """The number of tokens of a text, as a list of one."""
+    return build.node("Shape", ["ids"], "length", start=1, end=2)
+
+
+def places(build: GraphBuilder) -> str:
+    """The places of a text's tokens: 0, 1, ..."""
+    length = build.node("Squeeze", [length_of(build)], "length.scalar")
+    return build.node("Range", [build.constant("zero", 0), length, build.constant("one", 1)], "places")
+
+
+def distances(build: GraphBuilder, places: str) -> str:
     """A matrix (length, length) of key place - query place."""
-    length = build.node("Squeeze", [build.node("Shape", ["ids"], "length", start=1, end=2)], "length.scalar")
-    zero, one = build.constant("zero", 0), build.constant("one", 1)
-    places = build.node("Range", [zero, length, one], "places")
     keys = build.node("Unsqueeze", [places, build.constant("first_axis", [0])], "places.keys")
     queries = build.node("Unsqueeze", [places, build.constant("second_axis", [1])], "places.queries")
     return build.node("Sub", [keys, queries], "distances")

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from nlgauge.errors import ModelError
 
-__all__ = ["ENTRIES", "Dimensions", "check_dimensions", "dimensions_of"]
+__all__ = ["ENTRIES", "Dimensions", "check_dimensions", "dimensions_of", "is_whole", "refuse"]
 
 #: Where most families state their sizes.
 ENTRIES: Mapping[str, str] = {
@@ -66,24 +66,26 @@ def check_dimensions(
     """Refuse a `config.json` that no graph can be built from."""
     for name, entry in entries.items():
         least = 0 if name == "layers" else 1
-        if not _is_whole(config.get(entry)) or config[entry] < least:
-            _refuse(config, entry, f"a whole number, at least {least}", model=model)
+        if not is_whole(config.get(entry)) or config[entry] < least:
+            refuse(config, entry, f"a whole number, at least {least}", model=model)
     hidden, heads = entries["hidden"], entries["heads"]
     if config[hidden] % config[heads]:
-        _refuse(config, heads, f"a divisor of {hidden} ({config[hidden]})", model=model)
+        refuse(config, heads, f"a divisor of {hidden} ({config[hidden]})", model=model)
     value = config.get(epsilon, _EPSILON)
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
-        _refuse(config, epsilon, "a number above 0", model=model)
+        refuse(config, epsilon, "a number above 0", model=model)
     if after_padding:
         padding, rows = config.get("pad_token_id", 1), config[entries["positions"]]
-        if not _is_whole(padding) or not 0 <= padding < rows - 1:
-            _refuse(config, "pad_token_id", f"a whole number below {rows - 1}, where positions start", model=model)
+        if not is_whole(padding) or not 0 <= padding < rows - 1:
+            refuse(config, "pad_token_id", f"a whole number below {rows - 1}, where positions start", model=model)
 
 
-def _refuse(config: Mapping[str, Any], name: str, expected: str, *, model: str) -> NoReturn:
+def refuse(config: Mapping[str, Any], name: str, expected: str, *, model: str) -> NoReturn:
+    """An error that names an entry, what it must be, and what it is."""
     msg = f"config.json of model {model!r}: {name!r} must be {expected}, got {config.get(name)!r}"
     raise ModelError(msg)
 
 
-def _is_whole(value: Any) -> bool:
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number."""
     return isinstance(value, int) and not isinstance(value, bool)

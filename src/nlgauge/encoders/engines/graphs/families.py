@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from nlgauge.encoders.engines.graphs.builder import Graph, GraphBuilder
+from nlgauge.encoders.engines.graphs.deberta import DebertaV2
 from nlgauge.encoders.engines.graphs.dimensions import Dimensions
+from nlgauge.encoders.engines.graphs.modernbert import ModernBert
 from nlgauge.encoders.engines.graphs.post_norm import RELATIVES
 from nlgauge.errors import UnsupportedModelError
 
@@ -40,7 +42,7 @@ class Family(Protocol):
         """Names of the values (tokens, hidden) of layer 0, then of each layer up to `top`."""
 
 
-FAMILIES: dict[str, Family] = {**RELATIVES}
+FAMILIES: dict[str, Family] = {**RELATIVES, "deberta-v2": DebertaV2(), "modernbert": ModernBert()}
 
 
 def family_of(config: Mapping[str, Any], *, model: str, engine: str = "onnx") -> Family:

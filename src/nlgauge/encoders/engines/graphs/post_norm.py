@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from nlgauge.encoders.engines.graphs.attention import attend, by_head, declare_shapes, distances
+from nlgauge.encoders.engines.graphs.attention import attend, by_head, declare_shapes, distances, places
 from nlgauge.encoders.engines.graphs.builder import GraphBuilder
 from nlgauge.encoders.engines.graphs.dimensions import ENTRIES, Dimensions, check_dimensions, dimensions_of
 
@@ -23,6 +23,9 @@ __all__ = ["DISTILBERT", "RELATIVES", "PostNorm", "relative_bucket"]
 
 #: Distance beyond which MPNet's relative positions share a bucket (fixed in its published code).
 _MPNET_MAX_DISTANCE = 128
+
+#: Width of ELECTRA's embeddings where its configuration states none.
+_ELECTRA_WIDTH = 128
 
 _SELF = "encoder.layer.{}.attention.self."
 
@@ -80,7 +83,7 @@ class PostNorm:
     def _embeddings(self, build: GraphBuilder, size: Dimensions, config: Mapping[str, Any]) -> str:
         # ELECTRA's embeddings may be narrower than its layers.
         width = (
-            int(config.get("embedding_size", size.hidden)) if config.get("model_type") == "electra" else size.hidden
+            int(config.get("embedding_size", _ELECTRA_WIDTH)) if config.get("model_type") == "electra" else size.hidden
         )
         words = build.parameter(self.probe, size.vocabulary, width)
         rows = size.first_position + (size.positions or 0)
@@ -141,7 +144,7 @@ def _bias(build: GraphBuilder, size: Dimensions, config: Mapping[str, Any], tabl
     weights = build.parameter(table, buckets, size.heads)
     reach = (size.positions or 1) - 1
     of_distance = np.array([relative_bucket(d, buckets=buckets) for d in range(-reach, reach + 1)])
-    index = build.node("Add", [distances(build), build.constant("reach", reach)], "distances.index")
+    index = build.node("Add", [distances(build, places(build)), build.constant("reach", reach)], "distances.index")
     bucket = build.node("Gather", [build.constant("buckets", of_distance), index], "distances.bucket")
     return build.node("Transpose", [build.node("Gather", [weights, bucket], "bias.by_pair")], "bias", perm=[2, 0, 1])
 
