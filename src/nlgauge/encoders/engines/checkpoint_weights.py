@@ -76,7 +76,7 @@ class CheckpointWeights:
         """numpy has no bfloat16, which is the upper half of a float32."""
         from safetensors import deserialize
 
-        entry = dict(deserialize(self._path.read_bytes()))[name]
+        entry = dict(deserialize(self._path.read_bytes()))[name]  # type: ignore[no-untyped-call]
         wide = np.frombuffer(entry["data"], dtype="<u2").astype(np.uint32) << 16
         return wide.view(np.float32).reshape(entry["shape"])
 

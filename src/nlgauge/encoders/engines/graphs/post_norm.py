@@ -48,6 +48,8 @@ class PostNorm:
     after_padding: bool = False
     """Whether positions are numbered from after the padding index."""
     relative_bias: str | None = None
+    narrow_embeddings: bool = False
+    """Whether embeddings may be narrower than the layers, and are projected."""
     activation: str = "hidden_act"
     entries: Mapping[str, str] = field(default_factory=lambda: ENTRIES)
 
@@ -202,6 +204,6 @@ RELATIVES: dict[str, PostNorm] = {
     "roberta": _ROBERTA,
     "xlm-roberta": _ROBERTA,
     "camembert": _ROBERTA,
-    "electra": PostNorm(prefixes=("", "electra.")),
+    "electra": PostNorm(prefixes=("", "electra."), narrow_embeddings=True),
     "distilbert": DISTILBERT,
 }
