@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,11 +76,23 @@ class CheckpointWeights:
 
     def _bfloat16(self, name: str) -> FloatArray:
         """numpy has no bfloat16, which is the upper half of a float32."""
-        from safetensors import deserialize
-
-        entry = dict(deserialize(self._path.read_bytes()))[name]  # type: ignore[no-untyped-call]
-        wide = np.frombuffer(entry["data"], dtype="<u2").astype(np.uint32) << 16
+        entry = self._header[name]
+        start, end = entry["data_offsets"]
+        raw = np.fromfile(self._path, dtype="<u2", count=(end - start) // 2, offset=self._data_start + start)
+        wide = raw.astype(np.uint32) << 16
         return wide.view(np.float32).reshape(entry["shape"])
+
+    @cached_property
+    def _header(self) -> dict[str, Any]:
+        """What a safetensors file says of its arrays: a JSON object after its length in eight bytes."""
+        with self._path.open("rb") as file:
+            header: dict[str, Any] = json.loads(file.read(self._data_start)[8:])
+        return header
+
+    @cached_property
+    def _data_start(self) -> int:
+        with self._path.open("rb") as file:
+            return 8 + int.from_bytes(file.read(8), "little")
 
     def _open(self) -> Any:
         from safetensors import SafetensorError, safe_open

@@ -41,6 +41,11 @@ _BLOCKS = {
 }
 
 
+#: Families whose last layer is normalised once more; transformers returns it before that up to release 4, after it
+#: since release 5, and it is the same layer here.
+_FINAL_NORM = frozenset({"modernbert"})
+
+
 class TorchEncoder:
     """A Hugging Face model in evaluation mode."""
 
@@ -94,9 +99,12 @@ class TorchEncoder:
             # The caller's autocast would make this half precision, under a signature that says fp32.
             torch.autocast(self._device.type, enabled=False),
         ):
-            return self._network(
+            output = self._network(
                 input_ids=batch, attention_mask=torch.ones_like(batch), output_hidden_states=True
-            ).hidden_states
+            )
+        if self._network.config.model_type in _FINAL_NORM:
+            return (*output.hidden_states[:-1], output.last_hidden_state)
+        return output.hidden_states
 
     def _check_layers(self) -> None:
         """Run the whole network once.
