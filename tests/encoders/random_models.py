@@ -26,7 +26,14 @@ _SIZES = {
     "max_position_embeddings": 60,
     "vocab_size": 300,
 }
-_DISTILBERT = {"dim": 24, "hidden_dim": 40, "n_heads": 3, "n_layers": 3, "max_position_embeddings": 60, "vocab_size": 300}
+_DISTILBERT = {
+    "dim": 24,
+    "hidden_dim": 40,
+    "n_heads": 3,
+    "n_layers": 3,
+    "max_position_embeddings": 60,
+    "vocab_size": 300,
+}
 _V3 = {
     "relative_attention": True,
     "position_buckets": 8,
@@ -156,7 +163,10 @@ def write_family_tokenizer(folder: Path, kind: str) -> None:
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         tokenizer.decoder = decoders.ByteLevel()
         trainer: Any = trainers.BpeTrainer(
-            vocab_size=300, special_tokens=special, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+            vocab_size=300,
+            special_tokens=special,
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
         )
     else:
         tokenizer = tokenizers.Tokenizer(models.Unigram())

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from safetensors.numpy import save_file
 from tokenizers import models, normalizers, pre_tokenizers, processors
 
+from nlgauge.encoders.engines.graphs.families import encoder_graph, family_of
+
 WORDS = "the a cat dog ferry storm sat ran was on of and in late early red blue 7 . , ! ? ##s ##ed ##ing un ##known"
 SPECIAL = {
     "bert": ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"],
@@ -108,6 +110,19 @@ def tiny_tensors(config: dict[str, Any], *, seed: int = 0) -> dict[str, NDArray[
         linear(at + "output.dense", hidden, inner)
         norm(at + "output.LayerNorm")
     return tensors
+
+
+def graph_tensors(config: dict[str, Any], *, seed: int = 0) -> dict[str, NDArray[np.float32]]:
+    """Random weights of the names and shapes that a family's whole graph asks for."""
+    family = family_of(config, model="tiny")
+    shapes = encoder_graph(family, config, (config["num_hidden_layers"],)).parameters
+    random = np.random.default_rng(seed)
+    return {
+        name: (("norm" in name.lower() and name.endswith("weight")) + 0.3 * random.standard_normal(shape)).astype(
+            np.float32
+        )
+        for name, shape in shapes.items()
+    }
 
 
 def write_model(

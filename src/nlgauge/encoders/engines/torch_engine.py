@@ -99,9 +99,7 @@ class TorchEncoder:
             # The caller's autocast would make this half precision, under a signature that says fp32.
             torch.autocast(self._device.type, enabled=False),
         ):
-            output = self._network(
-                input_ids=batch, attention_mask=torch.ones_like(batch), output_hidden_states=True
-            )
+            output = self._network(input_ids=batch, attention_mask=torch.ones_like(batch), output_hidden_states=True)
         if self._network.config.model_type in _FINAL_NORM:
             return (*output.hidden_states[:-1], output.last_hidden_state)
         return output.hidden_states

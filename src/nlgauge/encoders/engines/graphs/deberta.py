@@ -197,9 +197,7 @@ def _position_rows(
         row = build.node("Gather", [table, index], f"{name}.row")
         found[kind] = build.node("Gather", [vectors, row], f"{name}.vectors")
         if at.normed:
-            found[kind] = build.norm(
-                found[kind], "encoder.LayerNorm", size.hidden, size.epsilon, f"{name}.normed"
-            )
+            found[kind] = build.norm(found[kind], "encoder.LayerNorm", size.hidden, size.epsilon, f"{name}.normed")
     return found
 
 

@@ -2,9 +2,9 @@
 
     a = x + W_o Attention(LN(x))        h = a + W_2 (gelu(u) * g),  (u, g) = W_1 LN(a)
 
-Positions turn queries and keys: the halves (a, b) of a head's vector at place p become (a cos - b sin, b cos + a sin) of
-the angles p / theta^(2 i / d). Local layers see a window around each token and have a theta of their own. The highest
-layer's vectors are normalised once more, as the published model returns them; those of lower layers are not.
+Positions turn queries and keys: the halves (a, b) of a head's vector at place p become (a cos - b sin, b cos + a sin)
+of the angles p / theta^(2 i / d). Local layers see a window around each token and have a theta of their own. The
+highest layer's vectors are normalised once more, as the published model returns them; those of lower layers are not.
 """
 
 from __future__ import annotations
@@ -92,7 +92,9 @@ class ModernBert:
         kinds = _kinds(config)[:top]
         where = places(build)
         angles = {kind: _turns(build, size, where, kind, _theta(config, kind)) for kind in sorted(set(kinds))}
-        outside = _outside(build, where, int(config.get("local_attention", _WINDOW)) // 2) if _LOCAL in kinds else None
+        outside = (
+            _outside(build, where, int(config.get("local_attention", _WINDOW)) // 2) if _LOCAL in kinds else None
+        )
         for number, kind in enumerate(kinds):
             x = _block(build, size, config, x, angles[kind], outside if kind == _LOCAL else None, number)
             if number + 1 < size.layers:
@@ -164,7 +166,9 @@ def _turned(build: GraphBuilder, x: str, turns: tuple[str, str], name: str, *, a
         return build.node("Mul", [half, by], f"{name}.{output}")
 
     one = build.node("Sub", [product(left, cos, "left_cos"), product(right, sin, "right_sin")], f"{name}.turned_left")
-    other = build.node("Add", [product(right, cos, "right_cos"), product(left, sin, "left_sin")], f"{name}.turned_right")
+    other = build.node(
+        "Add", [product(right, cos, "right_cos"), product(left, sin, "left_sin")], f"{name}.turned_right"
+    )
     return build.node("Concat", [one, other], f"{name}.turned", axis=axis)
 
 

@@ -85,7 +85,9 @@ class PostNorm:
     def _embeddings(self, build: GraphBuilder, size: Dimensions, config: Mapping[str, Any]) -> str:
         # ELECTRA's embeddings may be narrower than its layers.
         width = (
-            int(config.get("embedding_size", _ELECTRA_WIDTH)) if config.get("model_type") == "electra" else size.hidden
+            int(config.get("embedding_size", _ELECTRA_WIDTH))
+            if config.get("model_type") == "electra"
+            else size.hidden
         )
         words = build.parameter(self.probe, size.vocabulary, width)
         rows = size.first_position + (size.positions or 0)
