@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -132,7 +132,11 @@ def _score(outputs: dict[str, list[str]], references: list[str], metrics: Sequen
 
 
 def _grown(
-    title: str, along: str, at: Sequence[int], calls: dict[str, Callable[[int], Callable[[], Scores]]], repeats: int
+    title: str,
+    along: str,
+    at: Sequence[int],
+    calls: Mapping[str, Callable[[int], Callable[[], Scores]]],
+    repeats: int,
 ) -> Table:
     say(title)
     contestants = [Contestant(f"{name}, {value}", call(value), 0) for name, call in calls.items() for value in at]
