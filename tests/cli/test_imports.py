@@ -13,6 +13,7 @@ from tests.cli.conftest import REFERENCE, SYSTEM_A, write_lines
 HEAVY = {
     "huggingface_hub",
     "matplotlib",
+    "onnx",
     "onnxruntime",
     "openvino",
     "ot",
@@ -31,7 +32,9 @@ ROOMS = {
     "nlgauge.compare",
     "nlgauge.data",
     "nlgauge.encoders.engines.muse",
+    "nlgauge.encoders.engines.graphs",
     "nlgauge.encoders.engines.onnx_engine",
+    "nlgauge.encoders.engines.openvino_engine",
     "nlgauge.encoders.engines.static",
     "nlgauge.encoders.engines.torch_engine",
     "nlgauge.encoders.whole_text",
@@ -47,6 +50,9 @@ ROOMS = {
 SIGNATURE = "bertscore|layer:4|idf:none|multiref:best-f|rescale:no|refs:1|model:minilm|engine:onnxruntime-1.31.1-fp32"
 SCORE = "score a.txt --refs ref.txt --quiet"
 
+#: What the default engine takes where its graph is in the cache already.
+ONNX = {"nlgauge.encoders.engines.graphs", "nlgauge.encoders.engines.onnx_engine", "onnxruntime"}
+
 #: What each command may load of the two lists above.
 LOADED = {
     "--version": set(),
@@ -57,9 +63,9 @@ LOADED = {
     f"signature diff {SIGNATURE} {SIGNATURE}": set(),
     "normalise a.txt --rules punctuation": set(),
     "data list": {"nlgauge.data"},
-    SCORE: {"nlgauge.encoders.engines.onnx_engine", "onnxruntime"},
+    SCORE: {*ONNX},
     f"{SCORE} --metric chrf": {"sacrebleu"},
-    f"{SCORE} --metric moverscore": {"nlgauge.encoders.engines.onnx_engine", "onnxruntime", "ot", "scipy"},
+    f"{SCORE} --metric moverscore": {*ONNX, "ot", "scipy"},
     f"{SCORE} --model muse": {"nlgauge.encoders.engines.muse"},
     "sentsim --help": set(),
 }

@@ -21,9 +21,9 @@ HYPS, REFS = ["The ferry was late.", "She sang."], ["The ferry was delayed.", "T
 
 
 def test_the_engines_that_can_be_chosen() -> None:
-    assert engine_names()[:2] == ("onnx", "torch")
+    assert engine_names()[:3] == ("onnx", "openvino", "torch")
     assert not {"muse", "static"} & set(engine_names())
-    with pytest.raises(RecipeError, match="unknown engine 'onyx'; there are: onnx, torch"):
+    with pytest.raises(RecipeError, match="unknown engine 'onyx'; there are: onnx, openvino, torch"):
         load_encoder("minilm", engine="onyx")
     with pytest.raises(RecipeError, match="'muse' comes with its models"):
         load_encoder("minilm", engine="muse")
@@ -33,6 +33,7 @@ def test_the_engines_that_can_be_chosen() -> None:
     ("text", "name"),
     [
         ("onnxruntime-1.31.1-fp32", "onnx"),
+        ("openvino-2026.4.1-fp32", "openvino"),
         ("torch-2.13.0-fp32-cpu", "torch"),
         ("numpy-2.1.0-fp32", "muse"),
         ("static", "static"),
@@ -53,8 +54,8 @@ def test_two_signatures_of_one_call_are_taken_together() -> None:
 
 
 def test_a_signature_of_an_engine_that_is_not_here_is_refused() -> None:
-    signature = str(nlgauge.score(HYPS, REFS, layer=1).signature).replace("onnxruntime-", "openvino-")
-    with pytest.raises(SignatureError, match=r"engine 'openvino-.*', which is not here; there are: onnx, torch"):
+    signature = str(nlgauge.score(HYPS, REFS, layer=1).signature).replace("onnxruntime-", "tvm-")
+    with pytest.raises(SignatureError, match=r"engine 'tvm-.*', which is not here; there are: onnx, openvino, torch"):
         nlgauge.score(HYPS, REFS, metric=signature)
 
 
@@ -72,7 +73,7 @@ def test_an_engine_of_another_package(tmp_path: Path, own_cache: Path, monkeypat
     point = SimpleNamespace(name="loud", load=lambda: Engine("loud", "loud", _loud))
     monkeypatch.setattr(table, "_plugins", lambda: {"loud": point})
     folder = str(write_model(tmp_path / "tiny", TINY["bert"]))
-    assert engine_names() == ("onnx", "torch", "loud")
+    assert engine_names() == ("onnx", "openvino", "torch", "loud")
     found = nlgauge.score(["the cat"], ["a dog"], model=folder, layer=1, engine="loud")
     assert found.signature.recipe["engine"] == "loud-7"
     again = nlgauge.score(["the cat"], ["a dog"], model=folder, metric=str(found.signature))

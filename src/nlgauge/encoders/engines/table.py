@@ -45,6 +45,12 @@ def _onnx(files: ModelFiles, threads: int, device: str, precision: str) -> Encod
     return OnnxEncoder(files, threads=threads)
 
 
+def _openvino(files: ModelFiles, threads: int, device: str, precision: str) -> Encoder:
+    from nlgauge.encoders.engines.openvino_engine import OpenVinoEncoder
+
+    return OpenVinoEncoder(files, threads=threads)
+
+
 def _torch(files: ModelFiles, threads: int, device: str, precision: str) -> Encoder:
     from nlgauge.encoders.engines.torch_engine import TorchEncoder
 
@@ -67,6 +73,7 @@ _BUILT_IN = {
     engine.name: engine
     for engine in (
         Engine("onnx", "onnxruntime", _onnx),
+        Engine("openvino", "openvino", _openvino),
         Engine("torch", "torch", _torch, only_cpu=False, precisions=TORCH_PRECISIONS),
         Engine("muse", "numpy", _muse, chosen=False),
         Engine("static", "static", _static, chosen=False),

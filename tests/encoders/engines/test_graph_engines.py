@@ -1,8 +1,9 @@
-"""The ONNX engine: the same bits whatever the batch and the threads, graphs that stop, and a cache that helps."""
+"""ONNX Runtime and OpenVINO: the same bits whatever the batch and the threads, graphs that stop, a useful cache."""
 
 from __future__ import annotations
 
 import json
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -13,24 +14,36 @@ from numpy.typing import NDArray
 from safetensors.numpy import save_file
 from tests.encoders.tiny_models import TINY, tiny_tensors, write_model
 
-import nlgauge.encoders.engines.graph
+import nlgauge.encoders.engines.graph_encoder
 from nlgauge import ModelError, TruncationWarning, UnsupportedModelError, score
 from nlgauge.encoders import EncodedText, encode_texts
-from nlgauge.encoders.engines.architectures import encoder_shape
-from nlgauge.encoders.engines.graph import encoder_graph
+from nlgauge.encoders.engines.graph_encoder import GraphEncoder
+from nlgauge.encoders.engines.graphs.builder import Graph
+from nlgauge.encoders.engines.graphs.families import encoder_graph, family_of
 from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
+from nlgauge.encoders.engines.openvino_engine import OpenVinoEncoder
 from nlgauge.models.resolve import ModelFiles, resolve
 from nlgauge.text import Tokens
 
 FAMILIES = sorted(TINY)
+ENGINES: dict[str, type[GraphEncoder]] = {"onnx": OnnxEncoder, "openvino": OpenVinoEncoder}
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> type[GraphEncoder]:
+    return ENGINES[request.param]
 
 
 def files_of(folder: Path) -> ModelFiles:
     return resolve(str(folder))
 
 
-def tiny(folder: Path, kind: str = "bert", *, threads: int = 1) -> OnnxEncoder:
-    return OnnxEncoder(files_of(write_model(folder, TINY[kind])), threads=threads)
+def tiny(engine: type[GraphEncoder], folder: Path, kind: str = "bert", *, threads: int = 1) -> GraphEncoder:
+    return engine(files_of(write_model(folder, TINY[kind])), threads=threads)
+
+
+def graph_of(kind: str, layers: tuple[int, ...], *, as_inputs: bool = False) -> Graph:
+    return encoder_graph(family_of(TINY[kind], model="tiny"), TINY[kind], layers, as_inputs=as_inputs)
 
 
 def some_ids(length: int, *, count: int = 1, vocabulary: int = 64) -> NDArray[np.int64]:
@@ -69,24 +82,24 @@ def same_bits(left: list[EncodedText], right: list[EncodedText]) -> bool:
     ],
 )
 def test_vectors_are_the_same_bits_whatever_the_batch_and_the_threads(
-    model: str, layers: tuple[int, ...], lengths: dict[int, int]
+    engine: type[GraphEncoder], model: str, layers: tuple[int, ...], lengths: dict[int, int]
 ) -> None:
     files = resolve(model)
-    one_thread = OnnxEncoder(files, threads=1)
+    one_thread = engine(files, threads=1)
     tokens = corpus_of_lengths(lengths)
     expected = encode_texts(one_thread, tokens, layers, batch_tokens=1)  # one text per batch
     assert same_bits(encode_texts(one_thread, tokens, layers, batch_tokens=100_000), expected)
     for threads in (2, 3):
-        encoder = OnnxEncoder(files, threads=threads)
+        encoder = engine(files, threads=threads)
         for budget in (1, 100_000):
             assert same_bits(encode_texts(encoder, tokens, layers, batch_tokens=budget), expected)
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
 @pytest.mark.usefixtures("own_cache")
-def test_a_single_token_is_the_same_bits_in_any_batch(tmp_path: Path, kind: str) -> None:
+def test_a_single_token_is_the_same_bits_in_any_batch(engine: type[GraphEncoder], tmp_path: Path, kind: str) -> None:
     # A matrix of one row takes another path through a matrix product than one of many rows.
-    encoder = tiny(tmp_path / kind, kind)
+    encoder = tiny(engine, tmp_path / kind, kind)
     ids = some_ids(1, count=9)
     (together,) = encoder.encode(ids, (3,))
     for at, row in enumerate(ids):
@@ -98,7 +111,7 @@ def test_a_single_token_is_the_same_bits_in_any_batch(tmp_path: Path, kind: str)
 
 @pytest.mark.parametrize("kind", FAMILIES)
 def test_a_graph_ends_at_the_highest_layer_asked_for(kind: str) -> None:
-    data = encoder_graph(encoder_shape(TINY[kind]), (2,))
+    data = graph_of(kind, (2,)).data
     graph = onnx.load_model_from_string(data).graph
     names = [*(node.name for node in graph.node), *(tensor.name for tensor in graph.initializer)]
     assert any(name.startswith("block2.") for name in names)
@@ -108,14 +121,14 @@ def test_a_graph_ends_at_the_highest_layer_asked_for(kind: str) -> None:
 
 @pytest.mark.parametrize("layers", [(0,), (2,), (0, 3), (3, 1)])
 def test_a_graph_returns_exactly_the_layers_asked_for(layers: tuple[int, ...]) -> None:
-    graph = onnx.load_model_from_string(encoder_graph(encoder_shape(TINY["bert"]), layers)).graph
+    graph = onnx.load_model_from_string(graph_of("bert", layers).data).graph
     assert [output.name for output in graph.output] == [f"layer{number}" for number in layers]
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
 @pytest.mark.usefixtures("own_cache")
-def test_a_layer_is_the_same_alone_and_beside_others(tmp_path: Path, kind: str) -> None:
-    encoder = tiny(tmp_path / kind, kind)
+def test_a_layer_is_the_same_alone_and_beside_others(engine: type[GraphEncoder], tmp_path: Path, kind: str) -> None:
+    encoder = tiny(engine, tmp_path / kind, kind)
     ids = some_ids(11, count=3)
     layers = tuple(range(encoder.layers + 1))
     for layer, together in zip(layers, encoder.encode(ids, layers), strict=True):
@@ -126,8 +139,10 @@ def test_a_layer_is_the_same_alone_and_beside_others(tmp_path: Path, kind: str) 
 
 @pytest.mark.parametrize("kind", FAMILIES)
 @pytest.mark.usefixtures("own_cache")
-def test_the_longest_text_uses_the_whole_position_table(tmp_path: Path, kind: str) -> None:
-    encoder = tiny(tmp_path / kind, kind)
+def test_the_longest_text_uses_the_whole_position_table(
+    engine: type[GraphEncoder], tmp_path: Path, kind: str
+) -> None:
+    encoder = tiny(engine, tmp_path / kind, kind)
     assert encoder.tokenizer.limit == {"bert": 48, "mpnet": 400}[kind]
     (vectors,) = encoder.encode(some_ids(encoder.tokenizer.limit), (1,))
     assert np.isfinite(vectors).all()
@@ -151,46 +166,54 @@ def test_the_limit_is_the_smaller_of_tokenizer_and_position_table(
 
 
 def forbid_building(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any) -> bytes:
+    def refuse(*_: Any, **__: Any) -> Graph:
         pytest.fail("a graph was built although it is in the cache")
 
-    monkeypatch.setattr(nlgauge.encoders.engines.graph, "encoder_graph", refuse)
+    monkeypatch.setattr(nlgauge.encoders.engines.graph_encoder, "encoder_graph", refuse)
 
 
-def test_a_graph_is_built_once(tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_graph_is_built_once(
+    engine: type[GraphEncoder], tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ids = some_ids(6)
-    first = tiny(tmp_path / "tiny").encode(ids, (2,))
+    first = tiny(engine, tmp_path / "tiny").encode(ids, (2,))
     forbid_building(monkeypatch)
-    again = tiny(tmp_path / "tiny").encode(ids, (2,))
+    again = tiny(engine, tmp_path / "tiny").encode(ids, (2,))
     assert np.array_equal(first, again)
     assert len(list((own_cache / "graphs").iterdir())) == 1
 
 
-def test_other_layers_or_weights_are_other_graphs(tmp_path: Path, own_cache: Path) -> None:
+def test_other_layers_or_weights_are_other_graphs(
+    engine: type[GraphEncoder], tmp_path: Path, own_cache: Path
+) -> None:
     ids = some_ids(6)
-    encoder = tiny(tmp_path / "tiny")
+    encoder = tiny(engine, tmp_path / "tiny")
     encoder.encode(ids, (2,))
     encoder.encode(ids, (1, 2))
     other = write_model(tmp_path / "other", TINY["bert"], tiny_tensors(TINY["bert"], seed=1))
-    OnnxEncoder(files_of(other), threads=1).encode(ids, (2,))
+    engine(files_of(other), threads=1).encode(ids, (2,))
     assert len(list((own_cache / "graphs").iterdir())) == 3
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[: len(data) // 2], lambda data: b"", lambda data: data + b"x"])
-def test_a_damaged_graph_is_built_again(tmp_path: Path, own_cache: Path, damage: Any) -> None:
+def test_a_damaged_graph_is_built_again(
+    engine: type[GraphEncoder], tmp_path: Path, own_cache: Path, damage: Any
+) -> None:
     ids = some_ids(6)
-    expected = tiny(tmp_path / "tiny").encode(ids, (2,))
+    expected = tiny(engine, tmp_path / "tiny").encode(ids, (2,))
     (path,) = (own_cache / "graphs").iterdir()
     whole = path.read_bytes()
     path.write_bytes(damage(whole))
-    assert np.array_equal(tiny(tmp_path / "tiny").encode(ids, (2,)), expected)
+    assert np.array_equal(tiny(engine, tmp_path / "tiny").encode(ids, (2,)), expected)
     assert path.read_bytes() == whole
 
 
-def test_a_cache_that_cannot_be_written_is_only_slower(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_that_cannot_be_written_is_only_slower(
+    engine: type[GraphEncoder], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("NLGAUGE_CACHE", str(tmp_path / "file"))
-    (vectors,) = tiny(tmp_path / "tiny").encode(some_ids(6), (2,))
+    (vectors,) = tiny(engine, tmp_path / "tiny").encode(some_ids(6), (2,))
     assert vectors.shape == (1, 6, 24)
 
 
@@ -199,44 +222,43 @@ def test_a_cache_that_cannot_be_written_is_only_slower(tmp_path: Path, monkeypat
 
 @pytest.mark.parametrize("instead", ["pytorch_model.bin", "shards"])
 @pytest.mark.usefixtures("own_cache")
-def test_weights_in_another_format_send_to_torch(tmp_path: Path, instead: str) -> None:
+def test_weights_in_another_format_send_to_torch(engine: type[GraphEncoder], tmp_path: Path, instead: str) -> None:
     folder = write_model(tmp_path / "tiny", TINY["bert"])
     names = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]
     for name in names if instead == "shards" else [instead]:
         (folder / name).write_bytes(b"not read by this engine")
     (folder / "model.safetensors").unlink()
     with pytest.raises(UnsupportedModelError, match=r"'tiny' has no model.safetensors.*nlgauge\[torch\]"):
-        OnnxEncoder(files_of(folder), threads=1).encode(some_ids(4), (1,))
+        engine(files_of(folder), threads=1).encode(some_ids(4), (1,))
 
 
 @pytest.mark.usefixtures("own_cache")
-def test_damaged_weights_are_an_error_of_the_model(tmp_path: Path) -> None:
+def test_damaged_weights_are_an_error_of_the_model(engine: type[GraphEncoder], tmp_path: Path) -> None:
     folder = write_model(tmp_path / "tiny", TINY["bert"])
     whole = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(ModelError, match=r"model.safetensors of 'tiny' cannot be read"):
-        OnnxEncoder(files_of(folder), threads=1).encode(some_ids(4), (1,))
+        engine(files_of(folder), threads=1).encode(some_ids(4), (1,))
 
 
 @pytest.mark.usefixtures("own_cache")
-def test_weights_of_another_size_are_an_error_of_the_model(tmp_path: Path) -> None:
+def test_weights_of_another_size_are_an_error_of_the_model(engine: type[GraphEncoder], tmp_path: Path) -> None:
     folder = write_model(tmp_path / "tiny", TINY["bert"])
     save_file(tiny_tensors(TINY["bert"] | {"hidden_size": 12}), folder / "model.safetensors")
     with pytest.raises(ModelError, match=r"'tiny'"):
-        OnnxEncoder(files_of(folder), threads=1).encode(some_ids(4), (1,))
+        engine(files_of(folder), threads=1).encode(some_ids(4), (1,))
 
 
-def test_a_folder_without_tokenizer_json_sends_to_torch(tmp_path: Path) -> None:
+def test_a_folder_without_tokenizer_json_sends_to_torch(engine: type[GraphEncoder], tmp_path: Path) -> None:
     folder = write_model(tmp_path / "tiny", TINY["bert"])
     (folder / "tokenizer.json").rename(folder / "vocab.txt")
     with pytest.raises(ModelError, match=r"'tiny' has no tokenizer.json; the torch engine"):
-        OnnxEncoder(files_of(folder), threads=1)
+        engine(files_of(folder), threads=1)
 
 
-def test_the_engine_names_itself_and_its_precision(tmp_path: Path) -> None:
-    import onnxruntime
-
-    assert tiny(tmp_path / "tiny").engine == f"onnxruntime-{onnxruntime.__version__}-fp32"
+@pytest.mark.parametrize(("name", "package"), [("onnx", "onnxruntime"), ("openvino", "openvino")])
+def test_the_engine_names_itself_and_its_precision(tmp_path: Path, name: str, package: str) -> None:
+    assert tiny(ENGINES[name], tmp_path / "tiny").engine == f"{package}-{version(package)}-fp32"
 
 
 @pytest.mark.parametrize(
@@ -252,38 +274,45 @@ def test_the_engine_names_itself_and_its_precision(tmp_path: Path) -> None:
     ],
 )
 def test_a_configuration_that_makes_no_graph_is_refused_in_words(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], kind: str, changes: dict[str, Any], said: str
+    engine: type[GraphEncoder],
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    kind: str,
+    changes: dict[str, Any],
+    said: str,
 ) -> None:
     folder = write_model(tmp_path / "tiny", TINY[kind])
     (folder / "config.json").write_text(json.dumps(TINY[kind] | changes), encoding="utf-8")
     with pytest.raises(ModelError, match=said):
-        OnnxEncoder(files_of(folder), threads=1)
+        engine(files_of(folder), threads=1)
     assert capfd.readouterr() == ("", "")
 
 
 def test_an_id_beyond_the_vocabulary_is_an_error_of_the_model(
-    tmp_path: Path, own_cache: Path, capfd: pytest.CaptureFixture[str]
+    engine: type[GraphEncoder], tmp_path: Path, own_cache: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     ids = some_ids(4)
     ids[0, 1] = 64
     with pytest.raises(ModelError, match=r"gives the id 64, but the model knows 64 tokens \(0 to 63\)"):
-        tiny(tmp_path / "tiny").encode(ids, (1,))
+        tiny(engine, tmp_path / "tiny").encode(ids, (1,))
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_graph_of_other_layers_under_the_wrong_name_is_built_again(tmp_path: Path, own_cache: Path) -> None:
-    encoder = tiny(tmp_path / "tiny")
+def test_a_graph_of_other_layers_under_the_wrong_name_is_built_again(
+    engine: type[GraphEncoder], tmp_path: Path, own_cache: Path
+) -> None:
+    encoder = tiny(engine, tmp_path / "tiny")
     wanted = encoder.encode(some_ids(4), (2,))[0]
     encoder.encode(some_ids(4), (1,))
     one, two = (next((own_cache / "graphs").glob(f"*-{layer}-*.graph")) for layer in (1, 2))
     two.write_bytes(one.read_bytes())
-    assert np.array_equal(tiny(tmp_path / "again").encode(some_ids(4), (2,))[0], wanted)
+    assert np.array_equal(tiny(engine, tmp_path / "again").encode(some_ids(4), (2,))[0], wanted)
 
 
 def test_weights_that_may_not_be_read_are_called_that(
-    tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+    engine: type[GraphEncoder], tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    encoder = tiny(tmp_path / "tiny")
+    encoder = tiny(engine, tmp_path / "tiny")
     original = Path.open
 
     def forbidden(self: Path, *args: Any, **options: Any) -> Any:

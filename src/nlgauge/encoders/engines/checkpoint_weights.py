@@ -1,0 +1,96 @@
+"""The weights in a `model.safetensors`, by name, as float32."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.errors import ModelError, UnsupportedModelError
+
+if TYPE_CHECKING:
+    from nlgauge.encoders.engines.graphs.families import Family
+
+__all__ = ["CheckpointWeights"]
+
+FloatArray = NDArray[np.float32]
+
+
+class CheckpointWeights:
+    """Reads what is asked for, once; the encoder may stand inside a larger checkpoint."""
+
+    def __init__(self, folder: Path, family: Family, *, model: str, engine: str) -> None:
+        self._path = folder / "model.safetensors"
+        self._model = model
+        self._read: dict[str, FloatArray] = {}
+        if not self._path.is_file():
+            msg = (
+                f"model {model!r} has no model.safetensors, which engine {engine!r} reads; install the torch engine "
+                "with pip install 'nlgauge[torch]' and use engine 'torch'"
+            )
+            raise UnsupportedModelError(msg)
+        self._file = self._open()
+        self._names = frozenset(self._file.keys())
+        self._prefix = next((p for p in family.prefixes if p + family.probe in self._names), "")
+
+    def take(self, wanted: Mapping[str, tuple[int, ...]]) -> dict[str, FloatArray]:
+        """The weights of these names, which must have these shapes."""
+        found = {name: self._one(name) for name in wanted}
+        for name, array in found.items():
+            if array.shape != wanted[name]:
+                msg = (
+                    f"the weights of model {self._model!r} do not fit its config.json: {name!r} has the shape "
+                    f"{array.shape}, expected {wanted[name]}"
+                )
+                raise ModelError(msg)
+        return found
+
+    def _one(self, name: str) -> FloatArray:
+        if name not in self._read:
+            self._read[name] = self._load(self._spelling(name))
+        return self._read[name]
+
+    def _spelling(self, name: str) -> str:
+        # Checkpoints of 2018 spell a normalisation's scale and shift as gamma and beta.
+        old = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+        for spelling in (self._prefix + name, self._prefix + old):
+            if spelling in self._names:
+                return spelling
+        msg = f"model {self._model!r} lacks the weight {name!r} in model.safetensors"
+        raise ModelError(msg)
+
+    def _load(self, name: str) -> FloatArray:
+        from safetensors import SafetensorError
+
+        try:
+            kind = self._file.get_slice(name).get_dtype()
+            array = self._bfloat16(name) if kind == "BF16" else self._file.get_tensor(name)
+            return np.ascontiguousarray(array, dtype=np.float32)
+        except (SafetensorError, TypeError, KeyError, AttributeError, ValueError) as error:
+            raise self._unreadable(error) from error
+
+    def _bfloat16(self, name: str) -> FloatArray:
+        """numpy has no bfloat16, which is the upper half of a float32."""
+        from safetensors import deserialize
+
+        entry = dict(deserialize(self._path.read_bytes()))[name]  # type: ignore[no-untyped-call]
+        wide = np.frombuffer(entry["data"], dtype="<u2").astype(np.uint32) << 16
+        return wide.view(np.float32).reshape(entry["shape"])
+
+    def _open(self) -> Any:
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with self._path.open("rb"):  # safetensors calls a file that may not be read one that does not exist
+                return safe_open(self._path, framework="numpy")
+        except OSError as error:
+            msg = f"model.safetensors of {self._model!r} cannot be read: {error.strerror or error}"
+            raise ModelError(msg) from error
+        except (SafetensorError, TypeError, KeyError, AttributeError) as error:  # damaged
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: Exception) -> ModelError:
+        return ModelError(f"model.safetensors of {self._model!r} cannot be read as float arrays: {error}")

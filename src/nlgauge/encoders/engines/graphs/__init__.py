@@ -1,0 +1,1 @@
+"""ONNX graphs of encoders, written from a `config.json` without torch."""

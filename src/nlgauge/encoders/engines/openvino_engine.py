@@ -1,0 +1,77 @@
+"""OpenVINO on CPU, float32 (extra `nlgauge[fast]`): the faster engine on processors with AVX-512.
+
+It runs the graphs of the default engine under the same contract: a text's vectors are the same bits whatever the
+batch and the number of threads; `tests/encoders` checks it.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import cache, cached_property
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.encoders.engines.graph_encoder import GraphEncoder, Run
+from nlgauge.encoders.engines.graphs.builder import Graph
+from nlgauge.errors import MissingExtraError
+from nlgauge.models.resolve import ModelFiles
+
+__all__ = ["OpenVinoEncoder"]
+
+
+class OpenVinoEncoder(GraphEncoder):
+    """A model on OpenVINO."""
+
+    name = "openvino"
+    title = "OpenVINO"
+    as_inputs = True
+
+    def __init__(self, files: ModelFiles, *, threads: int) -> None:
+        try:
+            import openvino
+        except ImportError as error:
+            msg = "engine 'openvino' needs the package openvino: pip install 'nlgauge[fast]'"
+            raise MissingExtraError(msg) from error
+        self._openvino: Any = openvino
+        super().__init__(files, threads=threads)
+
+    @cached_property
+    def engine(self) -> str:
+        """Engine, version and precision."""
+        return f"openvino-{version('openvino')}-fp32"
+
+    def _session(self, graph: Graph, values: dict[str, NDArray[np.float32]]) -> Run:
+        network = _core().read_model(graph.data)
+        for parameter in network.get_parameters():
+            name = parameter.get_friendly_name()
+            if name in values:
+                constant = self._openvino.op.Constant(values[name], shared_memory=True)
+                parameter.output(0).replace(constant.output(0))
+                network.remove_parameter(parameter)
+        settings = {
+            # Without it, processors with bfloat16 units would use them.
+            "INFERENCE_PRECISION_HINT": "f32",
+            "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_NUM_THREADS": self._threads,
+        }
+        request = _core().compile_model(network, "CPU", settings).create_infer_request()
+        lock = threading.Lock()
+
+        def run(ids: NDArray[np.int64]) -> list[NDArray[np.float32]]:
+            # A product of a single row is another one than that row's in a larger product.
+            rows = np.repeat(ids, 2, axis=0) if ids.size == 1 else ids
+            with lock:
+                found = request.infer({"ids": rows}, share_inputs=True, share_outputs=True)
+                return [np.array(found[at][: len(ids)]) for at in range(len(found))]
+
+        return run
+
+
+@cache
+def _core() -> Any:
+    import openvino
+
+    return openvino.Core()
