@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import REFERENCE, SYSTEM_A, write_lines
 
+import nlgauge
+
 #: Packages that take long to load, or that not everybody has.
 HEAVY = {
     "huggingface_hub",
@@ -78,6 +80,13 @@ with contextlib.redirect_stdout(io.StringIO()):
 print(status)
 print(*sorted(sys.modules))
 """
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _graphs_are_cached() -> None:
+    """Only a graph that is not in the cache yet needs the package that writes graphs."""
+    for metric in ("bertscore", "moverscore"):
+        nlgauge.score(SYSTEM_A[:1], REFERENCE[:1], metric=metric)
 
 
 @pytest.mark.parametrize("command", list(LOADED))
