@@ -19,7 +19,7 @@ endif
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-more test-torch test-all test-long test-isa lint
-.PHONY: bench bench-memory bench-meta bench-isa clean
+.PHONY: bench bench-costs bench-memory bench-meta bench-isa bench-start clean
 
 help:
 	@echo "make demo          install, fetch the embedded model, score examples/"
@@ -32,7 +32,9 @@ help:
 	@echo "make lint          ruff and mypy"
 	@echo "make bench         speed beside the bert-score package"
 	@echo "make bench-memory  peak memory of 100,000 pairs"
+	@echo "make bench-costs   how time grows with length, systems, layers"
 	@echo "make bench-meta    time of a full comparison of ten metrics with people"
+	@echo "make bench-start   processor time of the command line for one pair"
 	@echo "make bench-isa     which instruction sets move a bit of a score, and how far"
 
 $(VENV)/.installed: pyproject.toml constraints.txt
@@ -86,7 +88,7 @@ lint: $(VENV)/.test-tools
 	$(BIN)/mypy
 
 bench: $(TORCH_VENV)/.installed
-	$(TORCH_BIN)/nlgauge models pull minilm
+	$(TORCH_BIN)/nlgauge models pull minilm mpnet
 	$(TORCH_BIN)/python -m benchmarks.speed
 	$(TORCH_BIN)/python -m benchmarks.family
 
@@ -96,6 +98,14 @@ bench-memory: $(VENV)/.installed
 
 bench-meta: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.meta
+
+bench-start: $(VENV)/.installed
+	$(BIN)/nlgauge models pull minilm
+	$(BIN)/python -m benchmarks.start
+
+bench-costs: $(VENV)/.test-tools
+	$(BIN)/nlgauge models pull minilm
+	$(BIN)/python -m benchmarks.costs
 
 bench-isa: $(VENV)/.test-tools
 	$(BIN)/nlgauge models pull minilm mpnet

@@ -92,7 +92,7 @@ class Bar:
     def __str__(self) -> str:
         sign = "<=" if self.at_most else ">="
         verdict = "reached" if self.reached else "missed"
-        return f"{self.name:<44}{self.value:>8.3f}{self.unit:<3} bar {sign} {self.limit:.3g}{self.unit:<3} {verdict}"
+        return f"{self.name:<56}{self.value:>8.3f}{self.unit:<3} bar {sign} {self.limit:.3g}{self.unit:<3} {verdict}"
 
 
 def race(

@@ -30,23 +30,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.memory", description=__doc__)
     parser.add_argument("--pairs", type=int, default=100_000, help="pairs to score (default: 100,000)")
     parser.add_argument("--metric", nargs="+", default=["bertscore"], help="metrics of the call (default: bertscore)")
+    parser.add_argument("--engine", default="onnx", help="onnx (default), openvino or torch")
+    parser.add_argument("--precision", default="fp32", help="fp32 (default) or int8")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file as well")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
     if options.child:
-        print(json.dumps(_child(options.pairs, options.metric)))
+        print(json.dumps(_child(options.pairs, options.metric, engine=options.engine, precision=options.precision)))
         return 0
     # Linux hands the peak of the process that starts a program on to that program, so this one imports
     # nothing large before the child has ended.
     command = [sys.executable, "-m", "benchmarks.memory", "--child", "--pairs", str(options.pairs)]
-    command += ["--metric", *options.metric]
+    command += ["--metric", *options.metric, "--engine", options.engine, "--precision", options.precision]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, float] = json.loads(done.stdout)
     from benchmarks.harness import Bar, machine
 
-    about = machine(["onnxruntime"])
+    about = machine(["onnxruntime", "openvino"])
     bar = Bar("peak resident memory", found["peak_gb"], _LIMIT_GB, "GB", at_most=True)
     print(f"{options.pairs} pairs of {_WORDS} words, distinct texts, minilm, {' '.join(options.metric)}, one call")
+    print(f"engine {options.engine}, {options.precision}")
     print(f"RSS with the texts      {found['texts_gb']:.2f} GB")
     print(f"RSS with the model too  {found['model_gb']:.2f} GB")
     print(f"RSS half-way            {found['half_gb']:.2f} GB")
@@ -60,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _child(pairs: int, metrics: list[str]) -> dict[str, float]:
+def _child(pairs: int, metrics: list[str], **options: str) -> dict[str, float]:
     """Score in this process, which did nothing else before."""
     from benchmarks.harness import peak_rss, rss, say
 
@@ -71,7 +74,7 @@ def _child(pairs: int, metrics: list[str]) -> dict[str, float]:
 
     import nlgauge
 
-    nlgauge.score(hypotheses[:1], references[:1], model="minilm")
+    nlgauge.score(hypotheses[:1], references[:1], model="minilm", **options)
     found["model_gb"] = rss()
     say(f"{pairs} pairs; {found['texts_gb']:.2f} GB with the texts, {found['model_gb']:.2f} GB with the model too")
 
@@ -91,7 +94,7 @@ def _child(pairs: int, metrics: list[str]) -> dict[str, float]:
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     start = time.perf_counter()
-    nlgauge.score_systems({"": hypotheses}, references, metrics=metrics, model="minilm", progress=True)
+    nlgauge.score_systems({"": hypotheses}, references, metrics=metrics, model="minilm", progress=True, **options)
     found["seconds"] = time.perf_counter() - start
     over.set()
     watcher.join()

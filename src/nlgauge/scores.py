@@ -14,10 +14,11 @@ from nlgauge.clouds.alignments import Alignment, Flow, alignment_from_dict
 from nlgauge.errors import InputError, MissingExtraError, RecipeError
 from nlgauge.files.html import HtmlCell, html_table
 from nlgauge.recipes.signature import Signature
-from nlgauge.stats import Interval, bootstrap_mean
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from nlgauge.stats import Interval
 
 __all__ = ["LEAST_RESAMPLES", "Score", "SegmentNotes"]
 
@@ -143,6 +144,8 @@ class Score:
         if resamples < LEAST_RESAMPLES:
             msg = f"resamples must be at least {LEAST_RESAMPLES} for an interval, got {resamples!r}"
             raise RecipeError(msg)
+        from nlgauge.stats import bootstrap_mean
+
         return bootstrap_mean(self.segments[component or self.main], level=level, resamples=resamples, seed=seed)
 
     def rows(self) -> Iterator[dict[str, Any]]:

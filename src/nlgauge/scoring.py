@@ -60,8 +60,8 @@ def score(
         sources: The texts that were translated, for metrics that compare with them (`against="source"`).
         options: Fields of the metric's recipe (`model=`, `layer=`, ...), `lang=` (model and baseline by
             table), `unknown="error" | "zero" | "score"` (a text of unknown tokens only), and options of the run:
-            `engine="onnx" | "torch"`, `precision="fp32" | "fp16" | "bf16" | "int8"` (what the engine has),
-            `device="auto" | "cpu" | "cuda"`, `threads=`, `batch_tokens=`, `long="truncate" | "error"`,
+            `engine="onnx" | "openvino" | "torch"`, `precision="fp32" | "fp16" | "bf16" | "int8"` (what the engine
+            has), `device="auto" | "cpu" | "cuda"`, `threads=`, `batch_tokens=`, `long="truncate" | "error"`,
             `empty="error" | "zero"`, `alignments=True`, `progress=True`, `cache=FOLDER` (keeps layer vectors
             for the next run), `cache_size=` (GB).
 

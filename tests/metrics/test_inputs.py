@@ -221,7 +221,7 @@ def test_references_in_one_layout_only() -> None:
         ({"batch_tokens": 0}, says("batch_tokens", "at least 1", "0")),
         ({"batch_tokens": -4}, says("batch_tokens", "at least 1", "-4")),
         ({"threads": 0}, says("threads", "at least 1", "0")),
-        ({"engine": "tpu"}, says("'tpu'", "onnx, torch")),
+        ({"engine": "tpu"}, says("'tpu'", "onnx, openvino, torch")),
         ({"long": "cut"}, says("long", "truncate, error", "'cut'")),
         ({"empty": "one"}, says("empty", "error, zero", "'one'")),
         ({"metric": nlgauge.BERTScore(), "layer": 4}, says("layer", "BERTScore(")),

@@ -1,12 +1,19 @@
-"""Models by language: one table, and codes of languages only."""
+"""Models by language, layers by model: tables, and codes of languages only."""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
+from tests.encoders.tiny_models import TINY, write_model
 
 import nlgauge
-from nlgauge.recipes.defaults import COVERED_SCRIPTS, model_for_language
+from nlgauge import RecipeError
+from nlgauge.recipes.defaults import COVERED_SCRIPTS, PAPER_LAYERS, model_for_language
 from nlgauge.text.languages import LANGUAGE_CODES, language_code
+
+PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 
 MULTILINGUAL_BERT = "bert-base-multilingual-cased"
 
@@ -70,3 +77,30 @@ def test_a_missing_model_that_a_language_chose_says_so(monkeypatch: pytest.Monke
 
 def test_the_scripts_of_the_multilingual_model_are_those_of_its_languages() -> None:
     assert COVERED_SCRIPTS["muse"] > COVERED_SCRIPTS["minilm"] == COVERED_SCRIPTS["mpnet"] == {"Latin"}
+
+
+def test_layers_of_the_paper_are_those_of_its_table_and_are_documented() -> None:
+    rows = dict(re.findall(r"\| `([a-z0-9-]+)` \| (\d+ \| \d+) ", PAGE.read_text(encoding="utf-8")))
+    assert {name: tuple(map(int, row.split(" | "))) for name, row in rows.items()} == PAPER_LAYERS
+    assert len(PAPER_LAYERS) == 12
+    assert all(0 < layer < total for total, layer in PAPER_LAYERS.values())
+    assert PAPER_LAYERS["roberta-large"] == (24, 17)
+
+
+@pytest.mark.parametrize("how", ["folder", "config", "config with an owner"])
+def test_a_model_of_the_paper_has_its_layer_by_folder_and_by_config(
+    tmp_path: Path, own_cache: Path, how: str
+) -> None:
+    named = {"folder": {}, "config": {"_name_or_path": "bert-base-uncased"}}.get(
+        how, {"_name_or_path": "google-bert/bert-base-uncased"}
+    )
+    config = TINY["bert"] | {"num_hidden_layers": 12} | named
+    folder = write_model(tmp_path / ("bert-base-uncased" if how == "folder" else "mine"), config)
+    found = nlgauge.score(["the cat"], ["a dog"], model=str(folder))
+    assert found.signature.recipe["layer"] == "9"
+
+
+def test_a_model_of_another_depth_is_not_that_of_the_paper(tmp_path: Path, own_cache: Path) -> None:
+    folder = write_model(tmp_path / "bert-base-uncased", TINY["bert"])
+    with pytest.raises(RecipeError, match="no default layer for model 'bert-base-uncased'; choose one of 0 to 4"):
+        nlgauge.score(["the cat"], ["a dog"], model=str(folder))

@@ -45,14 +45,14 @@ _MODULES = {
 
 
 def build_parser(command: str | None = None) -> CommandParser:
-    """The command and its options; all commands where it is none of them."""
+    """The command and its options; all commands where it is none of them, none for the version."""
     parser = CommandParser(
         prog="nlgauge", description="Measure generated text so that anyone can get the same number again."
     )
     parser.add_argument("--version", action="version", version=f"nlgauge {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     wanted = [_MODULES[command]] if command in _MODULES else dict.fromkeys(_MODULES.values())
-    for name in wanted:
+    for name in wanted if command != "--version" else ():
         importlib.import_module(f"nlgauge.cli.{name}").add_commands(commands)
     return parser
 

@@ -60,7 +60,11 @@ def add_run_options(parser: argparse.ArgumentParser, *, cache: bool = True) -> N
     defaults = RunOptions()
     group = parser.add_argument_group("run")
     group.add_argument(
-        "--engine", choices=engine_names(), default=None, help=f"what computes vectors ({defaults.engine})"
+        "--engine",
+        choices=engine_names(),
+        default=None,
+        metavar="NAME",
+        help=f"{', '.join(engine_names())}; what computes ({defaults.engine})",
     )
     group.add_argument(
         "--precision",

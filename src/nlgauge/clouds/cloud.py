@@ -46,5 +46,7 @@ def unit_rows(vectors: NDArray[np.float32], *, floor: float = 0.0) -> NDArray[np
     `floor` is added to each length, as released codes do.
     """
     lengths = (np.sqrt(np.einsum("ij,ij->i", vectors, vectors)) + np.float32(floor))[:, None]
-    unit: NDArray[np.float32] = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    # Dividing by 1 where there is nothing to divide by: a masked division is not vectorised.
+    lengths[lengths == 0] = 1
+    unit: NDArray[np.float32] = vectors / lengths
     return unit

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from nlgauge.encoders.base import Encoder
 from nlgauge.encoders.engines.table import Engine, engines_with, find_engine
 from nlgauge.encoders.loaded import LoadedModels, release_models
 from nlgauge.encoders.precision import DEFAULT_PRECISION, check_precision
-from nlgauge.errors import RecipeError, UnsupportedModelError
+from nlgauge.errors import ModelError, RecipeError, UnsupportedModelError
 from nlgauge.files.digests import file_digest
 from nlgauge.models.catalog import encoder_names, find_card
 from nlgauge.models.resolve import ModelFiles, resolve
 
-__all__ = ["add_encoder", "default_threads", "is_added", "load_encoder", "release_models", "remove_encoder"]
+__all__ = [
+    "add_encoder",
+    "default_threads",
+    "is_added",
+    "load_encoder",
+    "release_models",
+    "remove_encoder",
+    "stated_name",
+]
 
 #: Encoders kept for the next call: two, because some metrics have two models.
 _loaded: LoadedModels[Encoder] = LoadedModels(2)
@@ -22,6 +32,9 @@ _loaded: LoadedModels[Encoder] = LoadedModels(2)
 #: More threads than any machine has processors are a slip of the keyboard, and would stall it.
 _MOST_THREADS = 1024
 
+
+#: By encoder: the model that its config.json names, which need not be what its folder is called.
+_stated: WeakKeyDictionary[Encoder, str] = WeakKeyDictionary()
 
 #: Encoders that a program made itself, by the name it gave them.
 _added: dict[str, Encoder] = {}
@@ -95,7 +108,18 @@ def load_encoder(
         count if used.name != "static" else 0,
         device if used.chosen else "",
     )
-    return _loaded.get(key, lambda: used.load(files, count, device, precision))
+    return _loaded.get(key, lambda: _noted(used.load(files, count, device, precision), files))
+
+
+def stated_name(encoder: Encoder) -> str:
+    """The model that the config.json of a loaded encoder names (`_name_or_path`); empty where it names none."""
+    return _stated.get(encoder, "")
+
+
+def _noted(encoder: Encoder, files: ModelFiles) -> Encoder:
+    with contextlib.suppress(ModelError, TypeError):  # no config.json; an encoder that cannot be a key
+        _stated[encoder] = str(files.config.get("_name_or_path") or "")
+    return encoder
 
 
 def _engine_of(model: str, asked: Engine) -> Engine:

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -31,7 +31,6 @@ from numpy.typing import NDArray
 
 from nlgauge.clouds.cloud import Cloud
 from nlgauge.corpus.views import TextView
-from nlgauge.encoders.whole_text.sentences import SentenceEncoder
 from nlgauge.files.digests import short_digest
 from nlgauge.metrics.parts.bounds import Bounds
 from nlgauge.metrics.parts.sentence_similarity import sentence_vector
@@ -40,6 +39,9 @@ from nlgauge.metrics.parts.wmdo import equal_word_links, flow_links, wmdo
 from nlgauge.recipes.results import Comparison, Pair, SystemResult
 from nlgauge.recipes.vector_metric import State
 from nlgauge.transport import Plan, exact_transport, greedy_match, squared_distances
+
+if TYPE_CHECKING:  # a second model is loaded where one is used
+    from nlgauge.encoders.whole_text.sentences import SentenceEncoder
 
 __all__ = ["SentSim"]
 

@@ -26,7 +26,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -34,7 +34,9 @@ from nlgauge._version import __version__
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.report.table import Cell, Span, Table
 from nlgauge.scores import LEAST_RESAMPLES, Score
-from nlgauge.stats import Interval
+
+if TYPE_CHECKING:
+    from nlgauge.stats import Interval
 
 __all__ = ["Confidence", "Format", "render"]
 

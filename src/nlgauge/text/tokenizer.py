@@ -188,10 +188,12 @@ class TextTokenizer:
     def _frame(self) -> NDArray[np.bool_]:
         """For each token id, whether it is one of those that frame every text (such as [CLS] and [SEP]).
 
-        Known by id, as the published BERTScore has it: one that is spelt out in a text is special too.
+        Known by id, as the published BERTScore has it: one that is spelt out in a text is special too. The last entry
+        stands for all higher ids: to know the highest one takes the whole vocabulary out of the tokenizer.
         """
-        frame = np.zeros(self.vocabulary_size, dtype=np.bool_)
-        frame[self._backend.encode("").ids] = True
+        ids = self._backend.encode("").ids
+        frame = np.zeros(max(ids, default=-1) + 2, dtype=np.bool_)
+        frame[ids] = True
         return frame
 
     def _tokens(self, encoding: tokenizers.Encoding) -> Tokens:
@@ -201,7 +203,8 @@ class TextTokenizer:
         # What the tokenizer split off before it looked for pieces is a word: the same for WordPiece,
         # SentencePiece and byte-level BPE, without looking at how they spell a piece.
         words = np.array([-1 if word is None else word for word in encoding.word_ids], dtype=np.int32)
-        return Tokens(ids, self._frame[ids], words, cut, unknown_token=self.unknown_token)
+        special = self._frame[np.minimum(ids, len(self._frame) - 1)]
+        return Tokens(ids, special, words, cut, unknown_token=self.unknown_token)
 
     @cached_property
     def unknown_token(self) -> UnknownToken | None:

@@ -28,13 +28,6 @@ from numpy.typing import ArrayLike, NDArray
 from nlgauge.encoders.precision import shown_vectors
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.files.frozen import read_arrays, write_arrays
-from nlgauge.transforms.fit.procrustes import (
-    least_squares,
-    mismatch_directions,
-    procrustes,
-    remove_directions,
-    row_pairs,
-)
 
 __all__ = ["METHODS", "Operation", "Origin", "Remapping", "Side", "fit_remapping", "fit_to_hub", "load_published"]
 
@@ -58,7 +51,7 @@ class Operation:
 
     def apply(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """The rows after this step."""
-        return rows @ self.array if self.kind == "linear" else remove_directions(rows, self.array)
+        return rows @ self.array if self.kind == "linear" else _without(rows, self.array)
 
 
 class Origin(NamedTuple):
@@ -153,6 +146,12 @@ class Remapping:
         return cls(steps, Origin(**header["origin"]))
 
 
+def _without(rows: NDArray[np.float64], directions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows without their part along orthonormal directions: e - (e B') B."""
+    left: NDArray[np.float64] = rows - (rows @ directions.T) @ directions
+    return left
+
+
 def _layer_name(layer: int) -> str:
     return "sentence vectors" if layer < 0 else f"layer {layer}"
 
@@ -185,6 +184,9 @@ def fit_remapping(
     if umd_sides not in {"both", "source"}:
         msg = f"umd_sides must be 'both' or 'source', got {umd_sides!r}"
         raise RecipeError(msg)
+    # Here, so that a run that only applies a file does without what fits one.
+    from nlgauge.transforms.fit.procrustes import least_squares, mismatch_directions, procrustes, row_pairs
+
     x, z = row_pairs(source, target)
     count = len(x)
     steps: list[Operation] = []

@@ -10,6 +10,8 @@ __all__ = ["squared_distances"]
 
 def squared_distances(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
     """Squared Euclidean distances between rows, never below 0."""
-    square = (x * x).sum(axis=1)[:, None] + (y * y).sum(axis=1)[None, :] - 2 * (x @ y.T)
-    clipped: NDArray[np.float64] = np.maximum(square, 0.0)
-    return clipped
+    square: NDArray[np.float64] = x @ y.T
+    square *= -2
+    square += np.einsum("ij,ij->i", x, x)[:, None]
+    square += np.einsum("ij,ij->i", y, y)[None, :]
+    return np.maximum(square, 0.0, out=square)

@@ -12,6 +12,7 @@ from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 
 from nlgauge.encoders.base import Encoder
+from nlgauge.encoders.engines.torch_support import TORCH_PRECISIONS
 from nlgauge.encoders.precision import DEFAULT_PRECISION
 from nlgauge.errors import RecipeError
 from nlgauge.models.resolve import ModelFiles
@@ -53,7 +54,7 @@ def _openvino(files: ModelFiles, threads: int, device: str, precision: str) -> E
 def _torch(files: ModelFiles, threads: int, device: str, precision: str) -> Encoder:
     from nlgauge.encoders.engines.torch_engine import TorchEncoder
 
-    return TorchEncoder(files, threads=threads, device=device)
+    return TorchEncoder(files, threads=threads, device=device, precision=precision)
 
 
 def _muse(files: ModelFiles, threads: int, device: str, precision: str) -> Encoder:
@@ -73,7 +74,7 @@ _BUILT_IN = {
     for engine in (
         Engine("onnx", "onnxruntime", _onnx),
         Engine("openvino", "openvino", _openvino),
-        Engine("torch", "torch", _torch, only_cpu=False),
+        Engine("torch", "torch", _torch, only_cpu=False, precisions=TORCH_PRECISIONS),
         Engine("muse", "numpy", _muse, chosen=False),
         Engine("static", "static", _static, chosen=False),
     )

@@ -1,4 +1,4 @@
-"""The torch engine (extra `nlgauge[torch]`): any Hugging Face encoder, on CPU or CUDA, in float32."""
+"""The torch engine (extra `nlgauge[torch]`): any Hugging Face encoder in float32, and on CUDA in half precision."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from nlgauge.encoders.base import check_ids
 from nlgauge.encoders.engines.torch_support import (
     choose_device,
     engine_label,
-    in_float32,
+    in_precision,
     quiet,
     refuse_adapter,
     thread_count,
+    to_device,
+    to_host,
 )
+from nlgauge.encoders.precision import DEFAULT_PRECISION
 from nlgauge.errors import MissingExtraError, ModelError, UnsupportedModelError
 from nlgauge.models.resolve import ModelFiles
 from nlgauge.text import TextTokenizer
@@ -51,7 +54,7 @@ class TorchEncoder:
 
     cacheable = True
 
-    def __init__(self, files: ModelFiles, *, threads: int, device: str) -> None:
+    def __init__(self, files: ModelFiles, *, threads: int, device: str, precision: str = DEFAULT_PRECISION) -> None:
         try:
             import torch
             import transformers
@@ -61,7 +64,8 @@ class TorchEncoder:
         self._torch = torch
         self._transformers = transformers
         self._threads = threads
-        self._device = choose_device(torch, device)
+        self._device = choose_device(torch, device, precision)
+        self._precision = precision
         # A call cuts the network short and sets torch's thread count, so calls take turns.
         self._lock = threading.Lock()
         self.model = files.name
@@ -77,8 +81,8 @@ class TorchEncoder:
 
     @cached_property
     def engine(self) -> str:
-        """Engine, version and kind of device."""
-        return engine_label(self._torch, self._device)
+        """Engine, version, precision and kind of device."""
+        return engine_label(self._torch, self._device, self._precision)
 
     def encode(self, ids: NDArray[np.int64], layers: tuple[int, ...]) -> list[NDArray[np.float32]]:
         """Vectors of each layer asked for, for texts of one length."""
@@ -87,22 +91,33 @@ class TorchEncoder:
             check_ids(ids, rows, model=self.model)
         with self._lock, _only_first_blocks(self._network, max(layers)):
             states = self._run(ids)
-        return [states[layer].float().cpu().numpy() for layer in layers]
+            found = to_host(self._torch, [states[layer] for layer in layers], self._device)
+        if self._precision != DEFAULT_PRECISION:
+            self._refuse_overflow(found)
+        return found
 
     def _run(self, ids: NDArray[np.int64]) -> Any:
         """Vectors of layer 0 and of each block that the network has at the moment."""
         torch = self._torch
-        batch = torch.from_numpy(ids).to(self._device)
+        batch = to_device(torch, ids, self._device)
         with (
             thread_count(torch, self._threads),
             torch.inference_mode(),
-            # The caller's autocast would make this half precision, under a signature that says fp32.
+            # The caller's autocast would make this another precision than the signature says.
             torch.autocast(self._device.type, enabled=False),
         ):
             output = self._network(input_ids=batch, attention_mask=torch.ones_like(batch), output_hidden_states=True)
         if self._network.config.model_type in _FINAL_NORM:
             return (*output.hidden_states[:-1], output.last_hidden_state)
         return output.hidden_states
+
+    def _refuse_overflow(self, found: list[NDArray[np.float32]]) -> None:
+        if not all(np.isfinite(vectors).all() for vectors in found):
+            msg = (
+                f"vectors of model {self.model!r} are too large for {self._precision}; "
+                "use precision 'fp32', or 'bf16', which holds larger numbers than 'fp16'"
+            )
+            raise ModelError(msg)
 
     def _check_layers(self) -> None:
         """Run the whole network once.
@@ -125,7 +140,7 @@ class TorchEncoder:
                     local_files_only=True,
                     output_loading_info=True,
                     ignore_mismatched_sizes=True,  # reported by name below
-                    **in_float32(self._torch, transformers),
+                    **in_precision(self._torch, transformers, self._precision),
                 )
         except Exception as error:  # whatever the reader of a file raises
             msg = f"transformers cannot load model {self.model!r}: {error}"

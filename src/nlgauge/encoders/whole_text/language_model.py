@@ -29,12 +29,15 @@ from numpy.typing import NDArray
 
 from nlgauge.encoders.batching import equal_length_batches
 from nlgauge.encoders.engines.torch_support import (
+    TORCH_PRECISIONS,
     choose_device,
     engine_label,
-    in_float32,
+    in_precision,
     quiet,
     refuse_adapter,
     thread_count,
+    to_device,
+    to_host,
 )
 from nlgauge.encoders.load import default_threads
 from nlgauge.encoders.loaded import LoadedModels
@@ -74,10 +77,16 @@ def twice_normalised(found: Likelihoods) -> NDArray[np.float64]:
 
 
 class LanguageModel:
-    """A causal language model of the Hugging Face library, in float32."""
+    """A causal language model of the Hugging Face library, in float32, and on CUDA in half precision."""
 
     def __init__(
-        self, model: str, *, threads: int | None = None, device: str = "auto", progress: bool = False
+        self,
+        model: str,
+        *,
+        precision: str = DEFAULT_PRECISION,
+        threads: int | None = None,
+        device: str = "auto",
+        progress: bool = False,
     ) -> None:
         try:
             import torch
@@ -88,7 +97,8 @@ class LanguageModel:
             raise MissingExtraError(msg) from error
         self._torch, self._transformers = torch, transformers
         self._count = threads or default_threads()
-        self._device = choose_device(torch, device)
+        self._device = choose_device(torch, device, precision)
+        self._precision = precision
         # A call sets torch's thread count, and remembers what it found, so calls take turns.
         self._lock = threading.RLock()
         self._known: OrderedDict[str, tuple[float, int]] = OrderedDict()
@@ -111,8 +121,8 @@ class LanguageModel:
 
     @property
     def engine(self) -> str:
-        """Engine, version and kind of device."""
-        return engine_label(self._torch, self._device)
+        """Engine, version, precision and kind of device."""
+        return engine_label(self._torch, self._device, self._precision)
 
     def score(self, texts: Sequence[str]) -> Likelihoods:
         """Mean log-likelihood and number of tokens of each text; a text seen before is not computed again."""
@@ -157,19 +167,18 @@ class LanguageModel:
     def _run(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """ln p of each token but the first, for texts of one length."""
         torch = self._torch
-        batch = torch.from_numpy(ids).to(self._device)
+        batch = to_device(torch, ids, self._device)
         with (
             self._lock,
             thread_count(torch, self._count),
             torch.inference_mode(),
-            # The caller's autocast would make this half precision.
+            # The caller's autocast would make this another precision than the signature says.
             torch.autocast(self._device.type, enabled=False),
         ):
             logits = self._network(input_ids=batch, attention_mask=torch.ones_like(batch), use_cache=False).logits
             logits = logits[:, :-1].float()
             chosen = logits.gather(2, batch[:, 1:, None])[..., 0] - logits.logsumexp(dim=2)
-        values: NDArray[np.float32] = chosen.cpu().numpy()
-        return values
+            return to_host(torch, [chosen], self._device)[0]
 
     def _load(self, folder: Path, options: dict[str, str]) -> tuple[tokenizers.Tokenizer, Any]:
         transformers = self._transformers
@@ -180,7 +189,7 @@ class LanguageModel:
                     folder,
                     local_files_only=True,
                     output_loading_info=True,
-                    **in_float32(self._torch, transformers),
+                    **in_precision(self._torch, transformers, self._precision),
                     **options,
                 )
         except Exception as error:  # whatever the reader of a file raises
@@ -247,14 +256,15 @@ def load_language_model(
 
     The last one stays in memory until `release_models()` lets it go; it is loaded again when its files have changed.
     """
-    if check_precision(precision) != DEFAULT_PRECISION:
+    if check_precision(precision) not in TORCH_PRECISIONS:
         msg = (
-            f"language models compute in {DEFAULT_PRECISION}, not in {precision!r}; leave the precision out, or the "
-            "language model (lm=none)"
+            f"language models compute in {', '.join(TORCH_PRECISIONS)}, not in {precision!r}; leave the "
+            "precision out, or the language model (lm=none)"
         )
         raise RecipeError(msg)
-    key = (model, _state(model), threads, device)
-    return _loaded.get(key, lambda: LanguageModel(model, threads=threads, device=device, progress=progress))
+    options: dict[str, Any] = {"precision": precision, "threads": threads, "device": device, "progress": progress}
+    key = (model, _state(model), precision, threads, device)
+    return _loaded.get(key, lambda: LanguageModel(model, **options))
 
 
 def _state(model: str) -> str:

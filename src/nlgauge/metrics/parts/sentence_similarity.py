@@ -6,15 +6,18 @@ A window's texts are encoded at once, each once; a text's vector stays with its 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.corpus.views import TextView
-from nlgauge.encoders.whole_text.sentences import SentenceEncoder
 from nlgauge.recipes.vector_metric import WindowTexts
 from nlgauge.transforms.base import Transforms
 from nlgauge.transforms.remap import Side
+
+if TYPE_CHECKING:  # a second model is loaded where one is used
+    from nlgauge.encoders.whole_text.sentences import SentenceEncoder
 
 __all__ = ["encode_sentences", "sentence_vector"]
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import DataWarning, InputError, RecipeError
 
-__all__ = ["least_squares", "mismatch_directions", "procrustes", "remove_directions", "row_pairs"]
+__all__ = ["least_squares", "mismatch_directions", "procrustes", "row_pairs"]
 
 
 def row_pairs(source: ArrayLike, target: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -62,9 +62,3 @@ def mismatch_directions(source: ArrayLike, target: ArrayLike, *, count: int = 1)
     rows: NDArray[np.float64] = vectors[:, np.argsort(-values, kind="stable")[:count]].T
     largest = np.take_along_axis(rows, np.abs(rows).argmax(axis=1)[:, None], axis=1)
     return rows * np.sign(largest)
-
-
-def remove_directions(rows: NDArray[np.float64], directions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows without their part along orthonormal directions: e - (e B') B."""
-    left: NDArray[np.float64] = rows - (rows @ directions.T) @ directions
-    return left
