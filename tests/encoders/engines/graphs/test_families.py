@@ -69,6 +69,24 @@ def test_vectors_are_the_same_bits_whatever_the_batch_and_the_threads(
             assert np.array_equal(encoder.encode(ids[1:3], (2,))[0], alone[1:3])
 
 
+#: As wide as base models: engines treat wide products in other ways than narrow ones.
+WIDE = {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 1024, "num_hidden_layers": 1}
+
+
+@pytest.mark.parametrize("kind", ["bert", "deberta-v2", "deberta-v2 with a convolution", "modernbert"])
+@pytest.mark.usefixtures("own_cache")
+def test_wide_models_have_the_same_bits_in_any_batch(
+    engine: type[GraphEncoder], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setitem(CONFIGS, kind, CONFIGS[kind] | WIDE)
+    encoder = encoder_of(engine, tmp_path / "wide", kind, threads=2)
+    for length in (3, 30):
+        ids = np.random.default_rng(length).integers(0, 64, (20, length))
+        (together,) = encoder.encode(ids, (1,))
+        assert np.array_equal(together[:1], encoder.encode(ids[:1], (1,))[0])
+        assert np.array_equal(together[3:7], encoder.encode(ids[3:7], (1,))[0])
+
+
 @pytest.mark.parametrize("kind", CONFIGS)
 @pytest.mark.usefixtures("own_cache")
 def test_a_text_of_one_token_spoils_none_that_come_after_it(

@@ -274,6 +274,10 @@ def _convolved(build: GraphBuilder, size: Dimensions, config: Mapping[str, Any],
     flat = build.node("Reshape", [kernel, build.constant("convolution.flat", [hidden, -1])], "convolution.kernel")
     bias = build.parameter("encoder.conv.conv.bias", hidden)
     convolved = build.node("Gemm", [rows, flat, bias], "convolution", transB=1)
-    active = build.node(_CONVOLUTIONS[config.get("conv_act", "tanh")], [convolved], "convolution.active")
+    # In two parts: an engine that fused a product this wide with what follows it would sum it by the size of a batch.
+    parts = build.split(convolved, ["convolution.left", "convolution.right"], axis=1)
+    op = _CONVOLUTIONS[config.get("conv_act", "tanh")]
+    parts = [build.node(op, [part], f"{part}.active") for part in parts]
+    active = build.node("Concat", parts, "convolution.active", axis=1)
     total = build.node("Add", [x, active], "convolution.residual")
     return build.norm(total, "encoder.conv.LayerNorm", hidden, size.epsilon, "convolution.normed")
