@@ -39,7 +39,10 @@ __all__ = [
     "PreparedMetric",
     "PreparedTextMetric",
     "SignatureCheck",
+    "load_for",
+    "longest_text",
     "prepare",
+    "prepare_metric",
     "segment_texts",
 ]
 
@@ -189,7 +192,7 @@ def _prepare_group(
     *,
     warn: bool,
 ) -> EncodingGroup:
-    encoder = _load(spec.model, metrics.values(), options)
+    encoder = load_for(spec.model, metrics.values(), options)
     texts = corpus.lowered if spec.lowercase == "yes" else corpus
     views = _tokenise(list(metrics.values()), texts, encoder, spec.max_tokens)
     unknown = {against: UnknownPairs.find(view) for against, view in views.items()}
@@ -202,7 +205,7 @@ def _prepare_group(
         if warn:
             warn_about_tokens(view, notes[against])
     made = {
-        number: _prepare_metric(one, views[one.against], notes[one.against], unknown[one.against], options)
+        number: prepare_metric(one, views[one.against], notes[one.against], unknown[one.against], options)
         for number, one in metrics.items()
     }
     for number, one in made.items():
@@ -211,7 +214,8 @@ def _prepare_group(
     return EncodingGroup(spec, encoder, made)
 
 
-def _load(model: str, metrics: Iterable[AnyVectorMetric], options: RunOptions) -> Encoder:
+def load_for(model: str, metrics: Iterable[AnyVectorMetric], options: RunOptions) -> Encoder:
+    """The model of a group, loaded; one that is not here is an error that says who asked for it."""
     try:
         return load_encoder(model, **options.loading)
     except ModelNotFoundError as error:
@@ -228,12 +232,13 @@ def _tokenise(
         texts |= dict.fromkeys(text for document in views[against].idf_documents.values() for text in document)
     if any(metric.unknown == "zero" for metric in metrics):
         texts[""] = None  # stands in for texts that are counted as empty
-    limit = _limit(encoder, max_tokens)
+    limit = longest_text(encoder, max_tokens)
     tokens = dict(zip(texts, (one.cut_to(limit) for one in encoder.tokenizer.encode(list(texts))), strict=True))
     return {against: TokenizedCorpus(view, encoder, tokens, limit) for against, view in views.items()}
 
 
-def _limit(encoder: Encoder, max_tokens: int | None) -> int:
+def longest_text(encoder: Encoder, max_tokens: int | None) -> int:
+    """Longest text in tokens: the model's limit, or less where the recipe says so."""
     most = encoder.tokenizer.limit
     if max_tokens is None:
         return most
@@ -244,13 +249,14 @@ def _limit(encoder: Encoder, max_tokens: int | None) -> int:
     return max_tokens
 
 
-def _prepare_metric(
+def prepare_metric(
     metric: AnyVectorMetric,
     view: TokenizedCorpus,
     notes: Mapping[str, SegmentNotes],
     unknown: UnknownPairs,
     options: RunOptions,
 ) -> PreparedMetric:
+    """A metric with its tables and files for these texts, and the recipe part of its signature."""
     state = metric.prepare(view, options)
     signature = Signature(metric.name, _recipe_fields(metric, view, state))
     own = {system: state.idf.run_fields(system) for system in view.corpus.systems}
