@@ -14,12 +14,12 @@ LONG := long
 
 # Human judgements for tests and studies; code and tests know only this variable, and make test does without.
 ifneq ($(wildcard ../shared/data),)
-test-more test-torch test-long bench-meta: export NLGAUGE_DATA ?= $(abspath ../shared/data)
+test-more test-torch test-long bench-matrix bench-meta: export NLGAUGE_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-more test-torch test-all test-long test-isa lint
-.PHONY: bench bench-memory bench-meta bench-isa clean
+.PHONY: bench bench-matrix bench-memory bench-meta bench-isa clean
 
 help:
 	@echo "make demo          install, fetch the embedded model, score examples/"
@@ -32,6 +32,7 @@ help:
 	@echo "make lint          ruff and mypy"
 	@echo "make bench         speed beside the bert-score package"
 	@echo "make bench-memory  peak memory of 100,000 pairs"
+	@echo "make bench-matrix  all pairs of 500 x 500 texts beside the pairs one by one"
 	@echo "make bench-meta    time of a full comparison of ten metrics with people"
 	@echo "make bench-isa     which instruction sets move a bit of a score, and how far"
 
@@ -93,6 +94,10 @@ bench: $(TORCH_VENV)/.installed
 bench-memory: $(VENV)/.installed
 	$(BIN)/nlgauge models pull minilm
 	$(BIN)/python -m benchmarks.memory
+
+bench-matrix: $(VENV)/.installed
+	$(BIN)/nlgauge models pull minilm
+	$(BIN)/python -m benchmarks.matrix
 
 bench-meta: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.meta

@@ -1,7 +1,6 @@
-"""Every text of a list against every text of another, beside the same pairs one by one: `python -m benchmarks.matrix`.
+"""All texts of a list against all of another, beside the same pairs one by one: `python -m benchmarks.matrix`.
 
-The pairs one by one, and in one list, would take minutes: a sample of them is timed, and the time of all is that per
-pair. A list of expanded pairs is sampled by rows, so that its texts repeat as they do in the whole list.
+The pairs one by one would take an hour: a sample of them is timed, and the time of all is that per pair.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.matrix", description=__doc__)
     parser.add_argument("--size", type=int, default=500, metavar="N", help="texts on each side (%(default)s)")
     parser.add_argument("--sample", type=int, default=100, metavar="N", help="pairs one by one (%(default)s)")
-    parser.add_argument("--rows", type=int, default=50, metavar="N", help="rows of the expanded list (%(default)s)")
+    parser.add_argument("--rows", type=int, default=500, metavar="N", help="rows in one list (%(default)s)")
     parser.add_argument("--repeats", type=int, default=2, metavar="N", help="rounds (%(default)s)")
     parser.add_argument("--metric", default="bertscore", help="%(default)s")
     args = parser.parse_args(argv)

@@ -35,6 +35,7 @@ from nlgauge.text import Tokens
 from nlgauge.text.scripts import count_scripts, foreign_script
 
 __all__ = [
+    "SEGMENTS",
     "TextNames",
     "check_texts",
     "check_tokens",
@@ -62,9 +63,14 @@ class TextNames(NamedTuple):
     name: Callable[[int], str] = str
     """By number."""
 
+    def place(self, system: str, at: int) -> str:
+        """The place of a system's text, as errors call it."""
+        named = f"segment {at}" if self.name is str else self.name(at)
+        return f"system {system!r}, {named}" if system else named
+
 
 #: Texts that stand in segments.
-_SEGMENTS = TextNames()
+SEGMENTS = TextNames()
 
 
 def run_fields(notes: SegmentNotes) -> dict[str, str]:
@@ -77,7 +83,9 @@ def count_fields(counts: Mapping[str, int]) -> dict[str, str]:
     return {name: str(count) for name, count in counts.items() if count or name in _ALWAYS_IN_SIGNATURE}
 
 
-def check_tokens(tokenized: TokenizedCorpus, *, long: str, empty: str) -> dict[str, SegmentNotes]:
+def check_tokens(
+    tokenized: TokenizedCorpus, *, long: str, empty: str, names: TextNames = SEGMENTS
+) -> dict[str, SegmentNotes]:
     """What each system's texts make us decide under a model; refuses what the options say to refuse."""
     corpus, tokens = tokenized.corpus, tokenized.tokens
     limit = tokenized.limit
@@ -90,7 +98,7 @@ def check_tokens(tokenized: TokenizedCorpus, *, long: str, empty: str) -> dict[s
                 truncated.append(at)
                 if long == "error":
                     raise TooLongError(
-                        _too_long(_name(system, at), sides, limit, against_source=corpus.against_source)
+                        _too_long(names.place(system, at), sides, limit, against_source=corpus.against_source)
                     )
             if any(side.unknown for side in sides):
                 unknown.append(at)
@@ -99,12 +107,12 @@ def check_tokens(tokenized: TokenizedCorpus, *, long: str, empty: str) -> dict[s
                 if all(side.empty for side in sides):
                     other = "source" if corpus.against_source else "reference"
                     left_out = any(side.left_out for side in sides)
-                    _refuse_empty_pair(_name(system, at), empty, other=other, left_out=left_out)
+                    _refuse_empty_pair(names.place(system, at), empty, other=other, left_out=left_out)
         notes[system] = SegmentNotes(tuple(truncated), tuple(blank), unknown=tuple(unknown))
     return notes
 
 
-def check_texts(corpus: Corpus, *, empty: str) -> dict[str, SegmentNotes]:
+def check_texts(corpus: Corpus, *, empty: str, names: TextNames = SEGMENTS) -> dict[str, SegmentNotes]:
     """The same where no model looks at the texts, so that nothing is too long."""
     notes = {}
     for system, hypotheses in corpus.systems.items():
@@ -114,13 +122,13 @@ def check_texts(corpus: Corpus, *, empty: str) -> dict[str, SegmentNotes]:
             if any(sides):
                 blank.append(at)
                 if all(sides):
-                    _refuse_empty_pair(_name(system, at), empty)
+                    _refuse_empty_pair(names.place(system, at), empty)
         notes[system] = SegmentNotes(empty=tuple(blank))
     return notes
 
 
 def warn_about_tokens(
-    tokenized: TokenizedCorpus, notes: Mapping[str, SegmentNotes], names: TextNames = _SEGMENTS
+    tokenized: TokenizedCorpus, notes: Mapping[str, SegmentNotes], names: TextNames = SEGMENTS
 ) -> None:
     """Warn of what `check_tokens` noted."""
     _warn(
@@ -134,7 +142,9 @@ def warn_about_tokens(
     _warn_about_scripts(tokenized, names)
 
 
-def warn_about_fallbacks(comparisons: Sequence[Mapping[str, Sequence[Comparison]]]) -> None:
+def warn_about_fallbacks(
+    comparisons: Sequence[Mapping[str, Sequence[Comparison]]], names: TextNames = SEGMENTS
+) -> None:
     """Warn of what metrics had to do while they compared."""
     pairs = [
         (at, comparison)
@@ -142,17 +152,17 @@ def warn_about_fallbacks(comparisons: Sequence[Mapping[str, Sequence[Comparison]
         for found in by_system.values()
         for at, comparison in enumerate(found)
     ]
-    warn_about_weights(at for at, comparison in pairs if comparison.zero_weight)
-    warn_about_convergence(at for at, comparison in pairs if comparison.unconverged)
+    warn_about_weights((at for at, comparison in pairs if comparison.zero_weight), names)
+    warn_about_convergence((at for at, comparison in pairs if comparison.unconverged), names)
 
 
-def warn_about_weights(found: Iterable[int], names: TextNames = _SEGMENTS) -> None:
+def warn_about_weights(found: Iterable[int], names: TextNames = SEGMENTS) -> None:
     """Warn of texts without weight."""
     what = "idf, or the removal of tokens, left a text without weight; uniform weights were used"
     _warn(ZeroWeightWarning, found, what, names)
 
 
-def warn_about_convergence(found: Iterable[int], names: TextNames = _SEGMENTS) -> None:
+def warn_about_convergence(found: Iterable[int], names: TextNames = SEGMENTS) -> None:
     """Warn of approximate values."""
     _warn(ConvergenceWarning, found, "Sinkhorn did not converge; the value is approximate", names)
 
@@ -169,10 +179,6 @@ def warn_about_languages(metrics: Iterable[Metric], *, named_by_data: Iterable[s
     }
     for model, language in named:
         warn_if_unsupported(model, language, stacklevel=user_stacklevel())
-
-
-def _name(system: str, at: int) -> str:
-    return f"system {system!r}, segment {at}" if system else f"segment {at}"
 
 
 def _too_long(name: str, sides: Sequence[Tokens], limit: int, *, against_source: bool) -> str:
@@ -196,7 +202,7 @@ def _refuse_empty_pair(name: str, empty: str, *, other: str = "reference", left_
         raise EmptyPairError(msg)
 
 
-def warn_about_empty(notes: Mapping[str, SegmentNotes], names: TextNames = _SEGMENTS) -> None:
+def warn_about_empty(notes: Mapping[str, SegmentNotes], names: TextNames = SEGMENTS) -> None:
     """Warn of empty texts, whether or not a model looks at them."""
     what = "empty text: scored 0 before rescaling (distances: the distance to the origin)"
     _warn(EmptyTextWarning, (at for note in notes.values() for at in note.empty), what, names)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from nlgauge.corpus.tokens import TokenizedCorpus
+from nlgauge.engine.notes import SEGMENTS, TextNames
 from nlgauge.errors import UnknownTextError
 from nlgauge.recipes.defaults import offer_multilingual
 from nlgauge.text.scripts import count_scripts
@@ -51,10 +52,9 @@ class UnknownPairs:
                     )
         return cls(found, tuple(texts))
 
-    def refuse(self, model: str) -> None:
+    def refuse(self, model: str, names: TextNames = SEGMENTS) -> None:
         """An error that names all of these segments, where there are any."""
-        names = [f"system {system!r}, segment {at}" if system else f"segment {at}" for system, at in self.pairs]
-        refuse_unknown(names, self.texts, model)
+        refuse_unknown([names.place(system, at) for system, at in self.pairs], self.texts, model)
 
 
 def refuse_unknown(names: Sequence[str], texts: Sequence[str], model: str) -> None:

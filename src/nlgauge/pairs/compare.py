@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.encoders import EmbeddingCache, EncodedText, encode_texts
+from nlgauge.encoders import EmbeddingCache, EncodedText, default_threads, encode_texts
 from nlgauge.encoders.blas import one_blas_thread
 from nlgauge.engine.notes import TextNames, count_fields, warn_about_convergence, warn_about_weights
 from nlgauge.engine.prepare import PreparedMetric, PreparedTextMetric
@@ -37,6 +38,9 @@ _WINDOW_BYTES = 128 * 2**20
 
 #: Pairs of tokens that are compared before something is let go.
 _TOKEN_PAIRS = 2**24
+
+#: Pairs of texts that are worth more than one thread.
+_WORTH_A_THREAD = 256
 
 #: Pairs of texts that a metric without vectors is given at once.
 _TEXT_PAIRS = 2**18
@@ -93,7 +97,8 @@ class PairComparer:
         }
         own = prepared.one.run_fields[""] if isinstance(prepared.one, PreparedMetric) else {}
         recipe = prepared.one.signature.recipe
-        return PairNotes(Signature(prepared.metric.name, recipe, count_fields(counts) | dict(own)), notes, counts)
+        shown = {kind: count for kind, count in counts.items() if count or kind in SegmentNotes().counts()}
+        return PairNotes(Signature(prepared.metric.name, recipe, count_fields(counts) | dict(own)), notes, shown)
 
     def _of_texts(self, one: PreparedTextMetric) -> Iterator[Part]:
         plan = self._prepared.plan
@@ -178,7 +183,7 @@ class PairComparer:
         values = _blank(metric, xs, ys) if metric.empty_value is not None else None
         left = [at for at, x in enumerate(xs) if x is not None or values is None]
         right = [at for at, y in enumerate(ys) if y is not None or values is None]
-        block = metric.compare_block([xs[at] for at in left], [ys[at] for at in right], one.state)
+        block = self._block(one, [xs[at] for at in left], [ys[at] for at in right])
         if block is not None:
             values = np.empty((len(xs), len(ys), block.shape[2])) if values is None else values
             values[np.ix_(left, right)] = block
@@ -191,6 +196,18 @@ class PairComparer:
         for (row, column), pair in alone.items():
             values = self._put(values, tile, row, column, pair, shape=wanted.shape)
         return np.empty((*wanted.shape, 0)) if values is None else values
+
+    def _block(self, one: PreparedMetric, xs: Sequence[Any], ys: Sequence[Any]) -> NDArray[np.float64] | None:
+        """All against all, the rows shared out to threads; a pair's bits do not depend on who computes it."""
+        threads = self._prepared.options.threads or default_threads()
+        size = -(-len(xs) // threads)
+        shares = [xs[start : start + size] for start in range(0, len(xs), size)] if xs else [xs]
+        if len(shares) < 2 or len(xs) * len(ys) < _WORTH_A_THREAD:
+            return one.metric.compare_block(xs, ys, one.state)
+        with ThreadPoolExecutor(threads) as pool:
+            found = list(pool.map(lambda share: one.metric.compare_block(share, ys, one.state), shares))
+        blocks = [block for block in found if block is not None]
+        return np.concatenate(blocks) if blocks else None
 
     def _put(
         self,

@@ -121,8 +121,8 @@ def _tokenise(recipe: AnyVectorMetric, plan: PairPlan, options: RunOptions) -> T
     """Hypotheses and references, not necessarily of one number, each a document of idf."""
     if plan.same and recipe.against == "source":
         msg = (
-            f"{recipe.name} compares with the source, and hypotheses were to be compared with each other; "
-            f"give the sources, or compare with references: {recipe.name}:against=refs"
+            f"{recipe.name} compares with the source, and none was given to compare the texts with; "
+            f"give the sources, or compare the texts with each other: {recipe.name}:against=refs"
         )
         raise InputError(msg)
     corpus = Corpus({"": plan.hypotheses}, [(text,) for text in plan.references], sources=plan.references)

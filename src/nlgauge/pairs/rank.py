@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from nlgauge.corpus.checks import checked_list, checked_texts, make_corpus
 from nlgauge.corpus.texts import Corpus, References
+from nlgauge.engine.notes import TextNames
 from nlgauge.engine.prepare import SignatureCheck
 from nlgauge.engine.run import run_metrics
 from nlgauge.errors import InputError, RecipeError
@@ -158,14 +159,9 @@ def _by_each_other(
     recipe: Metric, groups: tuple[tuple[str, ...], ...], run: RunOptions, check: SignatureCheck
 ) -> Ranking:
     texts = [text for group in groups for text in group]
-    starts = [0, *accumulate(map(len, groups))]
-    spans = [range(start, start + len(group)) for start, group in zip(starts, groups, strict=False)]
-    where = [(segment, at) for segment, group in enumerate(groups) for at in range(len(group))]
-
-    def name(number: int) -> str:
-        segment, at = where[number]
-        return f"candidates[{segment}][{at}]"
-
+    ends = list(accumulate(map(len, groups)))
+    spans = [range(end - len(group), end) for end, group in zip(ends, groups, strict=True)]
+    name = _names(groups).name
     plan = PairPlan(texts, texts, [Block(span, span, others=True) for span in spans], name, name, same=True)
     comparer = PairComparer(prepare_pairs(recipe, plan, run, check))
     utilities = [np.full(len(group), np.nan) for group in groups]
@@ -182,6 +178,12 @@ def _by_each_other(
         groups,
         tuple(utilities),
     )
+
+
+def _names(groups: Sequence[Sequence[str]]) -> TextNames:
+    """How messages call the candidates of all segments in one list."""
+    places = [(segment, at) for segment, group in enumerate(groups) for at in range(len(group))]
+    return TextNames("candidate", lambda number: "candidates[{}][{}]".format(*places[number]))
 
 
 def _by_block(comparer: PairComparer, main: str, spans: Sequence[range]) -> Iterator[tuple[int, NDArray[np.float64]]]:
@@ -234,7 +236,7 @@ def _by_references(
         {None: [text for group in checked.references for text in group]},
         None if checked.sources is None else [checked.sources[segment] for segment in where],
     )
-    (found,) = run_metrics([recipe], corpus, run, check_signature=check)
+    (found,) = run_metrics([recipe], corpus, run, check_signature=check, names=_names(groups))
     ends = list(accumulate(map(len, groups)))
     utilities = np.split(found.segments[found.main], ends[:-1])
     return Ranking(

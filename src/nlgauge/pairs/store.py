@@ -36,12 +36,12 @@ class VectorStore:
         tokens: Mapping[str, Tokens],
         uses: Mapping[str, int],
         *,
-        keep: int = _KEPT_BYTES,
+        keep: int | None = None,
     ) -> None:
         self._encode = encode
         self._tokens = tokens
         self._left = Counter(uses)
-        self._keep = keep
+        self._keep = _KEPT_BYTES if keep is None else keep
         self._kept: OrderedDict[str, Vectors] = OrderedDict()
         self._size = 0
         self._features: dict[str, dict[Hashable, Any]] = {}

@@ -228,7 +228,8 @@ class VectorMetric(Metric, Generic[Representation]):
     ) -> NDArray[np.float64] | None:
         """Components (len(xs), len(ys), components) of every x against every y, with the bits of `compare`.
 
-        For metrics that have a faster way than pair by pair; None: there is none.
+        For metrics that have a faster way than pair by pair; None: there is none. No x is the same array as a y, and
+        several threads may ask at once.
         """
         return None
 
