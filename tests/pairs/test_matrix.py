@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import pickle
 import warnings
-from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from tests.metrics.test_contracts import ALONE, resolved
 from tests.pairs.conftest import CountingEncoder, texts
 from tests.samples import HYPS, REFS
 
 import nlgauge
-from nlgauge.encoders.load import add_encoder, remove_encoder
 from nlgauge.pairs import compare
-from nlgauge.testing import HashEncoder, hash_encoder
+from nlgauge.testing import hash_encoder
 from nlgauge.testing.hash_encoder import WORDS
 
 quick = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))

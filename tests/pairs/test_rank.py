@@ -135,9 +135,7 @@ def test_what_happened_to_candidates_is_said_by_their_names() -> None:
     assert found.best[1] != 0
     with pytest.raises(nlgauge.EmptyPairError, match=r"candidates\[0\]\[0\] and candidates\[0\]\[2\] are both empty"):
         nlgauge.rank([["", "A cat.", ""]])
-    with pytest.raises(
-        nlgauge.EmptyPairError, match=r"candidates\[1\]\[1\]: hypothesis and reference are both"
-    ):
+    with pytest.raises(nlgauge.EmptyPairError, match=r"candidates\[1\]\[1\]: hypothesis and reference are both"):
         nlgauge.rank([["A cat."], ["A dog.", ""]], ["A cat.", ""])
 
 
