@@ -205,6 +205,17 @@ def test_texts_of_unknown_tokens_are_refused_by_name_or_score_zero(counted: Coun
             same_as_score(found, expanded(a, b, recipe, model="counted"))
 
 
+def test_texts_without_weight_are_warned_of_by_name_and_counted_by_pairs() -> None:
+    recipe, a, b = "bertscore:stopwords=iso-en", ["of the", "A cat sat."], ["The cat sat.", "It is", "Rain fell."]
+    with pytest.warns(nlgauge.ZeroWeightWarning, match=r"2 texts \(a\[0\], b\[1\]\): idf, or the removal"):
+        found = nlgauge.matrix(a, b, recipe)
+    with pytest.warns(nlgauge.ZeroWeightWarning, match="4 segments"):
+        score = expanded(a, b, recipe)
+    same_as_score(found, score)
+    assert found.counts["zero_weight"] == 4
+    assert str(found.signature) == str(score.signature)
+
+
 def test_numpy_takes_a_matrix_for_its_scores_and_says_what_it_is() -> None:
     found = nlgauge.matrix(HYPS[:2], REFS[:3], metric="moverscore:profile=paper,idf=none,model=minilm")
     assert np.asarray(found) is found.scores

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -79,7 +78,7 @@ class PairComparer:
         with Progress(self._prepared.plan.pairs, show=show, what="comparing", unit="pair") as advance:
             for part in parts:
                 yield part
-                advance(len(part.tile.rows) * len(part.tile.columns))
+                advance(part.tile.pairs)
 
     def finish(self) -> PairNotes:
         """What happened to texts while they were compared is warned of, and everything is counted and signed."""
@@ -204,6 +203,8 @@ class PairComparer:
         shares = [xs[start : start + size] for start in range(0, len(xs), size)] if xs else [xs]
         if len(shares) < 2 or len(xs) * len(ys) < _WORTH_A_THREAD:
             return one.metric.compare_block(xs, ys, one.state)
+        from concurrent.futures import ThreadPoolExecutor  # here, because its import takes a moment
+
         with ThreadPoolExecutor(threads) as pool:
             found = list(pool.map(lambda share: one.metric.compare_block(share, ys, one.state), shares))
         blocks = [block for block in found if block is not None]
@@ -233,11 +234,14 @@ class PairComparer:
         places: dict[str, list[int]] = {}
         for at, column in enumerate(tile.columns):
             places.setdefault(plan.references[column], []).append(at)
+        known: dict[str, Pair] = {}
         for at, row in enumerate(tile.rows):
             text = plan.hypotheses[row]
             for column in places.get(text, ()):
                 if wanted[at, column]:
-                    found[at, column] = self._pair(one, encoded, row, tile.columns[column], None)
+                    if text not in known:
+                        known[text] = self._pair(one, encoded, row, tile.columns[column], None)
+                    found[at, column] = known[text]
         if one.metric.unknown == "zero" and one.metric.reads_with(one.state.encoder):
             for at, column, side in self._unknown_places(tile):
                 if wanted[at, column]:

@@ -24,6 +24,12 @@ class Tile(NamedTuple):
     """Whether a row is not compared with the column of its number."""
 
     @property
+    def pairs(self) -> int:
+        """How many are compared."""
+        left_out = len({*self.rows} & {*self.columns}) if self.others else 0
+        return len(self.rows) * len(self.columns) - left_out
+
+    @property
     def wanted(self) -> NDArray[np.bool_]:
         """Which pairs are compared."""
         if not self.others:
