@@ -132,7 +132,7 @@ def rank(
         options: As `nlgauge.score` has them, but for `alignments`.
 
     >>> rank([["It rains.", "A cat sat.", "The cat sat."]]).chosen
-    ['A cat sat.']
+    ['The cat sat.']
     """
     recipes, run, check = resolved_call(one_metric(metric, options, function="rank"), options)
     groups = _groups(candidates)
