@@ -113,8 +113,8 @@ def matrix(
         metric: As `nlgauge.score` has it. Default: BERTScore.
         options: As `nlgauge.score` has them, but for `alignments`.
 
-    Memory: the arrays take 8 bytes per pair and component. Beside them and the model there is about a gigabyte at
-    most, whatever the number of texts: vectors that do not fit wait in a temporary file.
+    Memory: the arrays take 8 bytes per pair and component. Beside them and the model there is less than a
+    gigabyte, whatever the number of texts: vectors that do not fit wait in a temporary file.
 
     >>> found = matrix(["The cat sat.", "It rains."], ["A cat sat.", "Rain fell.", "The cat sat."])
     >>> found.shape, found.scores.argmax(axis=1).tolist()
