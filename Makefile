@@ -14,12 +14,12 @@ LONG := long
 
 # Human judgements for tests and studies; code and tests know only this variable, and make test does without.
 ifneq ($(wildcard ../shared/data),)
-test-more test-torch test-long bench-meta: export NLGAUGE_DATA ?= $(abspath ../shared/data)
+test-more test-torch test-long bench-matrix bench-meta: export NLGAUGE_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-more test-torch test-all test-long test-isa lint
-.PHONY: bench bench-costs bench-memory bench-meta bench-isa bench-start clean
+.PHONY: bench bench-costs bench-matrix bench-memory bench-meta bench-isa bench-start clean
 
 help:
 	@echo "make demo          install, fetch the embedded model, score examples/"
@@ -33,6 +33,7 @@ help:
 	@echo "make bench         speed beside the bert-score package"
 	@echo "make bench-memory  peak memory of 100,000 pairs"
 	@echo "make bench-costs   how time grows with length, systems, layers"
+	@echo "make bench-matrix  all pairs of 500 x 500 texts beside the pairs one by one"
 	@echo "make bench-meta    time of a full comparison of ten metrics with people"
 	@echo "make bench-start   processor time of the command line for one pair"
 	@echo "make bench-isa     which instruction sets move a bit of a score, and how far"
@@ -95,6 +96,10 @@ bench: $(TORCH_VENV)/.installed
 bench-memory: $(VENV)/.installed
 	$(BIN)/nlgauge models pull minilm
 	$(BIN)/python -m benchmarks.memory
+
+bench-matrix: $(VENV)/.installed
+	$(BIN)/nlgauge models pull minilm
+	$(BIN)/python -m benchmarks.matrix
 
 bench-meta: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.meta

@@ -35,6 +35,7 @@ ORDER = [
     "metrics",
     "registry",
     "scoring",
+    "pairs",
     "testing",
     "data",
     "meta",

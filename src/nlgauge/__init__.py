@@ -13,7 +13,7 @@ from nlgauge import _startup  # noqa: F401  # first, because the modules below t
 from nlgauge._version import __version__
 from nlgauge.clouds.alignments import Alignment, Flow
 from nlgauge.corpus.views import TextView
-from nlgauge.encoders import Encoder
+from nlgauge.encoders import Encoder, release_models
 from nlgauge.errors import (
     BaselineError,
     ConvergenceWarning,
@@ -40,6 +40,8 @@ from nlgauge.errors import (
     UnsupportedModelError,
     ZeroWeightWarning,
 )
+from nlgauge.pairs.matrix import ScoreMatrix, matrix
+from nlgauge.pairs.rank import Ranking, rank
 from nlgauge.recipes.metric import Metric, TextMetric
 from nlgauge.recipes.options import option
 from nlgauge.recipes.results import Comparison, Pair, SystemResult
@@ -77,8 +79,10 @@ __all__ = [
     "NlgaugeWarning",
     "OldFileWarning",
     "Pair",
+    "Ranking",
     "RecipeError",
     "Score",
+    "ScoreMatrix",
     "Signature",
     "SignatureError",
     "State",
@@ -93,8 +97,11 @@ __all__ = [
     "VectorMetric",
     "ZeroWeightWarning",
     "__version__",
+    "matrix",
     "option",
+    "rank",
     "recipe_from_signature",
+    "release_models",
     "score",
     "score_systems",
 ]

@@ -12,6 +12,7 @@ from nlgauge.corpus.texts import References
 from nlgauge.encoders.engines.table import engine_names, engine_of_signature
 from nlgauge.encoders.load import is_added
 from nlgauge.encoders.precision import precision_name
+from nlgauge.engine.prepare import SignatureCheck
 from nlgauge.engine.run import run_metrics
 from nlgauge.errors import DeprecatedNameWarning, NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
 from nlgauge.names import did_you_mean
@@ -30,7 +31,7 @@ from nlgauge.registry import (
 )
 from nlgauge.scores import Score
 
-__all__ = ["check_overridden", "recipes_and_run", "score", "score_systems"]
+__all__ = ["check_overridden", "one_metric", "recipes_and_run", "resolved_call", "score", "score_systems"]
 
 #: Fields of a signature that may come out differently, with a warning. Any other makes another score.
 _MAY_DIFFER = ("refs", "model", *VERSION_FIELDS)
@@ -65,14 +66,14 @@ def score(
             `empty="error" | "zero"`, `alignments=True`, `progress=True`, `cache=FOLDER` (keeps layer vectors
             for the next run), `cache_size=` (GB).
 
+    The two models used last stay in memory, so that the next call need not load them;
+    `nlgauge.release_models()` lets them go.
+
     >>> result = score(["The cat sat."], ["The cat sat."])
     >>> round(result.system_score, 4)
     1.0
     """
-    chosen = _chosen_metrics(metric, options.pop("metrics", None))
-    if len(chosen) != 1:
-        msg = f"score() takes one metric, got {len(chosen)}; score_systems() takes several"
-        raise RecipeError(msg)
+    chosen = one_metric(metric, options, function="score")
     return score_systems({"": hyps}, refs, metrics=chosen, ref_streams=ref_streams, sources=sources, **options)[0]
 
 
@@ -91,7 +92,16 @@ def score_systems(
     by metric; options are those of `score`. `metric=` is taken for `metrics=`.
     """
     chosen = _chosen_metrics(metrics, options.pop("metric", None))
-    named = [_read(metric) for metric in chosen]
+    recipes, run, check_signature = resolved_call(chosen, options)
+    corpus = make_corpus(systems, refs, ref_streams=ref_streams, sources=sources)
+    return run_metrics(recipes, corpus, run, check_signature=check_signature)
+
+
+def resolved_call(
+    metrics: Sequence[str | Metric | Signature], options: Mapping[str, Any]
+) -> tuple[list[Metric], RunOptions, SignatureCheck]:
+    """Recipes and run options of a call, and the check of what comes out where a signature was given."""
+    named = [_read(metric) for metric in metrics]
     if not named:
         msg = f"no metric was given; there are: {', '.join(METRICS)}"
         raise RecipeError(msg)
@@ -99,14 +109,22 @@ def score_systems(
     check_overridden(named, options)
     expected = [metric if isinstance(metric, Signature) else None for metric in named]
     run = _engine_of_signatures(expected) | run
-    corpus = make_corpus(systems, refs, ref_streams=ref_streams, sources=sources)
 
     def check_signature(number: int, got: Signature) -> None:
         asked = expected[number]
         if asked is not None:
             _check_reproduced(asked, got, recipes[number].unused)
 
-    return run_metrics(recipes, corpus, RunOptions.of(run), check_signature=check_signature)
+    return recipes, RunOptions.of(run), check_signature
+
+
+def one_metric(metric: Any, options: dict[str, Any], *, function: str) -> list[Any]:
+    """The one metric of a call, also where it is given as `metrics=`, which is taken out of the options."""
+    chosen = _chosen_metrics(metric, options.pop("metrics", None))
+    if len(chosen) != 1:
+        msg = f"{function}() takes one metric, got {len(chosen)}; score_systems() takes several"
+        raise RecipeError(msg)
+    return chosen
 
 
 def _chosen_metrics(*given: Any) -> list[Any]:

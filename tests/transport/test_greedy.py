@@ -8,7 +8,8 @@ from tests.samples import HYPS, REFS
 
 from nlgauge.clouds.cloud import unit_rows
 from nlgauge.encoders import encode_texts, load_encoder
-from nlgauge.transport import greedy_match
+from nlgauge.encoders.blas import one_blas_thread
+from nlgauge.transport import greedy_match, greedy_scores
 
 
 def test_bertscore_recall_is_a_quasi_transport() -> None:
@@ -29,3 +30,22 @@ def test_bertscore_recall_is_a_quasi_transport() -> None:
             flow[np.arange(len(y)), similarity.argmax(axis=1)] = 1 / mass
             cost = mass / idf.sum() * idf[:, None] * similarity
             assert (cost * flow).sum() == pytest.approx(recall, abs=1e-6)
+
+
+def test_many_clouds_against_many_have_the_bits_of_each_pair_alone() -> None:
+    rng = np.random.default_rng(1)
+
+    def clouds(count: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        sizes = rng.integers(1, 40, size=count).tolist()
+        return [(unit_rows(rng.normal(size=(size, 384)).astype(np.float32)), rng.random(size)) for size in sizes]
+
+    rows, columns = clouds(30), clouds(40)
+    with one_blas_thread:
+        together = greedy_scores(rows, columns)
+        alone = [[greedy_match(x @ y.T, u, v)[:3] for y, v in columns] for x, u in rows]
+    assert np.array_equal(together, np.array(alone))
+
+
+def test_clouds_at_right_angles_have_an_f_of_zero() -> None:
+    x, y = np.eye(2, dtype=np.float32)[:1], np.eye(2, dtype=np.float32)[1:]
+    assert greedy_scores([(x, np.ones(1))], [(y, np.ones(1))]).tolist() == [[[0.0, 0.0, 0.0]]]

@@ -28,6 +28,7 @@ __all__ = ["build_parser", "main"]
 #: The module of each command. Only that of the command at hand is imported, so that none waits for the others.
 _MODULES = {
     "score": "score",
+    "rank": "rank",
     "meta": "meta",
     "tune-layer": "meta",
     "sensitivity": "sensitivity",

@@ -175,12 +175,13 @@ def metric_options(args: argparse.Namespace) -> dict[str, str]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def add_output_options(parser: argparse.ArgumentParser, *, width: int | None = 4) -> Any:
+def add_output_options(
+    parser: argparse.ArgumentParser, *, width: int | None = 4, formats: Sequence[str] = FORMATS
+) -> Any:
     """Where the result goes, and how; the group is returned for a command that has more of them."""
     output = parser.add_argument_group("output")
-    output.add_argument(
-        "-f", "--format", choices=FORMATS, default="text", metavar="NAME", help="text, json, tsv or latex (text)"
-    )
+    named = f"{', '.join(formats[:-1])} or {formats[-1]} (text)"
+    output.add_argument("-f", "--format", choices=formats, default="text", metavar="NAME", help=named)
     output.add_argument("-o", "--output", default="-", metavar="FILE", help="default: stdout")
     if width is not None:
         add_hidden(

@@ -19,6 +19,9 @@ from nlgauge.transport import squared_distances
 
 __all__ = ["TokenCloud", "TokenPoints"]
 
+#: Texts whose distances a text remembers: as many as there are systems, and not as many as there are texts.
+_MOST_REMEMBERED = 64
+
 
 class TokenPoints:
     """A point for every token of a text (or for every word), with its distances to those of other texts."""
@@ -31,6 +34,8 @@ class TokenPoints:
 
     def distances(self, other: TokenPoints, *, squared: bool) -> NDArray[np.float64]:
         """Distances of all points to all of the other's, computed once."""
+        if other not in self._distances and len(self._distances) >= _MOST_REMEMBERED:
+            self._distances.clear()
         known = self._distances.setdefault(other, {})
         if squared not in known:
             found = squared_distances(self.points.astype(np.float64), other.points.astype(np.float64))

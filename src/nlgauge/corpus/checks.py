@@ -9,7 +9,7 @@ from nlgauge.corpus.texts import Corpus, References
 from nlgauge.errors import InputError
 from nlgauge.text.tokenizer import check_encodable
 
-__all__ = ["make_corpus"]
+__all__ = ["checked_list", "checked_texts", "make_corpus"]
 
 
 def make_corpus(
@@ -35,7 +35,7 @@ def make_corpus(
         if not isinstance(name, str) or (len(systems) > 1 and not name):
             msg = f"a system's name is a string that is not empty, got {name!r}"
             raise InputError(msg)
-    checked = {name: _texts(texts, _hypotheses_name(name)) for name, texts in systems.items()}
+    checked = {name: checked_texts(texts, _hypotheses_name(name)) for name, texts in systems.items()}
     first = next(iter(checked))
     count = len(checked[first])
     for name, texts in checked.items():
@@ -50,7 +50,7 @@ def make_corpus(
         references = _per_segment(refs, count)
     elif ref_streams is not None:
         references = _from_streams(ref_streams, count)
-    originals = None if sources is None else _texts(sources, "sources")
+    originals = None if sources is None else checked_texts(sources, "sources")
     if originals is not None and len(originals) != count:
         msg = f"sources: {len(originals)} segments for {count} hypotheses; there must be one per hypothesis"
         raise InputError(msg)
@@ -61,8 +61,9 @@ def _hypotheses_name(system: str) -> str:
     return f"system {system!r}" if system else "hyps"
 
 
-def _texts(texts: Iterable[str], what: str) -> list[str]:
-    items = _listed(texts, what, "a list of strings")
+def checked_texts(texts: Iterable[str], what: str) -> list[str]:
+    """A list of strings; `what` is what errors call it."""
+    items = checked_list(texts, what, "a list of strings")
     for index, item in enumerate(items):
         _check_text(item, f"{what}[{index}]")
     return items
@@ -76,7 +77,7 @@ def _check_text(item: object, what: str) -> None:
 
 
 def _per_segment(refs: References, count: int) -> list[tuple[str, ...]]:
-    groups = _listed(refs, "refs", "a list with an entry per segment")
+    groups = checked_list(refs, "refs", "a list with an entry per segment")
     if len(groups) != count:
         msg = f"refs: {len(groups)} entries for {count} hypotheses; there must be one per hypothesis"
         if groups and all(_is_list_of(group, count) for group in groups):
@@ -93,7 +94,7 @@ def _per_segment(refs: References, count: int) -> list[tuple[str, ...]]:
             msg = f"refs[{index}]: expected a string or a list of strings, got {group!r}; use '' for an empty text"
             raise InputError(msg)
         else:
-            texts = _texts(group, f"refs[{index}]")
+            texts = checked_texts(group, f"refs[{index}]")
         if not texts:
             msg = f"refs[{index}]: the list is empty; a segment needs at least one reference"
             raise InputError(msg)
@@ -102,7 +103,7 @@ def _per_segment(refs: References, count: int) -> list[tuple[str, ...]]:
 
 
 def _from_streams(streams: Iterable[Iterable[str]], count: int) -> list[tuple[str, ...]]:
-    listed = _listed(streams, "ref_streams", "a list of lists of strings")
+    listed = checked_list(streams, "ref_streams", "a list of lists of strings")
     if not listed:
         msg = "ref_streams: the list is empty; give at least one stream"
         raise InputError(msg)
@@ -111,7 +112,7 @@ def _from_streams(streams: Iterable[Iterable[str]], count: int) -> list[tuple[st
         if len(listed) == count:
             msg += f"; there is one for each of the {count} hypotheses: pass them as refs="
         raise InputError(msg)
-    texts = [_texts(stream, f"ref_streams[{number}]") for number, stream in enumerate(listed)]
+    texts = [checked_texts(stream, f"ref_streams[{number}]") for number, stream in enumerate(listed)]
     for number, stream in enumerate(texts):
         if len(stream) != count:
             msg = f"ref_streams[{number}]: {len(stream)} segments for {count} hypotheses"
@@ -121,7 +122,7 @@ def _from_streams(streams: Iterable[Iterable[str]], count: int) -> list[tuple[st
     return list(zip(*texts, strict=True))
 
 
-def _listed(items: Iterable[Any], what: str, expected: str) -> list[Any]:
+def checked_list(items: Iterable[Any], what: str, expected: str) -> list[Any]:
     """A list of what can be listed. Of a dict or a frame that would be the keys, which nobody means."""
     if isinstance(items, str | bytes):
         msg = f"{what}: expected {expected}, got a bare string {items[:40]!r}; wrap it: [text]"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from nlgauge.clouds.alignments import Alignment, Flow
 from nlgauge.engine.comparisons import Comparisons
-from nlgauge.engine.notes import run_fields, warn_about_fallbacks
+from nlgauge.engine.notes import SEGMENTS, TextNames, run_fields, warn_about_fallbacks
 from nlgauge.engine.prepare import Prepared, PreparedMetric, PreparedTextMetric
 from nlgauge.errors import InputError
 from nlgauge.recipes.results import Comparison, SystemResult
@@ -17,7 +17,9 @@ from nlgauge.scores import Score
 __all__ = ["finish"]
 
 
-def finish(prepared: Prepared, comparisons: Comparisons, *, warn: bool = True) -> list[Score]:
+def finish(
+    prepared: Prepared, comparisons: Comparisons, *, warn: bool = True, names: TextNames = SEGMENTS
+) -> list[Score]:
     """Scores of every metric for every system, metric by metric in the order of the recipes.
 
     Metrics that look at the texts of a whole system (BLEU) are computed here. `warn` is for callers that say
@@ -25,7 +27,7 @@ def finish(prepared: Prepared, comparisons: Comparisons, *, warn: bool = True) -
     """
     found = {number: _complete(number, one, comparisons) for number, one in prepared.compared.items()}
     if warn:
-        warn_about_fallbacks(list(found.values()))
+        warn_about_fallbacks(list(found.values()), names)
     scores: list[Score] = []
     for number, one in enumerate(prepared.metrics):
         if isinstance(one, PreparedTextMetric):

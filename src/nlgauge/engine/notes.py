@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,13 +35,18 @@ from nlgauge.text import Tokens
 from nlgauge.text.scripts import count_scripts, foreign_script
 
 __all__ = [
+    "SEGMENTS",
+    "TextNames",
     "check_texts",
     "check_tokens",
+    "count_fields",
     "run_fields",
+    "warn_about_convergence",
     "warn_about_empty",
     "warn_about_fallbacks",
     "warn_about_languages",
     "warn_about_tokens",
+    "warn_about_weights",
 ]
 
 #: Segments named one by one in a warning before "..." stands for the rest.
@@ -50,12 +56,36 @@ _MAX_NAMED_SEGMENTS = 10
 _ALWAYS_IN_SIGNATURE = ("truncated", "empty")
 
 
+class TextNames(NamedTuple):
+    """How messages call the places of texts."""
+
+    unit: str = "segment"
+    name: Callable[[int], str] = str
+    """By number."""
+
+    def place(self, system: str, at: int) -> str:
+        """The place of a system's text, as errors call it."""
+        named = f"segment {at}" if self.name is str else self.name(at)
+        return f"system {system!r}, {named}" if system else named
+
+
+#: Texts that stand in segments.
+SEGMENTS = TextNames()
+
+
 def run_fields(notes: SegmentNotes) -> dict[str, str]:
     """The run part of a signature."""
-    return {name: str(count) for name, count in notes.counts().items() if count or name in _ALWAYS_IN_SIGNATURE}
+    return count_fields(notes.counts())
 
 
-def check_tokens(tokenized: TokenizedCorpus, *, long: str, empty: str) -> dict[str, SegmentNotes]:
+def count_fields(counts: Mapping[str, int]) -> dict[str, str]:
+    """Counts by kind of note, as a signature has them."""
+    return {name: str(count) for name, count in counts.items() if count or name in _ALWAYS_IN_SIGNATURE}
+
+
+def check_tokens(
+    tokenized: TokenizedCorpus, *, long: str, empty: str, names: TextNames = SEGMENTS
+) -> dict[str, SegmentNotes]:
     """What each system's texts make us decide under a model; refuses what the options say to refuse."""
     corpus, tokens = tokenized.corpus, tokenized.tokens
     limit = tokenized.limit
@@ -68,7 +98,7 @@ def check_tokens(tokenized: TokenizedCorpus, *, long: str, empty: str) -> dict[s
                 truncated.append(at)
                 if long == "error":
                     raise TooLongError(
-                        _too_long(_name(system, at), sides, limit, against_source=corpus.against_source)
+                        _too_long(names.place(system, at), sides, limit, against_source=corpus.against_source)
                     )
             if any(side.unknown for side in sides):
                 unknown.append(at)
@@ -77,12 +107,12 @@ def check_tokens(tokenized: TokenizedCorpus, *, long: str, empty: str) -> dict[s
                 if all(side.empty for side in sides):
                     other = "source" if corpus.against_source else "reference"
                     left_out = any(side.left_out for side in sides)
-                    _refuse_empty_pair(_name(system, at), empty, other=other, left_out=left_out)
+                    _refuse_empty_pair(names.place(system, at), empty, other=other, left_out=left_out)
         notes[system] = SegmentNotes(tuple(truncated), tuple(blank), unknown=tuple(unknown))
     return notes
 
 
-def check_texts(corpus: Corpus, *, empty: str) -> dict[str, SegmentNotes]:
+def check_texts(corpus: Corpus, *, empty: str, names: TextNames = SEGMENTS) -> dict[str, SegmentNotes]:
     """The same where no model looks at the texts, so that nothing is too long."""
     notes = {}
     for system, hypotheses in corpus.systems.items():
@@ -92,24 +122,29 @@ def check_texts(corpus: Corpus, *, empty: str) -> dict[str, SegmentNotes]:
             if any(sides):
                 blank.append(at)
                 if all(sides):
-                    _refuse_empty_pair(_name(system, at), empty)
+                    _refuse_empty_pair(names.place(system, at), empty)
         notes[system] = SegmentNotes(empty=tuple(blank))
     return notes
 
 
-def warn_about_tokens(tokenized: TokenizedCorpus, notes: Mapping[str, SegmentNotes]) -> None:
+def warn_about_tokens(
+    tokenized: TokenizedCorpus, notes: Mapping[str, SegmentNotes], names: TextNames = SEGMENTS
+) -> None:
     """Warn of what `check_tokens` noted."""
     _warn(
         TruncationWarning,
         (at for note in notes.values() for at in note.truncated),
         f"texts were truncated to the limit of {tokenized.limit} tokens",
+        names,
     )
-    warn_about_empty(notes)
-    _warn_about_unknown(tokenized, notes)
-    _warn_about_scripts(tokenized)
+    warn_about_empty(notes, names)
+    _warn_about_unknown(tokenized, notes, names)
+    _warn_about_scripts(tokenized, names)
 
 
-def warn_about_fallbacks(comparisons: Sequence[Mapping[str, Sequence[Comparison]]]) -> None:
+def warn_about_fallbacks(
+    comparisons: Sequence[Mapping[str, Sequence[Comparison]]], names: TextNames = SEGMENTS
+) -> None:
     """Warn of what metrics had to do while they compared."""
     pairs = [
         (at, comparison)
@@ -117,16 +152,19 @@ def warn_about_fallbacks(comparisons: Sequence[Mapping[str, Sequence[Comparison]
         for found in by_system.values()
         for at, comparison in enumerate(found)
     ]
-    _warn(
-        ZeroWeightWarning,
-        (at for at, comparison in pairs if comparison.zero_weight),
-        "idf, or the removal of tokens, left a text without weight; uniform weights were used",
-    )
-    _warn(
-        ConvergenceWarning,
-        (at for at, comparison in pairs if comparison.unconverged),
-        "Sinkhorn did not converge; the value is approximate",
-    )
+    warn_about_weights((at for at, comparison in pairs if comparison.zero_weight), names)
+    warn_about_convergence((at for at, comparison in pairs if comparison.unconverged), names)
+
+
+def warn_about_weights(found: Iterable[int], names: TextNames = SEGMENTS) -> None:
+    """Warn of texts without weight."""
+    what = "idf, or the removal of tokens, left a text without weight; uniform weights were used"
+    _warn(ZeroWeightWarning, found, what, names)
+
+
+def warn_about_convergence(found: Iterable[int], names: TextNames = SEGMENTS) -> None:
+    """Warn of approximate values."""
+    _warn(ConvergenceWarning, found, "Sinkhorn did not converge; the value is approximate", names)
 
 
 def warn_about_languages(metrics: Iterable[Metric], *, named_by_data: Iterable[str] = ()) -> None:
@@ -141,10 +179,6 @@ def warn_about_languages(metrics: Iterable[Metric], *, named_by_data: Iterable[s
     }
     for model, language in named:
         warn_if_unsupported(model, language, stacklevel=user_stacklevel())
-
-
-def _name(system: str, at: int) -> str:
-    return f"system {system!r}, segment {at}" if system else f"segment {at}"
 
 
 def _too_long(name: str, sides: Sequence[Tokens], limit: int, *, against_source: bool) -> str:
@@ -168,20 +202,20 @@ def _refuse_empty_pair(name: str, empty: str, *, other: str = "reference", left_
         raise EmptyPairError(msg)
 
 
-def warn_about_empty(notes: Mapping[str, SegmentNotes]) -> None:
+def warn_about_empty(notes: Mapping[str, SegmentNotes], names: TextNames = SEGMENTS) -> None:
     """Warn of empty texts, whether or not a model looks at them."""
     what = "empty text: scored 0 before rescaling (distances: the distance to the origin)"
-    _warn(EmptyTextWarning, (at for note in notes.values() for at in note.empty), what)
+    _warn(EmptyTextWarning, (at for note in notes.values() for at in note.empty), what, names)
 
 
-def _warn_about_unknown(tokenized: TokenizedCorpus, notes: Mapping[str, SegmentNotes]) -> None:
+def _warn_about_unknown(tokenized: TokenizedCorpus, notes: Mapping[str, SegmentNotes], names: TextNames) -> None:
     what = f"tokens unknown to model {tokenized.encoder.model!r} share one vector, whatever they say"
     if any(tokens.left_out for tokens in tokenized.tokens.values()):
         what = "words without a vector were left out"
-    _warn(UnknownWordWarning, (at for note in notes.values() for at in note.unknown), what)
+    _warn(UnknownWordWarning, (at for note in notes.values() for at in note.unknown), what, names)
 
 
-def _warn_about_scripts(tokenized: TokenizedCorpus) -> None:
+def _warn_about_scripts(tokenized: TokenizedCorpus, names: TextNames) -> None:
     """Warn of texts in scripts that the model was not trained on, and name a model that was."""
     corpus, model = tokenized.corpus, tokenized.encoder.model
     columns = [*corpus.systems.values(), *itertools.zip_longest(*corpus.references, fillvalue="")]
@@ -189,7 +223,7 @@ def _warn_about_scripts(tokenized: TokenizedCorpus) -> None:
     found = [(at, script) for texts in columns for at, text in enumerate(texts) if (script := script_of_text[text])]
     scripts = sorted({script for _, script in found})
     what = f"texts in {' and '.join(scripts)} script, which model {model!r} does not cover, so scores mean little"
-    _warn(LanguageWarning, (at for at, _ in found), f"{what}; {offer_multilingual(scripts, model=model)}")
+    _warn(LanguageWarning, (at for at, _ in found), f"{what}; {offer_multilingual(scripts, model=model)}", names)
 
 
 def _foreign_script(text: str, tokenized: TokenizedCorpus) -> str:
@@ -203,12 +237,12 @@ def _foreign_script(text: str, tokenized: TokenizedCorpus) -> str:
     return next(iter(count_scripts(text)), "")
 
 
-def _warn(category: type[Warning], found: Iterable[int], what: str) -> None:
+def _warn(category: type[Warning], found: Iterable[int], what: str, names: TextNames) -> None:
     segments = sorted(set(found))
     if not segments:
         return
-    named = ", ".join(map(str, segments[:_MAX_NAMED_SEGMENTS])) + (
+    named = ", ".join(map(names.name, segments[:_MAX_NAMED_SEGMENTS])) + (
         ", ..." if len(segments) > _MAX_NAMED_SEGMENTS else ""
     )
     many = "s" if len(segments) > 1 else ""
-    warnings.warn(f"{len(segments)} segment{many} ({named}): {what}", category, stacklevel=user_stacklevel())
+    warnings.warn(f"{len(segments)} {names.unit}{many} ({named}): {what}", category, stacklevel=user_stacklevel())

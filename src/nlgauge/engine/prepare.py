@@ -19,7 +19,15 @@ from nlgauge._version import __version__
 from nlgauge.corpus.texts import Corpus
 from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.encoders import Encoder, load_encoder
-from nlgauge.engine.notes import check_texts, check_tokens, warn_about_empty, warn_about_languages, warn_about_tokens
+from nlgauge.engine.notes import (
+    SEGMENTS,
+    TextNames,
+    check_texts,
+    check_tokens,
+    warn_about_empty,
+    warn_about_languages,
+    warn_about_tokens,
+)
 from nlgauge.engine.unknown import UnknownPairs
 from nlgauge.errors import ModelNotFoundError, RecipeError
 from nlgauge.files.digests import short_digest
@@ -39,7 +47,10 @@ __all__ = [
     "PreparedMetric",
     "PreparedTextMetric",
     "SignatureCheck",
+    "load_for",
+    "longest_text",
     "prepare",
+    "prepare_metric",
     "segment_texts",
 ]
 
@@ -128,11 +139,13 @@ def prepare(
     *,
     check_signature: SignatureCheck | None = None,
     warn: bool = True,
+    names: TextNames = SEGMENTS,
 ) -> Prepared:
     """Load, tokenise, count and check; nothing is encoded.
 
     `check_signature` is shown each metric's number and resolved recipe; it may raise. `warn` is for callers that say
-    themselves what had to be decided about texts: it is in the notes of the scores either way.
+    themselves what had to be decided about texts: it is in the notes of the scores either way. `names` is for those
+    whose segments have other names.
     """
     specs: dict[EncodingSpec, list[int]] = {}
     for number, metric in enumerate(recipes):
@@ -144,12 +157,12 @@ def prepare(
     check = check_signature or (lambda number, signature: None)
     # Texts first, because a package that is missing shows there before a model is loaded.
     prepared: dict[int, PreparedMetric | PreparedTextMetric] = dict(
-        _prepare_texts(recipes, corpus, options, check, warn=warn)
+        _prepare_texts(recipes, corpus, options, check, names, warn=warn)
     )
     groups = []
     for spec, numbers in specs.items():
         chosen = {number: metric for number in numbers if isinstance(metric := recipes[number], VectorMetric)}
-        groups.append(_prepare_group(spec, chosen, corpus, options, check, warn=warn))
+        groups.append(_prepare_group(spec, chosen, corpus, options, check, names, warn=warn))
         prepared |= groups[-1].metrics
     return Prepared(corpus, options, tuple(prepared[number] for number in range(len(recipes))), tuple(groups))
 
@@ -161,7 +174,13 @@ def segment_texts(corpora: Sequence[Corpus], index: int) -> list[str]:
 
 
 def _prepare_texts(
-    recipes: Sequence[Metric], corpus: Corpus, options: RunOptions, check: SignatureCheck, *, warn: bool
+    recipes: Sequence[Metric],
+    corpus: Corpus,
+    options: RunOptions,
+    check: SignatureCheck,
+    names: TextNames,
+    *,
+    warn: bool,
 ) -> dict[int, PreparedTextMetric]:
     notes: Mapping[str, SegmentNotes] | None = None
     found = {}
@@ -173,9 +192,9 @@ def _prepare_texts(
         signature = Signature(metric.name, fields)
         check(number, signature)
         if notes is None:
-            notes = check_texts(view, empty=options.empty)
+            notes = check_texts(view, empty=options.empty, names=names)
             if warn:
-                warn_about_empty(notes)
+                warn_about_empty(notes, names)
         found[number] = PreparedTextMetric(metric, view, notes, signature)
     return found
 
@@ -186,23 +205,24 @@ def _prepare_group(
     corpus: Corpus,
     options: RunOptions,
     check: SignatureCheck,
+    names: TextNames,
     *,
     warn: bool,
 ) -> EncodingGroup:
-    encoder = _load(spec.model, metrics.values(), options)
+    encoder = load_for(spec.model, metrics.values(), options)
     texts = corpus.lowered if spec.lowercase == "yes" else corpus
     views = _tokenise(list(metrics.values()), texts, encoder, spec.max_tokens)
     unknown = {against: UnknownPairs.find(view) for against, view in views.items()}
     for metric in metrics.values():
         if metric.unknown == "error" and metric.reads_with(encoder):
-            unknown[metric.against].refuse(encoder.model)
+            unknown[metric.against].refuse(encoder.model, names)
     notes = {}
     for against, view in views.items():
-        notes[against] = check_tokens(view, long=options.long, empty=options.empty)
+        notes[against] = check_tokens(view, long=options.long, empty=options.empty, names=names)
         if warn:
-            warn_about_tokens(view, notes[against])
+            warn_about_tokens(view, notes[against], names)
     made = {
-        number: _prepare_metric(one, views[one.against], notes[one.against], unknown[one.against], options)
+        number: prepare_metric(one, views[one.against], notes[one.against], unknown[one.against], options)
         for number, one in metrics.items()
     }
     for number, one in made.items():
@@ -211,7 +231,8 @@ def _prepare_group(
     return EncodingGroup(spec, encoder, made)
 
 
-def _load(model: str, metrics: Iterable[AnyVectorMetric], options: RunOptions) -> Encoder:
+def load_for(model: str, metrics: Iterable[AnyVectorMetric], options: RunOptions) -> Encoder:
+    """The model of a group, loaded; one that is not here is an error that says who asked for it."""
     try:
         return load_encoder(model, **options.loading)
     except ModelNotFoundError as error:
@@ -228,12 +249,13 @@ def _tokenise(
         texts |= dict.fromkeys(text for document in views[against].idf_documents.values() for text in document)
     if any(metric.unknown == "zero" for metric in metrics):
         texts[""] = None  # stands in for texts that are counted as empty
-    limit = _limit(encoder, max_tokens)
+    limit = longest_text(encoder, max_tokens)
     tokens = dict(zip(texts, (one.cut_to(limit) for one in encoder.tokenizer.encode(list(texts))), strict=True))
     return {against: TokenizedCorpus(view, encoder, tokens, limit) for against, view in views.items()}
 
 
-def _limit(encoder: Encoder, max_tokens: int | None) -> int:
+def longest_text(encoder: Encoder, max_tokens: int | None) -> int:
+    """Longest text in tokens: the model's limit, or less where the recipe says so."""
     most = encoder.tokenizer.limit
     if max_tokens is None:
         return most
@@ -244,13 +266,14 @@ def _limit(encoder: Encoder, max_tokens: int | None) -> int:
     return max_tokens
 
 
-def _prepare_metric(
+def prepare_metric(
     metric: AnyVectorMetric,
     view: TokenizedCorpus,
     notes: Mapping[str, SegmentNotes],
     unknown: UnknownPairs,
     options: RunOptions,
 ) -> PreparedMetric:
+    """A metric with its tables and files for these texts, and the recipe part of its signature."""
     state = metric.prepare(view, options)
     signature = Signature(metric.name, _recipe_fields(metric, view, state))
     own = {system: state.idf.run_fields(system) for system in view.corpus.systems}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from nlgauge.corpus.texts import Corpus
 from nlgauge.engine.compare import compare
 from nlgauge.engine.finish import finish
+from nlgauge.engine.notes import SEGMENTS, TextNames
 from nlgauge.engine.prepare import SignatureCheck, prepare
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.run_options import RunOptions
@@ -21,10 +22,12 @@ def run_metrics(
     options: RunOptions,
     *,
     check_signature: SignatureCheck | None = None,
+    names: TextNames = SEGMENTS,
 ) -> list[Score]:
     """Scores of every metric for every system, metric by metric in the order given.
 
     `check_signature` is shown each metric's number and resolved recipe before anything is encoded; it may raise.
+    `names` is how messages call segments.
     """
-    prepared = prepare(metrics, corpus, options, check_signature=check_signature)
-    return finish(prepared, compare(prepared))
+    prepared = prepare(metrics, corpus, options, check_signature=check_signature, names=names)
+    return finish(prepared, compare(prepared), names=names)

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from nlgauge.corpus.tokens import TokenizedCorpus
+from nlgauge.engine.notes import SEGMENTS, TextNames
 from nlgauge.errors import UnknownTextError
 from nlgauge.recipes.defaults import offer_multilingual
 from nlgauge.text.scripts import count_scripts
 
-__all__ = ["UnknownPairs"]
+__all__ = ["UnknownPairs", "refuse_unknown"]
 
 #: Segments named one by one in an error before a count stands for the rest.
 _MAX_NAMED_SEGMENTS = 10
@@ -51,21 +52,25 @@ class UnknownPairs:
                     )
         return cls(found, tuple(texts))
 
-    def refuse(self, model: str) -> None:
+    def refuse(self, model: str, names: TextNames = SEGMENTS) -> None:
         """An error that names all of these segments, where there are any."""
-        if not self.pairs:
-            return
-        names = [f"system {system!r}, segment {at}" if system else f"segment {at}" for system, at in self.pairs]
-        rest = len(names) - _MAX_NAMED_SEGMENTS
-        listed = "; ".join(names[:_MAX_NAMED_SEGMENTS]) + (f"; and {rest} more" if rest > 0 else "")
-        scripts = _scripts(self.texts)
-        written = f" ({', '.join(scripts)} script)" if scripts else ""
-        msg = (
-            f"{listed}: a text holds nothing but tokens that model {model!r} does not know{written}, and all such "
-            f"texts look alike to it; {offer_multilingual(scripts, model=model)}, or score these pairs 0 "
-            "(unknown='zero', --unknown zero) or as they are (unknown='score', --unknown score)"
-        )
-        raise UnknownTextError(msg)
+        refuse_unknown([names.place(system, at) for system, at in self.pairs], self.texts, model)
+
+
+def refuse_unknown(names: Sequence[str], texts: Sequence[str], model: str) -> None:
+    """An error that names the places of texts of nothing but unknown tokens, where there are any."""
+    if not names:
+        return
+    rest = len(names) - _MAX_NAMED_SEGMENTS
+    listed = "; ".join(names[:_MAX_NAMED_SEGMENTS]) + (f"; and {rest} more" if rest > 0 else "")
+    scripts = _scripts(texts)
+    written = f" ({', '.join(scripts)} script)" if scripts else ""
+    msg = (
+        f"{listed}: a text holds nothing but tokens that model {model!r} does not know{written}, and all such "
+        f"texts look alike to it; {offer_multilingual(scripts, model=model)}, or score these pairs 0 "
+        "(unknown='zero', --unknown zero) or as they are (unknown='score', --unknown score)"
+    )
+    raise UnknownTextError(msg)
 
 
 def _blank_side(hypothesis: str, reference: str, tokenized: TokenizedCorpus) -> _Side | None:

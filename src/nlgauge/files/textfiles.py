@@ -29,11 +29,13 @@ from nlgauge.files.lines import read_bytes, split_lines, stream_lines
 from nlgauge.files.records import checked_fields, cut, has_half_pair, json_object, shortened
 
 __all__ = [
+    "CandidateTexts",
     "Inputs",
     "ParallelTexts",
     "TextSource",
     "file_label",
     "parse_source",
+    "read_candidates",
     "read_parallel",
     "read_references",
     "read_texts",
@@ -173,20 +175,60 @@ def read_parallel(
 ) -> ParallelTexts:
     """Outputs of systems, their references and their source, each named by a spec; all must have as many segments."""
     inputs = Inputs(stdin)
-
-    def parsed(spec: str) -> TextSource:
-        return parse_source(spec, input_format=input_format)
-
     labels = _system_labels(systems)
-    outputs = {label: inputs.texts(parsed(spec)) for label, spec in labels.items()}
-    groups = [inputs.references(parsed(spec)) for spec in references]
-    sources = None if source is None else inputs.texts(parsed(source))
-    columns: list[tuple[str, Sequence[str]]] = list(outputs.items())
+    outputs = {label: inputs.texts(parse_source(spec, input_format=input_format)) for label, spec in labels.items()}
+    return ParallelTexts(outputs, *_compared_with(inputs, list(outputs.items()), references, source, input_format))
+
+
+class CandidateTexts(NamedTuple):
+    """Texts to choose from, of equal number from several files."""
+
+    systems: list[str] | None
+    """The file of each candidate, where each file has one for every segment."""
+    candidates: list[tuple[str, ...]]
+    """Of each segment, from all files."""
+    references: list[tuple[str, ...]] | None
+    sources: list[str] | None
+
+
+def read_candidates(
+    files: Sequence[str],
+    references: Sequence[str] = (),
+    source: str | None = None,
+    *,
+    input_format: str | None = None,
+    stdin: BinaryIO | None = None,
+) -> CandidateTexts:
+    """Candidates, their references and their source; a value of a JSONL file may be a list of candidates."""
+    inputs = Inputs(stdin)
+    labels = _system_labels(files)
+    groups = [inputs.references(parse_source(spec, input_format=input_format)) for spec in labels.values()]
+    columns = [(label, [group[0] for group in found]) for label, found in zip(labels, groups, strict=True)]
+    others = _compared_with(inputs, columns, references, source, input_format)
+    single = all(len(group) == 1 for found in groups for group in found)
+    return CandidateTexts(list(labels) if single else None, _side_by_side(groups), *others)
+
+
+def _compared_with(
+    inputs: Inputs,
+    systems: Sequence[tuple[str, Sequence[str]]],
+    references: Sequence[str],
+    source: str | None,
+    input_format: str | None,
+) -> tuple[list[tuple[str, ...]] | None, list[str] | None]:
+    """References and sources, of as many segments as the systems have."""
+    groups = [inputs.references(parse_source(spec, input_format=input_format)) for spec in references]
+    sources = None if source is None else inputs.texts(parse_source(source, input_format=input_format))
+    columns = [*systems]
     columns += [(spec, [group[0] for group in found]) for spec, found in zip(references, groups, strict=True)]
     columns += [] if source is None or sources is None else [(source, sources)]
     _check_parallel(columns)
-    joined = [tuple(text for group in segment for text in group) for segment in zip(*groups, strict=True)]
-    return ParallelTexts(outputs, joined if groups else None, sources)
+    return _side_by_side(groups) if groups else None, sources
+
+
+def _side_by_side(groups: Sequence[Sequence[tuple[str, ...]]]) -> list[tuple[str, ...]]:
+    """The texts of each segment from all files."""
+    return [tuple(text for group in segment for text in group) for segment in zip(*groups, strict=True)]
 
 
 def _check_parallel(columns: Sequence[tuple[str, Sequence[str]]]) -> None:

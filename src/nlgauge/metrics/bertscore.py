@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nlgauge.clouds.alignments import Alignment
 from nlgauge.clouds.cloud import Cloud
@@ -41,7 +42,7 @@ from nlgauge.recipes.options import option
 from nlgauge.recipes.resources import StopwordList, idf_option
 from nlgauge.recipes.results import Comparison, Pair, SystemResult
 from nlgauge.recipes.vector_metric import State, VectorMetric
-from nlgauge.transport import greedy_match
+from nlgauge.transport import greedy_match, greedy_scores
 
 __all__ = ["BERTScore"]
 
@@ -109,6 +110,13 @@ class BERTScore(VectorMetric[Cloud]):
         )
         return Pair(values, alignment)
 
+    def compare_block(self, xs: Sequence[Cloud], ys: Sequence[Cloud], state: State) -> NDArray[np.float64]:
+        return greedy_scores([(x.points, x.weights) for x in xs], [(y.points, y.weights) for y in ys])
+
+    def finish_pairs(self, values: NDArray[np.float64], state: State) -> Mapping[str, NDArray[np.float64]]:
+        table = self._rescaled(values, state)
+        return {name: table[:, column].copy() for column, name in enumerate(self.components)}
+
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         results = {}
         for system, found in comparisons.items():
@@ -119,11 +127,15 @@ class BERTScore(VectorMetric[Cloud]):
                 rows = [one.values.max(axis=0) for one in found]
             else:
                 rows = [one.values.mean(axis=0) for one in found]
-            table = np.array(rows)
-            if state["rescale"] is not None:
-                b = np.array(state["rescale"].row(state.layers[0]))
-                table = (table - b) / (1 - b)
+            table = self._rescaled(np.array(rows), state)
             results[system] = SystemResult(
                 {name: table[:, column].copy() for column, name in enumerate(self.components)}, best
             )
         return results
+
+    def _rescaled(self, table: NDArray[np.float64], state: State) -> NDArray[np.float64]:
+        if state["rescale"] is None:
+            return table
+        b = np.array(state["rescale"].row(state.layers[0]))
+        rescaled: NDArray[np.float64] = (table - b) / (1 - b)
+        return rescaled

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nlgauge.corpus.idf_tables import COUNTED, IdfTables
 from nlgauge.corpus.tokens import TokenizedCorpus
@@ -221,6 +222,21 @@ class VectorMetric(Metric, Generic[Representation]):
     @abstractmethod
     def compare(self, x: Representation, y: Representation, state: State, *, align: bool) -> Pair:
         """Components of hypothesis x against reference y, and the alignment where it is asked for."""
+
+    def compare_block(
+        self, xs: Sequence[Representation], ys: Sequence[Representation], state: State
+    ) -> NDArray[np.float64] | None:
+        """Components (len(xs), len(ys), components) of every x against every y, with the bits of `compare`.
+
+        For metrics that have a faster way than pair by pair; None: there is none. No x is the same array as a y, and
+        several threads may ask at once.
+        """
+        return None
+
+    def finish_pairs(self, values: NDArray[np.float64], state: State) -> Mapping[str, NDArray[np.float64]]:
+        """Scores of pairs that have nothing to do with each other, a row of components each: `finish` of each."""
+        alone = [Comparison(values[row : row + 1]) for row in range(len(values))]
+        return self.finish({"": alone}, state)[""].segments
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         """Segment scores of every system; by default the mean over references."""

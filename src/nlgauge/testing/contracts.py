@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from nlgauge.errors import NlgaugeWarning
+from nlgauge.pairs.matrix import matrix
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.vector_metric import VectorMetric
 from nlgauge.scores import Score
@@ -84,6 +85,17 @@ def batches(metric: Metric) -> None:
     _same(large, small, "depends on the size of batches")
 
 
+def all_pairs(metric: Metric) -> None:
+    """A pair scores the same among all pairs of many texts."""
+    if metric.whole_corpus:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NlgaugeWarning)
+        found = matrix(HYPOTHESES, REFERENCES, metric)
+    expected = _score(metric, HYPOTHESES, REFERENCES).segments
+    _same(expected, {name: values.diagonal() for name, values in found.components.items()}, "differs in a matrix")
+
+
 def identical(metric: Metric) -> None:
     """A text scores best beside itself."""
     other = _score(metric, HYPOTHESES, REFERENCES).segments[metric.main]
@@ -120,6 +132,7 @@ CONTRACTS: dict[str, Callable[[Metric], None]] = {
     "neighbours": neighbours,
     "order": order,
     "batches": batches,
+    "all_pairs": all_pairs,
     "identical": identical,
     "empty": empty,
     "signature": signature,

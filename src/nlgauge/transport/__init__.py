@@ -7,7 +7,7 @@ from nlgauge.transport.barycentre import (
 )
 from nlgauge.transport.distances import squared_distances
 from nlgauge.transport.exact import Plan, Problem, exact_transport, exact_transports, normalised_weights
-from nlgauge.transport.greedy import GreedyMatch, greedy_match
+from nlgauge.transport.greedy import GreedyMatch, greedy_match, greedy_scores
 from nlgauge.transport.sinkhorn import EntropicPlan, sinkhorn_transport
 from nlgauge.transport.trimming import Trimmed, trim_flow
 
@@ -23,6 +23,7 @@ __all__ = [
     "exact_transports",
     "free_support_barycentre",
     "greedy_match",
+    "greedy_scores",
     "normalised_weights",
     "sinkhorn_transport",
     "squared_distances",

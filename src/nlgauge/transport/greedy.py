@@ -7,12 +7,20 @@ BERTScore's equations: with similarity S (rows: hypothesis x, columns: reference
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["GreedyMatch", "greedy_match"]
+__all__ = ["GreedyMatch", "greedy_match", "greedy_scores"]
+
+#: Similarities that are looked at together: as many as stay in a processor's cache.
+_CACHED = 2**18
+
+
+#: Unit vectors, a row per point, and their weights.
+Weighted: TypeAlias = tuple[NDArray[np.float32], NDArray[np.float64]]
 
 
 class GreedyMatch(NamedTuple):
@@ -57,3 +65,51 @@ def harmonic_mean(precision: float, recall: float) -> float:
     """F measure; 0 where both are 0, as the released BERTScore sets it."""
     total = precision + recall
     return 2 * precision * recall / total if total != 0 else 0.0
+
+
+def greedy_scores(rows: Sequence[Weighted], columns: Sequence[Weighted]) -> NDArray[np.float64]:
+    """Precision, recall and F (rows, columns, 3) of every cloud of unit vectors against every other.
+
+    Each number has the bits of `greedy_match(x @ y.T, ...)`: clouds of one size are stacked, and a product of stacks
+    is for each pair a BLAS product of the two clouds' own shapes. (One product with all columns beside each other
+    would be faster, but its last bits depend on what stands beside a cloud.) The one exception is a cloud against
+    itself: `x @ x.T` is another routine of BLAS, which stacks never call.
+    """
+    found = np.empty((len(rows), len(columns), 3))
+    stacked_columns = list(_stacks(columns))
+    for at, x, u, u_sum in _stacks(rows):
+        for beside, y, v, v_sum in stacked_columns:
+            size = max(1, _CACHED // (y.shape[0] * y.shape[1] * x.shape[1]))
+            for start in range(0, len(at), size):
+                part = slice(start, start + size)
+                similarity = np.matmul(x[part, None], y.transpose(0, 2, 1)[None])
+                precision = _dot(similarity.max(axis=3), u[part, None]) / u_sum[part, None]
+                recall = _dot(similarity.max(axis=2), v[None]) / v_sum
+                total = precision + recall
+                f1 = np.divide(2 * precision * recall, total, out=np.zeros_like(total), where=total != 0)
+                found[np.ix_(at[part], beside)] = np.stack([precision, recall, f1], axis=2)
+    return found
+
+
+class _Stack(NamedTuple):
+    """Clouds of one size."""
+
+    at: NDArray[np.intp]
+    """Their numbers."""
+    points: NDArray[np.float32]
+    weights: NDArray[np.float64]
+    sums: NDArray[np.float64]
+
+
+def _stacks(clouds: Sequence[Weighted]) -> Iterator[_Stack]:
+    sizes = np.array([len(weights) for _, weights in clouds], dtype=np.intp)
+    for size in np.unique(sizes):
+        at = np.flatnonzero(sizes == size)
+        points, weights = zip(*(clouds[one] for one in at.tolist()), strict=True)
+        yield _Stack(at, np.stack(points), np.stack(weights), np.array([one.sum() for one in weights]))
+
+
+def _dot(best: NDArray[np.float32], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Products over the last axis, each the dot product of BLAS that a pair alone takes."""
+    found: NDArray[np.float64] = np.matmul(best[..., None, :].astype(np.float64), weights[..., None])[..., 0, 0]
+    return found

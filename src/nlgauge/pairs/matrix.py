@@ -1,0 +1,167 @@
+"""`nlgauge.matrix`: every text of one list against every text of another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.corpus.checks import checked_texts
+from nlgauge.errors import InputError
+from nlgauge.pairs.compare import PairComparer, PairNotes
+from nlgauge.pairs.plan import Block, PairPlan
+from nlgauge.pairs.prepare import prepare_pairs
+from nlgauge.recipes.metric import Metric
+from nlgauge.recipes.signature import Signature
+from nlgauge.scores import SegmentNotes
+from nlgauge.scoring import one_metric, resolved_call
+
+__all__ = ["ScoreMatrix", "matrix"]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ScoreMatrix:
+    """Scores of every text of one list against every text of another.
+
+    `scores` is the array (hypotheses, references) of the main component, and what `numpy.asarray` takes it for;
+    `components` has all of them, each an attribute too (`found.precision`). The arrays cannot be changed; copy one to
+    work on it.
+    """
+
+    metric: str
+    components: Mapping[str, NDArray[np.float64]]
+    main: str
+    higher_is_better: bool
+    signature: Signature
+    """As of `nlgauge.score` on all pairs: its counts are of pairs."""
+    counts: Mapping[str, int]
+    """Pairs with a text that was truncated, is empty, ..."""
+    hypothesis_notes: SegmentNotes
+    """Numbers of the rows where something had to be decided."""
+    reference_notes: SegmentNotes
+    """Numbers of such columns."""
+    distances: tuple[str, ...] = ()
+    """Components that are better when they are lower, beside a main component that is not one of them."""
+
+    def __post_init__(self) -> None:
+        for values in self.components.values():
+            values.flags.writeable = False
+        object.__setattr__(self, "components", MappingProxyType(dict(self.components)))
+        object.__setattr__(self, "counts", MappingProxyType(dict(self.counts)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The read-only views of mappings do not pickle; their content does.
+        return self.__dict__ | {"components": dict(self.components), "counts": dict(self.counts)}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """The main component: a row per hypothesis, a column per reference."""
+        return self.components[self.main]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of hypotheses and of references."""
+        rows, columns = self.scores.shape
+        return rows, columns
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.scores, dtype=dtype) if copy else np.asarray(self.scores, dtype=dtype)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *(name for name in self.components if name.isidentifier())})
+
+    def __getattr__(self, name: str) -> NDArray[np.float64]:
+        # Only called for names that are not fields: a component, or an honest error.
+        components = self.__dict__.get("components", {})
+        if name in components:
+            values: NDArray[np.float64] = components[name]
+            return values
+        msg = f"{self.__dict__.get('metric', 'ScoreMatrix')} has no component {name!r}; it has {list(components)}"
+        raise AttributeError(msg)
+
+    def __repr__(self) -> str:
+        rows, columns = self.shape
+        return f"<{self.metric}: {self.main} of {rows} x {columns} pairs | {self.signature}>"
+
+
+def matrix(
+    a: Iterable[str],
+    b: Iterable[str] | None = None,
+    metric: str | Metric | Signature | None = None,
+    **options: Any,
+) -> ScoreMatrix:
+    """Score every text of `a` against every text of `b`; each text is encoded once.
+
+    A number is that of `nlgauge.score([a[i]], [b[j]])`, to the bit, whatever else is in the lists. An idf that is
+    counted on the texts at hand (`idf="refs"`) is that of `nlgauge.score` with references `b`: each text of `b` is a
+    document, once (and each of `a` under `idf="both"`). A metric that scales scores over a corpus is refused.
+
+    Args:
+        a: Hypotheses: a row each.
+        b: References, or sources for a metric that compares with them: a column each. Default: `a` itself.
+        metric: As `nlgauge.score` has it. Default: BERTScore.
+        options: As `nlgauge.score` has them, but for `alignments`.
+
+    Memory: the arrays take 8 bytes per pair and component. Beside them and the model there is less than a
+    gigabyte, whatever the number of texts: vectors that do not fit wait in a temporary file.
+
+    >>> found = matrix(["The cat sat.", "It rains."], ["A cat sat.", "Rain fell.", "The cat sat."])
+    >>> found.shape, found.scores.argmax(axis=1).tolist()
+    ((2, 3), [2, 1])
+    """
+    recipes, run, check = resolved_call(one_metric(metric, options, function="matrix"), options)
+    plan = _plan(a, b)
+    prepared = prepare_pairs(recipes[0], plan, run, check)
+    comparer = PairComparer(prepared)
+    shape = len(plan.hypotheses), len(plan.references)
+    components: dict[str, NDArray[np.float64]] = {}
+    for part in comparer:
+        for name, values in part.scores.items():
+            if name not in components:
+                components[name] = np.empty(shape)
+            components[name][np.ix_(part.tile.rows, part.tile.columns)] = values
+    return _signed(recipes[0], plan, components, comparer.finish())
+
+
+def _plan(a: Iterable[str], b: Iterable[str] | None) -> PairPlan:
+    hypotheses = checked_texts(a, "a")
+    references = hypotheses if b is None else checked_texts(b, "b")
+    for name, texts in (("a", hypotheses), ("b", references)):
+        if not texts:
+            msg = f"{name}: the list is empty, so there is nothing to score"
+            raise InputError(msg)
+    blocks = [Block(range(len(hypotheses)), range(len(references)))]
+    name_b = (lambda at: f"a[{at}]") if b is None else (lambda at: f"b[{at}]")
+    return PairPlan(hypotheses, references, blocks, lambda at: f"a[{at}]", name_b, same=b is None)
+
+
+def _signed(
+    recipe: Metric, plan: PairPlan, components: Mapping[str, NDArray[np.float64]], found: PairNotes
+) -> ScoreMatrix:
+    split = {kind: plan.split(at) for kind, at in found.texts.__dict__.items()}
+    rows, columns = (
+        SegmentNotes(**{kind: tuple(np.flatnonzero(sides[side]).tolist()) for kind, sides in split.items()})
+        for side in (0, 1)
+    )
+    return ScoreMatrix(
+        metric=recipe.name,
+        components=components,
+        main=recipe.main,
+        higher_is_better=recipe.higher_is_better,
+        signature=found.signature,
+        counts=found.counts,
+        hypothesis_notes=rows,
+        reference_notes=columns,
+        distances=tuple(name for name in components if name in recipe.distances),
+    )
