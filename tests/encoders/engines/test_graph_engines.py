@@ -15,13 +15,14 @@ from safetensors.numpy import save_file
 from tests.encoders.tiny_models import TINY, tiny_tensors, write_model
 
 import nlgauge.encoders.engines.graph_encoder
-from nlgauge import ModelError, TruncationWarning, UnsupportedModelError, score
+import nlgauge.encoders.engines.openvino_engine
+from nlgauge import ModelError, NlgaugeWarning, TruncationWarning, UnsupportedModelError, score
 from nlgauge.encoders import EncodedText, encode_texts
 from nlgauge.encoders.engines.graph_encoder import GraphEncoder
 from nlgauge.encoders.engines.graphs.builder import Graph
 from nlgauge.encoders.engines.graphs.families import encoder_graph, family_of
 from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
-from nlgauge.encoders.engines.openvino_engine import OpenVinoEncoder
+from nlgauge.encoders.engines.openvino_engine import OpenVinoEncoder, _bits_are_a_texts_own
 from nlgauge.models.resolve import ModelFiles, resolve
 from nlgauge.text import Tokens
 
@@ -323,3 +324,28 @@ def test_weights_that_may_not_be_read_are_called_that(
     monkeypatch.setattr(Path, "open", forbidden)
     with pytest.raises(ModelError, match=r"model\.safetensors of 'tiny' cannot be read: Permission denied"):
         encoder.encode(some_ids(4), (1,))
+
+
+def test_openvino_encodes_one_by_one_where_a_batch_would_move_bits(
+    tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = some_ids(6, count=5)
+    expected = tiny(OpenVinoEncoder, tmp_path / "tiny").encode(ids, (1, 2))
+    monkeypatch.setattr(nlgauge.encoders.engines.openvino_engine, "_bits_are_a_texts_own", lambda run, length: False)
+    encoder = tiny(OpenVinoEncoder, tmp_path / "tiny")
+    with pytest.warns(NlgaugeWarning, match=r"OpenVINO's last bits .* model 'tiny' .* engine 'onnx' may be faster"):
+        found = encoder.encode(ids, (1, 2))
+    for one, other in zip(found, expected, strict=True):
+        assert one.shape == other.shape
+        assert np.allclose(one, other, atol=1e-6)
+
+
+def test_the_probe_sees_a_batch_that_moves_bits() -> None:
+    def honest(ids: NDArray[np.int64]) -> list[NDArray[np.float32]]:
+        return [ids.astype(np.float32)[:, :, None]]
+
+    def by_batch(ids: NDArray[np.int64]) -> list[NDArray[np.float32]]:
+        return [ids.astype(np.float32)[:, :, None] + np.float32(1e-6) * len(ids)]
+
+    assert _bits_are_a_texts_own(honest, 8)
+    assert not _bits_are_a_texts_own(by_batch, 8)

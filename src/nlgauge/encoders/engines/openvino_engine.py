@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
+import warnings
 from functools import cache, cached_property
 from importlib.metadata import version
 from typing import Any
@@ -17,10 +18,13 @@ from numpy.typing import NDArray
 
 from nlgauge.encoders.engines.graph_encoder import GraphEncoder, Run
 from nlgauge.encoders.engines.graphs.builder import Graph
-from nlgauge.errors import MissingExtraError
+from nlgauge.errors import MissingExtraError, NlgaugeWarning, user_stacklevel
 from nlgauge.models.resolve import ModelFiles
 
 __all__ = ["OpenVinoEncoder"]
+
+#: More rows than those at which kernels were seen to change, and few enough not to be felt.
+_PROBED_TEXTS, _PROBED_LENGTH = 25, 8
 
 
 class OpenVinoEncoder(GraphEncoder):
@@ -60,8 +64,6 @@ class OpenVinoEncoder(GraphEncoder):
             "INFERENCE_NUM_THREADS": self._threads,
         }
         request = _core().compile_model(network, "CPU", settings).create_infer_request()
-        # A first run on texts of one token spoils the fused attention of this release for all lengths after it.
-        request.infer({"ids": np.zeros((2, 2), dtype=np.int64)})
         lock = threading.Lock()
 
         def run(ids: NDArray[np.int64]) -> list[NDArray[np.float32]]:
@@ -71,7 +73,23 @@ class OpenVinoEncoder(GraphEncoder):
                 found = request.infer({"ids": rows}, share_inputs=True, share_outputs=True)
                 return [np.array(found[at][: len(ids)]) for at in range(len(found))]
 
-        return run
+        # It also keeps the first run from being one on texts of one token, which spoils the fused attention of this
+        # release for all lengths after it.
+        length = min(_PROBED_LENGTH, self.tokenizer.limit)
+        return run if _bits_are_a_texts_own(run, length) else self._one_by_one(run)
+
+    def _one_by_one(self, run: Run) -> Run:
+        """Texts in batches of their own, for a processor on which a text's bits depend on its batch."""
+        msg = (
+            f"OpenVINO's last bits of a text depend on its batch for model {self.model!r} on this processor, so each "
+            "text is encoded alone; engine 'onnx' may be faster"
+        )
+        warnings.warn(msg, NlgaugeWarning, stacklevel=user_stacklevel())
+
+        def alone(ids: NDArray[np.int64]) -> list[NDArray[np.float32]]:
+            return [np.concatenate(layers) for layers in zip(*(run(row[None]) for row in ids), strict=True)]
+
+        return alone
 
     def _part_activations(self, network: Any) -> None:
         """Write gelu(x) as x / 2 + x / 2 erf(x / sqrt(2)) where it follows a product.
@@ -87,6 +105,17 @@ class OpenVinoEncoder(GraphEncoder):
             half = ops.multiply(x, np.float32(0.5))
             share = ops.erf(ops.multiply(x, np.float32(math.sqrt(0.5))))
             node.output(0).replace(ops.add(half, ops.multiply(half, share)).output(0))
+
+
+def _bits_are_a_texts_own(run: Run, length: int) -> bool:
+    """Whether a text alone has the bits that it has in a batch.
+
+    OpenVINO chooses the kernel of a product by processor and by number of rows, so what holds on the processors that
+    the tests saw need not hold on all.
+    """
+    ids = np.arange(_PROBED_TEXTS * length).reshape(_PROBED_TEXTS, length) % 4
+    together, alone = run(ids), run(ids[-1:])
+    return all(np.array_equal(batch[-1:], one) for batch, one in zip(together, alone, strict=True))
 
 
 @cache
