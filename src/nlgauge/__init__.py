@@ -55,6 +55,8 @@ if typing.TYPE_CHECKING:  # found by __getattr__ below
     from nlgauge import data as data
     from nlgauge import meta as meta
     from nlgauge import testing as testing
+    from nlgauge.explain.explanation import Explanation
+    from nlgauge.explain.pairs import explain_pair, explain_pairs
 
 __all__ = [
     "Alignment",
@@ -67,6 +69,7 @@ __all__ = [
     "EmptyPairError",
     "EmptyTextWarning",
     "Encoder",
+    "Explanation",
     "FileFormatError",
     "Flow",
     "InputError",
@@ -97,6 +100,8 @@ __all__ = [
     "VectorMetric",
     "ZeroWeightWarning",
     "__version__",
+    "explain_pair",
+    "explain_pairs",
     "matrix",
     "option",
     "rank",
@@ -116,14 +121,24 @@ del built_in_metrics
 #: Public modules that scoring has no need of: `nlgauge.data.load` imports the first.
 _ON_DEMAND = ("data", "meta", "testing")
 
+#: Public names that scoring has no need of, by the module that has them.
+_LATER = {
+    "Explanation": "explain.explanation",
+    "explain_pair": "explain.pairs",
+    "explain_pairs": "explain.pairs",
+}
+
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_ON_DEMAND})
+    return sorted({*globals(), *_ON_DEMAND, *_LATER})
 
 
 def __getattr__(name: str) -> type[Metric]:
     # Reached for other names only; declared for type checkers, which do not see the metrics above.
     if name in _ON_DEMAND:
         return importlib.import_module(f"nlgauge.{name}")  # type: ignore[return-value]  # they see it above
+    if name in _LATER:
+        found: type[Metric] = getattr(importlib.import_module(f"nlgauge.{_LATER[name]}"), name)
+        return found
     msg = f"module 'nlgauge' has no attribute {name!r}"
     raise AttributeError(msg)
