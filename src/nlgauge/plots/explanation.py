@@ -30,7 +30,7 @@ _TITLES = {"flow": "transport (soft)", "forward": "greedy matches (hard)"}
 
 
 def plot_flow(found: Explanation, path: Path) -> None:
-    """Two lines of words with links between them; hard and soft alignment one above the other where both are there."""
+    """Two lines of words with links between them; hard and soft alignment one above the other, given both."""
     _check(found)
     panels = [links for links in (found.links, found.beside) if links]
     places = [_positions(words) for words in (found.hypothesis_words, found.reference_words)]

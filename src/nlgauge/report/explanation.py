@@ -84,7 +84,7 @@ def _grade(error: float, highest: float) -> int:
 def _table(found: Explanation, side: Side) -> Table:
     """A row per word: its partners, what it weighs, its match, and what it contributes."""
     parts = [one for one in found.attributions if one.side == side]
-    columns = ["hypothesis" if side == "hypothesis" else found.against]
+    columns: list[str] = ["hypothesis" if side == "hypothesis" else found.against]
     links, beside = _partners(found, found.links, side), _partners(found, found.beside, side)
     labels = word_labels(found.words(side))
     if found.links:
