@@ -24,7 +24,7 @@ def add_word_options(parser: argparse.ArgumentParser, *, words: str = "words") -
         parser,
         "--pieces",
         choices=("max", "mean", "first"),
-        default="mean",
+        default="max",
         help="piece that stands for a word: the worst matched (max), the mean, or the first (%(default)s)",
     )
     add_hidden(

@@ -23,6 +23,8 @@ class TextFilter:
 
     metric: Metric
     tokens: Tokens
+    pieces: Sequence[str]
+    """The tokens without marks of continued words, which is how stop words are looked up."""
     stopwords: Collection[str]
     limit: int
 
@@ -32,6 +34,9 @@ class TextFilter:
             return f"cut off at {self.limit} tokens"
         if word.text in self.stopwords or word.text.lower() in self.stopwords:
             return "stop word"
+        first = np.flatnonzero((self.tokens.offsets[:, 0] == word.start) & (self.tokens.offsets[:, 1] > word.start))
+        if len(first) and self.pieces[first[0]] in self.stopwords:  # "the" of "therapist", as published
+            return f"its first piece, {self.pieces[first[0]]!r}, is a stop word"
         if getattr(self.metric, "punctuation", "keep") != "keep" and all(map(is_punctuation, word.text)):
             return "punctuation"
         if has_point:
