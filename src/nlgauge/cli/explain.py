@@ -79,6 +79,9 @@ def _pair(args: argparse.Namespace) -> int:
     if len(args.metric) != 1:
         msg = f"nlgauge explain pair takes one metric, got {len(args.metric)}"
         raise RecipeError(msg)
+    if not args.ref_text and args.source_text is None:
+        msg = "nlgauge explain pair needs a text to compare with: --ref-text TEXT or --source-text TEXT"
+        raise RecipeError(msg)
     if args.plot:
         from nlgauge.plots.canvas import check_figure
 

@@ -71,7 +71,7 @@ def _joins(text: str, at: int) -> bool:
     """Whether a punctuation mark stands inside of a word ("don't") or of a number ("3.5")."""
     if not 0 < at < len(text) - 1:
         return False
-    before, mark, after = text[at - 1 : at + 2]
+    before, mark, after = text[at - 1], text[at], text[at + 1]
     if mark in _IN_NUMBERS:
         return before.isdigit() and after.isdigit()
     return mark in _IN_WORDS and before.isalnum() and after.isalnum()
