@@ -90,13 +90,12 @@ def test_a_terminal_has_colours_unless_nobody_wants_them(monkeypatch: pytest.Mon
 def test_scores_of_a_file_are_evaluated_against_tags_of_a_file(run: Run, folder: Path) -> None:
     (folder / "tags").write_text("0 1 0\n0 0\n1 0\n", encoding="utf-8")
     (folder / "scores.jsonl").write_text('{"s": [3, 1, 2]}\n{"s": [1, 1]}\n{"s": [1, 2]}\n', encoding="utf-8")
-    result = run(
-        "explain", "evaluate", "--gold", "tags", "--scores", "scores.jsonl:s", "--lower-is-error", "-f", "tsv"
-    )
+    files = ("explain", "evaluate", "--gold", "tags", "--scores", "scores.jsonl:s")
+    result = run(*files, "--lower-is-error", "-f", "tsv")
     assert result.rows == [
         {"scores": "scores.jsonl:s", "AUC": "1.000", "AP": "1.000", "recall@K": "1.000", "texts": "2", "skipped": "1"}
     ]
-    record = json.loads(run("explain", "evaluate", "--gold", "tags", "--scores", "scores.jsonl:s", "-f", "json").out)
+    record = json.loads(run(*files, "-f", "json").out)
     assert record["results"][0]["auc"] == 0.0
 
 

@@ -49,7 +49,7 @@ def render_explanation(
     if format == "json":
         record = {"nlgauge": __version__, **found.to_dict()}
         return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    blocks = [found.sentence + "\n", _texts(found, colour=colour)]
+    blocks = [visible(found.sentence) + "\n", _texts(found, colour=colour)]
     blocks += [_table(found, side).to_text(width=width) for side in _SIDES if found.words(side)]
     if found.notes:
         blocks.append("".join(f"note: {visible(note)}\n" for note in found.notes))

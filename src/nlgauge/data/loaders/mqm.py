@@ -125,17 +125,19 @@ def _unmarked(row: Row, column: str) -> str:
 
 
 def _marked(text: str) -> list[tuple[int, int]]:
-    """Spans between <v> and </v>, in the text without the marks.
+    """Spans between <v> and </v>, in the text without the marks; one that is never closed reaches to the end.
 
-    >>> _marked("a <v>b</v> c")
-    [(2, 3)]
+    >>> _marked("a <v>b</v> c"), _marked("<v>ab")
+    ([(2, 3)], [(0, 2)])
     """
-    found, start, taken = [], 0, 0
+    found: list[tuple[int, int]] = []
+    start, taken = None, 0
     for match in re.finditer(r"</?v>", text):
         at = match.start() - taken
         taken += len(match[0])
         if match[0] == "<v>":
             start = at
-        else:
+        elif start is not None:
             found.append((start, at))
-    return found
+            start = None
+    return found if start is None else [*found, (start, len(text) - taken)]
