@@ -14,6 +14,7 @@ from nlgauge.clouds.alignments import Alignment, Flow, alignment_from_dict
 from nlgauge.errors import InputError, MissingExtraError, RecipeError
 from nlgauge.files.html import HtmlCell, html_table
 from nlgauge.recipes.signature import Signature
+from nlgauge.stats.corpus_counts import CorpusCounts, bootstrap_corpus_score
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,6 +66,8 @@ class Score:
     """Scores of the whole system by component, where they are no means over segments (BLEU counts them all)."""
     distances: tuple[str, ...] = ()
     """Components that are better when they are lower, beside a main component that is not one of them."""
+    statistics: CorpusCounts | None = None
+    """Counts behind the score of the whole system, where `corpus` has one: segments can be resampled by them."""
 
     def __post_init__(self) -> None:
         segments = {name: _read_only(values) for name, values in self.segments.items()}
@@ -128,14 +131,15 @@ class Score:
     def interval(
         self, component: str | None = None, *, level: float = 0.95, resamples: int = 1000, seed: int = 12345
     ) -> Interval:
-        """Seeded bootstrap interval of a component's mean."""
+        """Seeded bootstrap interval of a component: of its mean, or of the score of the whole system (BLEU, chrF)."""
         if component is not None and component not in self.segments:
             msg = f"{self.metric} has no component {component!r}; it has {list(self.segments)}"
             raise InputError(msg)
-        if (component or self.main) in self.corpus:
+        name = component or self.main
+        if not self.has_interval(name):
             msg = (
-                f"{component or self.main} of {self.metric} is computed on the whole corpus, so the interval of a "
-                "mean does not fit it; sacrebleu --confidence computes the right one"
+                f"{name} of {self.metric} is computed on the whole corpus, so the interval of a mean does not fit "
+                "it, and the counts to resample are not with this score; score the texts again"
             )
             raise InputError(msg)
         if len(self) < 2:
@@ -146,7 +150,14 @@ class Score:
             raise RecipeError(msg)
         from nlgauge.stats import bootstrap_mean
 
-        return bootstrap_mean(self.segments[component or self.main], level=level, resamples=resamples, seed=seed)
+        if name in self.corpus and self.statistics is not None:
+            return bootstrap_corpus_score(self.statistics, level=level, resamples=resamples, seed=seed)
+        return bootstrap_mean(self.segments[name], level=level, resamples=resamples, seed=seed)
+
+    def has_interval(self, component: str | None = None) -> bool:
+        """Whether a component can be resampled: it is a mean, or the counts behind the corpus score are here."""
+        name = component or self.main
+        return name not in self.corpus or (name == self.main and self.statistics is not None)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One plain record per segment."""
@@ -175,6 +186,8 @@ class Score:
             "counts": self.counts,
             "noted_segments": {name: list(at) for name, at in self.notes.__dict__.items() if at},
         }
+        if segments and self.statistics is not None:
+            record["statistics"] = self.statistics.to_dict()
         if segments:
             record["segments"] = list(self.rows())
         return record
@@ -256,4 +269,5 @@ def _from_record(kind: type[Score], record: Mapping[str, Any]) -> Score:
         alignments=matches,
         corpus=record.get("corpus", {}),
         distances=tuple(record.get("distances", ())),
+        statistics=CorpusCounts.from_dict(record["statistics"]) if "statistics" in record else None,
     )

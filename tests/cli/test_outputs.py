@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Refusal, Run
+from sacrebleu.metrics import BLEU
+from tests.cli.conftest import REFERENCE, SYSTEM_A, Refusal, Run
 
 SCORE = ("score", "a.txt", "--refs", "ref.txt", "-m", "chrf")
 
@@ -110,19 +111,19 @@ def test_a_folder_that_cannot_be_written_is_said_by_the_name_that_was_given(
     assert "cannot write 'x.tsv': the folder '.' is read-only for you" in refused(1, *SCORE, "-o", "x.tsv")
 
 
-def test_why_bleu_has_no_interval(run: Run) -> None:
+def test_bleu_has_the_interval_that_sacrebleu_has(run: Run) -> None:
     command = ("score", "a.txt", "--refs", "ref.txt", "-m", "bleu", "--confidence")
-    text = run(*command).out
-    assert "no interval: bleu of bleu is computed on the whole corpus" in text
-    assert "bootstrap: 95 %" not in text
-    assert "95% low" not in text
     (record,) = run(*command, "-f", "json").scores
-    assert record["interval"] is None
-    assert "whole corpus" in record["no_interval"]
+    theirs = BLEU().corpus_score(SYSTEM_A, [REFERENCE], n_bootstrap=1000)
+    interval = record["interval"]
+    assert record["score"] == pytest.approx(theirs.score)
+    # sacrebleu takes the 26th and the 975th of 1000 resamples; a percentile lies just beside them.
+    assert (interval["high"] - interval["low"]) / 2 == pytest.approx(theirs._ci, rel=0.02)
+    text = run(*command).out
+    assert "bleu 95% low" in text
+    assert "bootstrap: 95 % of 1000 resamples, seed 12345" in text
     (row,) = run(*command, "-f", "tsv").rows
-    assert row["interval"].startswith("none: ")
-    assert (row["low"], row["high"]) == ("", "")
-    both = run(*command, "-m", "bleu", "bertscore", "-q").out
-    assert "no interval: bleu" in both
-    assert "bootstrap: 95 %" in both
-    assert "f1 95% low" in both
+    assert (row["interval"], float(row["low"])) == (
+        "bleu 95 % of 1000 resamples, seed 12345",
+        pytest.approx(interval["low"], abs=1e-4),
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -384,3 +385,23 @@ def test_two_recipes_of_one_metric_are_told_apart_in_tsv(segments: bool) -> None
     scores = score_systems({"a": ["a b"]}, ["a c"], metrics=["chrf", "chrf:words=2"])
     lines = [line.split("\t") for line in render(scores, format="tsv", segments=segments).splitlines()]
     assert [line[1] for line in lines] == ["metric", "chrf (words:0)", "chrf (words:2)"]
+
+
+def test_a_corpus_score_without_its_counts_says_why_it_has_no_interval() -> None:
+    score = replace(make("a", {"bleu": [1.0, 2.0]}, metric="bleu", main="bleu"), corpus={"bleu": 1.4})
+    confidence = Confidence()
+    text = render([score], confidence=confidence)
+    assert "no interval: bleu of bleu is computed on the whole corpus" in text
+    assert "bootstrap: 95 %" not in text
+    assert "95% low" not in text
+    (record,) = json.loads(render([score], format="json", confidence=confidence))["scores"]
+    assert record["interval"] is None
+    assert "whole corpus" in record["no_interval"]
+    header, row = (line.split("\t") for line in render([score], format="tsv", confidence=confidence).splitlines())
+    cells = dict(zip(header, row, strict=True))
+    assert cells["interval"].startswith("none: ")
+    assert (cells["low"], cells["high"]) == ("", "")
+    both = render([score, bert("a")], confidence=confidence)
+    assert "no interval: bleu" in both
+    assert "bootstrap: 95 %" in both
+    assert "f1 95% low" in both

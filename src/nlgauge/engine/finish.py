@@ -86,6 +86,7 @@ def _score(
         alignments=None if alignments is None else tuple(alignments),
         corpus=finished.corpus,
         distances=tuple(name for name in finished.segments if name in metric.distances),
+        statistics=finished.statistics,
     )
 
 
@@ -103,4 +104,5 @@ def _text_score(one: PreparedTextMetric, system: str) -> Score:
         best_reference=finished.best_reference,
         corpus=finished.corpus,
         distances=tuple(name for name in finished.segments if name in metric.distances),
+        statistics=finished.statistics,
     )

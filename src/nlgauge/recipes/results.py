@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.clouds.alignments import Alignment, Flow
+from nlgauge.stats.corpus_counts import CorpusCounts
 
 __all__ = ["Comparison", "Pair", "SystemResult"]
 
@@ -43,5 +44,7 @@ class SystemResult:
     best_reference: NDArray[np.int64] | None = None
     corpus: Mapping[str, float] = field(default_factory=dict)
     """Scores of the whole system, where those are no means over segments."""
+    statistics: CorpusCounts | None = None
+    """Behind the main component of `corpus`, for those who resample segments."""
     run: Mapping[str, str] = field(default_factory=dict)
     """What the run part of the signature must say of it."""

@@ -270,7 +270,7 @@ def _components(scores: Sequence[Score]) -> list[str]:
 
 
 def _mean_columns(scores: Sequence[Score], confidence: Confidence | None) -> list[str]:
-    mains = [] if confidence is None else dict.fromkeys(s.main for s in scores if s.main not in s.corpus)
+    mains = [] if confidence is None else dict.fromkeys(s.main for s in scores if s.has_interval())
     return [*_components(scores), *(name for main in mains for name in _bound_names(main, confidence))]
 
 
@@ -286,11 +286,11 @@ def _better(score: Score) -> Literal["higher", "lower"]:
 
 
 def _interval(score: Score, confidence: Confidence) -> Interval | str:
-    """Of the system's score; or why there is none, where that is no mean over segments."""
+    """Of the system's score; or why there is none, where that is no mean and its counts are not here."""
     try:
         return score.interval(**asdict(confidence))
     except InputError as error:
-        if score.main not in score.corpus:
+        if score.has_interval():
             raise
         return str(error)
 
@@ -299,7 +299,7 @@ def _interval_notes(scores: Sequence[Score], confidence: Confidence | None) -> l
     """How the intervals were made, and why some scores have none."""
     if confidence is None:
         return []
-    without = [score for score in scores if score.main in score.corpus]
+    without = [score for score in scores if not score.has_interval()]
     reasons = dict.fromkeys(f"no interval: {_interval(score, confidence)}" for score in without)
     return [*([f"bootstrap: {confidence}"] if len(without) < len(scores) else []), *reasons]
 

@@ -3,6 +3,7 @@
 from nlgauge.old_names import old_names
 from nlgauge.stats.auc import roc_auc
 from nlgauge.stats.bootstrap import Interval, bootstrap_mean
+from nlgauge.stats.corpus_counts import CorpusCounts, bootstrap_corpus_score
 from nlgauge.stats.correlation import (
     KINDS,
     Correlation,
@@ -40,6 +41,7 @@ from nlgauge.stats.variation import OrderTest, coefficient_of_variation, paired_
 __all__ = [
     "KINDS",
     "BootstrapDifference",
+    "CorpusCounts",
     "Correlation",
     "CorrelationDraws",
     "CorrelationInterval",
@@ -52,6 +54,7 @@ __all__ = [
     "RelativeRanking",
     "Williams",
     "bonferroni",
+    "bootstrap_corpus_score",
     "bootstrap_correlations",
     "bootstrap_mean",
     "coefficient_of_variation",
