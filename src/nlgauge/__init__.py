@@ -12,6 +12,7 @@ import typing
 from nlgauge import _startup  # noqa: F401  # first, because the modules below take a moment to load
 from nlgauge._version import __version__
 from nlgauge.clouds.alignments import Alignment, Flow
+from nlgauge.compare.saved_scores import load_scores, save_scores
 from nlgauge.corpus.views import TextView
 from nlgauge.encoders import Encoder, release_models
 from nlgauge.errors import (
@@ -97,11 +98,13 @@ __all__ = [
     "VectorMetric",
     "ZeroWeightWarning",
     "__version__",
+    "load_scores",
     "matrix",
     "option",
     "rank",
     "recipe_from_signature",
     "release_models",
+    "save_scores",
     "score",
     "score_systems",
 ]

@@ -291,15 +291,9 @@ def test_json_bytes() -> None:
         '      "score": 0.3333333333333333,\n'
         '      "main": "f1",\n'
         '      "higher_is_better": true,\n'
-        '      "means": {\n'
-        '        "f1": 0.3333333333333333\n'
-        "      },\n"
+        '      "means": {"f1": 0.3333333333333333},\n'
         '      "signature": "bertscore|layer:4||truncated:0|empty:0",\n'
-        '      "counts": {\n'
-        '        "truncated": 0,\n'
-        '        "empty": 0,\n'
-        '        "zero_weight": 0\n'
-        "      },\n"
+        '      "counts": {"truncated": 0, "empty": 0, "zero_weight": 0},\n'
         '      "noted_segments": {}\n'
         "    }\n"
         "  ]\n"
@@ -314,7 +308,7 @@ def test_json_with_everything() -> None:
     again = render([score, bary(None)], format="json", segments=True, confidence=confidence, citations={"x": BIBTEX})
     assert output == again
     read = json.loads(output)
-    assert list(read) == ["nlgauge", "scores", "citations"]
+    assert list(read) == ["format", "nlgauge", "texts", "scores", "digest", "citations"]
     assert read["citations"] == {"x": BIBTEX}
     first, second = read["scores"]
     assert list(first)[-2:] == ["interval", "segments"]

@@ -20,6 +20,7 @@ from nlgauge.cli.common import (
 )
 from nlgauge.cli.outputs import write_output
 from nlgauge.cli.parsing import add_hidden
+from nlgauge.compare.saved_scores import digests_of_texts
 from nlgauge.errors import RecipeError
 from nlgauge.registry import metric_class, metric_name
 from nlgauge.report.scores import Confidence, render
@@ -35,6 +36,7 @@ examples:
   nlgauge score system.txt --refs reference.txt
   nlgauge score a.txt b.txt --refs r1.txt r2.txt -m bertscore:layer=4,idf=refs
   nlgauge score out.tsv:mt --refs out.tsv:ref --format json --segments
+  nlgauge score system.txt --refs reference.txt -o run.json      (for nlgauge compare)
   nlgauge score system.en --source source.de --metric sentsim xmoverscore
 {METRIC_FLAGS}"""
 
@@ -59,7 +61,7 @@ def add_commands(commands: Any) -> None:
     add_hidden(output, "--confidence-level", type=float, metavar="P", help="of the interval (%(default)s)")
     add_hidden(output, "--resamples", type=int, metavar="N", help="of the bootstrap (%(default)s)")
     add_hidden(output, "--seed", type=int, metavar="N", help="of the bootstrap (%(default)s)")
-    parser.set_defaults(**_CONFIDENCE)
+    parser.set_defaults(**_CONFIDENCE, format=None)
     add_hidden(output, "--short", action="store_true", help="short signature")
     add_hidden(output, "--citation", action="store_true", help="BibTeX of the metrics; alone, prints only that")
     parser.add_help_all()
@@ -79,6 +81,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.confidence:
         confidence = Confidence(level=args.confidence_level, resamples=args.resamples, seed=args.seed)
     texts = read_texts(args)
+    saved = args.format is None and args.output.lower().endswith(".json")
     scores = score_systems(
         texts.systems,
         texts.references,
@@ -90,12 +93,13 @@ def _run(args: argparse.Namespace) -> int:
     )
     rendered = render(
         scores,
-        format=args.format,
-        segments=args.segments,
+        format=args.format or ("json" if saved else "text"),
+        segments=args.segments or saved,
         confidence=confidence,
         width=args.width,
         short=args.short,
         citations=citations if args.citation else None,
+        texts=digests_of_texts(texts.references, texts.sources),
     )
     write_output(args.output, rendered)
     if args.citation and args.format in {"tsv", "latex"}:
