@@ -58,7 +58,7 @@ def _input_paths(args: argparse.Namespace) -> list[str]:
     for spec in found:
         for text in (spec, spec.partition("=")[2]):  # LANG=FILE, option=FILE
             with contextlib.suppress(InputError, ValueError):  # whoever reads it says what is wrong with it
-                source = parse_source(text, input_format=form if form in {"tsv", "jsonl"} else None)
+                source = parse_source(text, input_format=form if form in {"tsv", "csv", "jsonl"} else None)
                 paths += [source.path] if source.path else []
     return paths
 
