@@ -512,7 +512,7 @@ def test_own_csv(tmp_path: Path) -> None:
     table = load_custom(path)
     assert table.hypothesis == ("a, b", "h")
     np.testing.assert_array_equal(table.gold(), [1, math.nan])
-    with pytest.raises(FileFormatError, match=r"line 1: there is no column 'adequacy'; name the one of option 'human'"):
+    with pytest.raises(FileFormatError, match=r"line 1: there is no column 'adequacy'; .* option 'human'"):
         load_custom(path, human="adequacy")
 
 
