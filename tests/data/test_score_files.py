@@ -69,9 +69,7 @@ def test_orientation_is_as_it_is_said(tmp_path: Path) -> None:
     found = read(tmp_path, "ter.tsv", WIDE, lower_is_better=["ter"])
     assert not found.higher_is_better
     assert found.signature.recipe["better"] == "lower"
-    with pytest.raises(
-        RecipeError, match="'comet' is said to be better when lower, but the files have scores of ter"
-    ):
+    with pytest.raises(RecipeError, match=r"'comet' is said to be better when lower, but .* scores of ter"):
         read_score_files([write(tmp_path, "ter.tsv", WIDE)], lower_is_better=["comet"])
 
 
@@ -134,8 +132,8 @@ def test_documents_and_names_of_columns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("x.csv", LONG.replace("b,s2,1e0\n", ""), "x of 'b' has no score for segment 's2', which other systems have"),
-        ("x.csv", LONG.replace("b,s3,-2\nb,s1,.25\n", ""), "for segment 's1' and 1 others"),
+        ("x.csv", LONG.replace("b,s2,1e0\n", ""), "x of 'b' lacks segment 's2', which other systems have"),
+        ("x.csv", LONG.replace("b,s3,-2\nb,s1,.25\n", ""), "lacks segment 's1' and 1 others"),
         ("x.csv", LONG + "b,s2,1\n", r"line 8.*segment 's2' of 'b' has a score already \(.*line 7"),
         ("x.csv", LONG.replace("0.75", ""), r"line 3, column 'score': expected a number, got \"\""),
         ("x.csv", LONG.replace("0.75", "nan"), r"line 3, column 'score': expected a number, got \"nan\""),

@@ -262,7 +262,7 @@ def _score_columns(row: Row, roles: Mapping[str, str], named: ScoreSpec) -> tupl
     others = [name for name in row.values if name not in roles.values()]
     found = tuple(name for name in others if _is_number(row.values[name]))
     if not found:
-        msg = f"{row.file}: no column {_SCORE!r} and none of numbers; name it, as in {named.path}:COLUMN; it has {others}"
+        msg = f"{row.file}: no column {_SCORE!r} and none of numbers; name it ({named.path}:COLUMN), one of {others}"
         raise FileFormatError(msg)
     if "metric" in roles and len(found) > 1:
         msg = (
@@ -318,7 +318,7 @@ def _imported(
         missing = [name for name in instances if name not in found]
         if missing:
             more = f" and {len(missing) - 1} others" if len(missing) > 1 else ""
-            msg = f"{file}: {metric} of {system!r} has no score for segment {missing[0]!r}{more}, which other systems have"
+            msg = f"{file}: {metric} of {system!r} lacks segment {missing[0]!r}{more}, which other systems have"
             raise FileFormatError(msg)
     values = np.array([[cells.values[system][name] for system in systems] for name in instances])
     return ImportedScores(
