@@ -35,6 +35,8 @@ __all__ = ["LEAST_ITEMS", "AgreementTable", "Cell", "evaluate"]
 #: Fewest rows, topics or systems for an interval or a test.
 LEAST_ITEMS = 10
 
+_TESTS = {"bootstrap": "paired bootstrap", "williams": "Williams", "acc-eq": "permutation of outcomes"}
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -99,6 +101,18 @@ class AgreementTable:
         return {
             name: float(np.mean([row[pair].value for pair in self.langpairs])) for name, row in self.cells.items()
         }
+
+    @property
+    def mark(self) -> str:
+        """What the mark of `unbeaten` cells means, and by which test; empty where no cell has it."""
+        if not any(cell.unbeaten for row in self.cells.values() for cell in row.values()):
+            return ""
+        options = {**asdict(Significance()), **self.options}
+        name = _TESTS.get("acc-eq" if self.agreement == "acc-eq" else options["test"], "PERM-BOTH permutation")
+        corrected = f", {options['correction']} corrected" if options["correction"] else ""
+        draws = "" if name == "Williams" else f", {options['resamples']} resamples, seed {options['seed']}"
+        level = f"p <= {options['alpha']:g}{corrected}{draws}"
+        return f"no other metric is significantly better ({name}, {level})"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON; a value that does not exist is None."""
