@@ -25,7 +25,7 @@ __all__ = ["Bar", "BarPanel", "draw_bar_panels"]
 
 #: Bars and groups that can be told apart across a page.
 _MOST_BARS = 48
-_MOST_GROUPS = 14
+_MOST_GROUPS = 16
 #: Rows of one figure; more would not be read.
 _MOST_ROWS = 16
 #: Longest name that stands below its bars without a slant, and longest at all.
@@ -77,8 +77,10 @@ def draw_bar_panels(
     if len(rows) > _MOST_ROWS:
         caption += f"\nthe first {_MOST_ROWS} of {len(rows)} rows; the table has all"
         rows = rows[:_MOST_ROWS]
-    widest = max((sum(_bars_in(row.panel, name) for name in row.names) for row in rows), default=0)
-    figure, axes = new_panels(max(1, len(rows)), 1, width=max(6.0, 1.5 + WIDEST * widest / _MOST_BARS), height=height)
+    bars = max((sum(_bars_in(row.panel, name) for name in row.names) for row in rows), default=0)
+    groups = max((len(row.names) for row in rows), default=0)
+    width = 1.5 + WIDEST * max(bars / _MOST_BARS, groups / _MOST_GROUPS)
+    figure, axes = new_panels(max(1, len(rows)), 1, width=max(6.0, width), height=height)
     for place, row in zip(axes, rows, strict=False):
         _draw(place, row, styles)
     shown = {name for row in rows for bars in row.panel.groups.values() for name in bars}
@@ -105,7 +107,7 @@ def _bars_in(panel: BarPanel, name: str) -> int:
 
 def _limits(values: Sequence[float]) -> tuple[float, float]:
     """One scale for all rows of a panel, 0 included; bars that start elsewhere deceive."""
-    low, high = min([0.0, *values]), max([0.0, *values])
+    low, high = min([0.0, *values]), max([0.0, *values] if values else [1.0])
     room = 0.08 * (high - low or 1.0)
     return (low - room if low < 0 else 0.0), high + room
 
@@ -135,6 +137,8 @@ def _draw(axes: Any, row: _Row, styles: Mapping[str, SeriesStyle]) -> None:
 
 
 def _draw_bar(axes: Any, place: float, bar: Bar, size: float, style: SeriesStyle) -> None:
+    from matplotlib.patheffects import withStroke
+
     axes.bar(
         place, bar.value, size * 0.92, color=style.colour, hatch=style.hatch, edgecolor=style.edge, linewidth=0.4
     )
@@ -142,7 +146,10 @@ def _draw_bar(axes: Any, place: float, bar: Bar, size: float, style: SeriesStyle
     if whisker:
         # An interval need not hold the value itself (percentiles of a coefficient at its bound).
         arms = [[max(0.0, bar.value - bar.low)], [max(0.0, bar.high - bar.value)]]
-        axes.errorbar(place, bar.value, yerr=arms, fmt="none", ecolor="#333333", elinewidth=0.8, capsize=1.5)
+        halo = [withStroke(linewidth=2.2, foreground="white")]  # seen on dark bars too
+        axes.errorbar(
+            place, bar.value, yerr=arms, fmt="none", ecolor="#333333", elinewidth=0.8, capsize=1.5, path_effects=halo
+        )
     if bar.starred:
         top = max(bar.value, bar.high if whisker else bar.value, 0.0)
         axes.annotate("*", (place, top), ha="center", va="bottom", fontsize=9, color="#333333")

@@ -50,6 +50,8 @@ LONGEST_NAME = 32
 
 _DPI = 150
 _GAP = 0.08
+#: Share of the width that text may take: a PDF's letters are a little wider than a picture's.
+_ROOM = 0.95
 
 
 class SeriesStyle(NamedTuple):
@@ -130,7 +132,7 @@ def new_panels(rows: int, columns: int, *, width: float, height: float) -> tuple
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(min(width, WIDEST), height * rows), layout="constrained")
+    figure = Figure(figsize=(min(width, WIDEST), height * rows), dpi=_DPI, layout="constrained")
     FigureCanvasAgg(figure)
     panels = [figure.add_subplot(rows, columns, number) for number in range(1, rows * columns + 1)]
     for axes in panels:
@@ -190,7 +192,7 @@ def _text(figure: Any, text: str, size: float, width: float, **how: Any) -> Any:
     shown = figure.text(0, 0, text, fontsize=size, ha="left", **how)
     shown.set_parse_math(False)  # a "$" in a name is a "$"
     for characters in range(400, 20, -5):
-        if _inches(shown)[0] <= width - 2 * _GAP:
+        if _inches(shown)[0] <= _ROOM * width:
             break
         lines = [textwrap.fill(line, characters) for line in text.split("\n")]
         shown.set_text("\n".join(lines))
@@ -205,7 +207,7 @@ def _legend(figure: Any, handles: Sequence[Any], labels: Sequence[str], width: f
         legend.set_in_layout(False)
         for text in legend.get_texts():
             text.set_parse_math(False)
-        if columns == 1 or _inches(legend)[0] <= width - 2 * _GAP:
+        if columns == 1 or _inches(legend)[0] <= _ROOM * width:
             break
         legend.remove()
     return legend

@@ -85,17 +85,17 @@ def plot_ranks(result: Sensitivity, path: Path) -> None:
 def _caption(there: int, flipping: int, shown: int) -> str:
     text = "Points: mean score of a system, higher is better. "
     if not flipping:
-        text += "No two systems swap places under any setting"
+        text += "No flip: no two systems swap places under any setting"
     else:
         text += (
-            "Lines join a system's score under the first setting with that under a setting where it swaps places "
-            "with another system; thick where both orders are significant"
+            "Flips: lines join a system's score under the first setting with that under a setting where it swaps "
+            "places with another system; thick where both orders are significant"
         )
     if shown < (flipping or there):
-        most = "the first" if not flipping else "those with most swaps"
+        most = "the first" if not flipping else "those with most flips"
         text += f". Shown are {shown} of {flipping or there} rankings, {most}"
     if 0 < flipping < there:
-        text += f". In {there - flipping} of {there} rankings no systems swap places"
+        text += f". In {there - flipping} of {there} rankings nothing flips"
     return f"{text}."
 
 
@@ -135,5 +135,5 @@ def _strip(axes: Any, ranking: Ranking, styles: dict[str, SeriesStyle]) -> None:
     axes.tick_params(axis="y", labelsize=8)
     axes.margins(x=0.1)
     count = len(ranking.flips)
-    title = f"{shorten(ranking.metric)}, {ranking.sweep}, {ranking.langpair}: {count} swap{'s' * (count != 1)}"
+    title = f"{shorten(ranking.metric)}, {ranking.sweep}, {ranking.langpair}: {count} flip{'s' * (count != 1)}"
     axes.set_title(title, loc="left", fontsize=8, parse_math=False)
