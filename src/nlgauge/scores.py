@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -129,9 +129,19 @@ class Score:
         return self.notes.counts()
 
     def interval(
-        self, component: str | None = None, *, level: float = 0.95, resamples: int = 1000, seed: int = 12345
+        self,
+        component: str | None = None,
+        *,
+        documents: Sequence[Hashable] | None = None,
+        level: float = 0.95,
+        resamples: int = 1000,
+        seed: int = 12345,
     ) -> Interval:
-        """Seeded bootstrap interval of a component: of its mean, or of the score of the whole system (BLEU, chrF)."""
+        """Interval of a component's mean, or of the score of the whole system (BLEU, chrF).
+
+        It is a seeded bootstrap, or Student's t for fewer than 30 segments. `documents` names the document of each
+        segment; what is drawn (and counted) is whole documents then.
+        """
         if component is not None and component not in self.segments:
             msg = f"{self.metric} has no component {component!r}; it has {list(self.segments)}"
             raise InputError(msg)
@@ -150,9 +160,10 @@ class Score:
             raise RecipeError(msg)
         from nlgauge.stats import bootstrap_mean
 
+        options: dict[str, Any] = {"clusters": documents, "level": level, "resamples": resamples, "seed": seed}
         if name in self.corpus and self.statistics is not None:
-            return bootstrap_corpus_score(self.statistics, level=level, resamples=resamples, seed=seed)
-        return bootstrap_mean(self.segments[name], level=level, resamples=resamples, seed=seed)
+            return bootstrap_corpus_score(self.statistics, **options)
+        return bootstrap_mean(self.segments[name], **options)
 
     def has_interval(self, component: str | None = None) -> bool:
         """Whether a component can be resampled: it is a mean, or the counts behind the corpus score are here."""

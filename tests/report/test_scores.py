@@ -386,7 +386,7 @@ def test_a_corpus_score_without_its_counts_says_why_it_has_no_interval() -> None
     confidence = Confidence()
     text = render([score], confidence=confidence)
     assert "no interval: bleu of bleu is computed on the whole corpus" in text
-    assert "bootstrap: 95 %" not in text
+    assert "interval: 95 %" not in text
     assert "95% low" not in text
     (record,) = json.loads(render([score], format="json", confidence=confidence))["scores"]
     assert record["interval"] is None
@@ -397,5 +397,5 @@ def test_a_corpus_score_without_its_counts_says_why_it_has_no_interval() -> None
     assert (cells["low"], cells["high"]) == ("", "")
     both = render([score, bert("a")], confidence=confidence)
     assert "no interval: bleu" in both
-    assert "bootstrap: 95 %" in both
+    assert "t interval: 95 %" in both
     assert "f1 95% low" in both

@@ -85,18 +85,23 @@ def resampled_by_sacrebleu(engine: Any, stats: np.ndarray) -> np.ndarray:
 def test_resamples_are_those_of_sacrebleu_draw_by_draw(engine: Any, formula: str) -> None:
     # Its seed is 12345 unless SACREBLEU_SEED says otherwise.
     stats = counts_of(engine, OUTPUT, REFERENCE)
-    drawn = resampled_scores(CorpusCounts(formula, stats), resamples=200, seed=12345)
+    drawn = resampled_scores(CorpusCounts(formula, stats), stats, resamples=200, seed=12345)
     assert drawn == pytest.approx(resampled_by_sacrebleu(engine, stats), abs=1e-4)
 
 
 def test_the_interval_is_that_of_sacrebleu() -> None:
     engine = BLEU(force=True)
     found = engine.corpus_score(OUTPUT, [REFERENCE], n_bootstrap=1000)
-    ours = bootstrap_corpus_score(CorpusCounts("bleu:exp", counts_of(engine, OUTPUT, REFERENCE)))
+    stats = counts_of(engine, OUTPUT, REFERENCE)
+    ours = bootstrap_corpus_score(CorpusCounts("bleu:exp", stats))
     assert ours.mean == pytest.approx(found.score)
-    # It takes the 26th and the 975th of 1000; a percentile lies just beside them.
-    assert (ours.high - ours.low) / 2 == pytest.approx(found._ci, rel=0.01)
-    assert ours.low < found.score < ours.high
+    # Its percentiles are the plain ones, 2.5 and 97.5; ours are those for 40 segments, 2.03 and 97.97.
+    drawn = resampled_scores(CorpusCounts("bleu:exp", stats), stats, resamples=1000, seed=12345)
+    plain = np.percentile(drawn, [2.5, 97.5])
+    assert (plain[1] - plain[0]) / 2 == pytest.approx(found._ci, rel=0.01)
+    assert ours.low < plain[0] < found.score < plain[1] < ours.high
+    assert (ours.high - ours.low) / 2 == pytest.approx(found._ci, rel=0.1)
+    assert str(ours) == "bootstrap: 95 % of 1000 resamples, seed 12345, expanded percentiles"
 
 
 def test_counts_go_through_plain_data() -> None:
@@ -122,3 +127,45 @@ def test_counts_go_through_plain_data() -> None:
 def test_what_are_no_counts_is_refused(formula: str, counts: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         CorpusCounts(formula, counts)
+
+
+def test_documents_are_drawn_whole() -> None:
+    stats = counts_of(BLEU(force=True), OUTPUT, REFERENCE)
+    counts = CorpusCounts("bleu:exp", np.tile(stats, (2, 1)))
+    twice = bootstrap_corpus_score(counts, clusters=[*range(40), *range(40)])
+    once = bootstrap_corpus_score(CorpusCounts("bleu:exp", stats))
+    # A copy of every segment says nothing new: two copies in one document are drawn together.
+    assert (twice.n, twice.clustered) == (40, True)
+    assert twice[:3] == pytest.approx(once[:3], abs=1e-9)
+    independent = bootstrap_corpus_score(counts)
+    assert independent.high - independent.low < 0.85 * (once.high - once.low)
+    with pytest.raises(InputError, match="the document of each of 80 segments, got 3"):
+        bootstrap_corpus_score(counts, clusters=[1, 2, 3])
+    with pytest.raises(InputError, match="at least 2 documents, got 1"):
+        bootstrap_corpus_score(counts, clusters=[1] * 80)
+
+
+def test_few_segments_have_a_t_interval() -> None:
+    # By hand: leaving out a segment of two gives the score of the other.
+    counts = CorpusCounts("chrf:2", [[4, 4, 2], [4, 4, 3]])
+    found = bootstrap_corpus_score(counts)
+    # (50 and 75): deviation sqrt(1/2 * 2 * 12.5^2) = 12.5, t with one degree of freedom 12.7062.
+    assert found.mean == pytest.approx(62.5)
+    assert found.high - found.mean == pytest.approx(12.5 * 12.7062047, rel=1e-6)
+    assert (found.method, found.n, found.resamples) == ("t", 2, 0)
+
+
+def test_the_interval_holds_the_score_as_often_as_it_says() -> None:
+    """Of corpora of 12 and 40 segments from one source, about 95 of 100 intervals hold the score of the source."""
+    engine = BLEU(force=True)
+    reference = texts(11, 3000)
+    stats = counts_of(engine, noisy(reference, 12, 0.3), reference)
+    truth = CorpusCounts("bleu:exp", stats).whole
+    rng = np.random.default_rng(5)
+    for size, least in ((12, 0.92), (40, 0.92)):
+        held = []
+        for _ in range(400):
+            drawn = CorpusCounts("bleu:exp", stats[rng.integers(0, len(stats), size)])
+            interval = bootstrap_corpus_score(drawn, resamples=300)
+            held.append(interval.low <= truth <= interval.high)
+        assert least <= np.mean(held) <= 0.985

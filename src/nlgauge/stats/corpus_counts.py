@@ -7,7 +7,8 @@ order, chrF with it), written for arrays: 10,000 sums at once instead of one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
-from nlgauge.stats.bootstrap import Interval
+from nlgauge.stats.bootstrap import FEW, Interval
 from nlgauge.stats.checks import check_level, check_resampling, numbers
+from nlgauge.stats.resampling import bootstrap_sums, expanded_tail, sum_by_unit
 
 __all__ = ["CorpusCounts", "bleu_from_counts", "bootstrap_corpus_score", "chrf_from_counts"]
 
@@ -24,9 +26,6 @@ Matrix = NDArray[np.float64]
 
 #: What sacrebleu adds under a name of smoothing, where it adds a constant.
 _FLOOR, _ADDED = 0.1, 1.0
-
-#: Resamples drawn at once, which bounds memory.
-_BLOCK = 64
 
 
 def bleu_from_counts(totals: ArrayLike, smooth: str = "exp") -> Matrix:
@@ -129,33 +128,50 @@ class CorpusCounts:
 
 
 def bootstrap_corpus_score(
-    counts: CorpusCounts, *, level: float = 0.95, resamples: int = 1000, seed: int = 12345
+    counts: CorpusCounts,
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 12345,
 ) -> Interval:
-    """Percentile bootstrap of a corpus score, resampling segments with replacement.
+    """An interval for a corpus score: bootstrap, or Student's t for fewer than 30 segments (documents).
 
-    The draws are those of `bootstrap_mean`, and those of sacrebleu under the same seed.
+    The draws are those of `bootstrap_mean`, and those of sacrebleu under the same seed; `clusters` names the document
+    of each segment, and whole documents are drawn then. The t interval has the deviation of the jackknife.
     """
     check_level(level)
     check_resampling(resamples, seed)
-    draws = resampled_scores(counts, resamples=resamples, seed=seed)
-    tail = 100 * (1 - level) / 2
+    if clusters is not None and len(clusters) != len(counts):
+        msg = f"clusters must name the document of each of {len(counts)} segments, got {len(clusters)}"
+        raise InputError(msg)
+    units = sum_by_unit(counts.counts, None if clusters is None else list(map(str, clusters)))
+    n, score, clustered = len(units), counts.whole, clusters is not None
+    if n < 2:
+        msg = f"an interval needs at least 2 {'documents' if clustered else 'segments'}, got {n}"
+        raise InputError(msg)
+    if n < FEW:
+        half = _t_half_width(counts, units, level)
+        return Interval(score, score - half, score + half, level, 0, seed, "t", n, clustered)
+    draws = resampled_scores(counts, units, resamples=resamples, seed=seed)
+    tail = 100 * expanded_tail(level, n)
     low, high = np.percentile(draws, [tail, 100 - tail])
-    return Interval(counts.whole, float(low), float(high), level, resamples, seed)
+    return Interval(score, float(low), float(high), level, resamples, seed, "bootstrap", n, clustered)
 
 
-def resampled_scores(counts: CorpusCounts, *, resamples: int, seed: int) -> Matrix:
-    """The corpus score of each resample."""
-    drawn = [counts.score(weights @ counts.counts) for weights in _weights(len(counts), resamples, seed)]
-    return np.concatenate(drawn)
+def resampled_scores(counts: CorpusCounts, units: Matrix, *, resamples: int, seed: int) -> Matrix:
+    """The corpus score of each resample of units (rows of counts)."""
+    return np.concatenate([counts.score(sums) for sums in bootstrap_sums(units, resamples=resamples, seed=seed)])
 
 
-def _weights(size: int, resamples: int, seed: int) -> Iterator[Matrix]:
-    """How often each segment is drawn, in blocks of resamples x segments."""
-    rng = np.random.default_rng(seed)
-    for start in range(0, resamples, _BLOCK):
-        rows = min(_BLOCK, resamples - start)
-        at = rng.integers(0, size, size=(rows, size)) + size * np.arange(rows)[:, None]
-        yield np.bincount(at.ravel(), minlength=rows * size).reshape(rows, size).astype(np.float64)
+def _t_half_width(counts: CorpusCounts, units: Matrix, level: float) -> float:
+    """Student's t times the standard error of the jackknife: every unit left out in turn."""
+    from scipy.special import stdtrit
+
+    n = len(units)
+    left_out = counts.score(units.sum(axis=0) - units)
+    error = math.sqrt((n - 1) / n * float(((left_out - left_out.mean()) ** 2).sum()))
+    return float(stdtrit(n - 1, (1 + level) / 2)) * error
 
 
 def _sums(totals: ArrayLike, what: str) -> Matrix:
