@@ -5,6 +5,7 @@ The page forbids style attributes; colours are classes of its style sheet.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -14,10 +15,10 @@ from numpy.typing import NDArray
 from nlgauge.report.html.elements import Html, tag
 from nlgauge.report.html.numbers import number, ticks
 
-__all__ = ["Scale", "axis", "histogram", "interval_bar", "scale_over"]
+__all__ = ["Scale", "axis", "highest_share", "histogram", "interval_bar", "scale_over"]
 
-#: Steps of a histogram: enough to see two humps, few enough to be smooth for some hundred segments.
-BINS = 48
+#: Most steps of a histogram.
+_MOST_BINS = 48
 
 
 class Scale(NamedTuple):
@@ -55,7 +56,7 @@ def interval_bar(scale: Scale, score: float, low: float | None, high: float | No
 def axis(scale: Scale, decimals: int) -> Html:
     """Ticks with their numbers, below a column of figures of the same scale."""
     marks = []
-    for tick in ticks(scale.low, scale.high, most=5):
+    for tick in ticks(scale.low, scale.high, most=7):
         at = scale.at(tick)
         if 4 <= at <= 96:  # a number at the very edge would be cut
             marks.append(tag("line", x1=f"{at}%", x2=f"{at}%", y1=0.0, y2=4.0, class_="tick"))
@@ -65,7 +66,7 @@ def axis(scale: Scale, decimals: int) -> Html:
 
 def histogram(scale: Scale, values: NDArray[np.float64], most: float, *, label: str) -> Html:
     """How often which scores occur; `most` is the share that fills the height, the same for all systems."""
-    counts, edges = np.histogram(values, bins=BINS, range=(scale.low, scale.high))
+    counts, edges = np.histogram(values, bins=_bins(len(values)), range=scale)
     heights = 30.0 * counts / len(values) / most
     steps = [f"M{scale.at(float(edges[0]))} 32"]
     for height, right in zip(heights, edges[1:], strict=True):
@@ -81,16 +82,19 @@ def histogram(scale: Scale, values: NDArray[np.float64], most: float, *, label: 
 
 def highest_share(scale: Scale, columns: Sequence[NDArray[np.float64]]) -> float:
     """The largest share of one system's scores within one step of its histogram."""
-    shares = [
-        np.histogram(column, bins=BINS, range=(scale.low, scale.high))[0].max() / len(column) for column in columns
-    ]
+    shares = [np.histogram(one, bins=_bins(len(one)), range=scale)[0].max() / len(one) for one in columns]
     return max(float(max(shares)), 1e-9)
+
+
+def _bins(count: int) -> int:
+    """Steps for so many values: twice their root, so that few values do not become a comb."""
+    return min(_MOST_BINS, max(8, 2 * math.isqrt(count)))
 
 
 def _grid(scale: Scale, height: int) -> Html:
     lines = [
         tag("line", x1=f"{scale.at(tick)}%", x2=f"{scale.at(tick)}%", y1=0.0, y2=float(height), class_="grid")
-        for tick in ticks(scale.low, scale.high, most=5)
+        for tick in ticks(scale.low, scale.high, most=7)
     ]
     return tag("g", *lines)
 

@@ -91,7 +91,7 @@ def disagreements(comparison: SystemComparison) -> Html | None:
         rows.append(tag("tr", *cells, *(tag("td", word) for word in yes)))
         plain.append([one.first, one.second, one.share_of_pairs, *yes])
     heads = [tag("th", text, scope="col", class_="num" if at == 2 else None) for at, text in enumerate(head)]
-    table = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows))
+    table = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="facing")
     behind = Table(head, plain, caption="Disagreement between rankings")
     return joined([scrolling(table, label="Disagreement between rankings"), export(behind, name="disagreement")])
 

@@ -100,7 +100,7 @@ def names(listed: Sequence[str]) -> Html:
         shown.append(Html(f"{len(listed) - _LISTED} more"))
     if len(shown) == 1:
         return shown[0]
-    return joined([Html(", ").join(shown[:-1]), " and ", shown[-1]])
+    return joined([Html(", ".join(shown[:-1])), " and ", shown[-1]])
 
 
 def _numbers(pair: PairRow, difference: float, decimals: int, settings: CompareSettings) -> str:

@@ -41,10 +41,14 @@ function startSegments(report) {
     clearTimeout(waits);
     waits = setTimeout(() => { state.query = search.value; list.refresh(); }, 120);
   });
-  controls.append(choice("Metric", report.metrics.map((metric, at) => [at, metric.name]), 0, set("metric", Number)).label);
-  controls.append(choice(pair ? "System A" : "System", systems, 0, set("first", Number)).label);
-  if (pair) controls.append(choice("System B", systems, 1, set("second", Number)).label);
-  controls.append(choice("Sort by", sorts, state.sort, set("sort")).label, show.label, make("label", {}, "Search", search));
+  const metrics = report.metrics.map((metric, at) => [at, metric.name]);
+  controls.append(
+    make("div", { class: "controls" },
+      choice("Metric", metrics, 0, set("metric", Number)).label,
+      choice(pair ? "System A" : "System", systems, 0, set("first", Number)).label,
+      pair ? choice("System B", systems, 1, set("second", Number)).label : null),
+    make("div", { class: "controls" },
+      choice("Sort by", sorts, state.sort, set("sort")).label, show.label, make("label", { class: "grows" }, "Search", search)));
   list.changed = () => { show.select.value = state.show; search.value = state.query; list.refresh(); };
   list.refresh();
   startExports(list);
