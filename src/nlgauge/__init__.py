@@ -58,6 +58,8 @@ if typing.TYPE_CHECKING:  # found by __getattr__ below
     from nlgauge.compare import SystemComparison as SystemComparison
     from nlgauge.compare import SystemScores as SystemScores
     from nlgauge.compare import compare_systems as compare_systems
+    from nlgauge.explain.explanation import Explanation
+    from nlgauge.explain.pairs import explain_pair, explain_pairs
 
 __all__ = [
     "Alignment",
@@ -70,6 +72,7 @@ __all__ = [
     "EmptyPairError",
     "EmptyTextWarning",
     "Encoder",
+    "Explanation",
     "FileFormatError",
     "Flow",
     "InputError",
@@ -103,6 +106,8 @@ __all__ = [
     "ZeroWeightWarning",
     "__version__",
     "compare_systems",
+    "explain_pair",
+    "explain_pairs",
     "matrix",
     "option",
     "rank",
@@ -123,7 +128,14 @@ del built_in_metrics
 _ON_DEMAND = ("data", "meta", "testing")
 
 #: Public names that scoring has no need of, by the module that has them.
-_NAMES_ON_DEMAND = dict.fromkeys(("SystemComparison", "SystemScores", "compare_systems"), "nlgauge.compare")
+_NAMES_ON_DEMAND = {
+    "Explanation": "nlgauge.explain.explanation",
+    "SystemComparison": "nlgauge.compare",
+    "SystemScores": "nlgauge.compare",
+    "compare_systems": "nlgauge.compare",
+    "explain_pair": "nlgauge.explain.pairs",
+    "explain_pairs": "nlgauge.explain.pairs",
+}
 
 
 def __dir__() -> list[str]:

@@ -18,9 +18,13 @@ from nlgauge.recipes.signature import Signature
 if TYPE_CHECKING:
     import pandas as pd
 
+    from nlgauge.corpus.texts import Corpus
+    from nlgauge.explain.explanation import Explanation
+    from nlgauge.recipes.metric import Metric
+    from nlgauge.recipes.run_options import RunOptions
     from nlgauge.stats import Interval
 
-__all__ = ["LEAST_RESAMPLES", "Score", "SegmentNotes"]
+__all__ = ["LEAST_RESAMPLES", "Origin", "Score", "SegmentNotes"]
 
 #: Fewer resamples can give an interval that leaves out the mean.
 LEAST_RESAMPLES = 100
@@ -41,6 +45,15 @@ class SegmentNotes:
     def counts(self) -> dict[str, int]:
         """How many segments each note names; what can only happen to some metrics is named where it did."""
         return {name: len(at) for name, at in self.__dict__.items() if at or name not in _NOTES_OF_SOME_METRICS}
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Origin:
+    """What a score was computed from, for those who want to look at a segment again."""
+
+    metric: Metric
+    corpus: Corpus
+    options: RunOptions
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -65,6 +78,8 @@ class Score:
     """Scores of the whole system by component, where they are no means over segments (BLEU counts them all)."""
     distances: tuple[str, ...] = ()
     """Components that are better when they are lower, beside a main component that is not one of them."""
+    origin: Origin | None = None
+    """The texts and the recipe; not in files and pickles, which would hold every text once per metric."""
 
     def __post_init__(self) -> None:
         segments = {name: _read_only(values) for name, values in self.segments.items()}
@@ -75,7 +90,7 @@ class Score:
 
     def __getstate__(self) -> dict[str, Any]:
         # The read-only views of mappings do not pickle; their content does.
-        return self.__dict__ | {"segments": dict(self.segments), "corpus": dict(self.corpus)}
+        return self.__dict__ | {"segments": dict(self.segments), "corpus": dict(self.corpus), "origin": None}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)
@@ -147,6 +162,12 @@ class Score:
         from nlgauge.stats import bootstrap_mean
 
         return bootstrap_mean(self.segments[component or self.main], level=level, resamples=resamples, seed=seed)
+
+    def explain(self, segment: int, **options: Any) -> Explanation:
+        """Why a segment (from 0) got its score; options are those of `nlgauge.explain_pair`."""
+        from nlgauge.explain.pairs import explain_segments
+
+        return explain_segments(self, [segment], **options)[0]
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One plain record per segment."""
