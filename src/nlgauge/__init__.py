@@ -12,7 +12,6 @@ import typing
 from nlgauge import _startup  # noqa: F401  # first, because the modules below take a moment to load
 from nlgauge._version import __version__
 from nlgauge.clouds.alignments import Alignment, Flow
-from nlgauge.compare.saved_scores import load_scores, save_scores
 from nlgauge.corpus.views import TextView
 from nlgauge.encoders import Encoder, release_models
 from nlgauge.errors import (
@@ -49,6 +48,7 @@ from nlgauge.recipes.results import Comparison, Pair, SystemResult
 from nlgauge.recipes.signature import Signature
 from nlgauge.recipes.vector_metric import State, VectorMetric
 from nlgauge.registry import built_in_metrics, recipe_from_signature
+from nlgauge.saved_scores import load_scores, save_scores
 from nlgauge.scores import Score
 from nlgauge.scoring import score, score_systems
 
@@ -59,6 +59,8 @@ if typing.TYPE_CHECKING:  # found by __getattr__ below
     from nlgauge.compare import SystemComparison as SystemComparison
     from nlgauge.compare import SystemScores as SystemScores
     from nlgauge.compare import compare_systems as compare_systems
+    from nlgauge.explain.explanation import Explanation
+    from nlgauge.explain.pairs import explain_pair, explain_pairs
 
 __all__ = [
     "Alignment",
@@ -71,6 +73,7 @@ __all__ = [
     "EmptyPairError",
     "EmptyTextWarning",
     "Encoder",
+    "Explanation",
     "FileFormatError",
     "Flow",
     "InputError",
@@ -104,6 +107,8 @@ __all__ = [
     "ZeroWeightWarning",
     "__version__",
     "compare_systems",
+    "explain_pair",
+    "explain_pairs",
     "load_scores",
     "matrix",
     "option",
@@ -126,7 +131,14 @@ del built_in_metrics
 _ON_DEMAND = ("data", "meta", "testing")
 
 #: Public names that scoring has no need of, by the module that has them.
-_NAMES_ON_DEMAND = dict.fromkeys(("SystemComparison", "SystemScores", "compare_systems"), "nlgauge.compare")
+_NAMES_ON_DEMAND = {
+    "Explanation": "nlgauge.explain.explanation",
+    "SystemComparison": "nlgauge.compare",
+    "SystemScores": "nlgauge.compare",
+    "compare_systems": "nlgauge.compare",
+    "explain_pair": "nlgauge.explain.pairs",
+    "explain_pairs": "nlgauge.explain.pairs",
+}
 
 
 def __dir__() -> list[str]:

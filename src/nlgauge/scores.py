@@ -19,9 +19,13 @@ from nlgauge.stats.corpus_counts import CorpusCounts, bootstrap_corpus_score
 if TYPE_CHECKING:
     import pandas as pd
 
+    from nlgauge.corpus.texts import Corpus
+    from nlgauge.explain.explanation import Explanation
+    from nlgauge.recipes.metric import Metric
+    from nlgauge.recipes.run_options import RunOptions
     from nlgauge.stats import Interval
 
-__all__ = ["LEAST_RESAMPLES", "Score", "SegmentNotes"]
+__all__ = ["LEAST_RESAMPLES", "Origin", "Score", "SegmentNotes"]
 
 #: Fewer resamples can give an interval that leaves out the mean.
 LEAST_RESAMPLES = 100
@@ -42,6 +46,15 @@ class SegmentNotes:
     def counts(self) -> dict[str, int]:
         """How many segments each note names; what can only happen to some metrics is named where it did."""
         return {name: len(at) for name, at in self.__dict__.items() if at or name not in _NOTES_OF_SOME_METRICS}
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Origin:
+    """What a score was computed from, for those who want to look at a segment again."""
+
+    metric: Metric
+    corpus: Corpus
+    options: RunOptions
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -68,6 +81,8 @@ class Score:
     """Components that are better when they are lower, beside a main component that is not one of them."""
     statistics: CorpusCounts | None = None
     """Counts behind the score of the whole system, where `corpus` has one: segments can be resampled by them."""
+    origin: Origin | None = None
+    """The texts and the recipe; not in files and pickles, which would hold every text once per metric."""
 
     def __post_init__(self) -> None:
         segments = {name: _read_only(values) for name, values in self.segments.items()}
@@ -78,7 +93,7 @@ class Score:
 
     def __getstate__(self) -> dict[str, Any]:
         # The read-only views of mappings do not pickle; their content does.
-        return self.__dict__ | {"segments": dict(self.segments), "corpus": dict(self.corpus)}
+        return self.__dict__ | {"segments": dict(self.segments), "corpus": dict(self.corpus), "origin": None}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)
@@ -169,6 +184,12 @@ class Score:
         """Whether a component can be resampled: it is a mean, or the counts behind the corpus score are here."""
         name = component or self.main
         return name not in self.corpus or (name == self.main and self.statistics is not None)
+
+    def explain(self, segment: int, **options: Any) -> Explanation:
+        """Why a segment (from 0) got its score; options are those of `nlgauge.explain_pair`."""
+        from nlgauge.explain.pairs import explain_segments
+
+        return explain_segments(self, [segment], **options)[0]
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One plain record per segment."""

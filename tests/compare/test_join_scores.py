@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from nlgauge.compare.join_scores import join_runs
-from nlgauge.compare.saved_scores import SavedScores
 from nlgauge.errors import InputError, NlgaugeWarning, SignatureError
 from nlgauge.recipes.signature import Signature
+from nlgauge.saved_scores import SavedScores
 from nlgauge.scores import Score, SegmentNotes
 
 

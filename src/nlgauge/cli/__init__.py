@@ -29,6 +29,7 @@ __all__ = ["build_parser", "main"]
 _MODULES = {
     "score": "score",
     "rank": "rank",
+    "explain": "explain",
     "meta": "meta",
     "tune-layer": "meta",
     "sensitivity": "sensitivity",

@@ -20,10 +20,10 @@ from nlgauge.cli.common import (
 )
 from nlgauge.cli.outputs import write_output
 from nlgauge.cli.parsing import add_hidden
-from nlgauge.compare.saved_scores import digests_of_texts
 from nlgauge.errors import RecipeError
 from nlgauge.registry import metric_class, metric_name
 from nlgauge.report.scores import Confidence, render
+from nlgauge.saved_scores import digests_of_texts
 from nlgauge.scoring import score_systems
 
 __all__ = ["add_commands", "check_systems_first"]

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from nlgauge.compare.saved_scores import SavedScores
 from nlgauge.errors import InputError, NlgaugeWarning, SignatureError, user_stacklevel
 from nlgauge.files.digests import short_digest
 from nlgauge.recipes.signature import VERSION_FIELDS, FieldDifference, Signature
+from nlgauge.saved_scores import SavedScores
 from nlgauge.scores import Score
 
 __all__ = ["check_comparable", "join_runs"]

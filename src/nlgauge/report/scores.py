@@ -30,10 +30,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from nlgauge._version import __version__
-from nlgauge.compare.saved_scores import SavedScores
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.files.json_text import json_text
 from nlgauge.report.table import Cell, Span, Table
+from nlgauge.saved_scores import SavedScores
 from nlgauge.scores import LEAST_RESAMPLES, Score
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import nlgauge
-from nlgauge.compare.saved_scores import SavedScores
 from nlgauge.errors import FileFormatError, InputError
+from nlgauge.saved_scores import SavedScores
 
 HYPS = {"a": ["A cat sat.", "Rain is near."], "b": ["One cat.", "It rains."]}
 REFS = ["The cat sat.", "Rain is expected."]

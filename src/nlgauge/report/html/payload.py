@@ -1,0 +1,117 @@
+"""What the page computes with: scores and texts as JSON, compressed, in letters that HTML leaves alone.
+
+Numbers are whole: a score times a power of ten, which is shorter than a decimal fraction. Texts go segment by segment,
+because the outputs of all systems for one segment resemble each other and compress together.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import io
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nlgauge.report.html.inputs import PairExplanation, ReportTexts
+from nlgauge.report.html.links import packed_explanation
+
+if TYPE_CHECKING:
+    from nlgauge.compare.results import SystemComparison
+    from nlgauge.compare.table import SystemScores
+
+__all__ = ["pack", "page_data", "page_explanations"]
+
+#: Significant digits of the range of a metric's scores: enough for a scatter plot and for four decimals.
+_DIGITS = 5
+
+
+def page_data(
+    comparison: SystemComparison,
+    scores: Sequence[SystemScores],
+    texts: ReportTexts | None,
+    explained: Iterable[PairExplanation] = (),
+) -> dict[str, Any]:
+    """Scores, texts, and which segments have explanations, as plain values."""
+    by_metric = {one.metric: one for one in scores}
+    order = [row.system for row in comparison.metrics[0].systems]
+    systems = list(dict.fromkeys([*order, *(name for one in scores for name in one.systems)]))
+    first = by_metric[comparison.metrics[0].metric]
+    count = len(first.instances)
+    named = list(first.instances) != [str(at) for at in range(count)]
+    return {
+        "systems": systems,
+        "count": count,
+        "names": list(first.instances) if named else None,
+        "metrics": [_metric(by_metric[found.metric], systems, first) for found in comparison.metrics],
+        "texts": None if texts is None else _texts(texts, systems, count),
+        "explained": sorted({one.segment for one in explained}),
+    }
+
+
+def page_explanations(explanations: Iterable[PairExplanation], data: Mapping[str, Any]) -> dict[str, Any]:
+    """Explanations by the places of metric, system and segment on the page."""
+    metrics = [metric["name"] for metric in data["metrics"]]
+    pairs: dict[str, list[Any]] = {}
+    close: dict[int, list[int]] = {}
+    for one in explanations:
+        metric = metrics.index(one.metric)
+        packed = packed_explanation(one.explanation)
+        pairs[f"{metric}/{data['systems'].index(one.system)}/{one.segment}"] = packed
+        close.setdefault(metric, []).extend(link[2] for link in packed[2])
+    # The lowest twentieth has the lightest colour: one link far off would make all others look alike.
+    ranges = {at: [round(float(np.percentile(found, 5))), max(found)] for at, found in close.items() if found}
+    return {"ranges": ranges, "pairs": pairs}
+
+
+def pack(content: Mapping[str, Any]) -> str:
+    """JSON, compressed, in base64; the same content gives the same letters.
+
+    >>> pack({}) == pack({})
+    True
+    """
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    # Half of a surrogate pair has no bytes in UTF-8.
+    raw = text.encode("utf-8", errors="replace")
+    file = io.BytesIO()
+    # GzipFile writes a header without the name of the operating system, which gzip.compress may put in.
+    with gzip.GzipFile(fileobj=file, mode="wb", compresslevel=9, mtime=0) as packed:
+        packed.write(raw)
+    return base64.b64encode(file.getvalue()).decode("ascii")
+
+
+def _metric(one: SystemScores, systems: Sequence[str], first: SystemScores) -> dict[str, Any]:
+    low, high = float(one.values.min()), float(one.values.max())
+    decimals = _decimals(high - low)
+    whole = np.rint(one.values * 10.0**decimals).astype(np.int64)
+    rows = {name: at for at, name in enumerate(one.instances)}
+    places = None if one.instances == first.instances else [rows.get(name) for name in first.instances]
+    columns: list[list[int | None] | None] = []
+    for system in systems:
+        if system not in one.systems:
+            columns.append(None)
+            continue
+        column: list[int] = whole[:, one.systems.index(system)].tolist()
+        columns.append([*column] if places is None else [None if at is None else column[at] for at in places])
+    return {"name": one.metric, "higher": one.higher_is_better, "decimals": decimals, "values": columns}
+
+
+def _decimals(width: float) -> int:
+    """Decimals that keep so many digits of a range."""
+    return 0 if width <= 0 else min(max(_DIGITS - 1 - math.floor(math.log10(width)), 0), 12)
+
+
+def _texts(texts: ReportTexts, systems: Sequence[str], count: int) -> list[list[Any]]:
+    """By segment: source, references, then the output of each system; None where there is none."""
+    outputs = [texts.systems.get(system) for system in systems]
+    return [
+        [
+            None if texts.sources is None else texts.sources[at],
+            [] if texts.references is None else list(texts.references[at]),
+            *(None if lines is None else lines[at] for lines in outputs),
+        ]
+        for at in range(count)
+    ]
