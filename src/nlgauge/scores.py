@@ -14,7 +14,6 @@ from nlgauge.clouds.alignments import Alignment, Flow, alignment_from_dict
 from nlgauge.errors import InputError, MissingExtraError, RecipeError
 from nlgauge.files.html import HtmlCell, html_table
 from nlgauge.recipes.signature import Signature
-from nlgauge.stats.corpus_counts import CorpusCounts, bootstrap_corpus_score
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from nlgauge.recipes.metric import Metric
     from nlgauge.recipes.run_options import RunOptions
     from nlgauge.stats import Interval
+    from nlgauge.stats.corpus_counts import CorpusCounts
 
 __all__ = ["LEAST_RESAMPLES", "Origin", "Score", "SegmentNotes"]
 
@@ -173,7 +173,7 @@ class Score:
         if resamples < LEAST_RESAMPLES:
             msg = f"resamples must be at least {LEAST_RESAMPLES} for an interval, got {resamples!r}"
             raise RecipeError(msg)
-        from nlgauge.stats import bootstrap_mean
+        from nlgauge.stats import bootstrap_corpus_score, bootstrap_mean
 
         options: dict[str, Any] = {"clusters": documents, "level": level, "resamples": resamples, "seed": seed}
         if name in self.corpus and self.statistics is not None:
@@ -301,5 +301,11 @@ def _from_record(kind: type[Score], record: Mapping[str, Any]) -> Score:
         alignments=matches,
         corpus=record.get("corpus", {}),
         distances=tuple(record.get("distances", ())),
-        statistics=CorpusCounts.from_dict(record["statistics"]) if "statistics" in record else None,
+        statistics=_counts(record["statistics"]) if "statistics" in record else None,
     )
+
+
+def _counts(record: Mapping[str, Any]) -> CorpusCounts:
+    from nlgauge.stats.corpus_counts import CorpusCounts
+
+    return CorpusCounts.from_dict(record)

@@ -66,7 +66,7 @@ LOADED = {
     "normalise a.txt --rules punctuation": set(),
     "data list": {"nlgauge.data"},
     SCORE: {*ONNX},
-    f"{SCORE} --metric chrf": {"sacrebleu"},
+    f"{SCORE} --metric chrf": {"nlgauge.stats", "sacrebleu"},
     f"{SCORE} --metric moverscore": {*ONNX, "ot", "scipy"},
     f"{SCORE} --model muse": {"nlgauge.encoders.engines.muse"},
     "sentsim --help": set(),

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.clouds.alignments import Alignment, Flow
-from nlgauge.stats.corpus_counts import CorpusCounts
+
+if TYPE_CHECKING:
+    from nlgauge.stats.corpus_counts import CorpusCounts
 
 __all__ = ["Comparison", "Pair", "SystemResult"]
 

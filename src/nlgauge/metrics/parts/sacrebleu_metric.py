@@ -18,7 +18,6 @@ from nlgauge.engine.progress import ticked
 from nlgauge.metrics.parts.packages import package_version
 from nlgauge.recipes.metric import TextMetric
 from nlgauge.recipes.results import SystemResult
-from nlgauge.stats.corpus_counts import CorpusCounts
 
 __all__ = ["SacreBLEUMetric"]
 
@@ -39,6 +38,8 @@ class SacreBLEUMetric(TextMetric):
         """The formula of `CorpusCounts` that makes a corpus score of counts."""
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
+        from nlgauge.stats.corpus_counts import CorpusCounts
+
         sentence, corpus = self._engine(sentences=True), self._engine(sentences=False)
         values = [
             sentence.sentence_score(hypothesis, list(group)).score
