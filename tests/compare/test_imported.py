@@ -34,7 +34,7 @@ def test_names_match_without_folder_and_suffix(tmp_path: Path) -> None:
     assert match_systems(["out/a.txt", "a.txt", "b", "b.txt", "x"], imported) == [
         "out/a.txt", "out/a.txt", "b", "b.txt", "x.y",
     ]  # fmt: skip
-    with pytest.raises(InputError, match="'b' and 'b.txt' could both be the system 'b.tsv'"):
+    with pytest.raises(InputError, match=r"'b' and 'b.txt' could both be the system 'b.tsv'"):
         match_systems(["b.tsv"], imported)
     with pytest.raises(InputError, match=r"no scores of system 'q.txt' under comet; it has 'out/a.txt', 'b'"):
         match_systems(["q.txt"], imported)

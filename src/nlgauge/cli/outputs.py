@@ -18,8 +18,22 @@ from nlgauge.files.textfiles import parse_source
 __all__ = ["ClosedOutput", "check_outputs", "check_writable", "saving", "write_output"]
 
 #: Arguments that name files to be written, and files to be read.
-_OUTPUTS = ("output", "plot", "save_alignments")
-_INPUTS = ("hyps", "refs", "source", "corpus", "file", "parallel", "texts", "alignments", "study", "idf_corpus")
+_OUTPUTS = ("output", "plot", "report", "save_alignments")
+_INPUTS = (
+    "hyps",
+    "refs",
+    "source",
+    "corpus",
+    "file",
+    "parallel",
+    "texts",
+    "alignments",
+    "study",
+    "idf_corpus",
+    "scores",
+    "document_ids",
+    "budget",
+)
 
 
 class ClosedOutput(io.TextIOBase):

@@ -18,6 +18,7 @@ from nlgauge.cli.common import (
     read_texts,
     run_options,
 )
+from nlgauge.cli.documents import add_document_option, check_documents, read_documents
 from nlgauge.cli.outputs import write_output
 from nlgauge.cli.parsing import add_hidden
 from nlgauge.errors import RecipeError
@@ -29,7 +30,7 @@ from nlgauge.scoring import score_systems
 __all__ = ["add_commands", "check_systems_first"]
 
 #: Options of --confidence and their defaults.
-_CONFIDENCE = {"confidence_level": 0.95, "resamples": 1000, "seed": 12345}
+_CONFIDENCE = {"confidence_level": 0.95, "resamples": 1000, "seed": 12345, "document_ids": None}
 
 _EXAMPLES = f"""\
 examples:
@@ -57,6 +58,7 @@ def add_commands(commands: Any) -> None:
     output = add_output_options(parser)
     output.add_argument("--segments", action="store_true", help="scores of each segment too")
     output.add_argument("--confidence", action="store_true", help="bootstrap interval beside the mean")
+    add_document_option(output)
     add_hidden(output, "--alignments", action="store_true", help="which token matched which (json, with --segments)")
     add_hidden(output, "--confidence-level", type=float, metavar="P", help="of the interval (%(default)s)")
     add_hidden(output, "--resamples", type=int, metavar="N", help="of the bootstrap (%(default)s)")
@@ -79,8 +81,12 @@ def _run(args: argparse.Namespace) -> int:
         return 0
     confidence = None
     if args.confidence:
-        confidence = Confidence(level=args.confidence_level, resamples=args.resamples, seed=args.seed)
+        confidence = Confidence(
+            level=args.confidence_level, resamples=args.resamples, seed=args.seed, documents=read_documents(args)
+        )
     texts = read_texts(args)
+    if confidence is not None:
+        check_documents(confidence.documents, len(next(iter(texts.systems.values()))), args)
     saved = args.format is None and args.output.lower().endswith(".json")
     scores = score_systems(
         texts.systems,

@@ -1,8 +1,8 @@
 """Pairwise verdicts from files: which of two outputs a person, or a language model as judge, prefers.
 
-A row is one verdict, with columns `instance` (or `id`, `segment`), `first`, `second` and `winner`. `first` is the system
-whose output was shown first, unless a column `position` says that it was shown second (`2` or `second`). The winner is
-the name of one of the two systems, `first` or `second` (also `A` or `B`, `1` or `2`), or `tie`.
+A row is one verdict, with columns `instance` (or `id`, `segment`), `first`, `second` and `winner`. `first` is the
+system whose output was shown first, unless a column `position` says that it was shown second (`2`, `second`). The
+winner is the name of one of the two systems, `first` or `second` (also `A` or `B`, `1` or `2`), or `tie`.
 """
 
 from __future__ import annotations

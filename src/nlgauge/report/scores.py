@@ -51,6 +51,8 @@ class Confidence:
     level: float = 0.95
     resamples: int = 1000
     seed: int = 12345
+    documents: tuple[str, ...] | None = None
+    """The document of each segment; whole documents are drawn then."""
 
     def __post_init__(self) -> None:
         for name, value, fits, expected in (
