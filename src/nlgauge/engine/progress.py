@@ -11,6 +11,9 @@ __all__ = ["Progress", "progress_stage", "ticked", "ticking"]
 
 Item = TypeVar("Item")
 
+#: Seconds before a bar is shown.
+_DELAY = 1.0
+
 #: Where in a larger piece of work a bar stands; set by who does the larger piece, shown by bars below it.
 _STAGE: ContextVar[str] = ContextVar("stage", default="")
 
@@ -62,7 +65,7 @@ class Progress:
 
             # disable=None: tqdm stays silent where stderr is no terminal.
             self._bar = tqdm(
-                total=total, unit=unit, unit_scale=True, desc=self.name, delay=1.0, disable=None, leave=False
+                total=total, unit=unit, unit_scale=True, desc=self.name, delay=_DELAY, disable=None, leave=False
             )
 
     def __enter__(self) -> Callable[[int], None]:

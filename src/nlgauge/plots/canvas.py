@@ -35,7 +35,7 @@ __all__ = [
 #: Distinguishable for colour-blind readers (Okabe and Ito 2008), and in print.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#222222")
 #: Once the colours are used up, the next series have another hatch, or another mark.
-_HATCHES = ("", "////", "....", "xxxx", "----", "oo", "++++", "\\\\\\\\")
+_HATCHES = ("////", "....", "xxxx", "----", "oo", "++++", "\\\\\\\\")
 _MARKS = "os^DvPX*"
 #: Of series that step back (sentinels): shades of grey, each with a hatch of its own.
 _MUTED = (("#d0d0d0", "////"), ("#b0b0b0", "...."), ("#e4e4e4", "xxxx"), ("#c0c0c0", "----"))
@@ -81,7 +81,8 @@ def series_styles(names: Iterable[str], *, muted: Iterable[str] = ()) -> dict[st
             grey += 1
             continue
         colour, turn = COLOURS[bright % len(COLOURS)], bright // len(COLOURS)
-        hatch = _HATCHES[turn % len(_HATCHES)] * (1 + turn // len(_HATCHES))
+        dense, place = divmod(turn - 1, len(_HATCHES))
+        hatch = _HATCHES[place] * (1 + dense) if turn else ""
         edge = "#333333" if turn and colour in _LIGHT else "white"
         styles[name] = SeriesStyle(colour, hatch, _MARKS[turn % len(_MARKS)], edge)
         bright += 1
