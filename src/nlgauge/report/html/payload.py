@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nlgauge.errors import InputError
 from nlgauge.report.html.alignments import packed_explanation, value_ranges
 from nlgauge.report.html.inputs import PairExplanation, ReportTexts
 
@@ -55,6 +56,7 @@ def page_explanations(explanations: Iterable[PairExplanation], data: Mapping[str
     pairs: dict[str, list[Any]] = {}
     packed = []
     for one in explanations:
+        _check_place(one, metrics, data)
         metric, system = metrics.index(one.metric), data["systems"].index(one.system)
         record = packed_explanation(one.explanation)
         pairs[f"{metric}/{system}/{one.segment}"] = record
@@ -78,6 +80,18 @@ def pack(content: Mapping[str, Any]) -> str:
     return base64.b64encode(file.getvalue()).decode("ascii")
 
 
+def _check_place(one: PairExplanation, metrics: Sequence[str], data: Mapping[str, Any]) -> None:
+    if one.metric not in metrics:
+        msg = f"there is an explanation of {one.metric!r}, but the page has the metrics {list(metrics)}"
+    elif one.system not in data["systems"]:
+        msg = f"there is an explanation of system {one.system!r}, but the page has the systems {data['systems']}"
+    elif not 0 <= one.segment < data["count"]:
+        msg = f"there is an explanation of segment {one.segment}, but segments go from 0 to {data['count'] - 1}"
+    else:
+        return
+    raise InputError(msg)
+
+
 def _metric(one: SystemScores, systems: Sequence[str]) -> dict[str, Any]:
     decimals = _decimals(float(np.ptp(one.values)))
     whole = np.rint(one.values * 10.0**decimals).astype(np.int64)
@@ -86,8 +100,8 @@ def _metric(one: SystemScores, systems: Sequence[str]) -> dict[str, Any]:
 
 
 def _decimals(width: float) -> int:
-    """Decimals that keep so many digits of a range."""
-    return 0 if width <= 0 else min(max(_DIGITS - 1 - math.floor(math.log10(width)), 0), 12)
+    """Decimals that keep so many digits of a range; scores that are all alike keep four."""
+    return 4 if width <= 0 else min(max(_DIGITS - 1 - math.floor(math.log10(width)), 2), 12)
 
 
 def _texts(texts: ReportTexts, systems: Sequence[str], count: int) -> list[list[Any]]:

@@ -34,7 +34,7 @@ class Scatter {
       const system = choice(`${axis.name}: system`, systems, axis.system, (value) => this.chooseSystem(axis, value));
       const metric = choice(`${axis.name}: metric`, metrics, axis.metric, (value) => { axis.metric = Number(value); this.refresh(); });
       this.selects.push(system.select);
-      byId("scatter-controls").append(system.label, metric.label);
+      byId("scatter-controls").append(system.field, metric.field);
     });
   }
 
