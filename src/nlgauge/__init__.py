@@ -61,6 +61,7 @@ if typing.TYPE_CHECKING:  # found by __getattr__ below
     from nlgauge.compare import compare_systems as compare_systems
     from nlgauge.explain.explanation import Explanation
     from nlgauge.explain.pairs import explain_pair, explain_pairs
+    from nlgauge.report.html import ReportOptions, ReportTexts, write_report
 
 __all__ = [
     "Alignment",
@@ -88,6 +89,8 @@ __all__ = [
     "Pair",
     "Ranking",
     "RecipeError",
+    "ReportOptions",
+    "ReportTexts",
     "Score",
     "ScoreMatrix",
     "Signature",
@@ -118,6 +121,7 @@ __all__ = [
     "save_scores",
     "score",
     "score_systems",
+    "write_report",
 ]
 
 # The metrics of nlgauge are public by the names of their classes: BERTScore, MoverScore, ...
@@ -138,6 +142,9 @@ _NAMES_ON_DEMAND = {
     "compare_systems": "nlgauge.compare",
     "explain_pair": "nlgauge.explain.pairs",
     "explain_pairs": "nlgauge.explain.pairs",
+    "ReportOptions": "nlgauge.report.html",
+    "ReportTexts": "nlgauge.report.html",
+    "write_report": "nlgauge.report.html",
 }
 
 

@@ -19,15 +19,15 @@ from nlgauge._version import __version__
 from nlgauge.errors import InputError
 from nlgauge.files.atomic import write_atomic
 from nlgauge.report.html import overview
+from nlgauge.report.html.distribution import distributions
 from nlgauge.report.html.elements import Html, joined, tag
 from nlgauge.report.html.inputs import PairExplanation, ReportOptions, ReportTexts, check_inputs
 from nlgauge.report.html.matrix import significance_matrix
 from nlgauge.report.html.payload import pack, page_data, page_explanations
-from nlgauge.report.html.ranking import distributions, ranking
+from nlgauge.report.html.ranking import ranking
 
 if TYPE_CHECKING:
-    from nlgauge.compare.results import MetricComparison, SystemComparison
-    from nlgauge.compare.table import SystemScores
+    from nlgauge.compare import MetricComparison, SystemComparison, SystemScores
 
 __all__ = ["html_report", "write_report"]
 
@@ -101,7 +101,7 @@ def _parts(
         "verdicts": overview.verdicts(comparison),
         "overview": joined([overview.scores_side_by_side(comparison)]),
         "metrics": joined([_section(name, found, comparison, by_metric[found.metric]) for name, found in named]),
-        "disagreements": Html("") if differ is None else joined([tag("h3", "Where rankings disagree"), differ]),
+        "disagreements": Html("") if differ is None else joined([tag("h2", "Where rankings disagree", class_="small"), differ]),
         "settings": overview.settings_list(comparison),
         "signatures": overview.signatures(comparison),
     }

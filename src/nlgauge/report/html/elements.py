@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Iterable
 
-__all__ = ["Html", "joined", "name_of", "tag"]
+__all__ = ["Html", "hidden", "joined", "name_of", "tag"]
 
 _VOID = frozenset({"br", "circle", "line", "path", "rect"})
 
@@ -51,6 +51,11 @@ def name_of(system: str) -> Html:
     '<bdi>&lt;i&gt;</bdi>'
     """
     return tag("bdi", _readable(system))
+
+
+def hidden(text: str) -> Html:
+    """Words for those who hear the page; the eye has a figure or a sign in their place."""
+    return tag("span", text, class_="unseen")
 
 
 def _escaped(text: str) -> str:

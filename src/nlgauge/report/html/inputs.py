@@ -11,8 +11,7 @@ import numpy as np
 from nlgauge.errors import InputError
 
 if TYPE_CHECKING:
-    from nlgauge.compare.results import SystemComparison
-    from nlgauge.compare.table import SystemScores
+    from nlgauge.compare import SystemComparison, SystemScores
 
 __all__ = ["PairExplanation", "ReportOptions", "ReportTexts", "check_inputs", "differing_segments"]
 
@@ -37,7 +36,7 @@ class PairExplanation:
     segment: int
     """Place of the segment among the scores, from 0."""
     explanation: Mapping[str, Any]
-    """Words of both texts and the links between them."""
+    """`Explanation.to_dict()`."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +61,10 @@ def differing_segments(scores: Sequence[SystemScores], count: int) -> list[int]:
     if count < 0:
         msg = f"the number of segments must be 0 or more, got {count!r}"
         raise InputError(msg)
-    widest = np.zeros(len(scores[0].values))
+    widest = np.zeros(scores[0].n)
     for one in scores:
-        if len(one.values) != len(widest):
-            msg = f"{one.metric!r} has {len(one.values)} segments, {scores[0].metric!r} has {len(widest)}"
+        if one.n != len(widest):
+            msg = f"{one.metric!r} has {one.n} segments, {scores[0].metric!r} has {len(widest)}"
             raise InputError(msg)
         spread = float(one.values.std()) or 1.0
         widest = np.maximum(widest, np.ptp(one.values, axis=1) / spread)
@@ -80,15 +79,19 @@ def check_inputs(comparison: SystemComparison, scores: Sequence[SystemScores], t
     by_metric = {one.metric: one for one in scores}
     for found in comparison.metrics:
         if found.metric not in by_metric:
-            msg = f"the comparison has {found.metric!r}, the scores have {sorted(by_metric)}: pass the scores it was made from"
+            there = sorted(by_metric)
+            msg = f"the comparison is by {found.metric!r}, the scores are of {there}; pass those it was made from"
             raise InputError(msg)
-        missing = {row.system for row in found.systems} - set(by_metric[found.metric].systems)
-        if missing:
-            msg = f"scores of {found.metric!r} lack the systems {sorted(missing)} of the comparison"
+        one = by_metric[found.metric]
+        if set(one.systems) != {row.system for row in found.systems} or one.n != found.n:
+            msg = (
+                f"the comparison by {found.metric!r} is of {len(found.systems)} systems on {found.n} instances, the "
+                f"scores are of {one.k} on {one.n}, or of others; pass those it was made from"
+            )
             raise InputError(msg)
     if texts is None:
         return
-    segments = len(scores[0].values)
+    segments = comparison.metrics[0].n
     parts: dict[str, Sequence[Any] | None] = {f"system {name!r}": lines for name, lines in texts.systems.items()}
     parts |= {"references": texts.references, "sources": texts.sources}
     for name, lines in parts.items():

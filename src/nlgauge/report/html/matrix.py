@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nlgauge.report.html.elements import Html, joined, name_of, tag
+from nlgauge.report.html.elements import Html, hidden, joined, name_of, tag
 from nlgauge.report.html.exports import export, scrolling
 from nlgauge.report.html.numbers import p_text, signed
-from nlgauge.report.html.words import metric_decimals
+from nlgauge.report.html.words import metric_decimals, test_name
 from nlgauge.report.table import Cell, Table
 
 if TYPE_CHECKING:
-    from nlgauge.compare.results import CompareSettings, MetricComparison, PairRow
+    from nlgauge.compare import CompareSettings, MetricComparison, PairRow
 
 __all__ = ["pair_table", "significance_matrix"]
 
@@ -74,14 +74,14 @@ def _cell(pair: PairRow, sign: int, decimals: int, *, numbers: bool) -> Html:
         mark, class_, word = ("▲", "better", "better than") if pair.better == row else ("▼", "worse", "worse than")
     adjusted = "" if pair.p_adjusted is None else f", {p_text(pair.p_adjusted)}"
     shown = tag("span", mark, class_="mark", aria_hidden="true")
-    said = tag("span", f"{word} {column}", class_="unseen")
+    said = hidden(f"{word} {column}")
     number = tag("span", difference, class_="difference") if numbers else None
     return tag("td", shown, number, said, class_=class_, title=f"{row} {word} {column}: {difference}{adjusted}")
 
 
 def _legend(found: MetricComparison, settings: CompareSettings, *, numbers: bool) -> Html:
     corrected = f" after {settings.correction.capitalize()}'s correction" if settings.correction != "none" else ""
-    test = f"{settings.test}, p < {settings.alpha:g}{corrected} over {len(found.pairs)} pairs"
+    test = f"{test_name(settings)}, p < {settings.alpha:g}{corrected} over {len(found.pairs)} pairs"
     said = [
         tag("span", "▲", class_="better key"), " the row's system is better than the column's, ",
         tag("span", "▼", class_="worse key"), " it is worse (", test, "), ",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nlgauge.report.html.elements import Html, joined, name_of, tag
+from nlgauge.report.html.elements import Html, hidden, joined, name_of, tag
 from nlgauge.report.html.exports import export, scrolling
-from nlgauge.report.html.numbers import number
-from nlgauge.report.html.words import agreement_on_the_winner, metric_decimals, verdict
+from nlgauge.report.html.numbers import level_text, number
+from nlgauge.report.html.words import agreement_on_the_winner, metric_decimals, test_name, verdict
 from nlgauge.report.table import Cell, Table
 
 if TYPE_CHECKING:
-    from nlgauge.compare.results import SystemComparison
+    from nlgauge.compare import SystemComparison
     from nlgauge.report.html.inputs import ReportTexts
 
 __all__ = ["compared", "disagreements", "scores_side_by_side", "settings_list", "signatures", "verdicts"]
@@ -46,26 +46,22 @@ def scores_side_by_side(comparison: SystemComparison) -> Html | None:
     if len(comparison.metrics) < 2:
         return None
     order = [row.system for row in comparison.metrics[0].systems]
-    order += [row.system for found in comparison.metrics for row in found.systems if row.system not in order]
-    order = list(dict.fromkeys(order))
     found_rows = [{row.system: row for row in found.systems} for found in comparison.metrics]
     head = [tag("th", "system", scope="col", class_="name")]
     for found in comparison.metrics:
         arrow = tag("span", "↑" if found.higher_is_better else "↓", aria_hidden="true")
         word = "higher is better" if found.higher_is_better else "lower is better"
-        head.append(
-            tag("th", found.metric, " ", arrow, tag("span", word, class_="unseen"), scope="col", class_="num")
-        )
+        head.append(tag("th", found.metric, " ", arrow, hidden(word), scope="col", class_="num"))
     body, plain = [], []
     for system in order:
         cells = [tag("th", name_of(system), scope="row", class_="name")]
         line: list[Cell] = [system]
         for found, rows in zip(comparison.metrics, found_rows, strict=True):
-            row = rows.get(system)
-            line += [None, None] if row is None else [row.score, row.rank]
-            shown = "" if row is None else number(row.score, metric_decimals(found))
-            rank = None if row is None else tag("span", f"{row.rank}", class_="place", title="rank")
-            cells.append(tag("td", shown, " ", rank, class_="num first" if row and row.rank == 1 else "num"))
+            row = rows[system]
+            line += [row.score, row.rank]
+            rank = tag("span", f"{row.rank}", class_="place", title="rank")
+            shown = number(row.score, metric_decimals(found))
+            cells.append(tag("td", shown, " ", rank, class_="num first" if row.rank == 1 else "num"))
         body.append(tag("tr", *cells))
         plain.append(line)
     table = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *body), class_="overview")
@@ -86,7 +82,7 @@ def disagreements(comparison: SystemComparison) -> Html | None:
         cells = [
             tag("td", one.first),
             tag("td", one.second),
-            tag("td", f"{100 * one.share_of_pairs:.1f} %", class_="num"),
+            tag("td", _share(one.share_of_pairs), class_="num"),
         ]
         rows.append(tag("tr", *cells, *(tag("td", word) for word in yes)))
         plain.append([one.first, one.second, one.share_of_pairs, *yes])
@@ -118,14 +114,19 @@ def signatures(comparison: SystemComparison) -> Html:
 def settings_list(comparison: SystemComparison) -> Html:
     """How the comparison was made, in words."""
     used = comparison.settings
-    ties = {"half": "half a win for each", "second": "a win for the second system", "drop": "left out"}
+    ties = {"half": "half a win for both", "second": "a win for the second system", "drop": "left out"}
     items = [
-        f"Test: {used.test}, two-sided, {used.permutations:,} draws; correction for the number of pairs: {used.correction}.",
-        f"Intervals: {100 * used.level:g} %, {used.resamples:,} resamples of the segments; seed {used.seed}.",
+        f"Test of two systems: {test_name(used)}, two-sided; correction for the number of pairs: {used.correction}.",
+        f"Draws for tests: {used.permutations:,}; a difference counts from {used.smallest_difference:g} upwards.",
+        f"Intervals: {level_text(used.level)}, {used.resamples:,} resamples; seed {used.seed}.",
         f"Bradley–Terry: ties count as {ties.get(used.ties, used.ties)}; "
         f"scores closer than {used.tie_tolerance:g} (relative) are ties.",
     ]
     return tag("ul", *(tag("li", item) for item in items), class_="settings")
+
+
+def _share(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f} %"
 
 
 def _counted(count: int, noun: str) -> str:

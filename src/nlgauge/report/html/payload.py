@@ -1,7 +1,7 @@
 """What the page computes with: scores and texts as JSON, compressed, in letters that HTML leaves alone.
 
-Numbers are whole: a score times a power of ten, which is shorter than a decimal fraction. Texts go segment by segment,
-because the outputs of all systems for one segment resemble each other and compress together.
+Numbers are whole: a score times a power of ten, which is shorter than a decimal fraction. Texts go segment by
+segment, because the outputs of all systems for one segment resemble each other and compress together.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nlgauge.errors import InputError
+from nlgauge.report.html.alignments import packed_explanation, value_ranges
 from nlgauge.report.html.inputs import PairExplanation, ReportTexts
-from nlgauge.report.html.links import packed_explanation
 
 if TYPE_CHECKING:
-    from nlgauge.compare.results import SystemComparison
-    from nlgauge.compare.table import SystemScores
+    from nlgauge.compare import SystemComparison, SystemScores
 
 __all__ = ["pack", "page_data", "page_explanations"]
 
@@ -37,17 +37,15 @@ def page_data(
 ) -> dict[str, Any]:
     """Scores, texts, and which segments have explanations, as plain values."""
     by_metric = {one.metric: one for one in scores}
-    order = [row.system for row in comparison.metrics[0].systems]
-    systems = list(dict.fromkeys([*order, *(name for one in scores for name in one.systems)]))
+    systems = [row.system for row in comparison.metrics[0].systems]
     first = by_metric[comparison.metrics[0].metric]
-    count = len(first.instances)
-    named = list(first.instances) != [str(at) for at in range(count)]
+    named = first.instances != tuple(map(str, range(first.n)))
     return {
         "systems": systems,
-        "count": count,
+        "count": first.n,
         "names": list(first.instances) if named else None,
-        "metrics": [_metric(by_metric[found.metric], systems, first) for found in comparison.metrics],
-        "texts": None if texts is None else _texts(texts, systems, count),
+        "metrics": [_metric(by_metric[found.metric], systems) for found in comparison.metrics],
+        "texts": None if texts is None else _texts(texts, systems, first.n),
         "explained": sorted({one.segment for one in explained}),
     }
 
@@ -56,15 +54,14 @@ def page_explanations(explanations: Iterable[PairExplanation], data: Mapping[str
     """Explanations by the places of metric, system and segment on the page."""
     metrics = [metric["name"] for metric in data["metrics"]]
     pairs: dict[str, list[Any]] = {}
-    close: dict[int, list[int]] = {}
+    packed = []
     for one in explanations:
-        metric = metrics.index(one.metric)
-        packed = packed_explanation(one.explanation)
-        pairs[f"{metric}/{data['systems'].index(one.system)}/{one.segment}"] = packed
-        close.setdefault(metric, []).extend(link[2] for link in packed[2])
-    # The lowest twentieth has the lightest colour: one link far off would make all others look alike.
-    ranges = {at: [round(float(np.percentile(found, 5))), max(found)] for at, found in close.items() if found}
-    return {"ranges": ranges, "pairs": pairs}
+        _check_place(one, metrics, data)
+        metric, system = metrics.index(one.metric), data["systems"].index(one.system)
+        record = packed_explanation(one.explanation)
+        pairs[f"{metric}/{system}/{one.segment}"] = record
+        packed.append((metric, record))
+    return {"ranges": value_ranges(packed), "pairs": pairs}
 
 
 def pack(content: Mapping[str, Any]) -> str:
@@ -83,25 +80,28 @@ def pack(content: Mapping[str, Any]) -> str:
     return base64.b64encode(file.getvalue()).decode("ascii")
 
 
-def _metric(one: SystemScores, systems: Sequence[str], first: SystemScores) -> dict[str, Any]:
-    low, high = float(one.values.min()), float(one.values.max())
-    decimals = _decimals(high - low)
+def _check_place(one: PairExplanation, metrics: Sequence[str], data: Mapping[str, Any]) -> None:
+    if one.metric not in metrics:
+        msg = f"there is an explanation of {one.metric!r}, but the page has the metrics {list(metrics)}"
+    elif one.system not in data["systems"]:
+        msg = f"there is an explanation of system {one.system!r}, but the page has the systems {data['systems']}"
+    elif not 0 <= one.segment < data["count"]:
+        msg = f"there is an explanation of segment {one.segment}, but segments go from 0 to {data['count'] - 1}"
+    else:
+        return
+    raise InputError(msg)
+
+
+def _metric(one: SystemScores, systems: Sequence[str]) -> dict[str, Any]:
+    decimals = _decimals(float(np.ptp(one.values)))
     whole = np.rint(one.values * 10.0**decimals).astype(np.int64)
-    rows = {name: at for at, name in enumerate(one.instances)}
-    places = None if one.instances == first.instances else [rows.get(name) for name in first.instances]
-    columns: list[list[int | None] | None] = []
-    for system in systems:
-        if system not in one.systems:
-            columns.append(None)
-            continue
-        column: list[int] = whole[:, one.systems.index(system)].tolist()
-        columns.append([*column] if places is None else [None if at is None else column[at] for at in places])
+    columns = [whole[:, one.systems.index(system)].tolist() for system in systems]
     return {"name": one.metric, "higher": one.higher_is_better, "decimals": decimals, "values": columns}
 
 
 def _decimals(width: float) -> int:
-    """Decimals that keep so many digits of a range."""
-    return 0 if width <= 0 else min(max(_DIGITS - 1 - math.floor(math.log10(width)), 0), 12)
+    """Decimals that keep so many digits of a range; scores that are all alike keep four."""
+    return 4 if width <= 0 else min(max(_DIGITS - 1 - math.floor(math.log10(width)), 2), 12)
 
 
 def _texts(texts: ReportTexts, systems: Sequence[str], count: int) -> list[list[Any]]:

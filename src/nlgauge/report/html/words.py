@@ -9,12 +9,27 @@ from nlgauge.report.html.elements import Html, joined, name_of, tag
 from nlgauge.report.html.numbers import decimals_for, level_text, number, p_text
 
 if TYPE_CHECKING:
-    from nlgauge.compare.results import CompareSettings, MetricComparison, PairRow, SystemComparison
+    from nlgauge.compare import CompareSettings, MetricComparison, PairRow, SystemComparison
 
-__all__ = ["agreement_on_the_winner", "metric_decimals", "names", "verdict"]
+__all__ = ["agreement_on_the_winner", "metric_decimals", "names", "test_name", "verdict"]
 
 #: So many names are listed in a sentence; more are counted.
 _LISTED = 4
+
+_TESTS = {
+    "bootstrap": "paired bootstrap",
+    "randomisation": "approximate randomisation",
+    "t": "paired t-test",
+    "wilcoxon": "Wilcoxon's signed-rank test",
+    "sign": "sign test without ties",
+    "sign-ties-in": "sign test with ties",
+    "mood": "Mood's median test",
+}
+
+
+def test_name(settings: CompareSettings) -> str:
+    """The test that decides, in words."""
+    return _TESTS.get(settings.test, settings.test)
 
 
 def metric_decimals(found: MetricComparison) -> int:

@@ -19,16 +19,13 @@ class Report {
     this.metrics = data.metrics.map((metric) => ({
       ...metric,
       shown: Math.min(metric.decimals, 4),
-      values: metric.values.map((column) => column && Float64Array.from(column, (value) => value === null ? NaN : value / 10 ** metric.decimals)),
+      values: metric.values.map((column) => Float64Array.from(column, (value) => value / 10 ** metric.decimals)),
     }));
   }
 
   label(segment) { return this.names ? this.names[segment] : String(segment); }
 
-  score(metric, system, segment) {
-    const column = this.metrics[metric].values[system];
-    return column ? column[segment] : NaN;
-  }
+  score(metric, system, segment) { return this.metrics[metric].values[system][segment]; }
 
   // Above 0: the first system is better.
   difference(metric, first, second, segment) {
@@ -40,10 +37,8 @@ class Report {
   spread(metric, segment) {
     let low = Infinity, high = -Infinity;
     for (const column of this.metrics[metric].values) {
-      if (column && Number.isFinite(column[segment])) {
-        low = Math.min(low, column[segment]);
-        high = Math.max(high, column[segment]);
-      }
+      low = Math.min(low, column[segment]);
+      high = Math.max(high, column[segment]);
     }
     return high - low;
   }
@@ -68,7 +63,7 @@ class Report {
     const { ranges, pairs } = await this.explanations;
     const found = pairs[`${metric}/${system}/${segment}`];
     if (!found) return null;
-    const [hypothesis, reference, links, place, kind] = found;
-    return { hypothesis, reference, links, place, kind, range: ranges[metric] };
+    const [hypothesis, reference, links, costs, against, sentence, contributions, removed] = found;
+    return { words: [hypothesis, reference], links, costs: costs === 1, against, sentence, contributions, removed, range: ranges[metric] || [0, 1000] };
   }
 }

@@ -16,11 +16,19 @@ function make(element, attributes = {}, ...children) {
 // A text in its own direction, whatever stands around it.
 const userText = (element, text, attributes = {}) => make(element, { dir: "auto", text, ...attributes });
 
+// A field with its label above it.
+let fields = 0;
+function field(label, input, attributes = {}) {
+  fields += 1;
+  input.id = `field-${fields}`;
+  return make("div", { class: "field", ...attributes }, make("label", { for: input.id, text: label }), input);
+}
+
 function choice(label, options, chosen, changed) {
   const select = make("select");
   options.forEach(([value, text]) => select.append(make("option", { value, text, selected: String(value) === String(chosen) })));
   select.addEventListener("change", () => changed(select.value));
-  return { label: make("label", {}, label, select), select };
+  return { field: field(label, select), select };
 }
 
 function formatted(value, decimals, { sign = false } = {}) {

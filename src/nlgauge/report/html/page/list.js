@@ -37,9 +37,7 @@ function chosenSegments(report, state) {
   }
   const key = SORTS[state.sort][1](report, state);
   const keys = new Map(found.map((at) => [at, key(at)]));
-  // What has no score goes last; equals keep their order.
-  const rank = (at) => (Number.isNaN(keys.get(at)) ? Infinity : keys.get(at));
-  return found.sort((one, two) => (rank(one) === rank(two) ? one - two : rank(one) - rank(two)));
+  return found.sort((one, two) => keys.get(one) - keys.get(two) || one - two);
 }
 
 class SegmentList {

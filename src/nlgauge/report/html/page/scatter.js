@@ -34,7 +34,7 @@ class Scatter {
       const system = choice(`${axis.name}: system`, systems, axis.system, (value) => this.chooseSystem(axis, value));
       const metric = choice(`${axis.name}: metric`, metrics, axis.metric, (value) => { axis.metric = Number(value); this.refresh(); });
       this.selects.push(system.select);
-      byId("scatter-controls").append(system.label, metric.label);
+      byId("scatter-controls").append(system.field, metric.field);
     });
   }
 
@@ -55,8 +55,7 @@ class Scatter {
     this.points = [];
     for (const [one, two] of systems) {
       for (let at = 0; at < report.count; at += 1) {
-        const point = { segment: at, system: one, x: report.score(x.metric, one, at), y: report.score(y.metric, two, at) };
-        if (Number.isFinite(point.x) && Number.isFinite(point.y)) this.points.push(point);
+        this.points.push({ segment: at, x: report.score(x.metric, one, at), y: report.score(y.metric, two, at) });
       }
     }
     const ends = [x, y].map((_, at) => extent(this.points.map((point) => (at ? point.y : point.x))));

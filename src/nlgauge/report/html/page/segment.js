@@ -3,7 +3,6 @@
 async function showSegment(report, state, segment, move) {
   const place = byId("segment");
   state.chosen = segment;
-  const metric = report.metrics[state.metric];
   const steps = make("span", {},
     stepButton("Previous", -1, move), " ", stepButton("Next", 1, move));
   const parts = [make("div", { class: "bar-head" }, make("h3", { text: `Segment ${report.label(segment)}` }), steps)];
@@ -21,14 +20,14 @@ async function showSegment(report, state, segment, move) {
     const found = await report.explanation(state.metric, system, segment);
     if (found) {
       parts.push(alignmentView(found));
-      key = alignmentKey(found.range, found.kind);
+      key = alignmentKey(found);
     } else {
       parts.push(outputText(report, system, segment));
     }
   }
   if (key) parts.push(key);
   else if (report.explained.size) parts.push(make("p", { class: "note", text: "This page holds no alignment of this segment under this metric." }));
-  const others = report.systems.map((_, at) => at).filter((at) => !chosen.includes(at) && metric.values[at]);
+  const others = report.systems.map((_, at) => at).filter((at) => !chosen.includes(at));
   if (others.length) parts.push(otherSystems(report, state.metric, others, segment));
   if (report.metrics.length > 1) parts.push(allMetrics(report, chosen, segment));
   if (state.chosen !== segment) return; // another one was chosen while this one's alignment was unpacked

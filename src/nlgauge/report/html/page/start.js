@@ -44,11 +44,11 @@ function startSegments(report) {
   const metrics = report.metrics.map((metric, at) => [at, metric.name]);
   controls.append(
     make("div", { class: "controls" },
-      choice("Metric", metrics, 0, set("metric", Number)).label,
-      choice(pair ? "System A" : "System", systems, 0, set("first", Number)).label,
-      pair ? choice("System B", systems, 1, set("second", Number)).label : null),
+      choice("Metric", metrics, 0, set("metric", Number)).field,
+      choice(pair ? "System A" : "System", systems, 0, set("first", Number)).field,
+      pair ? choice("System B", systems, 1, set("second", Number)).field : null),
     make("div", { class: "controls" },
-      choice("Sort by", sorts, state.sort, set("sort")).label, show.label, make("label", { class: "grows" }, "Search", search)));
+      choice("Sort by", sorts, state.sort, set("sort")).field, show.field, field("Search", search, { class: "field grows" })));
   list.changed = () => { show.select.value = state.show; search.value = state.query; list.refresh(); };
   list.refresh();
   startExports(list);
