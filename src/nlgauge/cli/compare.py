@@ -22,6 +22,7 @@ from nlgauge.cli.documents import add_document_option
 from nlgauge.cli.outputs import check_writable, saving, write_output
 from nlgauge.cli.parsing import add_hidden
 from nlgauge.cli.score import check_systems_first
+from nlgauge.cli.score_file_options import add_score_file_options
 from nlgauge.compare.gate import GateResult, gate
 from nlgauge.compare.results import SystemComparison
 from nlgauge.compare.run import compare_systems
@@ -89,29 +90,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _add_score_files(parser: argparse.ArgumentParser) -> None:
-    files = parser.add_argument_group("scores of other tools")
-    files.add_argument(
-        "--scores",
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="[METRIC=]FILE[:COLUMN,...]: .tsv, .csv, .jsonl, or COMET's .json; verdicts too",
-    )
-    files.add_argument(
-        "--lower-is-better",
-        nargs="+",
-        default=[],
-        metavar="METRIC",
-        help="of these files, the metrics that are distances",
-    )
-    add_hidden(
-        files,
-        "--score-columns",
-        nargs="+",
-        default=[],
-        metavar="KEY=COLUMN",
-        help="columns system, segment, document, metric, where they have other names",
-    )
+    files = add_score_file_options(parser)
     add_hidden(
         files,
         "--other-versions",
@@ -312,28 +291,21 @@ def _over_runs(
 
 
 def _write_report(path: Path, comparison: SystemComparison, inputs: Inputs, args: argparse.Namespace) -> None:
-    """The HTML file, with alignments of the segments that differ most."""
-    from nlgauge.explain.pairs import explain_segments
+    """The HTML file, with alignments of the segments that differ most where their texts are at hand."""
     from nlgauge.report.html import (
         ReportOptions,
         ReportTexts,
         differing_segments,
-        explanations_of_scores,
+        explain_for_report,
         write_report,
     )
 
     options = ReportOptions(alignments=args.report_alignments)
     if args.title is not None:
         options = replace(options, title=args.title)
-    texts = None
+    texts, explanations = None, []
     if inputs.texts is not None:
         texts = ReportTexts(inputs.texts.systems, inputs.texts.references, inputs.texts.sources)
-    segments = differing_segments(inputs.tables, args.report_alignments)
-    aligned = []
-    for score in inputs.scores if texts is not None else []:
-        matches: list[Any] = [None] * len(score)
-        for segment, found in zip(segments, explain_segments(score, segments), strict=True):
-            matches[segment] = found.alignment
-        aligned.append(replace(score, alignments=tuple(matches)))
-    explanations = list(explanations_of_scores(aligned, segments))
+        segments = differing_segments(inputs.tables, args.report_alignments)
+        explanations = explain_for_report(inputs.scores, segments)
     write_report(path, comparison, scores=inputs.tables, texts=texts, explanations=explanations, options=options)

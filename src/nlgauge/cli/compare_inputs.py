@@ -12,16 +12,18 @@ from typing import Any
 from nlgauge.cli.checks import check_metrics
 from nlgauge.cli.common import metric_options, run_options
 from nlgauge.cli.documents import check_documents, read_documents
+from nlgauge.cli.score_file_options import score_columns
 from nlgauge.compare.imported import imported_table, in_line_with
 from nlgauge.compare.join_scores import join_runs
 from nlgauge.compare.sources import system_scores
 from nlgauge.compare.table import SystemScores
 from nlgauge.compare.verdict_files import is_verdict_file, read_verdicts
 from nlgauge.compare.verdicts import Verdict
-from nlgauge.data.score_files import ImportedScores, ScoreSpec, read_score_files, read_table
+from nlgauge.data.score_files import ImportedScores, ScoreSpec, metric_name, read_score_files, read_table
 from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.files.digests import bytes_digest, short_digest
 from nlgauge.files.lines import read_bytes
-from nlgauge.files.textfiles import ParallelTexts, file_label, read_parallel
+from nlgauge.files.textfiles import ParallelTexts, read_parallel
 from nlgauge.saved_scores import SavedScores
 from nlgauge.scores import Score
 from nlgauge.scoring import score_systems
@@ -45,7 +47,7 @@ class Inputs:
 
 def read_inputs(args: argparse.Namespace) -> Inputs:
     """Read the files, and score texts."""
-    columns = _pairs(args.score_columns, "--score-columns")
+    columns = score_columns(args)
     verdicts = [spec for spec in args.scores if is_verdict_file(spec)]
     imported = read_score_files(
         [spec for spec in args.scores if spec not in verdicts], columns=columns, lower_is_better=args.lower_is_better
@@ -181,19 +183,10 @@ def _imported_tables(
 
 
 def _judge(spec: str) -> str:
+    """The signature of a judge: its name, and the digest of the file."""
     named = ScoreSpec.parse(spec)
-    return named.metric or file_label(named.path)
-
-
-def _pairs(given: Sequence[str], flag: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for text in given:
-        key, equals, value = text.partition("=")
-        if not equals or not key or not value:
-            msg = f"{flag} takes KEY=COLUMN, got {text!r}"
-            raise RecipeError(msg)
-        found[key] = value
-    return found
+    name = metric_name("score", ["score"], named)
+    return f"{name}|scores:{short_digest(bytes_digest(read_bytes(named.path)))}"
 
 
 def read_budgets(path: str | None, systems: Sequence[str]) -> dict[str, dict[str, str | float]]:

@@ -29,9 +29,20 @@ from nlgauge.files.records import Row, delimited_rows, json_document, json_lines
 from nlgauge.files.textfiles import parse_source
 from nlgauge.recipes.signature import Signature
 
-__all__ = ["ROLES", "ImportedScores", "ScoreSpec", "read_score_file", "read_score_files", "read_table"]
+__all__ = [
+    "ROLES",
+    "ImportedScores",
+    "ScoreSpec",
+    "find_roles",
+    "metric_name",
+    "read_score_file",
+    "read_score_files",
+    "read_table",
+    "score_columns",
+    "signed",
+]
 
-Role = Literal["system", "segment", "document", "metric"]
+Role = Literal["system", "segment", "document", "metric", "langpair"]
 
 #: Names by which columns are known, where the caller names none.
 ROLES: Mapping[Role, tuple[str, ...]] = {
@@ -39,6 +50,7 @@ ROLES: Mapping[Role, tuple[str, ...]] = {
     "segment": ("segment", "instance", "id", "segment_id", "seg_id", "instance_id"),
     "document": ("document", "doc", "document_id", "doc_id"),
     "metric": ("metric",),
+    "langpair": ("langpair", "lp"),
 }
 _SCORE = "score"
 
@@ -143,16 +155,16 @@ def read_score_file(
             cells,
             documents,
             file=named.path,
-            signature=Signature(
-                metric,
-                {
-                    "scores": short_digest(bytes_digest(data)),
-                    "better": "lower" if metric in lower_is_better else "higher",
-                },
-            ),
+            signature=signed(metric, data, lower_is_better),
         )
         for metric, cells in read(rows, roles, named).items()
     ]
+
+
+def signed(metric: str, data: bytes, lower_is_better: Collection[str]) -> Signature:
+    """The signature of scores that a file holds: its digest, and which of them are better."""
+    better = "lower" if metric in lower_is_better else "higher"
+    return Signature(metric, {"scores": short_digest(bytes_digest(data)), "better": better})
 
 
 def read_table(path: str, data: bytes) -> Iterator[Row]:
@@ -244,18 +256,18 @@ def _long_cells(rows: Sequence[Row], roles: Mapping[str, str], named: ScoreSpec)
     if "segment" not in roles:
         msg = f"{named.path}: a column of systems but none that names segments ({', '.join(ROLES['segment'])})"
         raise RecipeError(msg)
-    columns = named.columns or _score_columns(rows[0], roles, named)
+    columns = named.columns or score_columns(rows[0], roles, named)
     found: dict[str, _Cells] = {}
     for row in rows:
         for column in columns:
             _check_score_column(row, column, named)
-            metric = row.label(roles["metric"]) if "metric" in roles else _metric_name(column, columns, named)
+            metric = row.label(roles["metric"]) if "metric" in roles else metric_name(column, columns, named)
             cells = found.setdefault(metric, _Cells())
             cells.add(row, row.label(roles["system"]), row.label(roles["segment"]), column)
     return found
 
 
-def _score_columns(row: Row, roles: Mapping[str, str], named: ScoreSpec) -> tuple[str, ...]:
+def score_columns(row: Row, roles: Mapping[str, str], named: ScoreSpec) -> tuple[str, ...]:
     """The column `score`, or all that hold a number in the first row."""
     if _SCORE in row.values:
         return (_SCORE,)
@@ -279,7 +291,8 @@ def _is_number(value: object) -> bool:
         return False
 
 
-def _metric_name(column: str, columns: Sequence[str], named: ScoreSpec) -> str:
+def metric_name(column: str, columns: Sequence[str], named: ScoreSpec) -> str:
+    """What the metric of a column is called: by its column, by the name given, or by the file."""
     if len(columns) > 1:
         return column if named.metric is None else f"{named.metric} {column}"
     return named.metric or (_stem(named.path) if column == _SCORE else column)

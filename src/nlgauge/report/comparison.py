@@ -7,7 +7,7 @@ r"""A comparison of systems as text, JSON, TSV, LaTeX or Markdown.
                     ["verdicts"], ["runs"]}; numbers in full
     TSV             one table: ranking, pairs, wins or disagreements of all metrics; or that of verdicts, or of runs
 
-A star means a significant difference; the line below a table says by which test.
+A star (bold in LaTeX and Markdown) means a significant difference; the line below a table says by which test.
 """
 
 from __future__ import annotations
@@ -83,10 +83,11 @@ def render_comparison(
     write = {"text": Table.to_text, "latex": Table.to_latex, "markdown": Table.to_markdown}[format]
     blocks = [write(one, width=width) for one in _tables(found)]
     if found.comparison is not None:
-        blocks.append("".join(_line(text, format) for text in _closing(found.comparison)))
+        blocks += [_line(text, format) for text in _closing(found.comparison)]
     if found.gate is not None:
         state = "open" if found.gate.passed else "closed"
-        blocks.insert(0, _line(f"gate {state}: {found.gate.sentence}", format))
+        line = _line(f"gate {state}: {found.gate.sentence}", format)
+        blocks.insert(0, line.replace(f"gate {state}", f"**gate {state}**", 1) if format == "markdown" else line)
     return "\n".join(blocks)
 
 
@@ -100,7 +101,7 @@ def _closing(comparison: SystemComparison) -> list[str]:
 
 def _line(text: str, form: CompareFormat) -> str:
     if form == "markdown":
-        return f"{escape_markdown(text)}\n\n"
+        return f"{escape_markdown(text)}\n"
     return f"{'% ' * (form == 'latex')}{visible(text)}\n"
 
 

@@ -118,7 +118,7 @@ def pairs_table(
     if named:
         return Table(["metric", *columns, "better"], rows)
     (found,) = metrics
-    notes = [f"difference: first minus second, above 0 if the first is better; * {significance_in_words(settings)}"]
+    notes = [f"difference: above 0 if the first is better; with a star, or bold: {significance_in_words(settings)}"]
     notes.append("effect: Cohen's d of the paired differences; detectable: found with a chance of 80 %")
     if most is not None and len(found.pairs) > most:
         notes.append(f"{most} of {len(found.pairs)} pairs; all of them: --format tsv --table pairs, or json")

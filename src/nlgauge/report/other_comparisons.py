@@ -67,7 +67,7 @@ def run_pairs_table(found: Sequence[RunComparison], *, named: bool = False) -> T
         return Table(["metric", *columns, "better"], rows)
     (one,) = found
     notes = [
-        f"* permutation test of runs, p < {one.alpha:g}, corrected for all pairs by Holm",
+        f"with a star, or bold: permutation test of runs, p < {one.alpha:g}, corrected for all pairs by Holm",
         "P(first better): that a run of the first system beats a run of the second",
         f"signature: {one.signature}",
     ]
