@@ -1,7 +1,7 @@
 """Scores of other tools as rows beside ours: a judge or a metric is judged by how well it agrees with people.
 
 A file names the outputs that it scores by columns `system` and `segment` (and `langpair`), or it has a row for each
-row of the table, in their order. Files are those of `nlgauge.data.score_files`, but systems need not have all segments.
+row of the table, in their order. Files are those of `nlgauge.data.score_files`, without the need for a full grid.
 """
 
 from __future__ import annotations
