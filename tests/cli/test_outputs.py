@@ -128,3 +128,21 @@ def test_bleu_has_the_interval_that_sacrebleu_has(run: Run, folder: Path) -> Non
     assert "bootstrap: 95 % of 1000 resamples, seed 12345" in text
     (row,) = run(*command, "-f", "tsv").rows
     assert float(row["low"]) == pytest.approx(interval["low"], abs=1e-4)
+
+
+def test_intervals_over_documents(run: Run, refused: Refusal, folder: Path) -> None:
+    write_lines(folder / "docs.txt", ["x", "x", "y", "y", "z", "z"])
+    command = ("score", "a.txt", "--refs", "ref.txt", "-m", "rouge1", "bleu", "--confidence")
+    for plain, clustered in zip(
+        run(*command, "-f", "json").scores,
+        run(*command, "--document-ids", "docs.txt", "-f", "json").scores,
+        strict=True,
+    ):
+        assert (plain["interval"]["n"], clustered["interval"]["n"]) == (6, 3)
+        assert clustered["interval"]["clustered"]
+    assert "3 documents" in run(*command, "--document-ids", "docs.txt").out
+    write_lines(folder / "few.txt", ["x"])
+    assert "'few.txt' names 1 documents, one per line, for 6 segments" in refused(
+        1, *command, "--document-ids", "few.txt"
+    )
+    assert "--document-ids belongs to --confidence" in refused(2, *command[:-1], "--document-ids", "docs.txt")
