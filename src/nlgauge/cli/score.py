@@ -36,8 +36,7 @@ _EXAMPLES = f"""\
 examples:
   nlgauge score system.txt --refs reference.txt
   nlgauge score a.txt b.txt --refs r1.txt r2.txt -m bertscore:layer=4,idf=refs
-  nlgauge score out.tsv:mt --refs out.tsv:ref --format json --segments
-  nlgauge score system.txt --refs reference.txt -o run.json      (for nlgauge compare)
+  nlgauge score out.tsv:mt --refs out.tsv:ref -o run.json     (all of it, for nlgauge compare)
   nlgauge score system.en --source source.de --metric sentsim xmoverscore
 {METRIC_FLAGS}"""
 
