@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -126,9 +126,18 @@ class Score:
         return self.notes.counts()
 
     def interval(
-        self, component: str | None = None, *, level: float = 0.95, resamples: int = 1000, seed: int = 12345
+        self,
+        component: str | None = None,
+        *,
+        documents: Sequence[Hashable] | None = None,
+        level: float = 0.95,
+        resamples: int = 1000,
+        seed: int = 12345,
     ) -> Interval:
-        """Seeded bootstrap interval of a component's mean."""
+        """Interval of a component's mean: a seeded bootstrap, or Student's t for fewer than 30 segments.
+
+        `documents` names the document of each segment; what is drawn (and counted) is whole documents then.
+        """
         if component is not None and component not in self.segments:
             msg = f"{self.metric} has no component {component!r}; it has {list(self.segments)}"
             raise InputError(msg)
@@ -146,7 +155,8 @@ class Score:
             raise RecipeError(msg)
         from nlgauge.stats import bootstrap_mean
 
-        return bootstrap_mean(self.segments[component or self.main], level=level, resamples=resamples, seed=seed)
+        values = self.segments[component or self.main]
+        return bootstrap_mean(values, clusters=documents, level=level, resamples=resamples, seed=seed)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One plain record per segment."""

@@ -95,9 +95,9 @@ def test_text_with_confidence_and_citations() -> None:
         "bertscore\n"
         "system  precision      f1  f1 90% low  f1 90% high\n"
         "------  ---------  ------  ----------  -----------\n"
-        "a          0.5000  0.6250      0.5000       0.7500\n"
+        "a          0.5000  0.6250     -0.1642       1.4142\n"  # .625 -+ 6.313752 x .125: t of one degree of freedom
         "signature: bertscore|layer:4||truncated:0|empty:0\n"
-        "bootstrap: 90 % of 200 resamples, seed 1\n"
+        "t interval: 90 %, 2 segments (below 30 a bootstrap is too narrow)\n"
         "\n"
         "% bertscore\n"
         "@inproceedings{zhang2020,\n"
@@ -107,7 +107,9 @@ def test_text_with_confidence_and_citations() -> None:
 
 
 def test_default_confidence_is_named() -> None:
-    assert "bootstrap: 95 % of 1000 resamples, seed 12345\n" in render([bert("a")], confidence=Confidence())
+    many = make("a", {"f1": [0.25, 0.5, 0.75] * 10})
+    shown = render([many], confidence=Confidence())
+    assert "\nbootstrap: 95 % of 1000 resamples, seed 12345, expanded percentiles\n" in shown
     assert Confidence(level=0.999).percent == "99.9"
     assert Confidence(level=0.55).percent == "55"
 
@@ -168,7 +170,7 @@ def test_components_that_differ_leave_empty_cells() -> None:
     assert lines[1:5] == [
         "system  precision   f1   f3  f1 95% low  f1 95% high  f3 95% low  f3 95% high",
         "------  ---------  ---  ---  ----------  -----------  ----------  -----------",
-        "a             0.5  0.6              0.5          0.8",
+        "a             0.5  0.6             -1.0          2.2",
         "b                  1.0  0.5                                  0.5          0.5",
     ]
 
@@ -188,7 +190,8 @@ def test_tsv_with_confidence_and_short_signature_and_no_system() -> None:
     output = render([bert(None)], format="tsv", confidence=Confidence(resamples=200), short=True)
     assert output == (
         "metric\tbetter\tprecision\tf1\tinterval\tlow\thigh\tsignature\n"
-        "bertscore\thigher\t0.5000\t0.6250\tf1 95 % of 200 resamples, seed 12345\t0.5000\t0.7500\t"
+        "bertscore\thigher\t0.5000\t0.6250\tf1 t interval: 95 %, 2 segments (below 30 a bootstrap is too narrow)\t"
+        "-0.9633\t2.2133\t"
         "bertscore|l:4||tr:0|em:0\n"
     )
 
@@ -253,11 +256,11 @@ def test_latex_with_confidence_and_no_system() -> None:
         "\\cmidrule(lr){1-3}\n"
         "w & w 95\\% low & w 95\\% high \\\\\n"
         "\\midrule\n"
-        "2.5000 & 2.0000 & 3.0000 \\\\\n"
+        "2.5000 & $-$3.8531 & 8.8531 \\\\\n"
         "\\bottomrule\n"
         "\\end{tabular}\n"
         "% signature: baryscore|l:4||tr:0|em:0\n"
-        "% bootstrap: 95 % of 200 resamples, seed 12345\n"
+        "% t interval: 95 %, 2 segments (below 30 a bootstrap is too narrow)\n"
     )
 
 

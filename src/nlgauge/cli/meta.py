@@ -142,7 +142,8 @@ def _meta(args: argparse.Namespace) -> int:
     if not args.no_sentinels:
         scored = scored.add(*sentinels_of(table))
     results = [
-        evaluate(scored, agreement=agreement, significance=significance, **asked) for agreement in args.agreement
+        evaluate(scored, agreement=agreement, significance=significance, progress=run.progress, **asked)
+        for agreement in args.agreement
     ]
     write_output(args.output, render_agreement(results, format=args.format, width=args.width))
     for number, result in enumerate(results) if args.plot else ():

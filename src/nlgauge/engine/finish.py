@@ -9,6 +9,7 @@ from nlgauge.clouds.alignments import Alignment, Flow
 from nlgauge.engine.comparisons import Comparisons
 from nlgauge.engine.notes import SEGMENTS, TextNames, run_fields, warn_about_fallbacks
 from nlgauge.engine.prepare import Prepared, PreparedMetric, PreparedTextMetric
+from nlgauge.engine.progress import Progress, ticking
 from nlgauge.errors import InputError
 from nlgauge.recipes.results import Comparison, SystemResult
 from nlgauge.recipes.signature import Signature
@@ -31,7 +32,7 @@ def finish(
     scores: list[Score] = []
     for number, one in enumerate(prepared.metrics):
         if isinstance(one, PreparedTextMetric):
-            scores += [_text_score(one, system) for system in one.corpus.systems]
+            scores += _text_scores(one, progress=prepared.options.progress)
             continue
         finished = one.metric.finish(found[number], one.state)
         align = prepared.options.alignments
@@ -87,6 +88,15 @@ def _score(
         corpus=finished.corpus,
         distances=tuple(name for name in finished.segments if name in metric.distances),
     )
+
+
+def _text_scores(one: PreparedTextMetric, *, progress: bool) -> list[Score]:
+    total = len(one.corpus) * len(one.corpus.systems)
+    with (
+        Progress(total, show=progress, what=f"scoring {one.metric.name}", unit="segment") as advance,
+        ticking(advance),
+    ):
+        return [_text_score(one, system) for system in one.corpus.systems]
 
 
 def _text_score(one: PreparedTextMetric, system: str) -> Score:

@@ -6,11 +6,11 @@ r"""Scores of several systems under several metrics, as text, JSON, TSV or LaTeX
               signature: SIGNATURE                 once, when all rows share it; else
               signature: RECIPE PART               and per row   run of SYSTEM: RUN PART
               signature of SYSTEM: SIGNATURE       per row, when the recipes differ
-              bootstrap: 95 % of 1000 resamples, seed 12345
+              bootstrap: 95 % of 1000 resamples, seed 12345, expanded percentiles         (or: t interval: ...)
             with `segments`, a table "NAME, by segment" before each; BibTeX entries at the end
     JSON    {"nlgauge": VERSION, "scores": [...], ["citations": {NAME: BIBTEX}]}; a score is `Score.to_dict()`
-            with "interval" {component, mean, low, high, level, resamples, seed}, or null and "no_interval" (why);
-            numbers in full
+            with "interval" {component, mean, low, high, level, resamples, seed, method, n, clustered}, or null and
+            "no_interval" (why); numbers in full
     TSV     [system] metric better COMPONENT... [interval low high] signature    one row per score; or
             [system] metric segment COMPONENT... [best_reference] signature      one row per segment
             metric is the title of its block of text: two recipes of one metric are told apart
@@ -45,7 +45,7 @@ Format = Literal["text", "json", "tsv", "latex"]
 
 @dataclass(frozen=True)
 class Confidence:
-    """How to bootstrap the interval around each score's main component."""
+    """How to make the interval around each score's main component (`nlgauge.stats.bootstrap_mean`)."""
 
     level: float = 0.95
     resamples: int = 1000
@@ -65,9 +65,6 @@ class Confidence:
     def percent(self) -> str:
         """The level in per cent, without the noise of binary fractions."""
         return f"{100 * self.level:.10g}"
-
-    def __str__(self) -> str:
-        return f"{self.percent} % of {self.resamples} resamples, seed {self.seed}"
 
 
 def render(
@@ -174,7 +171,7 @@ def _score_table(
         record |= score.system_scores
         if confidence is not None:
             interval = _interval(score, confidence)
-            record["interval"] = f"none: {interval}" if isinstance(interval, str) else f"{score.main} {confidence}"
+            record["interval"] = f"none: {interval}" if isinstance(interval, str) else f"{score.main} {interval}"
             if not isinstance(interval, str):
                 record |= {"low": interval.low, "high": interval.high}
         records.append(record | {"signature": _signature(score, short)})
@@ -299,9 +296,9 @@ def _interval_notes(scores: Sequence[Score], confidence: Confidence | None) -> l
     """How the intervals were made, and why some scores have none."""
     if confidence is None:
         return []
-    without = [score for score in scores if score.main in score.corpus]
-    reasons = dict.fromkeys(f"no interval: {_interval(score, confidence)}" for score in without)
-    return [*([f"bootstrap: {confidence}"] if len(without) < len(scores) else []), *reasons]
+    found = [_interval(score, confidence) for score in scores]
+    made = [str(interval) for interval in found if not isinstance(interval, str)]
+    return [*dict.fromkeys(made), *dict.fromkeys(f"no interval: {why}" for why in found if isinstance(why, str))]
 
 
 def _bound_names(main: str, confidence: Confidence | None) -> list[str]:

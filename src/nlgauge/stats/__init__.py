@@ -33,6 +33,7 @@ from nlgauge.stats.permutation import (
     permutation_of_outcomes,
     swap_signs,
 )
+from nlgauge.stats.rank_permutation import permutation_both_of_systems, permutation_both_ranks
 from nlgauge.stats.raters import RaterAgreement, cohen_kappa, fleiss_kappa, krippendorff_alpha, percent_agreement
 from nlgauge.stats.significance import Williams, bonferroni, holm, williams
 from nlgauge.stats.variation import OrderTest, coefficient_of_variation, paired_order, relative_difference
@@ -68,8 +69,10 @@ __all__ = [
     "pearson",
     "percent_agreement",
     "permutation_both",
+    "permutation_both_of_systems",
     "permutation_both_pearson",
     "permutation_both_pearson_of_means",
+    "permutation_both_ranks",
     "permutation_of_outcomes",
     "relative_difference",
     "relative_ranking",

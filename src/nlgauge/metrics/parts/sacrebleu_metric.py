@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from nlgauge.engine.progress import ticked
 from nlgauge.metrics.parts.packages import package_version
 from nlgauge.recipes.metric import TextMetric
 from nlgauge.recipes.results import SystemResult
@@ -34,7 +35,7 @@ class SacreBLEUMetric(TextMetric):
         sentence, corpus = self._engine(sentences=True), self._engine(sentences=False)
         values = [
             sentence.sentence_score(hypothesis, list(group)).score
-            for hypothesis, group in zip(hypotheses, references, strict=True)
+            for hypothesis, group in ticked(zip(hypotheses, references, strict=True))
         ]
         most = max(len(group) for group in references)
         # sacrebleu takes streams; where the number of references varies, None stands for a missing one.
