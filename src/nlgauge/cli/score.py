@@ -56,7 +56,7 @@ def add_commands(commands: Any) -> None:
     add_text_options(parser)
     output = add_output_options(parser)
     output.add_argument("--segments", action="store_true", help="scores of each segment too")
-    output.add_argument("--confidence", action="store_true", help="bootstrap interval beside the mean")
+    output.add_argument("--confidence", action="store_true", help="interval beside the mean (t or bootstrap)")
     add_document_option(output)
     add_hidden(output, "--alignments", action="store_true", help="which token matched which (json, with --segments)")
     add_hidden(output, "--confidence-level", type=float, metavar="P", help="of the interval (%(default)s)")

@@ -115,11 +115,19 @@ def _block(sample: Sample, i: NDArray[np.intp], j: NDArray[np.intp], settings: C
         "t": lambda: paired_t(sums, sample.sizes),
         "wilcoxon": lambda: wilcoxon(differences),
         "sign": lambda: sign_test(wins, losses),
-        "sign-ties-in": lambda: sign_test(wins, losses, len(differences) - wins - losses),
+        "sign-ties-in": lambda: _sign_with_ties(wins, losses, len(differences) - wins - losses, settings),
         "mood": lambda: mood(first, second),
     }
     p: dict[TestName, Matrix] = {name: tests[name]() for name in settings.tests if name in tests}
     return _Block(effect, wins, losses, errors, p)
+
+
+def _sign_with_ties(
+    wins: NDArray[np.int64], losses: NDArray[np.int64], ties: NDArray[np.int64], settings: CompareSettings
+) -> Matrix:
+    """The better system is the one that Bradley-Terry of the two would name, so the policy for ties has its say."""
+    first = wins >= losses + (ties if settings.ties == "second" else 0)
+    return sign_test(np.where(first, wins, losses), np.where(first, losses, wins), ties)
 
 
 def _bounds(

@@ -6,6 +6,8 @@ differences 0) has p = 1. Which test fits which question: docs/compare.md.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -56,36 +58,44 @@ def wilcoxon(differences: Vector) -> Vector:
 
 
 def _wilcoxon(differences: Vector) -> float:
-    from scipy.stats import norm
-    from scipy.stats import wilcoxon as exact
+    from scipy.special import ndtr
 
     kept = differences[differences != 0]
     m = kept.size
     if not m:
         return 1.0
     _, places, counts = np.unique(np.abs(kept), return_inverse=True, return_counts=True)
-    if m <= _EXACT and m == counts.size == differences.size:
-        return float(exact(kept, method="exact").pvalue)
     ranks = np.cumsum(counts) - (counts - 1) / 2
     above = float(ranks[places[kept > 0]].sum())
+    below = m * (m + 1) / 2 - above
+    if m <= _EXACT and m == counts.size == differences.size:
+        return min(1.0, 2 * float(_rank_sums(m)[int(min(above, below))]))
     variance = m * (m + 1) * (2 * m + 1) / 24 - float((counts.astype(np.float64) ** 3 - counts).sum()) / 48
-    return float(2 * norm.sf(abs(above - m * (m + 1) / 4) / np.sqrt(variance)))
+    return float(2 * ndtr(-abs(above - below) / 2 / np.sqrt(variance)))
 
 
-def sign_test(wins: NDArray[np.int64], losses: NDArray[np.int64], ties: NDArray[np.int64] | None = None) -> Vector:
+@lru_cache
+def _rank_sums(m: int) -> Vector:
+    """Chance that the ranks of the positive differences sum to at most 0, 1, 2, ..., if signs are fair coins."""
+    chances = np.ones(1)
+    for rank in range(1, m + 1):
+        chances = (np.pad(chances, (0, rank)) + np.pad(chances, (rank, 0))) / 2
+    return np.cumsum(chances)
+
+
+def sign_test(better: NDArray[np.int64], worse: NDArray[np.int64], ties: NDArray[np.int64] | None = None) -> Vector:
     """Two-sided sign test: would a fair coin decide instances as unevenly? Ties are dropped.
 
-    With `ties` they stay in the number of throws without being wins, as in the released code of Peyrard et al.
-    (2021): many ties then look like a difference (D4).
+    With `ties` they stay in the number of throws without being won, as in the released code of Peyrard et al. (2021):
+    many ties then look like a difference, and it matters which of the systems is taken for the better one (D4).
 
     >>> sign_test(np.array([8]), np.array([1])).round(5).tolist()
     [0.03906]
     """
     from scipy.stats import binom
 
-    best = np.maximum(wins, losses)
-    throws = wins + losses + (0 if ties is None else ties)
-    lower, upper = binom.cdf(best, throws, 0.5), binom.sf(best - 1, throws, 0.5)
+    throws = better + worse + (0 if ties is None else ties)
+    lower, upper = binom.cdf(better, throws, 0.5), binom.sf(better - 1, throws, 0.5)
     return np.asarray(np.minimum(1.0, 2 * np.minimum(lower, upper)), dtype=np.float64)
 
 
