@@ -323,6 +323,13 @@ def test_a_phone_scrolls_one_way_only(browser: Browser, report: Path, tmp_path: 
         page.close()
 
 
+def fits_on_paper(page: Page) -> bool:
+    """Whether nothing is cut off on A4 with margins of a centimetre: 19 cm are 718 pixels."""
+    page.set_viewport_size({"width": 718, "height": 1000})
+    page.emulate_media(media="print")
+    return bool(page.evaluate("document.documentElement.scrollWidth <= 718"))
+
+
 def test_print(opened: Opened, tmp_path: Path) -> None:
     page = opened.page
     choose(page, "Sort by", "segment")
@@ -334,6 +341,7 @@ def test_print(opened: Opened, tmp_path: Path) -> None:
     for hidden in ("#segments-list", ".top", "#segments-controls select", "#scatter"):
         assert not page.locator(hidden).first.is_visible(), hidden
     assert page.locator(".ranking").first.is_visible()
+    assert fits_on_paper(page)
     path = tmp_path / "report.pdf"
     page.pdf(path=path)
     assert path.read_bytes().startswith(b"%PDF")
@@ -393,4 +401,5 @@ def test_twenty_systems_with_3000_segments_open_without_stalling(browser: Browse
     assert len(rows(page)) < 40
     assert nodes < 200
     assert opened.said == []
+    assert fits_on_paper(page)
     page.close()

@@ -101,7 +101,9 @@ def _parts(
         "verdicts": overview.verdicts(comparison),
         "overview": joined([overview.scores_side_by_side(comparison)]),
         "metrics": joined([_section(name, found, comparison, by_metric[found.metric]) for name, found in named]),
-        "disagreements": Html("") if differ is None else joined([tag("h2", "Where rankings disagree", class_="small"), differ]),
+        "disagreements": Html("")
+        if differ is None
+        else joined([tag("h2", "Where rankings disagree", class_="small"), differ]),
         "settings": overview.settings_list(comparison),
         "signatures": overview.signatures(comparison),
     }
