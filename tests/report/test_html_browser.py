@@ -205,6 +205,14 @@ def test_opening_an_alignment(opened: Opened) -> None:
     assert line is not None
     assert word is not None
     assert word["x"] - 2 <= line["x"] <= word["x"] + word["width"] + 2
+    # Arabic runs from right to left, and so do its words.
+    page.locator("#segments-list .row[data-segment='2']").click()
+    wait_for_text(page, "#segment h3", "^Segment 2$")
+    arabic = view.get_by_role("group").nth(1).get_by_role("button")
+    first, second = arabic.nth(0).bounding_box(), arabic.nth(1).bounding_box()
+    assert first is not None
+    assert second is not None
+    assert first["x"] > second["x"]
     choose(page, "Show", "all")
     page.locator("#segments-list .row[data-segment='1']").click()
     page.get_by_text("This page holds no alignment of this segment").wait_for()
@@ -333,7 +341,8 @@ def fits_on_paper(page: Page) -> bool:
 def test_print(opened: Opened, tmp_path: Path) -> None:
     page = opened.page
     choose(page, "Sort by", "segment")
-    page.emulate_media(media="print")
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)", "paper is white"
     page.locator("#segments-printed tbody tr").nth(49).wait_for()
     assert page.locator("#segments-printed tbody tr").count() == 50
     assert page.locator("#segments-printed caption").inner_text().startswith("The first 50 of 120 segments")
