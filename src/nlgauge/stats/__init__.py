@@ -1,7 +1,7 @@
 """Numbers only: resampling, tests and correlations on arrays."""
 
 from nlgauge.old_names import old_names
-from nlgauge.stats.auc import roc_auc
+from nlgauge.stats.auc import average_precision, recall_at_positives, roc_auc
 from nlgauge.stats.bootstrap import Interval, bootstrap_mean
 from nlgauge.stats.correlation import (
     KINDS,
@@ -51,6 +51,7 @@ __all__ = [
     "RaterAgreement",
     "RelativeRanking",
     "Williams",
+    "average_precision",
     "bonferroni",
     "bootstrap_correlations",
     "bootstrap_mean",
@@ -71,6 +72,7 @@ __all__ = [
     "permutation_both_pearson",
     "permutation_both_pearson_of_means",
     "permutation_of_outcomes",
+    "recall_at_positives",
     "relative_difference",
     "relative_ranking",
     "roc_auc",
