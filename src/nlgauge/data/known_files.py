@@ -90,6 +90,13 @@ KNOWN_FILES: Mapping[str, tuple[FileSet, ...]] = {
     ),
     "sts": (FileSet("sts_en.tsv", 1, "93bd7f264fd46e7335caa10fd55f1568abdf29675dbd111e9e9177574a943a4d"),),
     "paws": (FileSet("out_paws.tsv", 1, "9630b664cbfd84a12c431bb295858c75259e5fe88330d276c0cf267b4d63924a"),),
+    "eval4nlp": (
+        FileSet("de-zh-test21.tar.gz", 1, "5b5d243a8ba9e9fe72f6e144c16d93cc68b2653857ae4283d9ca64871483b4f1"),
+        FileSet("et-en-dev.tar.gz", 1, "04d37d0333fc4c0c31950a64fc5f1da04ac5b3312d9960d034d674792d1e461c"),
+        FileSet("ro-en-dev.tar.gz", 1, "6175f8352724de00d53f90b93317803b93826f6ef234b057efde9c46a222885a"),
+        FileSet("ru-de-test21.tar.gz", 1, "99f31c07b1669939a1a554dc54a82a1078df882cf43b3fad53f88d0050b40457"),
+    ),
+    "mqm-ted": (FileSet("mqm_ted_zhen.tsv", 1, "d91fc0dd21c1949f1e7570671d01ceb1798ebd8d7ea8998844b1a35983de4ed3"),),
     "mt-metrics-eval": (
         FileSet("sources/*.txt", None),
         FileSet("human-scores/*.score", None),

@@ -29,7 +29,7 @@ def ranking(found: MetricComparison, settings: CompareSettings, *, name: str) ->
         )
         before = row.cluster
     empty = [tag("td", class_="wide"), tag("td", axis(scale, decimals), class_="figure")]
-    foot = tag("tr", tag("td", colspan=3.0), *empty, tag("td", class_="wide"), tag("td", class_="wide"))
+    foot = tag("tr", tag("td", colspan=3.0), *empty, tag("td", class_="wide"), tag("td", class_="wide games"))
     table = tag("table", _head(level), tag("tbody", *rows), tag("tfoot", foot), class_="ranking")
     return joined(
         [
@@ -77,7 +77,7 @@ def _cells(row: SystemRow, scale: Scale, level: str, decimals: int) -> list[Html
         tag("td", between, class_="num wide"),
         tag("td", interval_bar(scale, row.score, low, high, label=said), class_="figure"),
         tag("td", number(row.bradley_terry, 3), class_="num wide"),
-        tag("td", f"{row.wins:,} / {row.ties:,} / {row.losses:,}", class_="num wide"),
+        tag("td", f"{row.wins:,} / {row.ties:,} / {row.losses:,}", class_="num wide games"),
     ]
 
 

@@ -71,7 +71,8 @@ function sayWord(found, side, place) {
 
 // The keyboard reaches a line of words, and arrows its words.
 function moveAlong(event, words, place) {
-  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  const leftwards = getComputedStyle(words[place]).direction === "rtl" ? 1 : -1;
+  const step = { ArrowRight: -leftwards, ArrowLeft: leftwards }[event.key];
   const next = step && words[place + step];
   if (!next) return;
   event.preventDefault();
@@ -88,12 +89,11 @@ function wordLine(name, found, side) {
   });
   const line = make("div", { class: "line", role: "group", "aria-label": `words of the ${name}` });
   line.append(make("span", { class: "side", text: name }));
-  const words = found.words[side].map((text, place) => userText("button", text, {
-    type: "button", tabindex: place === 0 ? 0 : -1, class: near.has(place) ? `word near-${near.get(place)}` : "word alone",
+  // Words have no direction of their own: the line takes its direction from them.
+  const words = found.words[side].map((text, place) => make("button", {
+    text, type: "button", tabindex: place === 0 ? 0 : -1, class: near.has(place) ? `word near-${near.get(place)}` : "word alone",
   }));
-  const shown = userText("div", "", { class: "line-words" });
-  shown.append(...words);
-  line.append(shown);
+  line.append(make("div", { class: "line-words", dir: "auto" }, ...words));
   return { line, words };
 }
 

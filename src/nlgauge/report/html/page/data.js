@@ -12,6 +12,7 @@ class Report {
     this.systems = data.systems;
     this.count = data.count;
     this.names = data.names;
+    this.documents = data.documents;
     this.texts = data.texts;
     this.explained = new Set(data.explained);
     this.explanations = null;
@@ -24,6 +25,7 @@ class Report {
   }
 
   label(segment) { return this.names ? this.names[segment] : String(segment); }
+  document(segment) { return this.documents ? this.documents[segment] : ""; }
 
   score(metric, system, segment) { return this.metrics[metric].values[system][segment]; }
 
@@ -51,7 +53,7 @@ class Report {
   searchable(segment) {
     if (this.folded[segment] === undefined) {
       const texts = this.texts ? this.texts[segment].flat() : [];
-      this.folded[segment] = [this.label(segment), ...texts].join("\n").toLocaleLowerCase();
+      this.folded[segment] = [this.label(segment), this.document(segment), ...texts].join("\n").toLocaleLowerCase();
     }
     return this.folded[segment];
   }

@@ -6,6 +6,7 @@ async function showSegment(report, state, segment, move) {
   const steps = make("span", {},
     stepButton("Previous", -1, move), " ", stepButton("Next", 1, move));
   const parts = [make("div", { class: "bar-head" }, make("h3", { text: `Segment ${report.label(segment)}` }), steps)];
+  if (report.documents) parts.push(userText("p", `Document ${report.document(segment)}`, { class: "note" }));
   const source = report.source(segment);
   if (source !== null) parts.push(make("h4", { text: "source" }), userText("p", source, { class: "words" }));
   const references = report.references(segment);
