@@ -284,7 +284,7 @@ def test_a_budget_stands_beside_the_ranking(run: Run, refused: Refusal, folder: 
     assert run(*command, "-f", "tsv").rows[0]["parameters"] == "110M"
     assert found(run(*command, "-f", "json"))["budgets"] == {"base.txt": {"parameters": "110M"}}
     write_lines(folder / "budget.csv", ["system,parameters", "other,110M"])
-    assert "there is no system 'other' to compare" in refused(1, *command)
+    assert "line 2, column 'system': there is no system 'other' to compare" in refused(1, *command)
     write_lines(folder / "budget.csv", ["system,parameters", "base.txt,1", "base.txt,2"])
     assert "line 3, column 'system': the budget of 'base.txt' stands there already" in refused(1, *command)
 
@@ -321,6 +321,7 @@ def test_what_counts_for_the_gate_can_be_set(run: Run, refused: Refusal, folder:
     three = ("compare", "worse.txt", "same.txt", "base.txt", *CHRF, "--gate")
     assert run(*three, "--base", "base.txt", "--new", "worse.txt").status == 3
     assert "--gate takes two of the 3 systems" in refused(2, *three)
+    assert "there is no system 'q'; there are 'worse.txt'" in refused(2, *three, "--base", "base.txt", "--new", "q")
     both = (*command, "--scores", wide(folder), "--lower-is-better", "comet")
     assert run(*both, "--gate-metric", "comet").status == 0
     assert run(*both, "--gate-metric", "chrf").status == 3
@@ -428,6 +429,17 @@ def test_commands_that_are_wrong(
     write_lines(folder / "short.txt", ["d1"])
     write_lines(folder / "blank.txt", ["d1", " "])
     assert message in refused(status, *words.split())
+
+
+def test_files_that_do_not_fit_are_found_before_texts_are_scored(refused: Refusal, folder: Path) -> None:
+    """A model that is not there would be missed as soon as scoring begins."""
+    texts = ("compare", "base.txt", "same.txt", "--refs", "refs.txt", "--model", "nowhere/model", "-q")
+    write_lines(folder / "short.txt", ["d1"])
+    assert "names 1 documents" in refused(1, *texts, "--document-ids", "short.txt")
+    assert "no scores of system 'same.txt'" in refused(1, *texts, "--scores", wide(folder))
+    write_lines(folder / "cost.csv", ["system,hours", "other,1"])
+    assert "no system 'other'" in refused(1, *texts, "--budget", "cost.csv")
+    assert "there is no system 'q'" in refused(2, *texts, "--gate", "--new", "q")
 
 
 def test_files_of_the_wrong_shape(refused: Refusal, run: Run, folder: Path) -> None:
