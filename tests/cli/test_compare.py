@@ -137,6 +137,20 @@ def test_saved_runs_compare_as_their_texts_do(run: Run) -> None:
     assert ranked(found(run("compare", "x=base.json", "y=worse.json", "-f", "json"))) == ["x", "y"]
 
 
+def test_some_metrics_of_saved_runs(run: Run, refused: Refusal) -> None:
+    for name in ("base", "worse"):
+        command = ("score", f"{name}.txt", "--refs", "refs.txt", "-m", "chrf", "bleu", "-q", "-o", f"{name}.json")
+        assert run(*command).status == 0
+    both = found(run("compare", "base.json", "worse.json", "-f", "json"))
+    assert [one["metric"] for one in both["metrics"]] == ["chrf", "bleu"]
+    one = found(run("compare", "base.json", "worse.json", "-m", "bleu", "-f", "json"))
+    assert one["metrics"] == both["metrics"][1:]
+    message = refused(2, "compare", "base.json", "worse.json", "-m", "ter")
+    assert "'base.json' has no scores of metric 'ter'; it has chrf, bleu" in message
+    message = refused(2, "compare", "base.json", "worse.json", "--layer", "3")
+    assert "--layer is for texts that are scored" in message
+
+
 def test_a_saved_run_is_read_back_by_python(run: Run, folder: Path) -> None:
     (score,) = nlgauge.load_scores(save(run, "base"))
     assert score.statistics is not None
@@ -275,7 +289,8 @@ def test_several_runs_of_a_system(run: Run, refused: Refusal, folder: Path) -> N
     assert run(*command, "-f", "tsv", "--table", "pairs").rows[0]["better"] == "big"
     assert "system 'big' is given twice; if the files are runs" in refused(2, *command[: 1 + len(files)], *CHRF)
     assert "--runs needs the system of every file" in refused(2, "compare", "base.txt", *CHRF, "--runs")
-    assert "leave out --runs" in refused(2, *command, "--gate")
+    for flags in (("--gate",), ("--plot", "x.png"), ("--test", "t"), ("--document-ids", "docs.txt")):
+        assert f"{flags[0]} is about segments, and --runs compares" in refused(2, *command, *flags)
 
 
 def test_a_budget_stands_beside_the_ranking(run: Run, refused: Refusal, folder: Path) -> None:
@@ -415,6 +430,7 @@ def test_names_that_come_twice(refused: Refusal) -> None:
             2,
             "--table chooses the table of --format",
         ),
+        ("compare --scores none.tsv -m chrf", 2, "--metric is for texts that are scored"),
         ("compare --scores none.tsv", 1, "no such file: 'none.tsv'"),
         ("compare --scores base.txt", 1, "expected a .tsv, .csv or .jsonl file of scores"),
         ("compare base.txt worse.txt --refs refs.txt -m chrf --lower-is-better x", 2, "belongs to --scores FILE"),

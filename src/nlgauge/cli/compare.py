@@ -16,6 +16,8 @@ from nlgauge.cli.common import (
     add_run_options,
     add_text_inputs,
     add_text_options,
+    flag_of,
+    metric_options,
 )
 from nlgauge.cli.compare_inputs import Inputs, read_inputs
 from nlgauge.cli.documents import add_document_option
@@ -61,7 +63,7 @@ def add_commands(commands: Any) -> None:
     )
     add_text_inputs(parser)
     _add_score_files(parser)
-    add_metric_options(parser)
+    add_metric_options(parser, default=None, shown="bertscore; of saved runs all")
     _add_test_options(parser)
     _add_gate(parser)
     add_run_options(parser)
@@ -219,8 +221,15 @@ def _check(args: argparse.Namespace) -> None:
     if args.table != "ranking" and args.format != "tsv":
         msg = "--table chooses the table of --format tsv; the other formats have all of them"
         raise RecipeError(msg)
-    if args.gate and args.runs:
-        msg = "--gate compares two systems on their segments; leave out --runs"
+    if args.runs:
+        _check_runs(args)
+    if not texts and (given := metric_options(args)):
+        msg = f"{flag_of(next(iter(given)))} is for texts that are scored, and there are none"
+        raise RecipeError(msg)
+    if not args.hyps and args.metric:
+        msg = (
+            "--metric is for texts that are scored, and there are none; the files of --scores have their own metrics"
+        )
         raise RecipeError(msg)
     if args.plot:
         from nlgauge.plots import check_figure
@@ -228,6 +237,17 @@ def _check(args: argparse.Namespace) -> None:
         check_figure(Path(args.plot))
     if args.report:
         check_writable(args.report)
+
+
+def _check_runs(args: argparse.Namespace) -> None:
+    """Flags that are about segments, or about two systems on them, say nothing about runs."""
+    defaults = CompareSettings()
+    about = ("test", "correction", "smallest_difference", "ranking", "ties", "tie_tolerance", "resamples", "ratings")
+    given = [name for name in about if getattr(args, name) != getattr(defaults, name)]
+    given += [name for name in ("gate", "report", "plot", "document_ids") if getattr(args, name)]
+    if given:
+        msg = f"{flag_of(given[0])} is about segments, and --runs compares the scores of whole runs; leave one out"
+        raise RecipeError(msg)
 
 
 def _compared(args: argparse.Namespace, settings: CompareSettings) -> tuple[Compared, Inputs]:

@@ -127,7 +127,8 @@ def _scored(args: argparse.Namespace, files: _Files, check: Callable[[Sequence[s
         found = _saved(args, files)
         check(list(dict.fromkeys(score.system or "" for score in found.scores)), len(found.scores[0]))
         return found
-    check_metrics(args.metric, args, command="compare")
+    metrics = args.metric or ["bertscore"]
+    check_metrics(metrics, args, command="compare")
     texts = read_parallel(files.specs, args.refs or (), args.source, input_format=args.input_format)
     names = files.renamed(list(texts.systems))
     texts = texts._replace(systems={names[label]: lines for label, lines in texts.systems.items()})
@@ -136,7 +137,7 @@ def _scored(args: argparse.Namespace, files: _Files, check: Callable[[Sequence[s
         texts.systems,
         texts.references,
         sources=texts.sources,
-        metrics=args.metric,
+        metrics=metrics,
         **metric_options(args),
         **run_options(args),
     )
@@ -153,7 +154,7 @@ def _saved(args: argparse.Namespace, files: _Files) -> Inputs:
     if args.refs or args.source:
         msg = "saved runs are compared as they are; leave out --refs and --source"
         raise RecipeError(msg)
-    runs = {spec: SavedScores.load(Path(spec)) for spec in files.specs}
+    runs = {spec: _of_metrics(SavedScores.load(Path(spec)), args.metric, spec) for spec in files.specs}
     if len(runs) < len(files.specs):
         msg = f"the run {files.specs[-1]!r} is given twice"
         raise RecipeError(msg)
@@ -173,6 +174,18 @@ def _saved(args: argparse.Namespace, files: _Files) -> Inputs:
     }
     scores = join_runs(renamed, other_versions=args.other_versions)
     return Inputs(scores=scores, runs_of=_runs_of(files, [names[spec] for spec in files.specs]))
+
+
+def _of_metrics(saved: SavedScores, metrics: Sequence[str] | None, spec: str) -> SavedScores:
+    """The scores of some metrics of a saved run."""
+    if metrics is None:
+        return saved
+    there = list(dict.fromkeys(score.metric for score in saved.scores))
+    for name in metrics:
+        if name not in there:
+            msg = f"{spec!r} has no scores of metric {name!r}; it has {', '.join(there)}"
+            raise RecipeError(msg)
+    return replace(saved, scores=tuple(score for score in saved.scores if score.metric in metrics))
 
 
 def _judge(spec: str) -> str:
