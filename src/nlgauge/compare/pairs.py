@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.compare.draws import Sample, bootstrap_p, randomisation_p
-from nlgauge.compare.intervals import LEAST_UNITS, SMALL_SAMPLE, percentile_bounds
+from nlgauge.compare.intervals import LEAST_UNITS, jackknife_errors, percentile_bounds, t_reach
 from nlgauge.compare.rankings import outcomes, pair_columns, pair_indices
 from nlgauge.compare.settings import CompareSettings, TestName
 from nlgauge.compare.table import Matrix
 from nlgauge.stats import holm
+from nlgauge.stats.bootstrap import FEW
 from nlgauge.stats.paired_tests import mood, paired_t, sign_test, t_statistics, wilcoxon
 from nlgauge.stats.resampling import sum_by_unit
 
@@ -136,12 +137,13 @@ def _bounds(
     """Intervals of the differences, and their standard errors."""
     if sample.units < LEAST_UNITS or draws is None:
         return None, None, errors
-    if sample.table.statistics is None and sample.units < SMALL_SAMPLE:
-        from scipy.stats import t
-
-        reach = t.ppf((1 + settings.level) / 2, sample.units - 1) * errors
-        return difference - reach, difference + reach, errors
     rows, columns = pair_indices(sample.table.k)
+    if sample.units < FEW:
+        if sample.table.statistics is not None:
+            left_out = sample.left_out()
+            errors = jackknife_errors(left_out[:, rows] - left_out[:, columns])
+        reach = t_reach(errors, level=settings.level, units=sample.units)
+        return difference - reach, difference + reach, errors
     low, high, spread = (np.empty(rows.size) for _ in range(3))
     step = max(1, _CELLS // len(draws))
     for at in range(0, rows.size, step):

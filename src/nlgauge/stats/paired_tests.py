@@ -6,19 +6,16 @@ differences 0) has p = 1. Which test fits which question: docs/compare.md.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.stats.checks import Vector
+from nlgauge.stats.signed_rank import wilcoxon
 
 __all__ = ["centred_p", "extreme_p", "mood", "paired_t", "sign_test", "t_statistics", "wilcoxon"]
 
 #: Sums that differ by less than this share of their size are equal; another order of adding differs that much.
 _SAME = 1e-12
-#: Up to this many pairs of values without ties Wilcoxon's test counts all orders, as scipy does by default.
-_EXACT = 50
 
 
 def t_statistics(sums: Vector, sizes: Vector) -> tuple[Vector, Vector]:
@@ -47,40 +44,6 @@ def paired_t(sums: Vector, sizes: Vector) -> Vector:
     ratios = np.divide(np.abs(means), errors, out=np.full_like(means, np.inf), where=errors > 0)
     ratios[means == 0] = 0
     return np.asarray(2 * t.sf(ratios, len(sums) - 1), dtype=np.float64)
-
-
-def wilcoxon(differences: Vector) -> Vector:
-    """Wilcoxon's signed-rank test; differences of 0 are dropped, as scipy does by default.
-
-    Up to 50 differences without ties the p value is exact, else normal with a correction for ties.
-    """
-    return np.array([_wilcoxon(column) for column in differences.T])
-
-
-def _wilcoxon(differences: Vector) -> float:
-    from scipy.special import ndtr
-
-    kept = differences[differences != 0]
-    m = kept.size
-    if not m:
-        return 1.0
-    _, places, counts = np.unique(np.abs(kept), return_inverse=True, return_counts=True)
-    ranks = np.cumsum(counts) - (counts - 1) / 2
-    above = float(ranks[places[kept > 0]].sum())
-    below = m * (m + 1) / 2 - above
-    if m <= _EXACT and m == counts.size == differences.size:
-        return min(1.0, 2 * float(_rank_sums(m)[int(min(above, below))]))
-    variance = m * (m + 1) * (2 * m + 1) / 24 - float((counts.astype(np.float64) ** 3 - counts).sum()) / 48
-    return float(2 * ndtr(-abs(above - below) / 2 / np.sqrt(variance)))
-
-
-@lru_cache
-def _rank_sums(m: int) -> Vector:
-    """Chance that the ranks of the positive differences sum to at most 0, 1, 2, ..., if signs are fair coins."""
-    chances = np.ones(1)
-    for rank in range(1, m + 1):
-        chances = (np.pad(chances, (0, rank)) + np.pad(chances, (rank, 0))) / 2
-    return np.cumsum(chances)
 
 
 def sign_test(better: NDArray[np.int64], worse: NDArray[np.int64], ties: NDArray[np.int64] | None = None) -> Vector:
