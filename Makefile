@@ -19,7 +19,7 @@ endif
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-more test-torch test-all test-long test-isa lint browser-tools
-.PHONY: bench bench-costs bench-matrix bench-memory bench-meta bench-isa bench-start clean
+.PHONY: bench bench-costs bench-matrix bench-memory bench-meta bench-compare bench-isa bench-start clean
 
 help:
 	@echo "make demo          install, fetch the embedded model, score examples/"
@@ -36,6 +36,7 @@ help:
 	@echo "make bench-costs   how time grows with length, systems, layers"
 	@echo "make bench-matrix  all pairs of 500 x 500 texts beside the pairs one by one"
 	@echo "make bench-meta    time of a full comparison of ten metrics with people"
+	@echo "make bench-compare time of comparisons of 20 and 50 systems"
 	@echo "make bench-start   processor time of the command line for one pair"
 	@echo "make bench-isa     which instruction sets move a bit of a score, and how far"
 
@@ -113,6 +114,9 @@ bench-matrix: $(VENV)/.installed
 
 bench-meta: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.meta
+
+bench-compare: $(VENV)/.installed
+	$(BIN)/python -m benchmarks.compare
 
 bench-start: $(VENV)/.installed
 	$(BIN)/nlgauge models pull minilm

@@ -48,6 +48,7 @@ from nlgauge.recipes.results import Comparison, Pair, SystemResult
 from nlgauge.recipes.signature import Signature
 from nlgauge.recipes.vector_metric import State, VectorMetric
 from nlgauge.registry import built_in_metrics, recipe_from_signature
+from nlgauge.saved_scores import load_scores, save_scores
 from nlgauge.scores import Score
 from nlgauge.scoring import score, score_systems
 
@@ -111,11 +112,13 @@ __all__ = [
     "compare_systems",
     "explain_pair",
     "explain_pairs",
+    "load_scores",
     "matrix",
     "option",
     "rank",
     "recipe_from_signature",
     "release_models",
+    "save_scores",
     "score",
     "score_systems",
     "write_report",

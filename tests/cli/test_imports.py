@@ -71,7 +71,7 @@ LOADED = {
     "data list": {"nlgauge.data"},
     "explain pair --hyp-text a --ref-text b --quiet": {*ONNX, *EXPLAIN},
     SCORE: {*ONNX},
-    f"{SCORE} --metric chrf": {"sacrebleu"},
+    f"{SCORE} --metric chrf": {"nlgauge.stats", "sacrebleu"},
     f"{SCORE} --metric moverscore": {*ONNX, "ot", "scipy"},
     f"{SCORE} --model muse": {"nlgauge.encoders.engines.muse"},
     "sentsim --help": set(),

@@ -9,6 +9,7 @@ from nlgauge.clouds.alignments import Alignment, Flow
 from nlgauge.engine.comparisons import Comparisons
 from nlgauge.engine.notes import SEGMENTS, TextNames, run_fields, warn_about_fallbacks
 from nlgauge.engine.prepare import Prepared, PreparedMetric, PreparedTextMetric
+from nlgauge.engine.progress import Progress, ticking
 from nlgauge.errors import InputError
 from nlgauge.recipes.results import Comparison, SystemResult
 from nlgauge.recipes.signature import Signature
@@ -31,7 +32,7 @@ def finish(
     scores: list[Score] = []
     for number, one in enumerate(prepared.metrics):
         if isinstance(one, PreparedTextMetric):
-            scores += [_text_score(one, system, prepared) for system in one.corpus.systems]
+            scores += _text_scores(one, prepared)
             continue
         finished = one.metric.finish(found[number], one.state)
         scores += [_score(one, system, found[number][system], finished[system], prepared) for system in finished]
@@ -89,8 +90,18 @@ def _score(
         alignments=None if alignments is None else tuple(alignments),
         corpus=finished.corpus,
         distances=tuple(name for name in finished.segments if name in metric.distances),
+        statistics=finished.statistics,
         origin=Origin(metric, prepared.corpus, prepared.options),
     )
+
+
+def _text_scores(one: PreparedTextMetric, prepared: Prepared) -> list[Score]:
+    total = len(one.corpus) * len(one.corpus.systems)
+    with (
+        Progress(total, show=prepared.options.progress, what=f"scoring {one.metric.name}", unit="segment") as advance,
+        ticking(advance),
+    ):
+        return [_text_score(one, system, prepared) for system in one.corpus.systems]
 
 
 def _text_score(one: PreparedTextMetric, system: str, prepared: Prepared) -> Score:
@@ -107,5 +118,6 @@ def _text_score(one: PreparedTextMetric, system: str, prepared: Prepared) -> Sco
         best_reference=finished.best_reference,
         corpus=finished.corpus,
         distances=tuple(name for name in finished.segments if name in metric.distances),
+        statistics=finished.statistics,
         origin=Origin(metric, prepared.corpus, prepared.options),
     )
