@@ -72,7 +72,7 @@ def pair_statistics(
     observed = sample.observed
     p = {name: _joined([block.p[name] for block in blocks]) for name in (blocks[0].p if blocks else ())}
     if tested is not None:
-        p["bootstrap"] = bootstrap_p(tested, observed)
+        p["bootstrap"] = bootstrap_p(tested, observed, units=sample.units)
     if "randomisation" in settings.tests and sample.units > 1:
         p["randomisation"] = randomisation_p(sample, resamples=settings.permutations, seed=settings.seed)
     errors = _joined([block.errors for block in blocks])
