@@ -50,6 +50,7 @@ class Reproduction:
 
     table: PaperTable
     model: str
+    """Empty where nothing is encoded."""
     columns: tuple[Column | Mean, ...]
     rows: tuple[ReproducedRow, ...]
     missing: tuple[str, ...] = ()
@@ -60,9 +61,8 @@ class Reproduction:
     def __repr__(self) -> str:
         computed = sum(any(cell.ours is not None for cell in row.cells.values()) for row in self.rows)
         missing = f", {len(self.missing)} inputs missing" if self.missing else ""
-        return (
-            f"<Reproduction {self.table.id} with {self.model}: {computed} of {len(self.rows)} rows computed{missing}>"
-        )
+        model = f" with {self.model}" if self.model else ""
+        return f"<Reproduction {self.table.id}{model}: {computed} of {len(self.rows)} rows computed{missing}>"
 
     def _repr_html_(self) -> str:
         labels = [column.label for column in self.columns]
@@ -75,7 +75,11 @@ class Reproduction:
         caption = f"{self.table.id}: {self.table.title}"
         notes = [f"missing: {what}" for what in self.missing]
         return html_table(
-            ["metric", "value", *labels, "reason"], rows, caption=caption, notes=notes, width=self.table.decimals
+            [self.table.row_title, "value", *labels, "reason"],
+            rows,
+            caption=caption,
+            notes=notes,
+            width=self.table.width,
         )
 
     def to_dict(self) -> dict[str, Any]:

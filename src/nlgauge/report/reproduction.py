@@ -23,7 +23,7 @@ def render_reproduction(result: Reproduction, *, format: str = "text") -> str:  
     """The result as one string that ends with a newline."""
     if format == "json":
         return json.dumps({"nlgauge": __version__, **result.to_dict()}, ensure_ascii=False, indent=2) + "\n"
-    table, width = _table(result, repeat=format == "tsv"), result.table.decimals
+    table, width = _table(result, repeat=format == "tsv"), result.table.width
     if format == "text":
         return table.to_text(width=width, line=LINE)
     if format == "tsv":
@@ -58,7 +58,7 @@ def _table(result: Reproduction, *, repeat: bool) -> Table:
     columns = [column.label for column in result.columns]
     rows = [line for row in result.rows for line in _lines(row, columns, repeat=repeat)]
     return Table(
-        ["metric", "value", *columns, "reason"],
+        [result.table.row_title, "value", *columns, "reason"],
         rows,
         caption=f"{result.table.id}: {result.table.title}",
         notes=list(_notes(result)),
@@ -85,7 +85,7 @@ def _notes(result: Reproduction) -> Iterator[str]:
         shown = [column for column in result.columns if isinstance(column, Column)]
         used = {column.question.data for column in shown if column.question} | {row.data for row in table.rows}
         names = [name for name in table.data if name in used] or table.data
-        pairs = sorted({column.langpair for column in shown})
+        pairs = sorted({column.langpair for column in shown if column.question})
         yield f"data: {', '.join(names)}" + (f" ({', '.join(pairs)})" if pairs else "")
     if table.models:
         yield f"model: {result.model}; published: {', '.join(model.name for model in table.models)}"
