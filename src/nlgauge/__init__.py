@@ -55,6 +55,9 @@ if typing.TYPE_CHECKING:  # found by __getattr__ below
     from nlgauge import data as data
     from nlgauge import meta as meta
     from nlgauge import testing as testing
+    from nlgauge.compare import SystemComparison as SystemComparison
+    from nlgauge.compare import SystemScores as SystemScores
+    from nlgauge.compare import compare_systems as compare_systems
 
 __all__ = [
     "Alignment",
@@ -86,7 +89,9 @@ __all__ = [
     "Signature",
     "SignatureError",
     "State",
+    "SystemComparison",
     "SystemResult",
+    "SystemScores",
     "TextMetric",
     "TextView",
     "TooLongError",
@@ -97,6 +102,7 @@ __all__ = [
     "VectorMetric",
     "ZeroWeightWarning",
     "__version__",
+    "compare_systems",
     "matrix",
     "option",
     "rank",
@@ -116,14 +122,19 @@ del built_in_metrics
 #: Public modules that scoring has no need of: `nlgauge.data.load` imports the first.
 _ON_DEMAND = ("data", "meta", "testing")
 
+#: Public names that scoring has no need of, by the module that has them.
+_NAMES_ON_DEMAND = dict.fromkeys(("SystemComparison", "SystemScores", "compare_systems"), "nlgauge.compare")
+
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_ON_DEMAND})
+    return sorted({*globals(), *_ON_DEMAND, *_NAMES_ON_DEMAND})
 
 
 def __getattr__(name: str) -> type[Metric]:
     # Reached for other names only; declared for type checkers, which do not see the metrics above.
     if name in _ON_DEMAND:
         return importlib.import_module(f"nlgauge.{name}")  # type: ignore[return-value]  # they see it above
+    if name in _NAMES_ON_DEMAND:
+        return getattr(importlib.import_module(_NAMES_ON_DEMAND[name]), name)  # type: ignore[no-any-return]
     msg = f"module 'nlgauge' has no attribute {name!r}"
     raise AttributeError(msg)
