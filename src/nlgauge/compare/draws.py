@@ -8,17 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nlgauge.compare.bradley_terry import climb
-from nlgauge.compare.rankings import outcomes, pair_indices
-from nlgauge.compare.settings import CompareSettings, TiePolicy
+from nlgauge.compare.rankings import outcomes, pair_columns, pair_indices
+from nlgauge.compare.settings import CompareSettings
 from nlgauge.compare.table import Matrix, SystemScores
 from nlgauge.stats.paired_tests import centred_p
 from nlgauge.stats.resampling import bootstrap_counts, bootstrap_sums, sum_by_unit, swap_sums
 
-__all__ = ["Sample", "bootstrap_scores", "randomisation_p", "strength_draws"]
+__all__ = ["Sample", "bootstrap_p", "bootstrap_scores", "randomisation_p", "strength_draws"]
+
+#: float32 holds whole and half numbers of this size exactly.
+_Counts: TypeAlias = NDArray[np.float32]
 
 #: Numbers held at once, of differences, outcomes or win matrices (32 MB).
 _CELLS = 4_000_000
@@ -39,7 +44,9 @@ class Sample:
     @classmethod
     def of(cls, table: SystemScores) -> Sample:
         """The sums behind the scores of a table's systems."""
-        columns = table.oriented if table.statistics is None else np.asarray(table.statistics.counts, dtype=np.float64)
+        columns = (
+            table.oriented if table.statistics is None else np.asarray(table.statistics.counts, dtype=np.float64)
+        )
         sizes = sum_by_unit(np.ones(table.n), table.documents)
         return cls(table, sum_by_unit(columns.reshape(table.n, -1), table.documents), sizes)
 
@@ -51,7 +58,7 @@ class Sample:
     @property
     def observed(self) -> Matrix:
         """The systems' scores."""
-        return self.scores(self.sums.sum(axis=0)[None], self.sizes.sum())[0]
+        return self.scores(self.sums.sum(axis=0)[None], float(self.sizes.sum())).reshape(-1)
 
     def scores(self, sums: Matrix, sizes: Matrix | float) -> Matrix:
         """Scores of the systems (draws x systems) from sums (draws x columns) over that many instances."""
@@ -119,47 +126,52 @@ def _swapped(sample: Sample, signed: Matrix, i: int, j: int) -> Matrix:
     return statistics.score(middle + half) - statistics.score(middle - half)
 
 
-def strength_draws(
-    table: SystemScores, strengths: Matrix, settings: CompareSettings
-) -> Matrix:
+def strength_draws(table: SystemScores, strengths: Matrix, settings: CompareSettings) -> Matrix:
     """Bradley-Terry strengths in resamples of the units: resamples x systems."""
-    units = len(sum_by_unit(np.ones(table.n), table.documents))
+    wins, losses = _resampled_wins(table, settings)
+    # A strength of 0 would stay 0, in a resample with a win too.
+    start = np.maximum(strengths, 1e-6)
+    step = max(1, _CELLS // table.k**2)
     found = [
-        _strengths(games, strengths)
-        for counts in bootstrap_counts(units, settings.resamples, settings.seed)
-        for games in _win_matrices(table, counts.astype(np.float32), settings.ties, settings.tie_tolerance)
+        climb(_square(wins[at : at + step], losses[at : at + step], table.k), tolerance=_DRAW_TOLERANCE, start=start)[
+            0
+        ]
+        for at in range(0, len(wins), step)
     ]
     return np.concatenate(found)
 
 
-def _strengths(wins: Matrix, start: Matrix) -> Matrix:
-    # A strength of 0 would stay 0, though a system that never won may win in no resample either.
-    begin = np.maximum(start, 1e-6)
-    return climb(wins, tolerance=_DRAW_TOLERANCE, start=begin / begin.sum())[0]
-
-
-def _win_matrices(table: SystemScores, counts: Matrix, ties: TiePolicy, tolerance: float) -> list[Matrix]:
-    """Win matrices (draws x systems x systems) for counts of units, in blocks of draws."""
+def _resampled_wins(table: SystemScores, settings: CompareSettings) -> tuple[_Counts, _Counts]:
+    """Wins of the first and of the second system of every pair in resamples: resamples x pairs each."""
+    sizes = sum_by_unit(np.ones(table.n), table.documents)
+    blocks = bootstrap_counts(sizes.size, settings.resamples, settings.seed)
+    # Outcomes of many pairs take longer to find than draws to hold.
+    counts = [block.astype(np.uint16) for block in blocks]
     rows, columns = pair_indices(table.k)
-    wins, losses = (np.empty((len(counts), rows.size), dtype=np.float32) for _ in range(2))
-    values = table.oriented
+    shape = (settings.resamples, rows.size)
+    wins, losses = np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.float32)
+    tie = {"half": 0.5, "second": 0.0, "drop": 0.0}[settings.ties]
     step = max(1, _CELLS // table.n)
     for start in range(0, rows.size, step):
         here = slice(start, start + step)
-        found = outcomes(values[:, rows[here]], values[:, columns[here]], tolerance=tolerance)
-        # float32 holds these whole and half numbers exactly.
-        for out, sign, share in ((wins, 1, 0.0), (losses, -1, 1.0)):
-            won = (found == sign).astype(np.float32)
-            if ties != "drop":
-                won += (0.5 if ties == "half" else share) * (found == 0)
-            out[:, here] = counts @ sum_by_unit(won, table.documents).astype(np.float32)
-    block = max(1, _CELLS // table.k**2)
-    return [
-        _square(wins[at : at + block], losses[at : at + block], table.k) for at in range(0, len(counts), block)
-    ]
+        first, second = (pair_columns(table.oriented, at[here]) for at in (rows, columns))
+        found = outcomes(first, second, tolerance=settings.tie_tolerance)
+        wins[:, here] = _products(counts, (found == 1) + np.float32(tie) * (found == 0), table)
+        if settings.ties == "drop":
+            losses[:, here] = _products(counts, found == -1, table)
+    if settings.ties != "drop":
+        played = np.concatenate([block @ sizes for block in counts])
+        losses[:] = played[:, None] - wins
+    return wins, losses
 
 
-def _square(wins: Matrix, losses: Matrix, k: int) -> Matrix:
+def _products(counts: Sequence[NDArray[np.uint16]], won: NDArray[Any], table: SystemScores) -> _Counts:
+    """Sums of wins over resamples."""
+    columns = sum_by_unit(won, table.documents).astype(np.float32)
+    return np.concatenate([block.astype(np.float32) @ columns for block in counts])
+
+
+def _square(wins: _Counts, losses: _Counts, k: int) -> Matrix:
     rows, columns = pair_indices(k)
     games = np.zeros((len(wins), k, k))
     games[:, rows, columns] = wins

@@ -50,7 +50,9 @@ def score_intervals(sample: Sample, draws: Matrix | None, settings: CompareSetti
     return _intervals(observed, low, high, settings, resamples)
 
 
-def strength_intervals(strengths: Matrix, draws: Matrix, units: int, settings: CompareSettings) -> list[Interval | None]:
+def strength_intervals(
+    strengths: Matrix, draws: Matrix, units: int, settings: CompareSettings
+) -> list[Interval | None]:
     """Of Bradley-Terry strengths."""
     if units < LEAST_UNITS:
         return [None] * strengths.size

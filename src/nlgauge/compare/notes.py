@@ -42,6 +42,8 @@ def _size(found: MetricComparison, sample: Sample, settings: CompareSettings) ->
         others = [name for name in settings.tests if name in ("wilcoxon", "sign", "sign-ties-in", "mood")]
         if others:
             said.append(f"{', '.join(others)}: instances of a document are taken for independent")
+    if settings.ratings and not settings.shuffles:
+        said.append("Elo and TrueSkill depend on the order of systems and instances; shuffles average over orders")
     if settings.ranking == "bt" and settings.test not in ("sign", "sign-ties-in", "wilcoxon"):
         said.append(f"ranked by Bradley-Terry, but test {settings.test} is about scores; sign fits")
     return said
@@ -82,7 +84,8 @@ def _winners(found: MetricComparison) -> list[str]:
             f"{found.condorcet} beats every other system on more instances than it loses, yet {found.bt_winner} has "
             "the highest Bradley-Terry strength"
         )
-    if found.winner != found.bt_winner and found.diagnostics.ties < 1:
+    ranks = {row.system: row.rank for row in found.systems}
+    if ranks[found.bt_winner] > 1 and found.diagnostics.ties < 1:
         said.append(f"{found.winner} comes first, but {found.bt_winner} has the highest Bradley-Terry strength")
     return said
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from nlgauge.compare.draws import Sample, bootstrap_p, randomisation_p
 from nlgauge.compare.intervals import LEAST_UNITS, SMALL_SAMPLE, percentile_bounds
-from nlgauge.compare.rankings import outcomes, pair_indices
+from nlgauge.compare.rankings import outcomes, pair_columns, pair_indices
 from nlgauge.compare.settings import CompareSettings, TestName
 from nlgauge.compare.table import Matrix
 from nlgauge.stats import holm
@@ -99,7 +99,7 @@ def _joined(parts: list[NDArray[np.generic]]) -> NDArray:  # type: ignore[type-a
 
 def _block(sample: Sample, i: NDArray[np.intp], j: NDArray[np.intp], settings: CompareSettings) -> _Block:
     values, documents = sample.table.oriented, sample.table.documents
-    first, second = values[:, i], values[:, j]
+    first, second = pair_columns(values, i), pair_columns(values, j)
     signs = outcomes(first, second, tolerance=settings.tie_tolerance)
     differences = np.where(signs == 0, 0.0, first - second)
     wins, losses = (signs > 0).sum(axis=0), (signs < 0).sum(axis=0)

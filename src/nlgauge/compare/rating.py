@@ -75,8 +75,8 @@ def trueskill(
 
     The numbers are those of Herbrich, Minka and Graepel (2006), with the defaults of the `trueskill` package; unlike
     in the released code of Peyrard et al. (2021) they can be set (D5). A tie is a draw (`half`), a win of the later
-    column (`second`), or no game (`drop`). The order of columns and rows matters unless `shuffles` says how many random
-    orders to average over.
+    column (`second`), or no game (`drop`). The order of columns and rows matters unless `shuffles` says how many
+    random orders to average over.
 
     >>> trueskill([[1.0, 0.0]]).round(3).tolist()
     [29.396, 20.604]
@@ -156,10 +156,9 @@ def _rated(
         return play(_games(first, second, results), k)
     rng = np.random.default_rng(seed)
     orders = (rng.permutation(results.size) for _ in range(shuffles))
-    return np.mean([play(_games(first[o], second[o], results[o]), k) for o in orders], axis=0)
+    ratings = np.array([play(_games(first[at], second[at], results[at]), k) for at in orders])
+    return np.asarray(ratings.mean(axis=0), dtype=np.float64)
 
 
-def _games(
-    first: NDArray[np.intp], second: NDArray[np.intp], results: NDArray[np.integer]
-) -> Iterator[_Game]:
+def _games(first: NDArray[np.intp], second: NDArray[np.intp], results: NDArray[np.integer]) -> Iterator[_Game]:
     return zip(first.tolist(), second.tolist(), results.tolist(), strict=True)

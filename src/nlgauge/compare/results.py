@@ -178,7 +178,7 @@ class RankingDisagreement:
     """Such as "bertscore mean" or "bertscore BT"."""
     second: str
     share_of_pairs: float | None
-    """(1 - tau_b) / 2: share of the pairs of systems that are ordered differently; None where a ranking is constant."""
+    """(1 - tau_b) / 2: share of the pairs of systems that are ordered differently; None if a ranking is constant."""
     different_winner: bool
     different_top3: bool
 

@@ -33,6 +33,7 @@ from nlgauge.compare.settings import CompareSettings
 from nlgauge.compare.sources import Scores, score_tables
 from nlgauge.compare.table import Matrix, SystemScores
 from nlgauge.encoders.blas import one_blas_thread
+from nlgauge.stats import Interval
 
 __all__ = ["compare_systems"]
 
@@ -53,9 +54,7 @@ def compare_systems(scores: Scores, *, settings: CompareSettings | None = None, 
     with one_blas_thread:
         samples = [Sample.of(table) for table in tables]
         draws = _draws(samples, settings)
-        metrics = tuple(
-            _compare(sample, drawn, settings) for sample, drawn in zip(samples, draws, strict=True)
-        )
+        metrics = tuple(_compare(sample, drawn, settings) for sample, drawn in zip(samples, draws, strict=True))
     unit = "instance" if tables[0].documents is None else "document"
     return SystemComparison(metrics, _disagreements(metrics), settings, settings.signature(unit))
 
@@ -106,13 +105,11 @@ def _system_rows(
     """In the order of the table's columns; ranks and clusters come later."""
     table = sample.table
     intervals = score_intervals(sample, draws, settings)
-    bt_intervals = [None] * table.k
+    bt_intervals: list[Interval | None] = [None] * table.k
     if sample.units >= LEAST_UNITS and table.k > 1:
         resampled = strength_draws(table, strengths.strengths, settings)
         bt_intervals = strength_intervals(strengths.strengths, resampled, sample.units, settings)
-    ratings = {"ties": settings.ties, "tolerance": settings.tie_tolerance}
-    elos = elo(table.oriented, **ratings) if settings.ratings else None
-    skills = trueskill(table.oriented, **ratings) if settings.ratings else None
+    elos, skills = _ratings(table.oriented, settings) if settings.ratings else (None, None)
     scores = sample.observed if table.higher_is_better else -sample.observed
     won, lost = wins.strict.sum(axis=1), wins.strict.sum(axis=0)
     means, medians = mean_scores(table.values), median_scores(table.values)
@@ -140,14 +137,21 @@ def _system_rows(
     ]
 
 
+def _ratings(values: Matrix, settings: CompareSettings) -> tuple[Matrix, Matrix]:
+    """Elo and TrueSkill."""
+    ties, tolerance, shuffles, seed = settings.ties, settings.tie_tolerance, settings.shuffles, settings.seed
+    return (
+        elo(values, ties=ties, tolerance=tolerance, shuffles=shuffles, seed=seed),
+        trueskill(values, ties=ties, tolerance=tolerance, shuffles=shuffles, seed=seed),
+    )
+
+
 def _pair_rows(table: SystemScores, found: PairStatistics, order: NDArray[np.intp]) -> tuple[PairRow, ...]:
     """All pairs in the order of the ranking, the better ranked system first."""
     at = np.zeros((table.k, table.k), dtype=np.intp)
     rows, columns = pair_indices(table.k)
     at[rows, columns] = at[columns, rows] = np.arange(rows.size)
-    return tuple(
-        _pair_row(table, found, int(at[i, j]), int(i), int(j)) for i, j in itertools.combinations(order, 2)
-    )
+    return tuple(_pair_row(table, found, int(at[i, j]), int(i), int(j)) for i, j in itertools.combinations(order, 2))
 
 
 def _pair_row(table: SystemScores, found: PairStatistics, at: int, i: int, j: int) -> PairRow:
@@ -157,7 +161,7 @@ def _pair_row(table: SystemScores, found: PairStatistics, at: int, i: int, j: in
     difference = sign * float(found.difference[at])
     effect = float(found.effect[at])
     significant = bool(found.significant[at])
-    p = {name: float(values[at]) for name, values in found.p.items()}
+    p: dict[str, float] = {name: float(values[at]) for name, values in found.p.items()}
     ahead = table.systems[i if difference > 0 else j]
     return PairRow(
         first=table.systems[i],

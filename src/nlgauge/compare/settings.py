@@ -40,7 +40,7 @@ class CompareSettings:
     """Draws for tests."""
     seed: int = 12345
     ties: TiePolicy = "half"
-    """What a tie on an instance counts for Bradley-Terry: half a win for both, a win for the later column, nothing."""
+    """A tie on an instance is half a win for both, a win for the later column, or nothing (Bradley-Terry, Elo)."""
     tie_tolerance: float = 1e-9
     """Scores tie if they differ by no more than this share of the larger one; 0: only equal ones, as in the paper."""
     ranking: RankBy = "mean"
@@ -49,11 +49,13 @@ class CompareSettings:
     """Smaller differences are not called significant, whatever their p value."""
     ratings: bool = False
     """Elo and TrueSkill as well; they take instances and systems one after another, and time."""
+    shuffles: int = 0
+    """Random orders of games to average Elo and TrueSkill over; 0: the order of columns and rows, as in the paper."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tests_shown", tuple(self.tests_shown))
-        for name in (self.test, *self.tests_shown):
-            _check_choice("test", name, TESTS)
+        for test in (self.test, *self.tests_shown):
+            _check_choice("test", test, TESTS)
         _check_choice("correction", self.correction, ("holm", "none"))
         _check_choice("ties", self.ties, get_args(TiePolicy))
         _check_choice("ranking", self.ranking, get_args(RankBy))
@@ -63,10 +65,7 @@ class CompareSettings:
             if getattr(self, name) < _LEAST_RESAMPLES:
                 msg = f"{name} must be at least {_LEAST_RESAMPLES}, got {getattr(self, name)!r}"
                 raise RecipeError(msg)
-        if self.seed < 0:
-            msg = f"seed must be 0 or more, got {self.seed!r}"
-            raise RecipeError(msg)
-        for name in ("tie_tolerance", "smallest_difference"):
+        for name in ("seed", "shuffles", "tie_tolerance", "smallest_difference"):
             if not getattr(self, name) >= 0:
                 msg = f"{name} must be 0 or more, got {getattr(self, name)!r}"
                 raise RecipeError(msg)
@@ -84,7 +83,9 @@ class CompareSettings:
         """
         fields: dict[str, object] = {name: getattr(self, name) for name in _SIGNED}
         fields |= {"unit": unit, "nlgauge": __version__}
-        shown = (f"{name}:{value:g}" if isinstance(value, float) else f"{name}:{value}" for name, value in fields.items())
+        shown = (
+            f"{name}:{value:g}" if isinstance(value, float) else f"{name}:{value}" for name, value in fields.items()
+        )
         return "|".join(["compare", *shown])
 
     def to_dict(self) -> dict[str, Any]:

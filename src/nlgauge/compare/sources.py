@@ -77,9 +77,7 @@ def _names(systems: set[str | None]) -> str:
     return ", ".join(sorted(str(name) for name in systems))
 
 
-def _from_results(
-    metric: str, recipe: str, scores: Sequence[Score], documents: Sequence[str] | None
-) -> SystemScores:
+def _from_results(metric: str, recipe: str, scores: Sequence[Score], documents: Sequence[str] | None) -> SystemScores:
     nameless = [score for score in scores if score.system is None]
     if nameless and len(scores) > 1:
         msg = f"a score of {metric!r} has no system name; give one: score(..., system=NAME)"

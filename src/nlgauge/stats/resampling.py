@@ -9,6 +9,7 @@ instances, or documents: then columns are summed over documents first.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ __all__ = ["bootstrap_counts", "bootstrap_sums", "expanded_tail", "sum_by_unit",
 _CELLS = 2_000_000
 
 
-def sum_by_unit(columns: Vector, units: Sequence[str] | None) -> Vector:
+def sum_by_unit(columns: NDArray[Any], units: Sequence[str] | None) -> Vector:
     """Columns (instances x anything) summed over the instances of each unit, units in order of first appearance.
 
     >>> sum_by_unit(np.array([[1.0], [2.0], [4.0]]), ["a", "b", "a"]).tolist()
@@ -75,9 +76,9 @@ def swap_sums(columns: Vector, *, resamples: int, seed: int) -> Iterator[Vector]
 def expanded_tail(level: float, units: int) -> float:
     """Share of resamples below a percentile interval of that level, for a sample of that size.
 
-    Plain percentiles of resamples are too narrow for few units: they divide by n instead of n - 1, and know nothing of
-    Student's t. Both are mended by going further out (Hesterberg 2015, "What teachers should know about the
-    bootstrap", section 5.3): to the normal tail of t_(n-1) * sqrt(n / (n - 1)).
+    Plain percentiles of resamples are too narrow for few units: they divide by n instead of n - 1, and know nothing
+    of Student's t. Both are mended by going further out, to the normal tail of t_(n-1) * sqrt(n / (n - 1)): the
+    expanded percentile interval of Hesterberg (2015), "What teachers should know about the bootstrap".
 
     >>> round(expanded_tail(0.95, 10), 4), round(expanded_tail(0.95, 100_000), 4)
     (0.0086, 0.025)
