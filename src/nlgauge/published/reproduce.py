@@ -51,9 +51,10 @@ def reproduce(
     `at` is the folder under which the data sets lie; `langpairs`, `data` and `levels` limit the columns, `rows` the
     metrics. `layer` is BERTScore's in another model than the published one (default: the model's tuned one). `study`
     is what a sensitivity study can be given (`PaperStudy` only), `rankings` how a table on rankings is run
-    (`RankingTable` only, which has no use of models, layers, language pairs and levels). Options are those of a run (`RunOptions`: engine,
-    threads, ...), as keywords or in one object (`run`). Without a model the table's own stand-in is taken: `minilm`,
-    or `muse` across languages. With `model="none"` only lexical metrics and released scores are computed.
+    (`RankingTable` only, which has no use of models, layers, language pairs and levels). Options are those of a run
+    (`RunOptions`: engine, threads, ...), as keywords or in one object (`run`). Without a model the table's own
+    stand-in is taken: `minilm`, or `muse` across languages. With `model="none"` only lexical metrics and released
+    scores are computed.
 
     A study scores English texts only; `langpairs` names others, for a model that reads them.
     """
@@ -92,7 +93,8 @@ def _refuse_given(table: PaperTable, **given: object) -> None:
     for name, value in given.items():
         if value not in (None, StudyInputs(), RankingOptions()):
             kind = "a table on rankings of systems" if isinstance(table, RankingTable) else "no table on rankings"
-            msg = f"{table.id} is {kind}; leave out {name.replace('study', 'options of sensitivity studies')}"
+            what = {"study": "options of sensitivity studies", "rankings": "options of rankings (ties, full, ...)"}
+            msg = f"{table.id} is {kind}; leave out {what.get(name, name)}"
             raise RecipeError(msg)
 
 

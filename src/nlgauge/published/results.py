@@ -57,6 +57,8 @@ class Reproduction:
     """What is not here, and where it is published."""
     notes: tuple[str, ...] = ()
     """What this run adds to the notes of the table."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """How a table on rankings was run."""
 
     def __repr__(self) -> str:
         computed = sum(any(cell.ours is not None for cell in row.cells.values()) for row in self.rows)
@@ -105,6 +107,7 @@ class Reproduction:
                 }
                 for row in self.rows
             ],
+            **({"options": dict(self.options)} if self.options else {}),
             "notes": [*self.table.notes, *self.notes],
             "missing": list(self.missing),
         }

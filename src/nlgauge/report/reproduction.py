@@ -39,7 +39,7 @@ def render_tables(tables: Sequence[tuple[PaperTable, dict[str, bool]]]) -> str:
     rows = [
         [
             table.id,
-            _data_at_hand(data),
+            _data_at_hand(data) or ("no public copy" if table.unavailable else "needs none"),
             table.title,
         ]
         for table, data in tables
@@ -50,8 +50,13 @@ def render_tables(tables: Sequence[tuple[PaperTable, dict[str, bool]]]) -> str:
 def _data_at_hand(data: Mapping[str, bool]) -> str:
     here = [name for name, found in data.items() if found]
     absent = [name for name, found in data.items() if not found]
-    parts = [", ".join(here)] if here else []
-    return "; ".join([*parts, *([f"not here: {', '.join(absent)}"] if absent else [])]) or "no public copy"
+    return "; ".join([*([_some(here)] if here else []), *([f"not here: {_some(absent)}"] if absent else [])])
+
+
+def _some(names: Sequence[str], most: int = 3) -> str:
+    """Names of a list; of a long one the first."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _table(result: Reproduction, *, repeat: bool) -> Table:

@@ -4,8 +4,8 @@
     0.37777777777777777,0.39047619047619053,0.4368932038834952
 
 The tables behind *Better than Average* (Peyrard, Zhao, Eger, West 2021) are pickles of such frames; each is read
-from a CSV with all its digits, because a rounded copy has ties that the scores do not have. What people gave to the same
-outputs (the pyramid scores of TAC) is one more frame. All scores are better when higher: JS is negated.
+from a CSV with all its digits, because a rounded copy has ties that the scores do not have. What people gave to the
+same outputs (the pyramid scores of TAC) is one more frame. All scores are better when higher: JS is negated.
 """
 
 from __future__ import annotations
@@ -70,5 +70,6 @@ def _check_parallel(name: str, frame: Sequence[Row], first: str, lines: Sequence
         ("systems", list(frame[0].values), list(lines[0].values)),
     ):
         if got != expected:
-            msg = f"{frame[0].file}: {name} has the {what} {got}, but {first} has {expected}; frames must run in parallel"
+            place = frame[0].file
+            msg = f"{place}: {name} has the {what} {got}, but {first} has {expected}; frames must run in parallel"
             raise FileFormatError(msg)

@@ -1,8 +1,10 @@
 """How far rankings by mean, median and Bradley-Terry disagree on published frames: Tables 1, 3, 4 and Figure 4.
 
-Tables 1 and 4 take all rows of every frame. The other two take random parts of the rows: a fifth, thirty times per frame
-(Table 3; the paper does not say so, but its values are multiples of 1/30, D7), at least thirty rows, twenty times per frame
-(Figure 4, metrics), a fifth of a random data set, twenty times per task (Figure 4, tasks).
+Tables 1 and 4 take all rows of every frame. The others take random parts of the rows:
+
+    Table 3             a fifth, 30 times per frame (the paper does not say so; its values are multiples of 1/30, D7)
+    Figure 4, metrics   a fifth, but at least 30 rows, 20 times per frame
+    Figure 4, tasks     a fifth of a random data set, 20 times per task
 """
 
 from __future__ import annotations
@@ -92,7 +94,7 @@ def by_task(sets: Sequence[FrameSet], options: RankingOptions) -> dict[tuple[str
     rng = np.random.default_rng(options.seed)
     found = []
     for _ in range(options.draws or _DRAWS_OF_FIGURE_4):
-        one = sets[rng.integers(len(sets))]
+        one = sets[int(rng.integers(len(sets)))]
         frames = list(one.frames.values())
         found.append(_parts(frames, draw_rows(rng, frames[0].n, repeats=1, least=1), options))
     return _mean_of_parts(found)
@@ -104,9 +106,7 @@ def draw_rows(rng: np.random.Generator, n: int, *, repeats: int, least: int) -> 
     return np.stack([rng.choice(n, size, replace=False) for _ in range(repeats)])
 
 
-def _draws(
-    frames: Sequence[SystemScores], options: RankingOptions, *, repeats: int, least: int
-) -> NDArray[np.intp]:
+def _draws(frames: Sequence[SystemScores], options: RankingOptions, *, repeats: int, least: int) -> NDArray[np.intp]:
     n = frames[0].n
     if options.full:
         return np.arange(n)[None]

@@ -1,8 +1,8 @@
 """Five ways to rank systems by the same scores, and how far two of them disagree.
 
-Of a frame (instances x systems) each mechanism makes a number per system. Three measures compare two of them: the share
-of pairs of systems that they order differently, whether they have another winner, and whether they have other three at the
-top. Measures of several frames are averaged without weights.
+Of a frame (instances x systems) each mechanism makes a number per system. Three measures compare two of them: the
+share of pairs of systems that they order differently, whether they have another winner, and whether they have other
+three at the top. Measures of several frames are averaged without weights.
 """
 
 from __future__ import annotations
@@ -15,7 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.compare.bradley_terry import bradley_terry
-from nlgauge.compare.rankings import different_top3, different_winner, disagreement, mean_scores, median_scores, win_counts
+from nlgauge.compare.rankings import (
+    different_top3,
+    different_winner,
+    disagreement,
+    mean_scores,
+    median_scores,
+    win_counts,
+)
 from nlgauge.compare.rating import elo, trueskill
 from nlgauge.published.rankings.table import RankingOptions
 
@@ -69,7 +76,7 @@ def average(values: Sequence[Matrix]) -> Matrix:
     there = ~np.isnan(lines)
     count = there.sum(axis=0)
     total = np.where(there, lines, 0.0).sum(axis=0)
-    return np.divide(total, count, out=np.full(lines.shape[1], np.nan), where=count > 0)
+    return np.asarray(np.divide(total, count, out=np.full(lines.shape[1], np.nan), where=count > 0))
 
 
 def _measures(one: Matrix, other: Matrix) -> tuple[float, float, float]:

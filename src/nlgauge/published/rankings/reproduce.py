@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nlgauge.data.table import select_known
 from nlgauge.published.papers.peyrard_2021 import FAMILIES, SETUPS
@@ -48,7 +49,10 @@ def reproduce_rankings(
     options: RankingOptions | None = None,
     grid: Grid = GRID,
 ) -> Reproduction:
-    """The table with our values on the frames that lie under `at`; `data` names some of them, `grid` a smaller simulation."""
+    """The table with our values on the frames that lie under `at`.
+
+    `data` names some of them; `grid` is what Figure 3 is simulated on.
+    """
     options = options or RankingOptions()
     names = select_known(rows, [row.name for row in table.rows], f"{table.id}: row")
     table = replace(table, rows=tuple(row for row in table.rows if row.name in names))
@@ -62,7 +66,8 @@ def reproduce_rankings(
     else:
         found = _ON_FRAMES[table.experiment](table, sets, options) if sets else _Found()
     made = tuple(_row(table, row, found) for row in table.rows)
-    return Reproduction(table, "", table.columns, made, tuple(missing), (*found.notes, *_changed(options)))
+    notes = (*found.notes, *_changed(options))
+    return Reproduction(table, "", table.columns, made, tuple(missing), notes, asdict(options))
 
 
 def _row(table: RankingTable, row: RankingRow, found: _Found) -> ReproducedRow:
@@ -78,9 +83,8 @@ def _row(table: RankingTable, row: RankingRow, found: _Found) -> ReproducedRow:
 
 def _changed(options: RankingOptions) -> list[str]:
     """What is not as the paper has it."""
-    usual = RankingOptions()
-    names = ("ties", "tie_tolerance", "reverse", "full", "draws", "seed", "design")
-    given = [f"{name}={getattr(options, name)}" for name in names if getattr(options, name) != getattr(usual, name)]
+    usual = asdict(RankingOptions())
+    given = [f"{name}={value}" for name, value in asdict(options).items() if value != usual[name]]
     return [f"other than the defaults: {', '.join(given)}"] if given else []
 
 
@@ -135,7 +139,9 @@ def _by_metric(table: RankingTable, sets: Sequence[FrameSet], options: RankingOp
             continue
         kind, name = row.key
         of_task = [one for one in sets if one.task == name]
-        measured = by_metric(sets, name, options) if kind == "metric" else by_task(of_task, options) if of_task else {}
+        measured = (
+            by_metric(sets, name, options) if kind == "metric" else by_task(of_task, options) if of_task else {}
+        )
         if measured:
             used = [one.label for one in (sets if kind == "metric" else of_task)]
             found.add(row, labels, [measured[pair][0] for pair in PAIRS], f"on {', '.join(used)} only")
@@ -164,11 +170,12 @@ def _simulation(table: RankingTable, options: RankingOptions, grid: Grid) -> _Fo
     return found
 
 
-def _setups(simulated: Simulated, key: tuple[str, ...]) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def _setups(simulated: Simulated, key: tuple[str, ...]) -> NDArray[np.bool_]:
     if key == ("all",):
         return np.ones(len(simulated.setups["types"]), dtype=bool)
     panel = PANELS[key[0]]
-    return simulated.chosen(panel) & (simulated.setups[panel.axis] == float(key[1]))
+    at_level: NDArray[np.bool_] = simulated.setups[panel.axis] == float(key[1])
+    return simulated.chosen(panel) & at_level
 
 
 def _pairings(table: RankingTable, options: RankingOptions) -> _Found:
@@ -180,7 +187,9 @@ def _pairings(table: RankingTable, options: RankingOptions) -> _Found:
         "fewest wins of S": min(five, key=lambda one: one.wins),
     }
     other = sum(one.strengths[1] > one.strengths[0] for one in five)
-    found = _Found(notes=[f"five types: Bradley-Terry prefers B in {other} of the {len(five)} pairings, mean and median in none"])
+    found = _Found(
+        notes=[f"five types: Bradley-Terry prefers B in {other} of the {len(five)} pairings, mean and median in none"]
+    )
     labels = [column.label for column in table.columns]
     for row in table.rows:
         name, *which = row.key

@@ -1,9 +1,9 @@
 """Which differences between systems do tests find, and do they find the same ones? Figure 6 of *Better than Average*.
 
-Pairs of systems of all frames (or of random parts of their rows) are pooled. The table says of each test which share of
-the pairs it finds different at .05, and of two tests how often the second agrees where the first finds a difference.
-The sign test counts the wins of the system that Bradley-Terry prefers, with ties in n, as the released code does (D4);
-the standard one, which drops them, stands beside it.
+Pairs of systems of all frames (or of random parts of their rows) are pooled. The table says of each test which share
+of the pairs it finds different at .05, and of two tests how often the second agrees where the first finds one.
+The sign test counts the wins of the system that Bradley-Terry prefers, with ties in n, as the released code does
+(D4); the standard one, which drops them, stands beside it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from nlgauge.compare.rankings import count_wins, pair_indices, policy_wins
 from nlgauge.published.rankings.disagreement import draw_rows
 from nlgauge.published.rankings.frames import FrameSet
 from nlgauge.published.rankings.table import RankingOptions
-from nlgauge.stats.paired_tests import mood, paired_t, sign_test, wilcoxon
+from nlgauge.stats.paired_tests import mood, paired_t, sign_test
+from nlgauge.stats.signed_rank import signed_rank
 
 __all__ = ["DRAWS_OF_FIGURE_6", "TESTS", "conditional_shares", "find_differences"]
 
@@ -49,7 +50,7 @@ def conditional_shares(found: NDArray[np.bool_]) -> Matrix:
     both = counts.T @ counts
     shares = np.divide(both, own[:, None], out=np.full_like(both, np.nan), where=own[:, None] > 0)
     np.fill_diagonal(shares, own / max(len(found), 1))
-    return shares
+    return np.asarray(shares)
 
 
 def _parts(sets: Sequence[FrameSet], options: RankingOptions) -> Iterator[Matrix]:
@@ -59,8 +60,8 @@ def _parts(sets: Sequence[FrameSet], options: RankingOptions) -> Iterator[Matrix
         return
     rng = np.random.default_rng(options.seed)
     for _ in range(options.draws or DRAWS_OF_FIGURE_6):
-        one = sets[rng.integers(len(sets))]
-        frame = list(one.frames.values())[rng.integers(len(one.frames))]
+        one = sets[int(rng.integers(len(sets)))]
+        frame = list(one.frames.values())[int(rng.integers(len(one.frames)))]
         (rows,) = draw_rows(rng, frame.n, repeats=1, least=1)
         yield frame.oriented[rows]
 
@@ -73,13 +74,13 @@ def _significant(scores: Matrix, options: RankingOptions) -> NDArray[np.bool_]:
     wins, losses = counted.strict[i, j], counted.strict[j, i]
     credited = policy_wins(counted, options.ties)
     # Two systems: Bradley-Terry prefers the one with more wins, a tie being whose the policy says.
-    best = np.where(credited[i, j] > credited[j, i], wins, losses)
+    best = np.where(credited[i, j] >= credited[j, i], wins, losses)
     differences = np.where(np.isclose(first, second, rtol=options.tie_tolerance, atol=0), 0.0, first - second)
     p_values: Iterable[Matrix] = (
         paired_t(differences, np.ones(n)),
         mood(first, second),
         sign_test(best, np.zeros_like(best), n - best),
-        wilcoxon(differences),
+        signed_rank(differences),
         sign_test(wins, losses),
     )
     return np.stack([p < _ALPHA for p in p_values], axis=1)

@@ -5,8 +5,8 @@ A setup has a number of systems k, of instances M, of types of instances T, and 
     coded     the released code, and section 4: strengths 10 s / sum(s), s uniform. A type adds one offset, up to
               100, to all systems; scores have a deviation of 1. Outliers are further rows, uniform up to 100, whose
               order opposes the strengths.
-    appendix  appendix A.2: each system has a strength of its own for each type, uniform up to 1. Outliers are rows whose
-              scores are permuted. "The" strength of a system is not defined there; here it is the mean over types.
+    appendix  appendix A.2: each system has a strength of its own for each type, uniform up to 1. Outliers are rows
+              whose scores are permuted. Which strength a ranking should find is not said; here the mean over types.
 
 All 288 combinations are drawn ten times. A ranking is scored by Kendall's tau with the strengths (D3).
 """
