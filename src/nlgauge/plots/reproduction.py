@@ -25,7 +25,8 @@ def check_plotted(table: object) -> None:
         return
     if not isinstance(table, PaperStudy) or any(row.statistic == "best" for row in table.rows):
         what = f"{getattr(table, 'id', table)}"
-        msg = f"{what} has no figure; sensitivity studies whose cells are numbers do, and bt-figure2, -figure3, -figure4"
+        known = "sensitivity studies whose cells are numbers, bt-figure2, bt-figure3 and bt-figure4"
+        msg = f"{what} has no figure; these have one: {known}"
         raise RecipeError(msg)
 
 

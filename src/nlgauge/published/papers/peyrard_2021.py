@@ -15,6 +15,7 @@ from nlgauge.published.rankings.pairing import FIVE_TYPES, THREE_TYPES
 from nlgauge.published.rankings.significance import TESTS
 from nlgauge.published.rankings.simulation import GRID, PANELS
 from nlgauge.published.rankings.table import PublishedFrames, RankingRow, RankingTable
+from nlgauge.published.rankings.ties import GROUPS, HIDDEN, POLICIES
 from nlgauge.published.table import Column, PaperTable, TableRow
 
 __all__ = ["FAMILIES", "RANKING_TABLES", "SETUPS"]
@@ -306,6 +307,25 @@ _FIGURE6 = RankingTable(
     frames=_FRAMES,
 )
 
+# Ties, which the paper does not speak of.
+_TIES_TABLE = RankingTable(
+    "bt-ties",
+    "ties in the frames, and what their treatment does to mean against Bradley-Terry (Table 1), per cent",
+    _SOURCE.format("not in print"),
+    _columns("comparisons", "exact ties", "hidden ties", "hidden %", *POLICIES),
+    tuple(RankingRow(name, key=(name,)) for name in GROUPS),
+    decimals=2,
+    scale=100,
+    row_title="frames",
+    notes=(
+        f"hidden: not equal, but within {HIDDEN:g} of the larger score; their share of all ties is hidden %",
+        "then pairs that mean and BT order differently, where a tie is a win of the later column (second, and with "
+        "columns reversed), of nobody (drop) or half a win of both (half); 1e-9: hidden ties are ties (D1)",
+    ),
+    experiment="ties",
+    frames=_FRAMES,
+)
+
 # Figure 3: curves without numbers.
 _SIMULATED = ("mean", "median", "BT")
 
@@ -391,5 +411,6 @@ RANKING_TABLES = (
     _table4(4, MECHANISMS),
     _FIGURE4,
     _FIGURE6,
+    _TIES_TABLE,
     _TABLE11,
 )

@@ -19,6 +19,7 @@ from nlgauge.published.rankings.pairing import FIVE_TYPES, THREE_TYPES, Pairing,
 from nlgauge.published.rankings.significance import TESTS, conditional_shares, find_differences
 from nlgauge.published.rankings.simulation import GRID, PANELS, Grid, Simulated, simulate
 from nlgauge.published.rankings.table import RankingOptions, RankingRow, RankingTable
+from nlgauge.published.rankings.ties import GROUPS, POLICIES, count_ties, mean_against_bt
 from nlgauge.published.results import ReproducedCell, ReproducedRow, Reproduction, agrees
 
 __all__ = ["reproduce_rankings"]
@@ -33,10 +34,10 @@ class _Found:
     notes: list[str] = field(default_factory=list)
 
     def add(self, row: RankingRow, columns: Iterable[str], values: Iterable[float], reason: str = "") -> None:
-        """A row, in the order of the columns; what is not defined is left out."""
+        """A row, in the order of the columns; what is not defined is left out, and counts stay whole numbers."""
         for column, value in zip(columns, values, strict=True):
             if math.isfinite(value):
-                self.values[row.name, column] = float(value)
+                self.values[row.name, column] = value if isinstance(value, int) else float(value)
         self.reasons[row.name] = reason
 
 
@@ -54,6 +55,7 @@ def reproduce_rankings(
     `data` names some of them; `grid` is what Figure 3 is simulated on.
     """
     options = options or RankingOptions()
+    options.check_used(table)
     names = select_known(rows, [row.name for row in table.rows], f"{table.id}: row")
     table = replace(table, rows=tuple(row for row in table.rows if row.name in names))
     wanted = select_known(data, table.data, f"{table.id}: data set")
@@ -157,6 +159,24 @@ def _tests(table: RankingTable, sets: Sequence[FrameSet], options: RankingOption
     return found
 
 
+def _ties(table: RankingTable, sets: Sequence[FrameSet], options: RankingOptions) -> _Found:
+    del options  # its columns are the choices
+    found = _Found()
+    measured = [mean_against_bt(sets, policy) for policy in POLICIES]
+    labels = [column.label for column in table.columns]
+    for row in table.rows:
+        within = GROUPS[row.key[0]]
+        chosen = [(one.label, metric) for one in sets for metric in one.frames if within(one.label, metric)]
+        if not chosen:
+            continue
+        by_label = {one.label: one.frames for one in sets}
+        counts = count_ties([by_label[label][metric] for label, metric in chosen])
+        hidden = 100 * counts.hidden / max(1, counts.exact + counts.hidden)
+        shares = [table.scale * float(np.mean([by_frame[key] for key in chosen])) for by_frame in measured]
+        found.add(row, labels, [*counts, hidden, *shares], f"{len(chosen)} frames")
+    return found
+
+
 def _simulation(table: RankingTable, options: RankingOptions, grid: Grid) -> _Found:
     simulated = simulate(options, grid=grid)
     found = _Found(notes=[f"ours: {len(grid):,} setups, design {options.design}, seed {options.seed}"])
@@ -209,4 +229,5 @@ _ON_FRAMES: Mapping[str, Callable[[RankingTable, Sequence[FrameSet], RankingOpti
     "by-data": _by_data,
     "by-metric": _by_metric,
     "tests": _tests,
+    "ties": _ties,
 }

@@ -9,11 +9,12 @@ systems disagree, how often a test finds a difference, or how well a ranking fin
     tests           what a test finds among the pairs where another does         Figure 6
     simulation      Kendall's tau with strengths that scores were drawn from     Figure 3
     pairing         the same scores, paired in another way                       Figure 2
+    ties            how many ties there are, and what becomes of Table 1         not in print
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 from nlgauge.errors import RecipeError
@@ -21,7 +22,21 @@ from nlgauge.published.table import PaperTable, TableRow
 
 __all__ = ["Experiment", "PublishedFrames", "RankingOptions", "RankingRow", "RankingTable"]
 
-Experiment = Literal["disagreement", "by-data", "by-metric", "tests", "simulation", "pairing"]
+Experiment = Literal["disagreement", "by-data", "by-metric", "tests", "simulation", "pairing", "ties"]
+
+
+#: Options that an experiment has a use of.
+_TIED = ("ties", "tie_tolerance", "reverse")
+_DRAWN = (*_TIED, "full", "draws", "seed")
+_USED: dict[Experiment, tuple[str, ...]] = {
+    "disagreement": (*_TIED, "full"),  # all rows are what it takes
+    "by-data": _DRAWN,
+    "by-metric": _DRAWN,
+    "tests": _DRAWN,
+    "simulation": ("seed", "design"),
+    "pairing": ("seed",),
+    "ties": (),
+}
 
 
 @dataclass(frozen=True)
@@ -90,6 +105,15 @@ class RankingOptions:
     seed: int = 12345
     design: Literal["coded", "appendix"] = "coded"
     """The simulation as the released code has it, or as appendix A.2 says (D3)."""
+
+    def check_used(self, table: RankingTable) -> None:
+        """Refuse an option that would change nothing of a table."""
+        used = _USED[table.experiment]
+        for name, value in asdict(self).items():
+            if value != getattr(type(self), name) and name not in used:
+                takes = f"it takes {', '.join(used)}" if used else "it takes none"
+                msg = f"{table.id} has no use of {name}={value}; {takes}"
+                raise RecipeError(msg)
 
     def __post_init__(self) -> None:
         for name, allowed in (("ties", ("second", "drop", "half")), ("design", ("coded", "appendix"))):
