@@ -25,7 +25,7 @@ from nlgauge.compare.bradley_terry import bradley_terry
 from nlgauge.compare.rankings import win_counts
 from nlgauge.published.rankings.table import RankingOptions
 
-__all__ = ["GRID", "PANELS", "Grid", "Panel", "Simulated", "simulate", "tau"]
+__all__ = ["GRID", "PANELS", "Grid", "Panel", "Simulated", "draw_appendix", "draw_coded", "simulate", "tau"]
 
 Matrix = NDArray[np.float64]
 Drawn = tuple[Matrix, Matrix]
@@ -93,7 +93,7 @@ class Simulated(NamedTuple):
 
 def simulate(options: RankingOptions, *, grid: Grid = GRID) -> Simulated:
     """Draw all setups of a grid, rank, and score; a setup's numbers do not depend on what else is in the grid."""
-    draw: Callable[..., Drawn] = _draw_coded if options.design == "coded" else _draw_appendix
+    draw: Callable[..., Drawn] = draw_coded if options.design == "coded" else draw_appendix
     setups: list[tuple[float, ...]] = []
     found: list[Matrix] = []
     # Strengths and scores of one number of systems are ranked together, for the sake of the batched iteration.
@@ -135,7 +135,8 @@ def tau(one: Matrix, other: Matrix) -> Matrix:
     return np.asarray((signs[0] * signs[1]).sum(axis=-1) / np.maximum(untied, 1))
 
 
-def _draw_coded(rng: np.random.Generator, types: int, outliers: float, k: int, instances: int) -> Drawn:
+def draw_coded(rng: np.random.Generator, types: int, outliers: float, k: int, instances: int) -> Drawn:
+    """A setup of the released code: one offset per type, further rows as outliers."""
     strengths = rng.random(k)
     strengths *= 10 / strengths.sum()
     rows = instances // types
@@ -153,7 +154,8 @@ def _opposed(rng: np.random.Generator, strengths: Matrix) -> Iterator[Matrix]:
         yield from rows[tau(np.broadcast_to(strengths, rows.shape), rows) < 0]
 
 
-def _draw_appendix(rng: np.random.Generator, types: int, outliers: float, k: int, instances: int) -> Drawn:
+def draw_appendix(rng: np.random.Generator, types: int, outliers: float, k: int, instances: int) -> Drawn:
+    """A setup of appendix A.2: strengths for each type, permuted rows as outliers."""
     strengths = rng.random((types, k))
     scores = rng.normal(np.repeat(strengths, instances // types, axis=0), 1.0)
     changed = max(int(outliers * len(scores)), 1) if outliers else 0
