@@ -113,7 +113,7 @@ def _update(t: float, margin: float, *, drawn: bool) -> tuple[float, float]:
         return (-t, 1.0)
     shift = (_density(b) - _density(a)) / chance
     shrink = shift**2 + (a * _density(a) - b * _density(b)) / chance
-    return math.copysign(shift, t) if t < 0 else shift, shrink
+    return (-shift if t < 0 else shift), shrink
 
 
 def _normal(x: float) -> float:

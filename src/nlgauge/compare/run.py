@@ -33,6 +33,7 @@ from nlgauge.compare.settings import CompareSettings
 from nlgauge.compare.sources import Scores, score_tables
 from nlgauge.compare.table import Matrix, SystemScores
 from nlgauge.encoders.blas import one_blas_thread
+from nlgauge.errors import RecipeError
 from nlgauge.stats import Interval
 
 __all__ = ["compare_systems"]
@@ -48,6 +49,11 @@ def compare_systems(scores: Scores, *, settings: CompareSettings | None = None, 
     >>> found.metric("bleu").pair("a", "b").wins
     1
     """
+    unknown = [name for name in options if name not in CompareSettings.__dataclass_fields__]
+    if unknown:
+        known = ", ".join(CompareSettings.__dataclass_fields__)
+        msg = f"a comparison has no setting {unknown[0]!r}; it has {known}"
+        raise RecipeError(msg)
     settings = replace(settings or CompareSettings(), **options)
     tables = score_tables(scores)
     # One BLAS thread, so that the last bits do not depend on the number of processors.
