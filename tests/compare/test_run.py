@@ -122,7 +122,9 @@ def test_ratings_are_there_on_request() -> None:
         {"a": 1451.937, "b": 1501.493, "c": 1546.570}, abs=1e-3
     )
     assert any("depend on the order" in note for note in rated.notes)
-    assert not any("depend on the order" in note for note in compare(table(FIGURE_1), ratings=True, shuffles=2).metric().notes)
+    assert not any(
+        "depend on the order" in note for note in compare(table(FIGURE_1), ratings=True, shuffles=2).metric().notes
+    )
 
 
 def test_a_corpus_score_ranks_systems() -> None:
@@ -143,7 +145,15 @@ def test_the_result_is_json_and_the_same_twice() -> None:
 
 def test_the_signature_names_every_choice() -> None:
     found = compare(table(made(20, 2)), ties="drop", seed=7, test="sign", tie_tolerance=0.0)
-    for part in ("test:sign", "correction:holm", "alpha:0.05", "ties:drop", "tie_tolerance:0", "seed:7", "unit:instance"):
+    for part in (
+        "test:sign",
+        "correction:holm",
+        "alpha:0.05",
+        "ties:drop",
+        "tie_tolerance:0",
+        "seed:7",
+        "unit:instance",
+    ):
         assert part in found.signature.split("|")
     assert "unit:document" in compare(table(made(20, 2), documents=tuple("ab" * 10))).signature
 

@@ -1,6 +1,7 @@
 """The frames of TAC and of two dialogue sets: values of the released code on them, and where print differs.
 
-Unless said otherwise, expected values were made with the released code (github.com/epfl-dlab/BT-eval) on the same frames.
+Unless said otherwise, expected values were made with the released code (github.com/epfl-dlab/BT-eval) on the same
+frames.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ def made_frame(instances: int = 60) -> SystemScores:
 
 
 def of_scipy(one: np.ndarray, other: np.ndarray) -> list[float]:
-    """The calls of the released code: ties count in n, and are wins of the later system when it comes to who is best."""
+    """The calls of the released code: ties count in n, and are wins of the later system where the best is chosen."""
     wins, losses = int((one > other).sum()), int((one < other).sum())
     ties = len(one) - wins - losses
     best = wins if wins >= losses + ties else losses

@@ -17,7 +17,7 @@ def test_ties_that_hide_in_last_bits() -> None:
 
 
 def test_policies_decide_who_wins() -> None:
-    """a is better once and ties four times: the mean prefers it, and so does BT unless ties are the later column's."""
+    """a wins once and ties four times: the mean prefers it, and so does BT unless ties are the later column's."""
     values = np.array([[0.9, 0.1], *([[0.5, 0.5]] * 4)])
     sets = [FrameSet("TC", "Dialogue", {"ROUGE_2": SystemScores("rouge", ("a", "b"), values)})]
     found = {policy: mean_against_bt(sets, policy)["TC", "ROUGE_2"] for policy in POLICIES}
