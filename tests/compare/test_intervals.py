@@ -68,7 +68,7 @@ def test_of_strengths() -> None:
     for _ in range(150):
         scores = table(rng.normal(size=(40, 3)))
         strengths = bradley_terry(win_counts(scores.values)).strengths
-        found = strength_intervals(strengths, strength_draws(scores, strengths, settings), 40, settings)
+        found = strength_intervals(strengths, strength_draws(scores, settings), 40, settings)
         covered += [one is not None and one.low <= 1 / 3 <= one.high for one in found]
     assert np.mean(covered) == pytest.approx(0.95, abs=0.04)
 

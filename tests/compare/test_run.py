@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.compare.made_scores import FIGURE_1, Ratio, made, table
 
@@ -27,8 +27,8 @@ def test_a_better_system_comes_first_and_is_separated() -> None:
     found = compare(table(values)).metric()
     assert found.winner == "b"
     assert found.separated
-    assert [(row.system, row.rank, row.cluster) for row in found.systems][0] == ("b", 1, 1)
-    assert [row.cluster for row in found.systems[1:]] == [2, 2]
+    assert [row.cluster for row in found.systems] == [1, 2, 2]
+    assert [row.rank for row in found.systems] == [1, 2, 3]
     for name in "ac":
         pair = found.pair("b", name)
         assert (pair.better, pair.significant) == ("b", True)
@@ -217,6 +217,7 @@ def test_more_than_two_hundred_systems() -> None:
     assert found.win_matrix.shape == (210, 210)
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.integers(1, 12), st.integers(1, 5), st.integers(0, 100))
 def test_whatever_the_size_numbers_are_numbers(n: int, k: int, seed: int) -> None:
     values = np.random.default_rng(seed).integers(0, 3, size=(n, k)).astype(float)

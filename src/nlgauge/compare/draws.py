@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.compare.bradley_terry import climb
+from nlgauge.compare.bradley_terry import newman
 from nlgauge.compare.rankings import outcomes, pair_columns, pair_indices
 from nlgauge.compare.settings import CompareSettings
 from nlgauge.compare.table import Matrix, SystemScores
@@ -27,8 +27,6 @@ _Counts: TypeAlias = NDArray[np.float32]
 
 #: Numbers held at once, of differences, outcomes or win matrices (32 MB).
 _CELLS = 4_000_000
-#: Strengths in resamples start at the observed ones, so they must go on for longer than those to forget it.
-_DRAW_TOLERANCE = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,17 +124,12 @@ def _swapped(sample: Sample, signed: Matrix, i: int, j: int) -> Matrix:
     return statistics.score(middle + half) - statistics.score(middle - half)
 
 
-def strength_draws(table: SystemScores, strengths: Matrix, settings: CompareSettings) -> Matrix:
+def strength_draws(table: SystemScores, settings: CompareSettings) -> Matrix:
     """Bradley-Terry strengths in resamples of the units: resamples x systems."""
     wins, losses = _resampled_wins(table, settings)
-    # A strength of 0 would stay 0, in a resample with a win too.
-    start = np.maximum(strengths, 1e-6)
     step = max(1, _CELLS // table.k**2)
     found = [
-        climb(_square(wins[at : at + step], losses[at : at + step], table.k), tolerance=_DRAW_TOLERANCE, start=start)[
-            0
-        ]
-        for at in range(0, len(wins), step)
+        newman(_square(wins[at : at + step], losses[at : at + step], table.k))[0] for at in range(0, len(wins), step)
     ]
     return np.concatenate(found)
 

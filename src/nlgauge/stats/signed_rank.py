@@ -6,19 +6,19 @@ import numpy as np
 
 from nlgauge.stats.checks import Vector
 
-__all__ = ["signed_rank"]
+__all__ = ["wilcoxon"]
 
 #: Up to this many differences without ties the distribution of the rank sum is counted out, as scipy does.
 _EXACT = 50
 
 
-def signed_rank(differences: Vector) -> Vector:
+def wilcoxon(differences: Vector) -> Vector:
     """Two-sided p values of paired differences (instances x pairs), as `scipy.stats.wilcoxon` has them by default.
 
     Differences of 0 are dropped. Up to 50 differences, none of them 0 and no two of one size, p is exact; else
     normal, with a correction for ties. A pair without any difference has p = 1.
 
-    >>> signed_rank(np.array([[1.0, 1], [2, -2], [4, 4], [3, 3], [-5, 3]])).round(4).tolist()
+    >>> wilcoxon(np.array([[1.0, 1], [2, -2], [4, 4], [3, 3], [-5, 3]])).round(4).tolist()
     [0.625, 0.1362]
     """
     from scipy.stats import norm

@@ -17,8 +17,7 @@ from nlgauge.compare.rankings import count_wins, pair_indices, policy_wins
 from nlgauge.published.rankings.disagreement import draw_rows
 from nlgauge.published.rankings.frames import FrameSet
 from nlgauge.published.rankings.table import RankingOptions
-from nlgauge.stats.paired_tests import mood, paired_t, sign_test
-from nlgauge.stats.signed_rank import signed_rank
+from nlgauge.stats.paired_tests import mood, paired_t, sign_test, wilcoxon
 
 __all__ = ["DRAWS_OF_FIGURE_6", "TESTS", "conditional_shares", "find_differences"]
 
@@ -80,7 +79,7 @@ def _significant(scores: Matrix, options: RankingOptions) -> NDArray[np.bool_]:
         paired_t(differences, np.ones(n)),
         mood(first, second),
         sign_test(best, np.zeros_like(best), n - best),
-        signed_rank(differences),
+        wilcoxon(differences),
         sign_test(wins, losses),
     )
     return np.stack([p < _ALPHA for p in p_values], axis=1)
