@@ -50,9 +50,11 @@ def add_commands(commands: Any) -> None:
         metavar="N",
         help="BERTScore's, for another model than the published one (default: tuned)",
     )
-    parser.add_argument("--rows", nargs="+", metavar="METRIC", help="only these rows, by their names in the table")
+    parser.add_argument("--rows", nargs="+", metavar="ROW", help="only these rows, by their names in the table")
     parser.add_argument("--langpairs", nargs="+", metavar="PAIR", help="only these language pairs, such as cs-en")
-    parser.add_argument("--data", nargs="+", metavar="NAME", help="only columns of these data sets, such as wmt17")
+    parser.add_argument(
+        "--data", nargs="+", metavar="NAME", help="only columns, or frames, of these data sets, such as wmt17"
+    )
     parser.add_argument("--levels", nargs="+", metavar="LEVEL", help="only columns of segment, topic or system level")
     studies = parser.add_argument_group("sensitivity studies (repro-table9 to 15, repro-figure1 and 2)")
     studies.add_argument("--state", metavar="FILE", help="keeps what is finished, so that an interrupted run goes on")
@@ -88,7 +90,9 @@ def add_commands(commands: Any) -> None:
 
 def _add_rankings(parser: argparse.ArgumentParser) -> None:
     defaults = RankingOptions()
-    group = parser.add_argument_group("rankings of systems (bt-table1, ...); the defaults are the paper's")
+    group = parser.add_argument_group(
+        "rankings of systems (bt-table1, ...); the defaults are those of the released code"
+    )
     group.add_argument(
         "--ties",
         choices=("second", "drop", "half"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import kendalltau
 
-from nlgauge.published.rankings.mechanisms import MECHANISMS, average, measure_pairs, rank_draws, rank_frame
+from nlgauge.published.rankings.mechanisms import MECHANISMS, average, measure_pairs, rank_draws, rank_frame, tau
 from nlgauge.published.rankings.table import RankingOptions
 
 #: Figure 1 of the paper, as the released notebook has it: systems A, B, C on five instances.
@@ -45,3 +46,10 @@ def test_a_draw_of_all_rows_ranks_like_the_frame() -> None:
         assert drawn[name].shape == (2, 3)
         assert drawn[name][0] == pytest.approx(values, abs=1e-12)
     assert drawn["mean"][1].tolist() == [1, 2, 5]
+
+
+def test_tau_is_scipy_s() -> None:
+    rng = np.random.default_rng(3)
+    one, other = rng.integers(0, 6, (2, 20, 8)).astype(float)
+    assert tau(one, other) == pytest.approx([kendalltau(*pair).statistic for pair in zip(one, other, strict=True)])
+    assert np.isnan(tau(np.array([[1.0, 2, 3]]), np.ones((1, 3)))).all()

@@ -92,12 +92,14 @@ def by_task(sets: Sequence[FrameSet], options: RankingOptions) -> dict[tuple[str
     if options.full:
         return _mean_of_parts([by_data(one, list(one.frames), options) for one in sets])
     rng = np.random.default_rng(options.seed)
-    found = []
+    drawn: dict[int, list[NDArray[np.intp]]] = {}
     for _ in range(options.draws or _DRAWS_OF_FIGURE_4):
-        one = sets[int(rng.integers(len(sets)))]
-        frames = list(one.frames.values())
-        found.append(_parts(frames, draw_rows(rng, frames[0].n, repeats=1, least=1), options))
-    return _mean_of_parts(found)
+        at = int(rng.integers(len(sets)))
+        n = next(iter(sets[at].frames.values())).n
+        drawn.setdefault(at, []).append(draw_rows(rng, n, repeats=1, least=1)[0])
+    # Draws of one data set are ranked together, for the sake of the batched iteration.
+    lines = [_per_draw(list(sets[at].frames.values()), np.stack(draws), options) for at, draws in drawn.items()]
+    return {pair: average([one[pair] for one in lines]) for pair in PAIRS}
 
 
 def draw_rows(rng: np.random.Generator, n: int, *, repeats: int, least: int) -> NDArray[np.intp]:
@@ -113,18 +115,26 @@ def _draws(frames: Sequence[SystemScores], options: RankingOptions, *, repeats: 
     return draw_rows(np.random.default_rng(options.seed), n, repeats=options.draws or repeats, least=least)
 
 
+def _per_draw(
+    frames: Sequence[SystemScores], draws: NDArray[np.intp], options: RankingOptions
+) -> dict[tuple[str, str], Matrix]:
+    """Measures on draws of the rows of a data set (draws x measures), averaged over its metrics."""
+    measured = [measure_pairs(rank_draws(frame.oriented, draws, options), PAIRS) for frame in frames]
+    return {
+        pair: np.stack([average(list(lines)) for lines in zip(*(one[pair] for one in measured), strict=True)])
+        for pair in PAIRS
+    }
+
+
 def _parts(
     frames: Sequence[SystemScores], draws: NDArray[np.intp], options: RankingOptions
 ) -> dict[tuple[str, str], Part]:
-    """Frames of one data set on the same draws of its rows."""
-    measured = [measure_pairs(rank_draws(frame.oriented, draws, options), PAIRS) for frame in frames]
+    """Mean and error over draws. Metrics share the draws, so that they are averaged before the error is taken."""
     found = {}
-    for pair in PAIRS:
-        # Over metrics first: their draws are the same rows, so that they are not independent.
-        per_draw = np.stack([average(list(lines)) for lines in zip(*(one[pair] for one in measured), strict=True)])
-        middle = average([per_draw])
-        there = (~np.isnan(per_draw)).sum(axis=0)
-        spread = np.nansum((per_draw - middle) ** 2, axis=0) / np.maximum(there - 1, 1)
+    for pair, lines in _per_draw(frames, draws, options).items():
+        middle = average([lines])
+        there = (~np.isnan(lines)).sum(axis=0)
+        spread = np.nansum((lines - middle) ** 2, axis=0) / np.maximum(there - 1, 1)
         found[pair] = Part(middle, np.sqrt(spread / np.maximum(there, 1)))
     return found
 

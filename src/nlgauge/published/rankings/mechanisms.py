@@ -15,18 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.compare.bradley_terry import bradley_terry
-from nlgauge.compare.rankings import (
-    different_top3,
-    different_winner,
-    disagreement,
-    mean_scores,
-    median_scores,
-    win_counts,
-)
+from nlgauge.compare.rankings import different_top3, different_winner, mean_scores, median_scores, win_counts
 from nlgauge.compare.rating import elo, trueskill
 from nlgauge.published.rankings.table import RankingOptions
 
-__all__ = ["MEASURES", "MECHANISMS", "Scores", "average", "measure_pairs", "rank_draws", "rank_frame"]
+__all__ = ["MEASURES", "MECHANISMS", "Scores", "average", "measure_pairs", "rank_draws", "rank_frame", "tau"]
 
 #: Mean, median, Bradley-Terry and its two variants (paper, sections 2.2 and G).
 MECHANISMS = ("mean", "median", "BT", "Elo", "TrueSkill")
@@ -58,13 +51,32 @@ def rank_draws(frame: Matrix, draws: NDArray[np.intp], options: RankingOptions) 
 
 
 def measure_pairs(scores: Scores, pairs: Iterable[tuple[str, str]] | None = None) -> dict[tuple[str, str], Matrix]:
-    """The three measures for pairs of mechanisms, all of them by default; nan where a ranking ties all systems."""
+    """The three measures for pairs of mechanisms, all of them by default: a line per draw.
+
+    The share of pairs, (1 - tau_b) / 2, is nan where a ranking ties all systems.
+    """
     pairs = itertools.combinations(scores, 2) if pairs is None else pairs
     found = {}
-    for one, other in pairs:
-        lines = zip(np.atleast_2d(scores[one]), np.atleast_2d(scores[other]), strict=True)
-        found[one, other] = np.array([_measures(*line) for line in lines])
+    for pair in pairs:
+        one, other = (np.atleast_2d(scores[name]) for name in pair)
+        tops = [
+            (float(different_winner(*line)), float(different_top3(*line))) for line in zip(one, other, strict=True)
+        ]
+        found[pair] = np.column_stack([(1 - tau(one, other)) / 2, tops])
     return found
+
+
+def tau(one: Matrix, other: Matrix) -> Matrix:
+    """Kendall's tau-b along the last axis, for many vectors at once; nan where a vector is constant.
+
+    >>> tau(np.array([[1.0, 2, 3], [1, 2, 3]]), np.array([[3.0, 4, 5], [5, 4, 3]])).tolist()
+    [1.0, -1.0]
+    """
+    first, second = np.triu_indices(one.shape[-1], 1)
+    signs, others = (np.sign(values[..., first] - values[..., second]) for values in (one, other))
+    untied = np.sqrt(np.abs(signs).sum(axis=-1) * np.abs(others).sum(axis=-1))
+    together = (signs * others).sum(axis=-1)
+    return np.asarray(np.divide(together, untied, out=np.full(untied.shape, np.nan), where=untied > 0))
 
 
 def average(values: Sequence[Matrix]) -> Matrix:
@@ -77,10 +89,6 @@ def average(values: Sequence[Matrix]) -> Matrix:
     count = there.sum(axis=0)
     total = np.where(there, lines, 0.0).sum(axis=0)
     return np.asarray(np.divide(total, count, out=np.full(lines.shape[1], np.nan), where=count > 0))
-
-
-def _measures(one: Matrix, other: Matrix) -> tuple[float, float, float]:
-    return disagreement(one, other), float(different_winner(one, other)), float(different_top3(one, other))
 
 
 def _wins(frame: Matrix, options: RankingOptions) -> Matrix:

@@ -121,6 +121,8 @@ def _by_data(table: RankingTable, sets: Sequence[FrameSet], options: RankingOpti
 
 def _distance(row: RankingRow, labels: Sequence[str], values: Sequence[float], errors: Sequence[float]) -> str:
     """How many cells are as near to print as two series of draws are to each other: within two standard errors."""
+    if not any(errors):
+        return "other draws"
     printed = [row.published[label] for label in labels]
     if row.exchanged:
         printed = [printed[at + (1, -1, 0)[at % 3]] for at in range(len(printed))]
@@ -184,9 +186,8 @@ def _simulation(table: RankingTable, options: RankingOptions, grid: Grid) -> _Fo
     for row in table.rows:
         kept = _setups(simulated, row.key)
         if kept.any():
-            taus = [values[kept] for values in simulated.tau.values()]
-            means = [float(one.mean()) for one in taus]
-            found.add(row, labels, [*means, *(1.96 * float(one.std(ddof=1)) / math.sqrt(one.size) for one in taus)])
+            means, errors = zip(*simulated.mean_tau(kept).values(), strict=True)
+            found.add(row, labels, [*means, *(1.96 * error for error in errors)])
     return found
 
 

@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 from nlgauge.compare.bradley_terry import bradley_terry
 from nlgauge.compare.rankings import win_counts
+from nlgauge.published.rankings.mechanisms import Matrix, tau
 from nlgauge.published.rankings.table import RankingOptions
 
-__all__ = ["GRID", "PANELS", "Grid", "Panel", "Simulated", "draw_appendix", "draw_coded", "simulate", "tau"]
+__all__ = ["GRID", "PANELS", "Grid", "Panel", "Simulated", "draw_appendix", "draw_coded", "simulate"]
 
-Matrix = NDArray[np.float64]
 Drawn = tuple[Matrix, Matrix]
 """Strengths, and scores (instances x systems)."""
 
@@ -79,7 +79,15 @@ class Simulated(NamedTuple):
     setups: dict[str, Matrix]
     """Types, outliers, systems, instances."""
     tau: dict[str, Matrix]
-    """By mechanism: mean, median, BT."""
+    """By mechanism: mean, median, BT; nan where a ranking ties all systems."""
+
+    def mean_tau(self, chosen: NDArray[np.bool_]) -> dict[str, tuple[float, float]]:
+        """Of some setups, by mechanism: mean and standard error, without the undefined, as in the released code."""
+        found = {}
+        for name, values in self.tau.items():
+            there = values[chosen & ~np.isnan(values)]
+            found[name] = (float(there.mean()), float(there.std(ddof=1) / np.sqrt(there.size)))
+        return found
 
     def chosen(self, panel: Panel) -> NDArray[np.bool_]:
         """The setups of a panel."""
@@ -121,18 +129,6 @@ def _scored(drawn: list[Drawn], options: RankingOptions) -> Matrix:
         bradley_terry(np.stack(wins)).strengths,
     )
     return np.stack([tau(strengths, one) for one in ranked], axis=1)
-
-
-def tau(one: Matrix, other: Matrix) -> Matrix:
-    """Kendall's tau-b along the last axis, for many vectors at once; 0 where a vector is constant.
-
-    >>> tau(np.array([[1.0, 2, 3], [1, 2, 3]]), np.array([[3.0, 4, 5], [5, 4, 3]])).tolist()
-    [1.0, -1.0]
-    """
-    upper = np.triu_indices(one.shape[-1], 1)
-    signs = [np.sign(values[..., upper[0]] - values[..., upper[1]]) for values in (one, other)]
-    untied = np.sqrt(np.abs(signs[0]).sum(axis=-1) * np.abs(signs[1]).sum(axis=-1))
-    return np.asarray((signs[0] * signs[1]).sum(axis=-1) / np.maximum(untied, 1))
 
 
 def draw_coded(rng: np.random.Generator, types: int, outliers: float, k: int, instances: int) -> Drawn:
