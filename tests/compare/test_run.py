@@ -209,6 +209,16 @@ def test_systems_that_never_win_are_named() -> None:
     assert found.systems[0].never_lost
 
 
+def test_too_few_draws_for_so_many_pairs_are_told() -> None:
+    values = made(40, 5, spread=9.0)
+    found = compare(table(values), permutations=100).metric()
+    assert not any(pair.significant for pair in found.pairs)
+    assert "permutations must be above 200, or test t" in found.notes[0]
+    enough = compare(table(values), permutations=300).metric()
+    assert any(pair.significant for pair in enough.pairs)
+    assert not any("draws" in note for note in enough.notes)
+
+
 def test_more_than_two_hundred_systems() -> None:
     values = made(12, 210)
     names = [f"s{at}" for at in range(210)]

@@ -58,6 +58,10 @@ class Sample:
         """The systems' scores."""
         return self.scores(self.sums.sum(axis=0)[None], float(self.sizes.sum())).reshape(-1)
 
+    def left_out(self) -> Matrix:
+        """The systems' scores with one unit left out at a time: units x systems."""
+        return self.scores(self.sums.sum(axis=0) - self.sums, self.sizes.sum() - self.sizes)
+
     def scores(self, sums: Matrix, sizes: Matrix | float) -> Matrix:
         """Scores of the systems (draws x systems) from sums (draws x columns) over that many instances."""
         statistics = self.table.statistics

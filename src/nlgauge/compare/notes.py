@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nlgauge.compare.draws import Sample
-from nlgauge.compare.intervals import LEAST_UNITS, SMALL_SAMPLE
+from nlgauge.compare.intervals import LEAST_UNITS
 from nlgauge.compare.pairs import LEAST_FOR_A_VERDICT
 from nlgauge.compare.results import MetricComparison
 from nlgauge.compare.settings import CompareSettings
@@ -32,8 +32,13 @@ def _size(found: MetricComparison, sample: Sample, settings: CompareSettings) ->
         said.append(
             f"{sample.units} {unit}: fewer than {LEAST_FOR_A_VERDICT}, so no difference is called significant"
         )
-    elif sample.units < SMALL_SAMPLE and sample.table.statistics is not None:
-        said.append(f"{sample.units} {unit}: the intervals of a corpus score may be too narrow")
+    pairs = len(found.pairs)
+    by_draws = settings.test in ("bootstrap", "randomisation") and settings.correction == "holm"
+    if by_draws and pairs > settings.alpha * (settings.permutations + 1):
+        said.append(
+            f"{settings.permutations} draws cannot show a difference after Holm's correction for {pairs} pairs; "
+            f"permutations must be above {pairs / settings.alpha:.0f}, or test t"
+        )
     if sample.table.statistics is not None:
         others = [name for name in settings.tests if name not in ("bootstrap", "randomisation")]
         if others:

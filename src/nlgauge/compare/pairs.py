@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.compare.draws import Sample, bootstrap_p, randomisation_p
-from nlgauge.compare.intervals import LEAST_UNITS, SMALL_SAMPLE, percentile_bounds
+from nlgauge.compare.intervals import LEAST_UNITS, jackknife_errors, percentile_bounds, t_reach
 from nlgauge.compare.rankings import outcomes, pair_columns, pair_indices
 from nlgauge.compare.settings import CompareSettings, TestName
 from nlgauge.compare.table import Matrix
 from nlgauge.stats import holm
+from nlgauge.stats.bootstrap import FEW
 from nlgauge.stats.paired_tests import mood, paired_t, sign_test, t_statistics, wilcoxon
 from nlgauge.stats.resampling import sum_by_unit
 
@@ -115,11 +116,19 @@ def _block(sample: Sample, i: NDArray[np.intp], j: NDArray[np.intp], settings: C
         "t": lambda: paired_t(sums, sample.sizes),
         "wilcoxon": lambda: wilcoxon(differences),
         "sign": lambda: sign_test(wins, losses),
-        "sign-ties-in": lambda: sign_test(wins, losses, len(differences) - wins - losses),
+        "sign-ties-in": lambda: _sign_with_ties(wins, losses, len(differences) - wins - losses, settings),
         "mood": lambda: mood(first, second),
     }
     p: dict[TestName, Matrix] = {name: tests[name]() for name in settings.tests if name in tests}
     return _Block(effect, wins, losses, errors, p)
+
+
+def _sign_with_ties(
+    wins: NDArray[np.int64], losses: NDArray[np.int64], ties: NDArray[np.int64], settings: CompareSettings
+) -> Matrix:
+    """The better system is the one that Bradley-Terry of the two would name, so the policy for ties has its say."""
+    first = wins >= losses + (ties if settings.ties == "second" else 0)
+    return sign_test(np.where(first, wins, losses), np.where(first, losses, wins), ties)
 
 
 def _bounds(
@@ -128,12 +137,13 @@ def _bounds(
     """Intervals of the differences, and their standard errors."""
     if sample.units < LEAST_UNITS or draws is None:
         return None, None, errors
-    if sample.table.statistics is None and sample.units < SMALL_SAMPLE:
-        from scipy.stats import t
-
-        reach = t.ppf((1 + settings.level) / 2, sample.units - 1) * errors
-        return difference - reach, difference + reach, errors
     rows, columns = pair_indices(sample.table.k)
+    if sample.units < FEW:
+        if sample.table.statistics is not None:
+            left_out = sample.left_out()
+            errors = jackknife_errors(left_out[:, rows] - left_out[:, columns])
+        reach = t_reach(errors, level=settings.level, units=sample.units)
+        return difference - reach, difference + reach, errors
     low, high, spread = (np.empty(rows.size) for _ in range(3))
     step = max(1, _CELLS // len(draws))
     for at in range(0, rows.size, step):

@@ -12,8 +12,10 @@ from typing import Any
 
 from nlgauge.data.known_files import KNOWN_FILES, FileSet
 from nlgauge.data.loaders.custom_table import load_custom
+from nlgauge.data.loaders.eval4nlp import load_eval4nlp
 from nlgauge.data.loaders.judged_jsonl import load_judged_jsonl
 from nlgauge.data.loaders.mlqe import load_mlqe
+from nlgauge.data.loaders.mqm import load_mqm
 from nlgauge.data.loaders.mt_metrics_eval import load_mt_metrics_eval
 from nlgauge.data.loaders.multi30k import load_multi30k
 from nlgauge.data.loaders.score_frames import load_score_frames
@@ -331,6 +333,30 @@ _ALL = (
     ),
     _frames("topicalchat-scores", "TopicalChat: 60 dialogue turns x 5 systems", "dialogue/Dialogue/tc", 300),
     _frames("personachat-scores", "PersonaChat: 60 dialogue turns x 4 systems", "dialogue/Dialogue/pc", 240),
+    DataCard(
+        name="eval4nlp",
+        title="Eval4NLP 2021: translations with wrong words marked, in the translation and in the source",
+        gold="da",
+        published="github.com/eval4nlp/SharedTask2021",
+        citation="Fomicheva et al. 2021, The Eval4NLP Shared Task on Explainable Quality Estimation (Eval4NLP)",
+        loader=load_eval4nlp,
+        rows={"de-zh": 1410, "et-en": 1000, "ro-en": 1000, "ru-de": 1180},
+        folders=("", "eval4nlp"),
+        licence="none stated; the texts of et-en and ro-en are those of MLQE-PE (CC0)",
+        pitfall="tokenised text: words end at blanks; et-en and ro-en are dev sets, the other two test sets",
+    ),
+    DataCard(
+        name="mqm-ted",
+        title="MQM of TED talks, zh-en: error spans of 13 systems and two references, one rater per output",
+        gold="mqm",
+        published="github.com/google/wmt-mqm-human-evaluation",
+        citation="Freitag et al. 2021, Results of the WMT21 Metrics Shared Task (WMT)",
+        loader=load_mqm,
+        rows={"zh-en": 6877},
+        folders=("", "mqm"),
+        licence="Apache-2.0",
+        pitfall="`ref` is rated worse than every system, so outputs are compared with `refB` (references=ref)",
+    ),
     DataCard(
         name="mt-metrics-eval",
         title="Any test set in the folder layout of mt-metrics-eval (WMT metrics tasks from 2019 on)",

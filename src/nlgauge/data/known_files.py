@@ -108,6 +108,13 @@ KNOWN_FILES: Mapping[str, tuple[FileSet, ...]] = {
     "personachat-scores": (
         FileSet("dialogue/Dialogue/pc/*.csv", 13, "5b4c47963726fb557f14eabe9abaf4aaa08e37aff7db27f8ed9dec6802ab0c1a"),
     ),
+    "eval4nlp": (
+        FileSet("de-zh-test21.tar.gz", 1, "5b5d243a8ba9e9fe72f6e144c16d93cc68b2653857ae4283d9ca64871483b4f1"),
+        FileSet("et-en-dev.tar.gz", 1, "04d37d0333fc4c0c31950a64fc5f1da04ac5b3312d9960d034d674792d1e461c"),
+        FileSet("ro-en-dev.tar.gz", 1, "6175f8352724de00d53f90b93317803b93826f6ef234b057efde9c46a222885a"),
+        FileSet("ru-de-test21.tar.gz", 1, "99f31c07b1669939a1a554dc54a82a1078df882cf43b3fad53f88d0050b40457"),
+    ),
+    "mqm-ted": (FileSet("mqm_ted_zhen.tsv", 1, "d91fc0dd21c1949f1e7570671d01ceb1798ebd8d7ea8998844b1a35983de4ed3"),),
     "mt-metrics-eval": (
         FileSet("sources/*.txt", None),
         FileSet("human-scores/*.score", None),

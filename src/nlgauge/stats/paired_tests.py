@@ -46,20 +46,19 @@ def paired_t(sums: Vector, sizes: Vector) -> Vector:
     return np.asarray(2 * t.sf(ratios, len(sums) - 1), dtype=np.float64)
 
 
-def sign_test(wins: NDArray[np.int64], losses: NDArray[np.int64], ties: NDArray[np.int64] | None = None) -> Vector:
+def sign_test(better: NDArray[np.int64], worse: NDArray[np.int64], ties: NDArray[np.int64] | None = None) -> Vector:
     """Two-sided sign test: would a fair coin decide instances as unevenly? Ties are dropped.
 
-    With `ties` they stay in the number of throws without being wins, as in the released code of Peyrard et al.
-    (2021): many ties then look like a difference (D4).
+    With `ties` they stay in the number of throws without being won, as in the released code of Peyrard et al. (2021):
+    many ties then look like a difference, and it matters which of the systems is taken for the better one (D4).
 
     >>> sign_test(np.array([8]), np.array([1])).round(5).tolist()
     [0.03906]
     """
     from scipy.stats import binom
 
-    best = np.maximum(wins, losses)
-    throws = wins + losses + (0 if ties is None else ties)
-    lower, upper = binom.cdf(best, throws, 0.5), binom.sf(best - 1, throws, 0.5)
+    throws = better + worse + (0 if ties is None else ties)
+    lower, upper = binom.cdf(better, throws, 0.5), binom.sf(better - 1, throws, 0.5)
     return np.asarray(np.minimum(1.0, 2 * np.minimum(lower, upper)), dtype=np.float64)
 
 

@@ -73,12 +73,13 @@ def _significant(scores: Matrix, options: RankingOptions) -> NDArray[np.bool_]:
     wins, losses = counted.strict[i, j], counted.strict[j, i]
     credited = policy_wins(counted, options.ties)
     # Two systems: Bradley-Terry prefers the one with more wins, a tie being whose the policy says.
-    best = np.where(credited[i, j] >= credited[j, i], wins, losses)
+    preferred = credited[i, j] >= credited[j, i]
+    better, worse = np.where(preferred, wins, losses), np.where(preferred, losses, wins)
     differences = np.where(np.isclose(first, second, rtol=options.tie_tolerance, atol=0), 0.0, first - second)
     p_values: Iterable[Matrix] = (
         paired_t(differences, np.ones(n)),
         mood(first, second),
-        sign_test(best, np.zeros_like(best), n - best),
+        sign_test(better, worse, n - wins - losses),
         wilcoxon(differences),
         sign_test(wins, losses),
     )

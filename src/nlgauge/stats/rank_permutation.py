@@ -1,0 +1,314 @@
+"""PERM-BOTH for Kendall's tau-b and Spearman's rho: all draws of two metrics by a product of matrices.
+
+With k_i = 1 where row i keeps its score and 0 where it is swapped, the swapped metric A' orders rows i and j by
+
+    sign(A'_i - A'_j) = k_i k_j aa + (1-k_i)(1-k_j) bb + k_i (1-k_j) ab + (1-k_i) k_j ba,    ab = sign(A_i - B_j), ...
+
+so the sum behind tau, over all pairs, of that times sign(h_i - h_j) is a quadratic form in the signs s = 2k - 1:
+s'Qs/4 + m.s + c, where B' has -s. One product of all draws with Q serves both swapped metrics. Pairs that are tied
+are counted by the same form with sign(.) = 0 in the place of the signs. Spearman's ranks are row sums of the signs.
+All sums are whole numbers, so neither blocks nor threads can change a result, and ties are exact.
+
+Q has n^2 cells, computed in blocks. Where lists are long another way is shorter: Spearman by one sorted list of
+both metrics' scores, in which a draw's ranks are cumulated counts; Kendall by sorting every draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.stats.checks import Vector, check_resampling, numbers, vector
+from nlgauge.stats.correlation import correlate
+from nlgauge.stats.correlation_rows import correlate_rows, rho, tau_b
+from nlgauge.stats.permutation import PairwisePermutation, all_pairs, metrics_and_human, swap_signs, z_scores
+
+__all__ = ["permutation_both_of_systems", "permutation_both_ranks"]
+
+Floats = NDArray[np.float32]
+Swapped = tuple[Vector, Vector]
+
+#: Cells of a block of matrices (float32: 16 MB).
+_CELLS = 4_000_000
+#: Longest list whose pairs are multiplied out; sorting every draw costs as much there.
+_MOST_KENDALL = 16_384
+_MOST_SPEARMAN = 512
+
+
+class _Batch(NamedTuple):
+    """Groups of one size, as many as are computed at once."""
+
+    rows: NDArray[np.intp]
+    """groups x size"""
+    gold: Floats
+    """Ranks of people's scores, groups x size."""
+
+
+def permutation_both_ranks(
+    scores: ArrayLike,
+    human: ArrayLike,
+    *,
+    kind: str,
+    groups: ArrayLike | None = None,
+    resamples: int = 1000,
+    seed: int = 12345,
+    add_one: bool = False,
+    advance: Callable[[int], None] | None = None,
+) -> PairwisePermutation:
+    """PERM-BOTH on `kind` (spearman, kendall) for all pairs of the metrics in `scores` (metrics x rows).
+
+    With `groups` (a label per row) the statistic is the unweighted mean over groups, of those where it has a value
+    in that draw. `advance` is told of every pair of metrics that is done, or that as much work as one takes is.
+    """
+    check_resampling(resamples, seed)
+    if kind not in ("spearman", "kendall"):
+        msg = f"kind must be spearman or kendall, got {kind!r}; permutation_both_pearson is for Pearson's r"
+        raise RecipeError(msg)
+    table, gold = metrics_and_human(scores, human)
+    z = z_scores(table)
+    labels = np.zeros(gold.size) if groups is None else np.asarray(groups)
+    if labels.shape != gold.shape:
+        msg = f"groups must hold one label per row, got shape {labels.shape} for {gold.size} rows"
+        raise InputError(msg)
+    batches, skipped = _batches(gold, labels, most=max(1, _CELLS // (resamples + 1)))
+    if not batches:
+        msg = f"human scores are constant in each of {skipped} group(s), so no correlation is defined"
+        raise InputError(msg)
+    signs = _all_signs(gold.size, resamples, seed)
+    first, second = np.triu_indices(len(z), 1)
+    totals = np.zeros((2, resamples + 1, first.size))
+    defined = np.zeros_like(totals)
+    done = 0
+    for batch in batches:
+        swapped = _Swapper(batch, signs, kind)
+        for pair, (i, j) in enumerate(zip(first, second, strict=True)):
+            for side, found in enumerate(swapped(z[i, batch.rows], z[j, batch.rows])):
+                has_value = np.isfinite(found)
+                totals[side, :, pair] += np.where(has_value, found, 0.0).sum(axis=0)
+                defined[side, :, pair] += has_value.sum(axis=0)
+            done += 1
+            if advance is not None and done % len(batches) == 0:
+                advance(1)
+    means = totals / np.where(defined == 0, np.nan, defined)
+    used = sum(len(batch.rows) for batch in batches)
+    return all_pairs(means, len(z), (first, second), resamples, seed, (used, skipped), add_one=add_one)
+
+
+def permutation_both_of_systems(
+    scores: ArrayLike,
+    human: ArrayLike,
+    *,
+    kind: str,
+    aggregate: Callable[[Vector], Vector],
+    resamples: int = 1000,
+    seed: int = 12345,
+    add_one: bool = False,
+    advance: Callable[[int], None] | None = None,
+) -> PairwisePermutation:
+    """PERM-BOTH at system level for any coefficient: swap single scores, join them per system, correlate.
+
+    `scores` is metrics x systems x segments, `human` one number per system; `aggregate` joins the last axis of an
+    array of any shape.
+    """
+    check_resampling(resamples, seed)
+    cube, gold = numbers(scores, "scores"), vector(human, "human", least=2)
+    if cube.ndim != 3 or cube.shape[0] < 2 or cube.shape[1] != gold.size or cube.shape[2] == 0:
+        msg = f"scores must be 2 or more metrics x {gold.size} systems x segments, got shape {cube.shape}"
+        raise InputError(msg)
+    metrics, systems, segments = cube.shape
+    z = z_scores(cube.reshape(metrics, -1)).reshape(cube.shape)
+    keep = (_all_signs(systems * segments, resamples, seed) > 0).reshape(-1, systems, segments)
+    first, second = np.triu_indices(metrics, 1)
+    means = np.empty((2, resamples + 1, first.size))
+    block = max(1, _CELLS // (systems * segments))
+    for pair, (i, j) in enumerate(zip(first, second, strict=True)):
+        for start in range(0, resamples + 1, block):
+            kept = keep[start : start + block]
+            for side, (ours, others) in enumerate(((z[i], z[j]), (z[j], z[i]))):
+                joined = aggregate(np.where(kept, ours, others))
+                means[side, start : start + block, pair] = correlate_rows(joined, gold, kind=kind)
+        if advance is not None:
+            advance(1)
+    return all_pairs(means, metrics, (first, second), resamples, seed, (1, 0), add_one=add_one)
+
+
+def _all_signs(rows: int, resamples: int, seed: int) -> NDArray[np.int8]:
+    """Signs of all draws (draws x rows); the first swaps nothing, and so is the observed order."""
+    signs = np.ones((resamples + 1, rows), dtype=np.int8)
+    at = 0
+    for block in swap_signs(rows, resamples, seed):
+        signs[1:, at : at + len(block)] = block.T
+        at += len(block)
+    return signs
+
+
+def _batches(gold: Vector, labels: NDArray[np.generic], *, most: int) -> tuple[list[_Batch], int]:
+    """Groups with a correlation, those of one size together, about `most` rows at once; and how many have none."""
+    _, membership = np.unique(labels, return_inverse=True)
+    order = np.argsort(membership, kind="stable")
+    cuts = np.flatnonzero(np.diff(membership[order])) + 1
+    _, ranks = np.unique(gold, return_inverse=True)
+    by_size: dict[int, list[NDArray[np.intp]]] = {}
+    skipped = 0
+    for rows in np.split(order, cuts):
+        if rows.size < 2 or np.ptp(ranks[rows]) == 0:
+            skipped += 1
+        else:
+            by_size.setdefault(rows.size, []).append(rows)
+    batches = []
+    for size, groups in by_size.items():
+        step = max(1, most // size)
+        parts = [np.stack(groups[start : start + step]) for start in range(0, len(groups), step)]
+        batches += [_Batch(rows, ranks[rows].astype(np.float32)) for rows in parts]
+    return batches, skipped
+
+
+class _Swapper:
+    """All draws of a batch: from two metrics' scores (groups x size each) to both swapped ones' coefficients."""
+
+    def __init__(self, batch: _Batch, signs: NDArray[np.int8], kind: str) -> None:
+        self._gold, self._kind = batch.gold, kind
+        size = batch.rows.shape[1]
+        self._long = size > (_MOST_KENDALL if kind == "kendall" else _MOST_SPEARMAN)
+        own = np.ascontiguousarray(signs[:, batch.rows].transpose(1, 0, 2))  # groups x draws x rows
+        self._keep = own > 0 if self._long else np.empty(0, dtype=np.bool_)
+        self._signs: Floats = np.empty(0, dtype=np.float32) if self._long else own.astype(np.float32)
+
+    def __call__(self, first: Vector, second: Vector) -> Swapped:
+        """groups x draws, for the metric that keeps and for the one that swaps; nan where there is no value."""
+        both = np.stack([first, second])
+        values, ranks = np.unique(both, return_inverse=True)
+        # Ordered and tied as the scores are, and exact.
+        a, b = ranks.reshape(both.shape).astype(np.float32)
+        if self._long:
+            way = _kendall_by_sorting if self._kind == "kendall" else _spearman_by_counts
+            found = [way(*one) for one in zip(a, b, self._gold, self._keep, strict=True)]
+            return np.stack([one for one, _ in found]), np.stack([other for _, other in found])
+        if self._kind == "spearman":
+            return _spearman(a, b, self._gold, self._signs)
+        return _kendall(a, b, self._gold, self._signs, tied=values.size < both.size)
+
+
+def _kendall(a: Floats, b: Floats, gold: Floats, signs: Floats, *, tied: bool) -> Swapped:
+    """tau-b of both swapped metrics by the quadratic form of the module's docstring."""
+    groups, draws, n = signs.shape
+    agreeing = _Form(groups, draws)
+    equal = _Form(groups, draws)
+    distinct_gold = np.zeros((groups, 1))
+    for rows in _row_blocks(groups, n):
+        ours = np.sign(gold[:, rows, None] - gold[:, None, :])
+        distinct_gold[:, 0] += np.count_nonzero(ours, axis=(1, 2))
+        orders = _Orders.of(a, b, rows)
+        agreeing.add(signs, rows, *(ours * order for order in orders))
+        if tied:
+            other = np.arange(n) != np.arange(n)[rows, None]
+            equal.add(signs, rows, *((order == 0).astype(np.float32) * other for order in orders))
+    pairs = n * (n - 1)
+    keep, swap = (
+        tau_b(sums, pairs - ties, distinct_gold) for sums, ties in zip(agreeing.sides, equal.sides, strict=True)
+    )
+    return keep, swap
+
+
+def _spearman(a: Floats, b: Floats, gold: Floats, signs: Floats) -> Swapped:
+    """rho of both swapped metrics; the centred rank of a score (twice) is the sum of its signs to all others."""
+    n = signs.shape[2]
+    keep = (signs + 1) / 2
+    kept = signs > 0
+    ranks_gold = np.sign(gold[:, :, None] - gold[:, None, :]).sum(axis=2, dtype=np.float64)[:, None, :]
+    aa, bb, ab, ba = _Orders.of(a, b, slice(0, n))
+    # Of A_i and of B_i among what A' is made of; among what B' is made of it is the rest.
+    of_a = keep @ (aa - ab).transpose(0, 2, 1) + ab.sum(axis=2)[:, None, :]
+    of_b = keep @ (ba - bb).transpose(0, 2, 1) + bb.sum(axis=2)[:, None, :]
+    all_a = (aa + ab).sum(axis=2)[:, None, :]
+    all_b = (ba + bb).sum(axis=2)[:, None, :]
+    first = np.where(kept, of_a, of_b).astype(np.float64)
+    second = np.where(kept, all_b - of_b, all_a - of_a).astype(np.float64)
+    return rho(first, ranks_gold), rho(second, ranks_gold)
+
+
+def _spearman_by_counts(a: Floats, b: Floats, gold: Floats, keep: NDArray[np.bool_]) -> Swapped:
+    """rho for a long list: among both metrics' scores in order, a rank is a count of what was chosen before."""
+    n = gold.size
+    merged = np.concatenate([a, b])
+    order = np.argsort(merged, kind="stable")
+    ordered = merged[order]
+    before, upto = (np.searchsorted(ordered, merged, side=side) for side in ("left", "right"))
+    ranks_gold = _doubled_ranks(gold)
+    sides: tuple[Vector, Vector] = (np.empty(len(keep)), np.empty(len(keep)))
+    block = max(1, _CELLS // (2 * n))
+    for start in range(0, len(keep), block):
+        kept = keep[start : start + block]
+        counts = np.zeros((len(kept), 2 * n + 1), dtype=np.int32)
+        np.cumsum(np.concatenate([kept, ~kept], axis=1)[:, order], axis=1, out=counts[:, 1:])
+        doubled = counts[:, before] + counts[:, upto] + 1
+        rest = before + upto + 2 - doubled
+        for side, (one, other) in enumerate(((doubled[:, :n], doubled[:, n:]), (rest[:, n:], rest[:, :n]))):
+            ranks = np.where(kept, one, other) - float(n + 1)
+            sides[side][start : start + block] = rho(ranks, ranks_gold)
+    return sides
+
+
+def _kendall_by_sorting(a: Floats, b: Floats, gold: Floats, keep: NDArray[np.bool_]) -> Swapped:
+    """tau-b for a list too long for all its pairs: each draw is sorted, in n log n."""
+    sides: tuple[Vector, Vector] = (np.empty(len(keep)), np.empty(len(keep)))
+    for draw, kept in enumerate(keep):
+        for side, (one, other) in enumerate(((a, b), (b, a))):
+            swapped = np.where(kept, one, other)
+            sides[side][draw] = correlate(swapped, gold, kind="kendall", undefined="nan").value
+    return sides
+
+
+def _doubled_ranks(values: Floats) -> Vector:
+    """Twice the average ranks, centred."""
+    ordered = np.sort(values)
+    before, upto = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))
+    ranks: Vector = (before + upto + 1 - (values.size + 1)).astype(np.float64)
+    return ranks
+
+
+def _row_blocks(groups: int, n: int) -> Iterator[slice]:
+    step = max(1, _CELLS // (groups * n))
+    for start in range(0, n, step):
+        yield slice(start, min(start + step, n))
+
+
+class _Orders(NamedTuple):
+    """Signs of the differences of some rows to all (groups x rows x n)."""
+
+    aa: Floats
+    bb: Floats
+    ab: Floats
+    ba: Floats
+
+    @classmethod
+    def of(cls, a: Floats, b: Floats, rows: slice) -> _Orders:
+        return cls(*(np.sign(x[:, rows, None] - y[:, None, :]) for x, y in ((a, a), (b, b), (a, b), (b, a))))
+
+
+class _Form:
+    """A sum over ordered pairs of rows in every draw, for both swapped metrics: the first has +s, the second -s."""
+
+    def __init__(self, groups: int, draws: int) -> None:
+        self._even: Vector = np.zeros((groups, draws))
+        self._odd: Vector = np.zeros((groups, draws))
+
+    def add(self, signs: Floats, rows: slice, aa: Floats, bb: Floats, ab: Floats, ba: Floats) -> None:
+        """Add the pairs of some rows with all."""
+        own = signs[:, :, rows]
+        quadratic = aa + bb - ab - ba
+        product = signs @ quadratic.transpose(0, 2, 1)
+        product *= own
+        row_sums = quadratic.sum(axis=2, dtype=np.float64)
+        linear = (ab - bb).sum(axis=2, dtype=np.float64)
+        constant = row_sums.sum(axis=1) / 4 + linear.sum(axis=1) + bb.sum(axis=(1, 2), dtype=np.float64)
+        self._even += product.sum(axis=2, dtype=np.float64) / 4 + constant[:, None]
+        self._odd += (own @ (row_sums / 2 + linear)[:, :, None])[:, :, 0]
+
+    @property
+    def sides(self) -> Swapped:
+        return self._even + self._odd, self._even - self._odd
