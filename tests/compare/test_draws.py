@@ -59,7 +59,7 @@ def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     def everything() -> list[np.ndarray]:
         (draws,) = bootstrap_scores([sample], resamples=100, seed=1)
         swapped = randomisation_p(sample, resamples=100, seed=1)
-        return [draws, bootstrap_p(draws, sample.observed), swapped, strength_draws(sample.table, settings)]
+        return [draws, bootstrap_p(draws, sample.observed, units=30), swapped, strength_draws(sample.table, settings)]
 
     whole = everything()
     monkeypatch.setattr("nlgauge.compare.draws._CELLS", 70)

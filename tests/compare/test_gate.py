@@ -70,6 +70,14 @@ def test_other_systems_do_not_soften_it() -> None:
     assert not gate(comparison, base="a", new="b").passed
 
 
+def test_what_it_would_have_found_does_not_depend_on_other_systems() -> None:
+    values = np.column_stack([OLD, OLD + NOISE, made(200, 8)])
+    many, two = (compare_systems([table(values[:, :k])], permutations=1000) for k in (10, 2))
+    found = [gate(one, base="a", new="b").rows[0].detectable for one in (many, two)]
+    assert found[0] == pytest.approx(found[1])
+    assert many.metric().pair("a", "b").detectable != pytest.approx(found[0])
+
+
 def test_each_metric_may_shut_it_unless_one_is_named() -> None:
     good, bad = np.column_stack([OLD, OLD + 1 + NOISE]), np.column_stack([OLD, OLD - 1 + NOISE])
     tables = [SystemScores("good", ("old", "new"), good), SystemScores("bad", ("old", "new"), bad)]

@@ -48,12 +48,14 @@ def test_the_command_of_the_workflow_writes_its_summary(shown: Path) -> None:
     assert (shown / "summary.md").read_text(encoding="utf-8").startswith("**gate ")
 
 
-def test_the_example_prints_what_the_page_shows(shown: Path) -> None:
-    ((code, expected),) = re.findall(r"```python\n(.*?)```\n\n((?:    [^\n]*\n)+)", PAGE, re.S)
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(code, {})
-    assert printed.getvalue() == textwrap.dedent(expected)
+def test_the_examples_print_what_the_page_shows(shown: Path) -> None:
+    examples = re.findall(r"```python\n(.*?)```\n\n((?:    [^\n]*\n)+)", PAGE, re.S)
+    assert len(examples) == 2
+    for code, expected in examples:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(code, {})
+        assert printed.getvalue() == textwrap.dedent(expected)
     assert (shown / "run.json").exists()
 
 

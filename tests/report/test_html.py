@@ -138,6 +138,10 @@ def test_the_data_holds_all_scores_and_texts(many: Sample) -> None:
 def test_documents_are_named(two: Sample) -> None:
     documents = tuple(f"document {at // 5}" for at in range(40))
     found = made([replace(one, documents=documents) for one in two.scores], two.texts)
+    said = Parsed(page_of(found)).text
+    assert "40 segments · 8 documents" in said
+    assert "a bootstrap of 8 documents would be too narrow" in said
+    assert "bootstrap of segments, 200 resamples" in Parsed(page_of(two)).text
     assert unpacked(page_of(found))["documents"] == list(documents)
     assert unpacked(page_of(two))["documents"] is None
 

@@ -18,7 +18,7 @@ from nlgauge.compare.rankings import outcomes, pair_columns, pair_indices
 from nlgauge.compare.settings import CompareSettings
 from nlgauge.compare.table import Matrix, SystemScores
 from nlgauge.stats.paired_tests import centred_p
-from nlgauge.stats.resampling import bootstrap_counts, bootstrap_sums, sum_by_unit, swap_sums
+from nlgauge.stats.resampling import bootstrap_counts, bootstrap_sums, expanded_p, sum_by_unit, swap_sums
 
 __all__ = ["Sample", "bootstrap_p", "bootstrap_scores", "randomisation_p", "strength_draws"]
 
@@ -89,8 +89,8 @@ def bootstrap_scores(samples: Sequence[Sample], *, resamples: int, seed: int) ->
     return [np.concatenate(blocks) for blocks in found]
 
 
-def bootstrap_p(draws: Matrix, observed: Matrix) -> Matrix:
-    """Paired bootstrap: two-sided p for all pairs of systems from their scores in resamples."""
+def bootstrap_p(draws: Matrix, observed: Matrix, *, units: int) -> Matrix:
+    """Paired bootstrap: two-sided p for all pairs of systems from their scores in resamples of that many units."""
     rows, columns = pair_indices(observed.size)
     step = max(1, _CELLS // len(draws))
     found = [
@@ -98,7 +98,7 @@ def bootstrap_p(draws: Matrix, observed: Matrix) -> Matrix:
         for start in range(0, rows.size, step)
         for i, j in [(rows[start : start + step], columns[start : start + step])]
     ]
-    return np.concatenate(found) if found else np.empty(0)
+    return expanded_p(np.concatenate(found), units) if found else np.empty(0)
 
 
 def randomisation_p(sample: Sample, *, resamples: int, seed: int) -> Matrix:

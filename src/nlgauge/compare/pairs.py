@@ -17,7 +17,7 @@ from nlgauge.stats.bootstrap import FEW
 from nlgauge.stats.paired_tests import mood, paired_t, sign_test, t_statistics, wilcoxon
 from nlgauge.stats.resampling import sum_by_unit
 
-__all__ = ["LEAST_FOR_A_VERDICT", "PairStatistics", "pair_statistics"]
+__all__ = ["LEAST_FOR_A_VERDICT", "PairStatistics", "detectable_errors", "pair_statistics", "strictest_alpha"]
 
 #: Below this many instances (or documents) no difference is called significant.
 LEAST_FOR_A_VERDICT = 10
@@ -72,7 +72,7 @@ def pair_statistics(
     observed = sample.observed
     p = {name: _joined([block.p[name] for block in blocks]) for name in (blocks[0].p if blocks else ())}
     if tested is not None:
-        p["bootstrap"] = bootstrap_p(tested, observed)
+        p["bootstrap"] = bootstrap_p(tested, observed, units=sample.units)
     if "randomisation" in settings.tests and sample.units > 1:
         p["randomisation"] = randomisation_p(sample, resamples=settings.permutations, seed=settings.seed)
     errors = _joined([block.errors for block in blocks])
@@ -176,7 +176,16 @@ def _detectable(errors: Matrix, units: int, settings: CompareSettings) -> Matrix
     """
     if units < LEAST_UNITS or not errors.size:
         return None
-    from scipy.stats import t
+    return detectable_errors(strictest_alpha(settings, errors.size), units) * errors
 
-    alpha = settings.alpha / errors.size if settings.correction == "holm" else settings.alpha
-    return np.asarray((t.ppf(1 - alpha / 2, units - 1) + t.ppf(_POWER, units - 1)) * errors, dtype=np.float64)
+
+def strictest_alpha(settings: CompareSettings, pairs: int) -> float:
+    """What the first of that many p values must be below."""
+    return settings.alpha / pairs if settings.correction == "holm" else settings.alpha
+
+
+def detectable_errors(alpha: float, units: int) -> float:
+    """How many standard errors a true difference must have for a chance of 80 per cent."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(units - 1, 1 - alpha / 2) + stdtrit(units - 1, _POWER))

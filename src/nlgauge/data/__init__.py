@@ -5,6 +5,7 @@ from nlgauge.data.checks import DataCheck, check, recognise
 from nlgauge.data.loaders.custom_table import load_custom
 from nlgauge.data.loaders.mt_metrics_eval import load_mt_metrics_eval
 from nlgauge.data.loaders.wmt_package import WmtPackage, load_wmt_rankings
+from nlgauge.data.score_files import ImportedScores, read_score_file, read_score_files
 from nlgauge.data.table import UNKNOWN_SYSTEM, Documents, ErrorSpan, JudgementTable, RankedPairs
 from nlgauge.old_names import old_names
 
@@ -15,6 +16,7 @@ __all__ = [
     "DataCheck",
     "Documents",
     "ErrorSpan",
+    "ImportedScores",
     "JudgementTable",
     "RankedPairs",
     "WmtPackage",
@@ -25,6 +27,8 @@ __all__ = [
     "load_mt_metrics_eval",
     "load_wmt_rankings",
     "locate",
+    "read_score_file",
+    "read_score_files",
     "recognise",
 ]
 

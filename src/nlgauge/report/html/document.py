@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["html_report", "write_report"]
 
-#: Parts of the script, in the order in which they are joined.
-_SCRIPTS = ("elements", "data", "alignment", "segment", "list", "scatter", "start")
+#: Parts of the style sheet and of the script, in the order in which they are joined.
+_STYLES = ("colours", "text", "tables", "segments", "narrow")
+_SCRIPTS = ("elements", "data", "alignment", "segment", "list", "copying", "scatter", "start")
 
 
 def write_report(
@@ -77,7 +78,7 @@ def html_report(
     segments = set(most_differing(scores, {one.segment for one in explanations}, options.alignments))
     kept = [one for one in explanations if one.segment in segments]
     data = page_data(comparison, scores, texts, kept)
-    style = _file("report.css")
+    style = "\n".join(_file(f"{name}.css") for name in _STYLES)
     script = _script()
     slots = {
         "policy": _policy(style, script),

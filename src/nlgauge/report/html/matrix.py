@@ -98,6 +98,6 @@ def _legend(found: MetricComparison, settings: CompareSettings, *, numbers: bool
     said.append(
         "Numbers are differences of scores, row minus column, turned so that above 0 is better."
         if numbers
-        else "Columns are numbered as rows are; differences and p-values are in the table below."
+        else "Columns are numbered as rows are; differences and p-values are in the copies below."
     )
     return tag("p", *said, class_="note")

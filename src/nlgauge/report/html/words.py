@@ -99,7 +99,8 @@ def agreement_on_the_winner(comparison: SystemComparison) -> Html | None:
     for found in comparison.metrics:
         winners.setdefault(_first(found), []).append(found.metric)
     if len(winners) == 1:
-        return tag("p", f"All {len(comparison.metrics)} metrics put ", names(next(iter(winners))), " first.")
+        who = "Both" if len(comparison.metrics) == 2 else f"All {len(comparison.metrics)}"
+        return tag("p", f"{who} metrics put ", names(next(iter(winners))), " first.")
     parts: list[str] = []
     for systems, metrics in winners.items():
         parts += ["; " if parts else "", names(systems), " by ", names(metrics)]

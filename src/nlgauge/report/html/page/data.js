@@ -24,10 +24,16 @@ class Report {
     }));
   }
 
-  label(segment) { return this.names ? this.names[segment] : String(segment); }
-  document(segment) { return this.documents ? this.documents[segment] : ""; }
+  label(segment) {
+    return this.names ? this.names[segment] : String(segment);
+  }
+  document(segment) {
+    return this.documents ? this.documents[segment] : "";
+  }
 
-  score(metric, system, segment) { return this.metrics[metric].values[system][segment]; }
+  score(metric, system, segment) {
+    return this.metrics[metric].values[system][segment];
+  }
 
   // Above 0: the first system is better.
   difference(metric, first, second, segment) {
@@ -37,7 +43,8 @@ class Report {
 
   // How far all systems lie apart on a segment.
   spread(metric, segment) {
-    let low = Infinity, high = -Infinity;
+    let low = Infinity,
+      high = -Infinity;
     for (const column of this.metrics[metric].values) {
       low = Math.min(low, column[segment]);
       high = Math.max(high, column[segment]);
@@ -45,9 +52,15 @@ class Report {
     return high - low;
   }
 
-  source(segment) { return this.texts ? this.texts[segment][0] : null; }
-  references(segment) { return this.texts ? this.texts[segment][1] : []; }
-  output(system, segment) { return this.texts ? this.texts[segment][2 + system] : null; }
+  source(segment) {
+    return this.texts ? this.texts[segment][0] : null;
+  }
+  references(segment) {
+    return this.texts ? this.texts[segment][1] : [];
+  }
+  output(system, segment) {
+    return this.texts ? this.texts[segment][2 + system] : null;
+  }
 
   // All texts of a segment in small letters, made when they are first searched.
   searchable(segment) {
@@ -66,6 +79,15 @@ class Report {
     const found = pairs[`${metric}/${system}/${segment}`];
     if (!found) return null;
     const [hypothesis, reference, links, costs, against, sentence, contributions, removed] = found;
-    return { words: [hypothesis, reference], links, costs: costs === 1, against, sentence, contributions, removed, range: ranges[metric] || [0, 1000] };
+    return {
+      words: [hypothesis, reference],
+      links,
+      costs: costs === 1,
+      against,
+      sentence,
+      contributions,
+      removed,
+      range: ranges[metric] || [0, 1000],
+    };
   }
 }
