@@ -127,3 +127,11 @@ def test_evaluation_says_what_is_missing(refused: Refusal, folder: Path) -> None
     assert "is not here" in refused(
         2, "explain", "evaluate", "--data", "mqm-ted", "--at", ".", "--langpairs", "de-en"
     )
+
+
+def test_an_input_is_not_replaced(refused: Refusal, folder: Path) -> None:
+    (folder / "tags").write_text("0 1 0\n", encoding="utf-8")
+    (folder / "scores").write_text("1 2 3\n", encoding="utf-8")
+    files = ("explain", "evaluate", "--gold", "tags", "--scores", "scores")
+    for name in ("tags", "scores"):
+        assert "would be replaced" in refused(1, *files, "-o", name)

@@ -31,6 +31,7 @@ _INPUTS = (
     "study",
     "idf_corpus",
     "scores",
+    "gold",
     "document_ids",
     "budget",
 )

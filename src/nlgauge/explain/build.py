@@ -144,9 +144,10 @@ class Explainer:
     def _attributed(self, made: Explanation, index: int) -> Explanation:
         """With what leaving words out says, where it was asked for or nothing else explains the score."""
         side, options = self.options.side, self.options
-        wanted = options.shapley if options.shapley is not None else not made.attributions
+        empty = not (made.hypothesis_words and made.reference_words)
+        wanted = options.shapley if options.shapley is not None else not (made.attributions or empty)
         notes, further = list(made.notes), list[Attribution]()
-        if not made.attributions and not made.links:
+        if not (made.attributions or made.links or empty):
             notes.append(f"{self.metric.name} has no alignment of this pair")
         if not wanted and not options.leave_one_out:
             return replace(made, notes=tuple(notes))
