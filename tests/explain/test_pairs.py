@@ -113,6 +113,13 @@ def test_what_preprocessing_removed_is_named() -> None:
     assert "idf gave a text no weight, so its words weigh the same" in found.notes
 
 
+def test_a_word_that_continues_another_for_the_tokenizer_is_named() -> None:
+    # Muse puts a bare mark of white space before this text and takes it for the first piece of the first word.
+    found = explain_pair("中文语言", "a language", metric="moverscore:model=muse,idf=none", threads=1)
+    removed = [word.removed for word in found.hypothesis_words]
+    assert removed == [*["continues a word (subwords=first)"] * 2, "", ""]
+
+
 def test_words_cut_off_at_the_limit_are_named() -> None:
     found = explain_pair("the cat sat on the mat", "the cat", max_tokens=5)
     assert [word.removed for word in found.hypothesis_words] == ["", "", "", *["cut off at 5 tokens"] * 3]

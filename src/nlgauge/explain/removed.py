@@ -44,6 +44,12 @@ class TextFilter:
             return "weight 0 (idf)"
         if self.tokens.left_out:
             return "not in the vocabulary"
+        places = self.tokens.offsets
+        if (
+            getattr(self.metric, "subwords", "all") == "first"
+            and ((places[:, 0] < word.end) & (places[:, 1] > word.start)).any()
+        ):
+            return "continues a word (subwords=first)"
         return "no token of its own"
 
     def notes(self, whose: str) -> list[str]:
