@@ -18,7 +18,7 @@ test-more test-torch test-long bench-matrix bench-meta: export NLGAUGE_DATA ?= $
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-more test-torch test-all test-long test-isa lint
+.PHONY: help demo test test-more test-torch test-all test-long test-isa lint browser-tools
 .PHONY: bench bench-costs bench-matrix bench-memory bench-meta bench-compare bench-isa bench-start clean
 
 help:
@@ -29,6 +29,7 @@ help:
 	@echo "make test-all      the three above, as in CI"
 	@echo "make test-long     soak, full fuzz, scaling"
 	@echo "make test-isa      a part of make test under lower instruction sets"
+	@echo "make browser-tools what tests of pages need, Debian's chromium-headless-shell among it"
 	@echo "make lint          ruff and mypy"
 	@echo "make bench         speed beside the bert-score package"
 	@echo "make bench-memory  peak memory of 100,000 pairs"
@@ -48,6 +49,10 @@ $(VENV)/.test-tools: $(VENV)/.installed
 	$(BIN)/python $(PIP_INSTALL) -e '.[test,lint]'
 	touch $@
 
+$(VENV)/.browser-tools: $(VENV)/.test-tools
+	$(BIN)/python $(PIP_INSTALL) -e '.[browser]'
+	touch $@
+
 $(TORCH_VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(TORCH_VENV)
 	$(TORCH_BIN)/python $(PIP_INSTALL) torch==2.13.0
@@ -62,9 +67,14 @@ test: $(VENV)/.test-tools
 	$(BIN)/nlgauge models pull minilm mpnet
 	$(BIN)/python -m pytest -m "$(FIRST)"
 
-test-more: $(VENV)/.test-tools
+# Without a browser on the machine, tests of pages are skipped and say so.
+test-more: $(VENV)/.browser-tools
 	$(BIN)/nlgauge models pull minilm mpnet
 	$(BIN)/python -m pytest -m "$(MORE)"
+
+browser-tools: $(VENV)/.browser-tools
+	command -v chromium-headless-shell >/dev/null || \
+		{ apt-get update -q && apt-get install -y -q --no-install-recommends chromium-headless-shell; }
 
 test-torch: $(TORCH_VENV)/.installed
 	$(TORCH_BIN)/nlgauge models pull minilm mpnet smollm2

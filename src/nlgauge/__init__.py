@@ -48,6 +48,7 @@ from nlgauge.recipes.results import Comparison, Pair, SystemResult
 from nlgauge.recipes.signature import Signature
 from nlgauge.recipes.vector_metric import State, VectorMetric
 from nlgauge.registry import built_in_metrics, recipe_from_signature
+from nlgauge.saved_scores import load_scores, save_scores
 from nlgauge.scores import Score
 from nlgauge.scoring import score, score_systems
 
@@ -58,6 +59,9 @@ if typing.TYPE_CHECKING:  # found by __getattr__ below
     from nlgauge.compare import SystemComparison as SystemComparison
     from nlgauge.compare import SystemScores as SystemScores
     from nlgauge.compare import compare_systems as compare_systems
+    from nlgauge.explain.explanation import Explanation
+    from nlgauge.explain.pairs import explain_pair, explain_pairs
+    from nlgauge.report.html import ReportOptions, ReportTexts, write_report
 
 __all__ = [
     "Alignment",
@@ -70,6 +74,7 @@ __all__ = [
     "EmptyPairError",
     "EmptyTextWarning",
     "Encoder",
+    "Explanation",
     "FileFormatError",
     "Flow",
     "InputError",
@@ -84,6 +89,8 @@ __all__ = [
     "Pair",
     "Ranking",
     "RecipeError",
+    "ReportOptions",
+    "ReportTexts",
     "Score",
     "ScoreMatrix",
     "Signature",
@@ -103,13 +110,18 @@ __all__ = [
     "ZeroWeightWarning",
     "__version__",
     "compare_systems",
+    "explain_pair",
+    "explain_pairs",
+    "load_scores",
     "matrix",
     "option",
     "rank",
     "recipe_from_signature",
     "release_models",
+    "save_scores",
     "score",
     "score_systems",
+    "write_report",
 ]
 
 # The metrics of nlgauge are public by the names of their classes: BERTScore, MoverScore, ...
@@ -123,7 +135,17 @@ del built_in_metrics
 _ON_DEMAND = ("data", "meta", "testing")
 
 #: Public names that scoring has no need of, by the module that has them.
-_NAMES_ON_DEMAND = dict.fromkeys(("SystemComparison", "SystemScores", "compare_systems"), "nlgauge.compare")
+_NAMES_ON_DEMAND = {
+    "Explanation": "nlgauge.explain.explanation",
+    "SystemComparison": "nlgauge.compare",
+    "SystemScores": "nlgauge.compare",
+    "compare_systems": "nlgauge.compare",
+    "explain_pair": "nlgauge.explain.pairs",
+    "explain_pairs": "nlgauge.explain.pairs",
+    "ReportOptions": "nlgauge.report.html",
+    "ReportTexts": "nlgauge.report.html",
+    "write_report": "nlgauge.report.html",
+}
 
 
 def __dir__() -> list[str]:

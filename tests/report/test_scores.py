@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -293,15 +294,9 @@ def test_json_bytes() -> None:
         '      "score": 0.3333333333333333,\n'
         '      "main": "f1",\n'
         '      "higher_is_better": true,\n'
-        '      "means": {\n'
-        '        "f1": 0.3333333333333333\n'
-        "      },\n"
+        '      "means": {"f1": 0.3333333333333333},\n'
         '      "signature": "bertscore|layer:4||truncated:0|empty:0",\n'
-        '      "counts": {\n'
-        '        "truncated": 0,\n'
-        '        "empty": 0,\n'
-        '        "zero_weight": 0\n'
-        "      },\n"
+        '      "counts": {"truncated": 0, "empty": 0, "zero_weight": 0},\n'
         '      "noted_segments": {}\n'
         "    }\n"
         "  ]\n"
@@ -316,7 +311,7 @@ def test_json_with_everything() -> None:
     again = render([score, bary(None)], format="json", segments=True, confidence=confidence, citations={"x": BIBTEX})
     assert output == again
     read = json.loads(output)
-    assert list(read) == ["nlgauge", "scores", "citations"]
+    assert list(read) == ["format", "nlgauge", "texts", "scores", "digest", "citations"]
     assert read["citations"] == {"x": BIBTEX}
     first, second = read["scores"]
     assert list(first)[-2:] == ["interval", "segments"]
@@ -387,3 +382,23 @@ def test_two_recipes_of_one_metric_are_told_apart_in_tsv(segments: bool) -> None
     scores = score_systems({"a": ["a b"]}, ["a c"], metrics=["chrf", "chrf:words=2"])
     lines = [line.split("\t") for line in render(scores, format="tsv", segments=segments).splitlines()]
     assert [line[1] for line in lines] == ["metric", "chrf (words:0)", "chrf (words:2)"]
+
+
+def test_a_corpus_score_without_its_counts_says_why_it_has_no_interval() -> None:
+    score = replace(make("a", {"bleu": [1.0, 2.0]}, metric="bleu", main="bleu"), corpus={"bleu": 1.4})
+    confidence = Confidence()
+    text = render([score], confidence=confidence)
+    assert "no interval: bleu of bleu is computed on the whole corpus" in text
+    assert "interval: 95 %" not in text
+    assert "95% low" not in text
+    (record,) = json.loads(render([score], format="json", confidence=confidence))["scores"]
+    assert record["interval"] is None
+    assert "whole corpus" in record["no_interval"]
+    header, row = (line.split("\t") for line in render([score], format="tsv", confidence=confidence).splitlines())
+    cells = dict(zip(header, row, strict=True))
+    assert cells["interval"].startswith("none: ")
+    assert (cells["low"], cells["high"]) == ("", "")
+    both = render([score, bert("a")], confidence=confidence)
+    assert "no interval: bleu" in both
+    assert "t interval: 95 %" in both
+    assert "f1 95% low" in both

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from nlgauge.compare.corpus_statistics import system_counts
 from nlgauge.compare.table import SystemScores
 from nlgauge.errors import InputError
 from nlgauge.scores import Score
@@ -91,6 +92,7 @@ def _from_results(metric: str, recipe: str, scores: Sequence[Score], documents: 
         higher_is_better=scores[0].higher_is_better,
         signature=recipe,
         documents=None if documents is None else tuple(documents),
+        statistics=system_counts(scores),
     )
 
 

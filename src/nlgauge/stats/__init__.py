@@ -1,8 +1,9 @@
 """Numbers only: resampling, tests and correlations on arrays."""
 
 from nlgauge.old_names import old_names
-from nlgauge.stats.auc import roc_auc
+from nlgauge.stats.auc import average_precision, recall_at_positives, roc_auc
 from nlgauge.stats.bootstrap import Interval, bootstrap_mean
+from nlgauge.stats.corpus_counts import CorpusCounts, bootstrap_corpus_score
 from nlgauge.stats.correlation import (
     KINDS,
     Correlation,
@@ -41,6 +42,7 @@ from nlgauge.stats.variation import OrderTest, coefficient_of_variation, paired_
 __all__ = [
     "KINDS",
     "BootstrapDifference",
+    "CorpusCounts",
     "Correlation",
     "CorrelationDraws",
     "CorrelationInterval",
@@ -52,7 +54,9 @@ __all__ = [
     "RaterAgreement",
     "RelativeRanking",
     "Williams",
+    "average_precision",
     "bonferroni",
+    "bootstrap_corpus_score",
     "bootstrap_correlations",
     "bootstrap_mean",
     "coefficient_of_variation",
@@ -74,6 +78,7 @@ __all__ = [
     "permutation_both_pearson_of_means",
     "permutation_both_ranks",
     "permutation_of_outcomes",
+    "recall_at_positives",
     "relative_difference",
     "relative_ranking",
     "roc_auc",
