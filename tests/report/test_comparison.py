@@ -19,7 +19,7 @@ def made(count: int, *, instances: int = 12, step: float = 1.0) -> Compared:
     rng = np.random.default_rng(1)
     noise = rng.normal(size=(count, instances))
     scores: Mapping[str, Sequence[float]] = {f"s{at}": (noise[at] - step * at).tolist() for at in range(count)}
-    return Compared(compare_systems({"chrf": scores}, resamples=100, permutations=200))
+    return Compared(compare_systems({"chrf": scores}, resamples=100, permutations=1000))
 
 
 def test_what_a_mark_means_is_said() -> None:
