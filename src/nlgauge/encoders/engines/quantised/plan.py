@@ -73,7 +73,7 @@ class Plan(FrozenTable):
         return text_digest(json.dumps(content, sort_keys=True))
 
     def signed(self, engine: str) -> str:
-        """The precision, as signatures name it: with the digest, and the engine and instructions that bits depend on."""
+        """The precision, as signatures name it: with the digest, and with what else bits depend on."""
         return f"{INT8}@{short_digest(self.digest)}.{engine}.{instruction_set()}"
 
     def content(self) -> dict[str, Any]:
