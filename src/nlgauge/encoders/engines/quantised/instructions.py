@@ -19,7 +19,7 @@ _SETS = {"AVX512F": "avx512", "AVX2": "avx2", "AVX": "avx"}
 
 
 @cache
-def instruction_set() -> str:
+def instruction_set(engine: str) -> str:
     """`avx512`, `avx2`, `avx`, or the kind of processor (`arm64`, `x86_64`, ...)."""
     has = _features()
     return next(

@@ -74,7 +74,7 @@ class Plan(FrozenTable):
 
     def signed(self, engine: str) -> str:
         """The precision, as signatures name it: with the digest, and with what else bits depend on."""
-        return f"{INT8}@{short_digest(self.digest)}.{engine}.{instruction_set()}"
+        return f"{INT8}@{short_digest(self.digest)}.{engine}.{instruction_set(engine)}"
 
     def content(self) -> dict[str, Any]:
         """What the file holds, as plain values."""
@@ -103,14 +103,11 @@ class Plan(FrozenTable):
         if not isinstance(inputs, dict) or not all(isinstance(how, dict) for how in inputs.values()):
             msg = "'inputs' must be an object of objects"
             raise ContentError(msg)
+        rounding = {name: _rounding(name, how) for name, how in inputs.items()}
         if not isinstance(products, dict) or not all(isinstance(x, str) and x in inputs for x in products.values()):
             msg = "'products' must be an object of names of inputs"
             raise ContentError(msg)
-        return cls(
-            **{name: content[name] for name in names},
-            inputs={name: _rounding(name, how) for name, how in inputs.items()},
-            products=products,
-        )
+        return cls(**{name: content[name] for name in names}, inputs=rounding, products=products)
 
 
 def _rounding(name: str, how: Mapping[str, Any]) -> Rounding:
