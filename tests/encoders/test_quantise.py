@@ -78,7 +78,7 @@ def test_the_shipped_plans_are_of_the_models_that_they_are_for(name: str) -> Non
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_model_without_a_plan_says_how_to_make_one(model: str, engine: str) -> None:
-    with pytest.raises(ModelError, match="'tiny' has no int8 plan yet.*nlgauge models quantise tiny --corpus FILE"):
+    with pytest.raises(ModelError, match=r"has no int8 plan yet.*nlgauge models quantise tiny --corpus FILE"):
         load_encoder(model, engine=engine, precision="int8")
     plan = quantise_model(model, texts_of(120), about="made up")
     score = nlgauge.score(texts_of(3), texts_of(6)[3:], model=model, layer=2, engine=engine, precision="int8")
@@ -93,7 +93,8 @@ def test_another_corpus_is_another_signature(model: str) -> None:
     for texts in (texts_of(100), texts_of(130)):
         quantise_model(model, texts)
         engines.append(load_encoder(model, precision="int8").engine)
-    assert engines[0] != engines[1] and {precision_name(engine) for engine in engines} == {"int8"}
+    assert engines[0] != engines[1]
+    assert {precision_name(engine) for engine in engines} == {"int8"}
 
 
 def test_a_plan_of_ones_own_can_be_given_up(model: str) -> None:
@@ -105,7 +106,9 @@ def test_a_plan_of_ones_own_can_be_given_up(model: str) -> None:
 
 
 def test_few_texts_are_warned_of(model: str) -> None:
-    with pytest.warns(DataWarning, match="5 texts are few to take the ranges of an int8 model from; take at least 100"):
+    with pytest.warns(
+        DataWarning, match="5 texts are few to take the ranges of an int8 model from; take at least 100"
+    ):
         quantise_model(model, texts_of(5))
 
 

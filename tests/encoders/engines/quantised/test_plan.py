@@ -43,7 +43,7 @@ def test_the_digest_is_of_model_corpus_method_and_numbers() -> None:
 
 
 def test_a_signature_names_digest_engine_and_instructions() -> None:
-    assert PLAN.signed("onnx") == f"int8@{PLAN.digest[:12]}.onnx.{instruction_set('onnx')}"
+    assert PLAN.signed("onnx") == f"int8@{PLAN.digest[:12]}.onnx.{instruction_set()}"
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,8 @@ def test_a_weight_moves_by_half_a_step_of_its_row_at_most() -> None:
     weights = (random.normal(size=(7, 30)) * random.uniform(0.1, 9, (7, 1))).astype(np.float32)
     powers = tuple(int(power) for power in random.integers(-3, 4, 30))
     whole, steps = rounded_weights(weights, powers)
-    assert whole.shape == (30, 7) and np.abs(whole).max() == 64
+    assert whole.shape == (30, 7)
+    assert np.abs(whole).max() == 64
     scaled = weights * np.exp2(np.array(powers))
     assert steps == pytest.approx(np.abs(scaled).max(axis=1) / 64)
     assert np.all(np.abs(whole.T * steps[:, None] - scaled) <= 0.5001 * steps[:, None])

@@ -1,8 +1,8 @@
 """The instructions that a processor computes float32 with, as far as rounding to eight bits feels them.
 
 Products of whole numbers are the same on every processor. What stands between them (attention, normalisation,
-activation) is float32, whose last bit depends on the kernels that an engine chooses by what the processor can do; a
-value on the edge of two steps then falls to one side or the other. So vectors of two sets do not compare.
+activation) is float32, whose last bit can depend on the kernels that an engine chooses by what the processor can do;
+a value on the edge of two steps then falls to one side or the other. So vectors of two sets are not held to compare.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SETS = {"AVX512F": "avx512", "AVX2": "avx2", "AVX": "avx"}
 
 
 @cache
-def instruction_set(engine: str) -> str:
+def instruction_set() -> str:
     """`avx512`, `avx2`, `avx`, or the kind of processor (`arm64`, `x86_64`, ...)."""
     has = _features()
     return next(

@@ -74,7 +74,7 @@ class Plan(FrozenTable):
 
     def signed(self, engine: str) -> str:
         """The precision, as signatures name it: with the digest, and with what else bits depend on."""
-        return f"{INT8}@{short_digest(self.digest)}.{engine}.{instruction_set(engine)}"
+        return f"{INT8}@{short_digest(self.digest)}.{engine}.{instruction_set()}"
 
     def content(self) -> dict[str, Any]:
         """What the file holds, as plain values."""
