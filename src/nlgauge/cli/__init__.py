@@ -42,6 +42,7 @@ _MODULES = {
     "align": "align",
     "normalise": "normalise",
     "signature": "signatures",
+    "serve": "serve",
 }
 
 
