@@ -32,6 +32,7 @@ from nlgauge.errors import (
     NlgaugeWarning,
     OldFileWarning,
     RecipeError,
+    ServiceError,
     SignatureError,
     TooLongError,
     TruncationWarning,
@@ -50,6 +51,8 @@ from nlgauge.recipes.vector_metric import State, VectorMetric
 from nlgauge.registry import built_in_metrics, recipe_from_signature
 from nlgauge.scores import Score
 from nlgauge.scoring import score, score_systems
+from nlgauge.service.async_client import AsyncClient
+from nlgauge.service.client import Client
 
 if typing.TYPE_CHECKING:  # found by __getattr__ below
     from nlgauge import data as data
@@ -58,7 +61,9 @@ if typing.TYPE_CHECKING:  # found by __getattr__ below
 
 __all__ = [
     "Alignment",
+    "AsyncClient",
     "BaselineError",
+    "Client",
     "Comparison",
     "ConvergenceWarning",
     "DataWarning",
@@ -83,6 +88,7 @@ __all__ = [
     "RecipeError",
     "Score",
     "ScoreMatrix",
+    "ServiceError",
     "Signature",
     "SignatureError",
     "State",
