@@ -45,20 +45,29 @@ def service(made: Callable[..., TestClient]) -> TestClient:
     return made()
 
 
-@pytest.fixture
-def address(tmp_path: Path) -> Iterator[str]:
-    """A service on a real port, in a thread of this process."""
-    with hash_encoder():
-        app = create_app(Settings(folder=tmp_path / "data", preload=()))
-        config = uvicorn.Config(app, port=0, log_config=None, access_log=False, timeout_graceful_shutdown=5)
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run)
-        thread.start()
-        while not server.started:
-            time.sleep(0.01)
+@contextlib.contextmanager
+def listening(settings: Settings) -> Iterator[str]:
+    """A service on a real port, in a thread of this process; its address."""
+    app = create_app(settings)
+    config = uvicorn.Config(app, port=0, log_config=None, access_log=False, timeout_graceful_shutdown=5)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive()
+        time.sleep(0.01)
+    try:
         yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
         server.should_exit = True
         thread.join()
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> Iterator[str]:
+    """A service with the usual settings on a real port."""
+    with hash_encoder(), listening(Settings(folder=tmp_path / "data", preload=())) as url:
+        yield url
 
 
 @dataclass

@@ -17,7 +17,9 @@ from nlgauge.service.settings import Limits
 BODY = {"hyps": ["a cat"], "refs": ["a dog"], "options": {"model": "hash", "layer": 1}}
 
 
-@pytest.mark.parametrize("host", ["example.org", "127.0.0.1.example.org", "localhost.", "", "evil:80", "[::1", "a" * 9000])
+@pytest.mark.parametrize(
+    "host", ["example.org", "127.0.0.1.example.org", "localhost.", "", "evil:80", "[::1", "a" * 9000]
+)
 def test_another_host_is_not_answered(service: TestClient, host: str) -> None:
     answer = service.get("/v1", headers={"host": host})
     assert answer.status_code == 421
@@ -102,7 +104,9 @@ def lines() -> Iterator[list[str]]:
     log.setLevel(level)
 
 
-def test_the_log_tells_of_requests_but_not_of_keys_or_texts(made: Callable[..., TestClient], lines: list[str]) -> None:
+def test_the_log_tells_of_requests_but_not_of_keys_or_texts(
+    made: Callable[..., TestClient], lines: list[str]
+) -> None:
     service = made(keys=(KEY,))
     answer = service.post("/v1/score?secret=1", json=BODY, headers={"x-api-key": KEY})
     service.get("/v1", headers={"authorization": "Bearer wrong-" + KEY})

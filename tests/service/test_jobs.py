@@ -173,7 +173,9 @@ def test_what_fails_says_why(service: TestClient, monkeypatch: pytest.MonkeyPatc
         ({"hyps": ["a"] * 5001, "refs": ["a"] * 5001}, 413),
     ],
 )
-def test_what_cannot_run_is_refused_before_it_is_queued(service: TestClient, body: dict[str, Any], status: int) -> None:
+def test_what_cannot_run_is_refused_before_it_is_queued(
+    service: TestClient, body: dict[str, Any], status: int
+) -> None:
     assert service.post("/v1/jobs/score", json=body).status_code == status
 
 

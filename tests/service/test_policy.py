@@ -50,7 +50,9 @@ NAMING = [
 
 
 def test_there_are_options_that_name_files() -> None:
-    assert {"idf", "model", "rescale", "stopwords", "transforms", "sentence", "bounds", "lm"} <= {n for _, n in NAMING}
+    assert {"idf", "model", "rescale", "stopwords", "transforms", "sentence", "bounds", "lm"} <= {
+        n for _, n in NAMING
+    }
 
 
 @pytest.mark.parametrize("given", ["SECRET", "./SECRET", "../SECRET", "/etc/passwd", "http://127.0.0.1:1/x", "~/x"])
@@ -74,7 +76,9 @@ def test_no_option_of_any_metric_opens_what_a_request_names(
     assert not [line for line in watched if line.startswith(("socket.connect", "subprocess"))]
 
 
-@pytest.mark.parametrize("name", ["iso-../x", "nltk-../../etc/passwd", "spacy-en.tokenizer", "iso-", "iso-EN/..", "x-en"])
+@pytest.mark.parametrize(
+    "name", ["iso-../x", "nltk-../../etc/passwd", "spacy-en.tokenizer", "iso-", "iso-EN/..", "x-en"]
+)
 def test_names_of_stop_word_lists_are_plain(name: str) -> None:
     with pytest.raises(RecipeError, match="stopwords must be"):
         Policy().check(METRICS["bertscore"](stopwords=name))

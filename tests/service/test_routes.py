@@ -104,7 +104,9 @@ def test_tables_have_the_numbers_too(service: TestClient) -> None:
     ],
     ids=lambda value: str(value)[:40].encode("ascii", "replace").decode() if isinstance(value, dict) else None,
 )
-def test_what_is_wrong_is_said_in_a_problem(service: TestClient, body: dict[str, Any], status: int, says: str) -> None:
+def test_what_is_wrong_is_said_in_a_problem(
+    service: TestClient, body: dict[str, Any], status: int, says: str
+) -> None:
     content = json.dumps(body)
     answer = service.post("/v1/score", content=content, headers={"content-type": "application/json"})
     assert answer.status_code == status, answer.text

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import uvicorn
 
@@ -58,6 +60,16 @@ class _Server(uvicorn.Server):
         self._on_start = on_start
         self.on_stop: Callable[[], None] = lambda: None
         self.was_started = False
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop at a signal, and end as if nothing else was to be said: uvicorn would raise the signal again."""
+        before = {one: signal.signal(one, self.handle_exit) for one in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for one, handler in before.items():
+                signal.signal(one, handler)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Say where the service is."""
