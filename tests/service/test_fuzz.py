@@ -74,7 +74,9 @@ def sent(described: Any, examples: int) -> Counter[int]:
 
 
 pairs = st.lists(st.tuples(any_text, any_text), min_size=1, max_size=4)
-recipes = st.lists(st.sampled_from(["bertscore", "moverscore", "bleu", "chrf", "bertscore:idf=refs,rescale=yes", "smd"]))
+recipes = st.lists(
+    st.sampled_from(["bertscore", "moverscore", "bleu", "chrf", "bertscore:idf=refs,rescale=yes", "smd"])
+)
 
 
 @given(pairs=pairs, metrics=recipes.filter(len), alignments=st.booleans(), empty=st.sampled_from(["error", "zero"]))
@@ -82,7 +84,7 @@ recipes = st.lists(st.sampled_from(["bertscore", "moverscore", "bleu", "chrf", "
 @pytest.mark.slow
 def test_any_texts_get_scores_or_a_reason(described: Any, pairs: Any, **asked: Any) -> None:
     hyps, refs = zip(*pairs, strict=True)
-    url = described.get_base_url() + "/v1/score"
+    url = described.get_base_url().rstrip("/") + "/v1/score"
     answer = httpx2.post(url, json={"hyps": hyps, "refs": refs, **asked}, timeout=60, trust_env=False)
     assert answer.status_code in {200, 422}, answer.text
     if answer.status_code == 200:
