@@ -30,6 +30,13 @@ def test_the_interval_of_the_fewest_resamples_holds_the_mean() -> None:
     assert found.low < found.mean < found.high
 
 
+def test_documents_are_drawn_instead_of_segments() -> None:
+    found = score(0.1, 0.7, 0.9, 0.4).interval(documents=["a", "a", "b", "b"])
+    assert (found.n, found.clustered) == (2, True)
+    with pytest.raises(InputError, match="at least 2 documents, got 1"):
+        score(0.1, 0.7).interval(documents=["a", "a"])
+
+
 def test_a_notebook_shows_a_table() -> None:
     shown = score(0.5, 0.75)._repr_html_()
     assert "<td>&lt;a&gt;</td><td>chrf</td><td>0.6250</td><td>2</td>" in shown

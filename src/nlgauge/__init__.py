@@ -49,15 +49,22 @@ from nlgauge.recipes.results import Comparison, Pair, SystemResult
 from nlgauge.recipes.signature import Signature
 from nlgauge.recipes.vector_metric import State, VectorMetric
 from nlgauge.registry import built_in_metrics, recipe_from_signature
+from nlgauge.saved_scores import load_scores, save_scores
 from nlgauge.scores import Score
 from nlgauge.scoring import score, score_systems
-from nlgauge.service.async_client import AsyncClient
-from nlgauge.service.client import Client
 
 if typing.TYPE_CHECKING:  # found by __getattr__ below
     from nlgauge import data as data
     from nlgauge import meta as meta
     from nlgauge import testing as testing
+    from nlgauge.compare import SystemComparison as SystemComparison
+    from nlgauge.compare import SystemScores as SystemScores
+    from nlgauge.compare import compare_systems as compare_systems
+    from nlgauge.explain.explanation import Explanation
+    from nlgauge.explain.pairs import explain_pair, explain_pairs
+    from nlgauge.report.html import ReportOptions, ReportTexts, write_report
+    from nlgauge.service.async_client import AsyncClient
+    from nlgauge.service.client import Client
 
 __all__ = [
     "Alignment",
@@ -72,6 +79,7 @@ __all__ = [
     "EmptyPairError",
     "EmptyTextWarning",
     "Encoder",
+    "Explanation",
     "FileFormatError",
     "Flow",
     "InputError",
@@ -86,13 +94,17 @@ __all__ = [
     "Pair",
     "Ranking",
     "RecipeError",
+    "ReportOptions",
+    "ReportTexts",
     "Score",
     "ScoreMatrix",
     "ServiceError",
     "Signature",
     "SignatureError",
     "State",
+    "SystemComparison",
     "SystemResult",
+    "SystemScores",
     "TextMetric",
     "TextView",
     "TooLongError",
@@ -103,13 +115,19 @@ __all__ = [
     "VectorMetric",
     "ZeroWeightWarning",
     "__version__",
+    "compare_systems",
+    "explain_pair",
+    "explain_pairs",
+    "load_scores",
     "matrix",
     "option",
     "rank",
     "recipe_from_signature",
     "release_models",
+    "save_scores",
     "score",
     "score_systems",
+    "write_report",
 ]
 
 # The metrics of nlgauge are public by the names of their classes: BERTScore, MoverScore, ...
@@ -122,14 +140,31 @@ del built_in_metrics
 #: Public modules that scoring has no need of: `nlgauge.data.load` imports the first.
 _ON_DEMAND = ("data", "meta", "testing")
 
+#: Public names that scoring has no need of, by the module that has them.
+_NAMES_ON_DEMAND = {
+    "AsyncClient": "nlgauge.service.async_client",
+    "Client": "nlgauge.service.client",
+    "Explanation": "nlgauge.explain.explanation",
+    "SystemComparison": "nlgauge.compare",
+    "SystemScores": "nlgauge.compare",
+    "compare_systems": "nlgauge.compare",
+    "explain_pair": "nlgauge.explain.pairs",
+    "explain_pairs": "nlgauge.explain.pairs",
+    "ReportOptions": "nlgauge.report.html",
+    "ReportTexts": "nlgauge.report.html",
+    "write_report": "nlgauge.report.html",
+}
+
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_ON_DEMAND})
+    return sorted({*globals(), *_ON_DEMAND, *_NAMES_ON_DEMAND})
 
 
 def __getattr__(name: str) -> type[Metric]:
     # Reached for other names only; declared for type checkers, which do not see the metrics above.
     if name in _ON_DEMAND:
         return importlib.import_module(f"nlgauge.{name}")  # type: ignore[return-value]  # they see it above
+    if name in _NAMES_ON_DEMAND:
+        return getattr(importlib.import_module(_NAMES_ON_DEMAND[name]), name)  # type: ignore[no-any-return]
     msg = f"module 'nlgauge' has no attribute {name!r}"
     raise AttributeError(msg)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -18,9 +18,14 @@ from nlgauge.recipes.signature import Signature
 if TYPE_CHECKING:
     import pandas as pd
 
+    from nlgauge.corpus.texts import Corpus
+    from nlgauge.explain.explanation import Explanation
+    from nlgauge.recipes.metric import Metric
+    from nlgauge.recipes.run_options import RunOptions
     from nlgauge.stats import Interval
+    from nlgauge.stats.corpus_counts import CorpusCounts
 
-__all__ = ["LEAST_RESAMPLES", "Score", "SegmentNotes"]
+__all__ = ["LEAST_RESAMPLES", "Origin", "Score", "SegmentNotes"]
 
 #: Fewer resamples can give an interval that leaves out the mean.
 LEAST_RESAMPLES = 100
@@ -41,6 +46,15 @@ class SegmentNotes:
     def counts(self) -> dict[str, int]:
         """How many segments each note names; what can only happen to some metrics is named where it did."""
         return {name: len(at) for name, at in self.__dict__.items() if at or name not in _NOTES_OF_SOME_METRICS}
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Origin:
+    """What a score was computed from, for those who want to look at a segment again."""
+
+    metric: Metric
+    corpus: Corpus
+    options: RunOptions
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -65,6 +79,10 @@ class Score:
     """Scores of the whole system by component, where they are no means over segments (BLEU counts them all)."""
     distances: tuple[str, ...] = ()
     """Components that are better when they are lower, beside a main component that is not one of them."""
+    statistics: CorpusCounts | None = None
+    """Counts behind the score of the whole system, where `corpus` has one: segments can be resampled by them."""
+    origin: Origin | None = None
+    """The texts and the recipe; not in files and pickles, which would hold every text once per metric."""
 
     def __post_init__(self) -> None:
         segments = {name: _read_only(values) for name, values in self.segments.items()}
@@ -75,7 +93,7 @@ class Score:
 
     def __getstate__(self) -> dict[str, Any]:
         # The read-only views of mappings do not pickle; their content does.
-        return self.__dict__ | {"segments": dict(self.segments), "corpus": dict(self.corpus)}
+        return self.__dict__ | {"segments": dict(self.segments), "corpus": dict(self.corpus), "origin": None}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)
@@ -126,16 +144,27 @@ class Score:
         return self.notes.counts()
 
     def interval(
-        self, component: str | None = None, *, level: float = 0.95, resamples: int = 1000, seed: int = 12345
+        self,
+        component: str | None = None,
+        *,
+        documents: Sequence[Hashable] | None = None,
+        level: float = 0.95,
+        resamples: int = 1000,
+        seed: int = 12345,
     ) -> Interval:
-        """Seeded bootstrap interval of a component's mean."""
+        """Interval of a component's mean, or of the score of the whole system (BLEU, chrF).
+
+        It is a seeded bootstrap, or Student's t for fewer than 30 segments. `documents` names the document of each
+        segment; what is drawn (and counted) is whole documents then.
+        """
         if component is not None and component not in self.segments:
             msg = f"{self.metric} has no component {component!r}; it has {list(self.segments)}"
             raise InputError(msg)
-        if (component or self.main) in self.corpus:
+        name = component or self.main
+        if not self.has_interval(name):
             msg = (
-                f"{component or self.main} of {self.metric} is computed on the whole corpus, so the interval of a "
-                "mean does not fit it; sacrebleu --confidence computes the right one"
+                f"{name} of {self.metric} is computed on the whole corpus, so the interval of a mean does not fit "
+                "it, and the counts to resample are not with this score; score the texts again"
             )
             raise InputError(msg)
         if len(self) < 2:
@@ -144,9 +173,23 @@ class Score:
         if resamples < LEAST_RESAMPLES:
             msg = f"resamples must be at least {LEAST_RESAMPLES} for an interval, got {resamples!r}"
             raise RecipeError(msg)
-        from nlgauge.stats import bootstrap_mean
+        from nlgauge.stats import bootstrap_corpus_score, bootstrap_mean
 
-        return bootstrap_mean(self.segments[component or self.main], level=level, resamples=resamples, seed=seed)
+        options: dict[str, Any] = {"clusters": documents, "level": level, "resamples": resamples, "seed": seed}
+        if name in self.corpus and self.statistics is not None:
+            return bootstrap_corpus_score(self.statistics, **options)
+        return bootstrap_mean(self.segments[name], **options)
+
+    def has_interval(self, component: str | None = None) -> bool:
+        """Whether a component can be resampled: it is a mean, or the counts behind the corpus score are here."""
+        name = component or self.main
+        return name not in self.corpus or (name == self.main and self.statistics is not None)
+
+    def explain(self, segment: int, **options: Any) -> Explanation:
+        """Why a segment (from 0) got its score; options are those of `nlgauge.explain_pair`."""
+        from nlgauge.explain.pairs import explain_segments
+
+        return explain_segments(self, [segment], **options)[0]
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One plain record per segment."""
@@ -175,6 +218,8 @@ class Score:
             "counts": self.counts,
             "noted_segments": {name: list(at) for name, at in self.notes.__dict__.items() if at},
         }
+        if segments and self.statistics is not None:
+            record["statistics"] = self.statistics.to_dict()
         if segments:
             record["segments"] = list(self.rows())
         return record
@@ -256,4 +301,11 @@ def _from_record(kind: type[Score], record: Mapping[str, Any]) -> Score:
         alignments=matches,
         corpus=record.get("corpus", {}),
         distances=tuple(record.get("distances", ())),
+        statistics=_counts(record["statistics"]) if "statistics" in record else None,
     )
+
+
+def _counts(record: Mapping[str, Any]) -> CorpusCounts:
+    from nlgauge.stats.corpus_counts import CorpusCounts
+
+    return CorpusCounts.from_dict(record)

@@ -13,6 +13,8 @@ import nlgauge
 
 #: Packages that take long to load, or that not everybody has.
 HEAVY = {
+    "fastapi",
+    "httpx2",
     "huggingface_hub",
     "matplotlib",
     "onnx",
@@ -20,6 +22,7 @@ HEAVY = {
     "openvino",
     "ot",
     "pandas",
+    "pydantic",
     "rouge_score",
     "sacrebleu",
     "scipy",
@@ -27,6 +30,7 @@ HEAVY = {
     "spacy",
     "torch",
     "transformers",
+    "uvicorn",
 }
 
 #: Rooms, and parts of rooms, that only some commands have to do with.
@@ -44,6 +48,7 @@ ROOMS = {
     "nlgauge.plots",
     "nlgauge.published",
     "nlgauge.sensitivity",
+    "nlgauge.service",
     "nlgauge.stats",
     "nlgauge.testing",
     "nlgauge.transforms.fit",
@@ -66,7 +71,7 @@ LOADED = {
     "normalise a.txt --rules punctuation": set(),
     "data list": {"nlgauge.data"},
     SCORE: {*ONNX},
-    f"{SCORE} --metric chrf": {"sacrebleu"},
+    f"{SCORE} --metric chrf": {"nlgauge.stats", "sacrebleu"},
     f"{SCORE} --metric moverscore": {*ONNX, "ot", "scipy"},
     f"{SCORE} --model muse": {"nlgauge.encoders.engines.muse"},
     "sentsim --help": set(),

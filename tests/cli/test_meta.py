@@ -80,3 +80,24 @@ def test_the_best_layer(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(capsys.readouterr().out)
     assert len(found["layers"]) == 7
     assert found["best"] == max(found["layers"], key=lambda row: row["average"])["layer"]
+
+
+def test_scores_of_another_tool_are_rows_like_ours(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    judge = own.parent / "judge.csv"
+    rows = [
+        f"{system},{segment},{score}" for system, segment, score in zip("aaabbb", "123123", "526143", strict=True)
+    ]
+    judge.write_text("\n".join(["system,segment,score", *rows]) + "\n")
+    data = ["--data", "custom", "--at", str(own), "--set", *COLUMNS]
+    alone = ["meta", *data, "--scores", str(judge), "--no-sentinels", "--quiet", "--format", "json"]
+    assert main(alone) == 0
+    (table,) = json.loads(capsys.readouterr().out)["tables"]
+    assert [row["metric"] for row in table["metrics"]] == ["judge"]
+    assert main([*alone, "--metric", "chrf", "--lower-is-better", "judge"]) == 0
+    (turned,) = json.loads(capsys.readouterr().out)["tables"]
+    assert [row["metric"] for row in turned["metrics"]] == ["chrf", "judge"]
+    values = [next(row for row in one["metrics"] if row["metric"] == "judge")["average"] for one in (table, turned)]
+    assert values[0] == pytest.approx(-values[1])
+    judge.write_text("\n".join(["system,segment,score", *rows[1:]]) + "\n")
+    assert main(alone) == 1
+    assert "has no score for segment '1' of 'a'" in capsys.readouterr().err

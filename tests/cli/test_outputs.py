@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Refusal, Run
+from sacrebleu.metrics import BLEU
+from tests.cli.conftest import REFERENCE, SYSTEM_A, Refusal, Run, write_lines
 
 SCORE = ("score", "a.txt", "--refs", "ref.txt", "-m", "chrf")
 
@@ -110,19 +111,38 @@ def test_a_folder_that_cannot_be_written_is_said_by_the_name_that_was_given(
     assert "cannot write 'x.tsv': the folder '.' is read-only for you" in refused(1, *SCORE, "-o", "x.tsv")
 
 
-def test_why_bleu_has_no_interval(run: Run) -> None:
-    command = ("score", "a.txt", "--refs", "ref.txt", "-m", "bleu", "--confidence")
-    text = run(*command).out
-    assert "no interval: bleu of bleu is computed on the whole corpus" in text
-    assert "bootstrap: 95 %" not in text
-    assert "95% low" not in text
+def test_bleu_has_the_interval_that_sacrebleu_has(run: Run, folder: Path) -> None:
+    """It resamples the same segments under its seed, 12345; our percentiles lie a little further out (1.6 %)."""
+    outputs = [f"{text} Number {number}." for number in range(20) for text in SYSTEM_A]
+    references = [f"{text} Number {number}." for number in range(20) for text in REFERENCE]
+    write_lines(folder / "long.txt", outputs)
+    write_lines(folder / "long-ref.txt", references)
+    command = ("score", "long.txt", "--refs", "long-ref.txt", "-m", "bleu", "--confidence")
     (record,) = run(*command, "-f", "json").scores
-    assert record["interval"] is None
-    assert "whole corpus" in record["no_interval"]
+    theirs = BLEU().corpus_score(outputs, [references], n_bootstrap=1000)
+    interval = record["interval"]
+    assert record["score"] == pytest.approx(theirs.score)
+    assert (interval["high"] - interval["low"]) / 2 == pytest.approx(theirs._ci, rel=0.05)
+    text = run(*command).out
+    assert "bleu 95% low" in text
+    assert "bootstrap: 95 % of 1000 resamples, seed 12345" in text
     (row,) = run(*command, "-f", "tsv").rows
-    assert row["interval"].startswith("none: ")
-    assert (row["low"], row["high"]) == ("", "")
-    both = run(*command, "-m", "bleu", "bertscore", "-q").out
-    assert "no interval: bleu" in both
-    assert "bootstrap: 95 %" in both
-    assert "f1 95% low" in both
+    assert float(row["low"]) == pytest.approx(interval["low"], abs=1e-4)
+
+
+def test_intervals_over_documents(run: Run, refused: Refusal, folder: Path) -> None:
+    write_lines(folder / "docs.txt", ["x", "x", "y", "y", "z", "z"])
+    command = ("score", "a.txt", "--refs", "ref.txt", "-m", "rouge1", "bleu", "--confidence")
+    for plain, clustered in zip(
+        run(*command, "-f", "json").scores,
+        run(*command, "--document-ids", "docs.txt", "-f", "json").scores,
+        strict=True,
+    ):
+        assert (plain["interval"]["n"], clustered["interval"]["n"]) == (6, 3)
+        assert clustered["interval"]["clustered"]
+    assert "3 documents" in run(*command, "--document-ids", "docs.txt").out
+    write_lines(folder / "few.txt", ["x"])
+    assert "'few.txt' names 1 documents, one per line, for 6 segments" in refused(
+        1, *command, "--document-ids", "few.txt"
+    )
+    assert "--document-ids belongs to --confidence" in refused(2, *command[:-1], "--document-ids", "docs.txt")

@@ -507,6 +507,15 @@ def test_own_tsv_with_named_columns(tmp_path: Path) -> None:
         load_custom(path, **columns)
 
 
+def test_own_csv(tmp_path: Path) -> None:
+    path = write(tmp_path / "mine.csv", "hypothesis,reference,score", '"a, b",r,1', "h,r,")
+    table = load_custom(path)
+    assert table.hypothesis == ("a, b", "h")
+    np.testing.assert_array_equal(table.gold(), [1, math.nan])
+    with pytest.raises(FileFormatError, match=r"line 1: there is no column 'adequacy'; .* option 'human'"):
+        load_custom(path, human="adequacy")
+
+
 def test_own_jsonl(tmp_path: Path) -> None:
     path = write(
         tmp_path / "mine.jsonl",
@@ -521,7 +530,7 @@ def test_own_jsonl(tmp_path: Path) -> None:
     write(path, '{"hypothesis": "h", "reference": "r", "score": true}')
     with pytest.raises(FileFormatError, match=r"line 1, column 'score': expected a number, got true"):
         load_custom(path)
-    with pytest.raises(InputError, match=r"expected a .tsv or .jsonl file"):
+    with pytest.raises(InputError, match=r"expected a .tsv, .csv or .jsonl file"):
         load_custom(write(tmp_path / "mine.txt", "x"))
 
 

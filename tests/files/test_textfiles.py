@@ -45,6 +45,9 @@ def saved(folder: Path, name: str, data: bytes | str) -> TextSource:
         ("out.tsv.gz:a b", None, TextSource("out.tsv.gz", "tsv", "a b")),
         ("out.jsonl.gz:hyp", None, TextSource("out.jsonl.gz", "jsonl", "hyp")),
         ("OUT.TSV:hyp", None, TextSource("OUT.TSV", "tsv", "hyp")),
+        ("out.csv:hyp", None, TextSource("out.csv", "csv", "hyp")),
+        ("out.csv.gz:a,b", None, TextSource("out.csv.gz", "csv", "a,b")),
+        ("csv", None, TextSource("csv", "text", None)),
         ("out.tsv", None, TextSource("out.tsv", "tsv", None)),
         ("out.tsv:", None, TextSource("out.tsv", "tsv", None)),
         ("out.tsv:model:7b", None, TextSource("out.tsv", "tsv", "model:7b")),
@@ -81,12 +84,12 @@ def test_existing_path_decides_where_the_column_starts(tmp_path: Path) -> None:
 
 
 def test_spec_errors() -> None:
-    with pytest.raises(InputError, match="'-:hyp' is a column of standard input: say if it is 'tsv' or"):
+    with pytest.raises(InputError, match="'-:hyp' is a column of standard input: say if it is 'tsv', 'csv' or"):
         parse_source("-:hyp")
     with pytest.raises(InputError, match="empty; give a path"):
         parse_source("")
-    with pytest.raises(RecipeError, match="input format must be one of text, tsv, jsonl, got 'csv'"):
-        parse_source("out.csv", input_format="csv")
+    with pytest.raises(RecipeError, match="input format must be one of text, tsv, csv, jsonl, got 'xml'"):
+        parse_source("out.xml", input_format="xml")
 
 
 # --- plain text ----------------------------------------------------------------------------------------

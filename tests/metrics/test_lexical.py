@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -73,9 +74,18 @@ def test_the_signature_reproduces_the_score(metric: str) -> None:
     np.testing.assert_array_equal(first.segments[first.main], again.segments[first.main])
 
 
-def test_a_corpus_score_has_no_interval_of_a_mean() -> None:
-    with pytest.raises(nlgauge.InputError, match="whole corpus"):
-        nlgauge.score(HYPS, REFS, metric="bleu").interval()
+@pytest.mark.parametrize("metric", ["bleu", "chrf"])
+def test_the_interval_of_a_corpus_score_is_that_of_its_counts(metric: str) -> None:
+    found = nlgauge.score(HYPS, REFS, metric=metric)
+    interval = found.interval()
+    assert interval.mean == pytest.approx(found.system_score, abs=1e-9)
+    assert interval.low < found.system_score < interval.high
+
+
+def test_a_corpus_score_without_its_counts_has_no_interval_of_a_mean() -> None:
+    found = replace(nlgauge.score(HYPS, REFS, metric="bleu"), statistics=None)
+    with pytest.raises(nlgauge.InputError, match=r"whole corpus.*score the texts again"):
+        found.interval()
 
 
 def test_they_share_a_call_with_the_others() -> None:

@@ -278,7 +278,8 @@ def test_the_interval_is_seeded_and_holds_the_mean(result: Score) -> None:
     assert first.low <= first.mean <= first.high
     assert first.mean == pytest.approx(result.mean)
     assert result.interval("recall").mean == pytest.approx(result.means["recall"])
-    assert result.interval(seed=1) != first
+    assert (first.method, first.n) == ("t", len(result))
+    assert result.interval(documents=["a", *"b" * (len(result) - 1)]).n == 2
 
 
 def test_an_interval_of_an_unknown_component_names_the_components(result: Score) -> None:

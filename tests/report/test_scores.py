@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -95,9 +96,9 @@ def test_text_with_confidence_and_citations() -> None:
         "bertscore\n"
         "system  precision      f1  f1 90% low  f1 90% high\n"
         "------  ---------  ------  ----------  -----------\n"
-        "a          0.5000  0.6250      0.5000       0.7500\n"
+        "a          0.5000  0.6250     -0.1642       1.4142\n"  # .625 -+ 6.313752 x .125: t of one degree of freedom
         "signature: bertscore|layer:4||truncated:0|empty:0\n"
-        "bootstrap: 90 % of 200 resamples, seed 1\n"
+        "t interval: 90 %, 2 segments (below 30 a bootstrap is too narrow)\n"
         "\n"
         "% bertscore\n"
         "@inproceedings{zhang2020,\n"
@@ -107,7 +108,9 @@ def test_text_with_confidence_and_citations() -> None:
 
 
 def test_default_confidence_is_named() -> None:
-    assert "bootstrap: 95 % of 1000 resamples, seed 12345\n" in render([bert("a")], confidence=Confidence())
+    many = make("a", {"f1": [0.25, 0.5, 0.75] * 10})
+    shown = render([many], confidence=Confidence())
+    assert "\nbootstrap: 95 % of 1000 resamples, seed 12345, expanded percentiles\n" in shown
     assert Confidence(level=0.999).percent == "99.9"
     assert Confidence(level=0.55).percent == "55"
 
@@ -168,7 +171,7 @@ def test_components_that_differ_leave_empty_cells() -> None:
     assert lines[1:5] == [
         "system  precision   f1   f3  f1 95% low  f1 95% high  f3 95% low  f3 95% high",
         "------  ---------  ---  ---  ----------  -----------  ----------  -----------",
-        "a             0.5  0.6              0.5          0.8",
+        "a             0.5  0.6             -1.0          2.2",
         "b                  1.0  0.5                                  0.5          0.5",
     ]
 
@@ -188,7 +191,8 @@ def test_tsv_with_confidence_and_short_signature_and_no_system() -> None:
     output = render([bert(None)], format="tsv", confidence=Confidence(resamples=200), short=True)
     assert output == (
         "metric\tbetter\tprecision\tf1\tinterval\tlow\thigh\tsignature\n"
-        "bertscore\thigher\t0.5000\t0.6250\tf1 95 % of 200 resamples, seed 12345\t0.5000\t0.7500\t"
+        "bertscore\thigher\t0.5000\t0.6250\tf1 t interval: 95 %, 2 segments (below 30 a bootstrap is too narrow)\t"
+        "-0.9633\t2.2133\t"
         "bertscore|l:4||tr:0|em:0\n"
     )
 
@@ -253,11 +257,11 @@ def test_latex_with_confidence_and_no_system() -> None:
         "\\cmidrule(lr){1-3}\n"
         "w & w 95\\% low & w 95\\% high \\\\\n"
         "\\midrule\n"
-        "2.5000 & 2.0000 & 3.0000 \\\\\n"
+        "2.5000 & $-$3.8531 & 8.8531 \\\\\n"
         "\\bottomrule\n"
         "\\end{tabular}\n"
         "% signature: baryscore|l:4||tr:0|em:0\n"
-        "% bootstrap: 95 % of 200 resamples, seed 12345\n"
+        "% t interval: 95 %, 2 segments (below 30 a bootstrap is too narrow)\n"
     )
 
 
@@ -290,15 +294,9 @@ def test_json_bytes() -> None:
         '      "score": 0.3333333333333333,\n'
         '      "main": "f1",\n'
         '      "higher_is_better": true,\n'
-        '      "means": {\n'
-        '        "f1": 0.3333333333333333\n'
-        "      },\n"
+        '      "means": {"f1": 0.3333333333333333},\n'
         '      "signature": "bertscore|layer:4||truncated:0|empty:0",\n'
-        '      "counts": {\n'
-        '        "truncated": 0,\n'
-        '        "empty": 0,\n'
-        '        "zero_weight": 0\n'
-        "      },\n"
+        '      "counts": {"truncated": 0, "empty": 0, "zero_weight": 0},\n'
         '      "noted_segments": {}\n'
         "    }\n"
         "  ]\n"
@@ -313,7 +311,7 @@ def test_json_with_everything() -> None:
     again = render([score, bary(None)], format="json", segments=True, confidence=confidence, citations={"x": BIBTEX})
     assert output == again
     read = json.loads(output)
-    assert list(read) == ["nlgauge", "scores", "citations"]
+    assert list(read) == ["format", "nlgauge", "texts", "scores", "digest", "citations"]
     assert read["citations"] == {"x": BIBTEX}
     first, second = read["scores"]
     assert list(first)[-2:] == ["interval", "segments"]
@@ -384,3 +382,23 @@ def test_two_recipes_of_one_metric_are_told_apart_in_tsv(segments: bool) -> None
     scores = score_systems({"a": ["a b"]}, ["a c"], metrics=["chrf", "chrf:words=2"])
     lines = [line.split("\t") for line in render(scores, format="tsv", segments=segments).splitlines()]
     assert [line[1] for line in lines] == ["metric", "chrf (words:0)", "chrf (words:2)"]
+
+
+def test_a_corpus_score_without_its_counts_says_why_it_has_no_interval() -> None:
+    score = replace(make("a", {"bleu": [1.0, 2.0]}, metric="bleu", main="bleu"), corpus={"bleu": 1.4})
+    confidence = Confidence()
+    text = render([score], confidence=confidence)
+    assert "no interval: bleu of bleu is computed on the whole corpus" in text
+    assert "interval: 95 %" not in text
+    assert "95% low" not in text
+    (record,) = json.loads(render([score], format="json", confidence=confidence))["scores"]
+    assert record["interval"] is None
+    assert "whole corpus" in record["no_interval"]
+    header, row = (line.split("\t") for line in render([score], format="tsv", confidence=confidence).splitlines())
+    cells = dict(zip(header, row, strict=True))
+    assert cells["interval"].startswith("none: ")
+    assert (cells["low"], cells["high"]) == ("", "")
+    both = render([score, bert("a")], confidence=confidence)
+    assert "no interval: bleu" in both
+    assert "t interval: 95 %" in both
+    assert "f1 95% low" in both

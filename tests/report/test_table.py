@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.report.table import Span, Table, display_width, escape_latex, visible
+from nlgauge.report.table import Marked, Span, Table, display_width, escape_latex, visible
 
 ANY_TEXT = st.text(st.one_of(st.sampled_from("\t\n\r\x0b\x0c\x1c\x85\u2028\u2029\\\"'&%$[*"), st.characters()))
 CELL = st.one_of(ANY_TEXT, st.integers(-9, 9), st.floats(-10, 10, allow_nan=False, allow_infinity=False), st.none())
@@ -120,6 +120,15 @@ def test_latex() -> None:
 )
 def test_latex_escapes(text: str, escaped: str) -> None:
     assert escape_latex(text) == escaped
+
+
+def test_markdown() -> None:
+    table = Table(
+        ["system", "f1"], [["a_b|c\n", -0.5], ["漢字", Marked(1.0)]], caption="a caption", notes=["# a note"]
+    )
+    assert table.to_markdown(width=2) == (
+        "a caption\n\n| system | f1 |\n|---|--:|\n| a\\_b\\|c\\\\n | -0.50 |\n| 漢字 | **1.00** |\n\n\\# a note\n"
+    )
 
 
 def test_spans_name_the_columns_in_text_and_tsv() -> None:

@@ -12,18 +12,29 @@ from nlgauge.stats import (
     correlate,
     correlation_interval,
     paired_bootstrap,
-    pearson,
 )
 
 
-def test_bootstrap_of_pearson_equals_correlating_each_resample(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", ["pearson", "spearman", "kendall"])
+@pytest.mark.parametrize("step", [1e-9, 4.0])
+def test_draws_equal_correlating_each_resample(kind: str, step: float, monkeypatch: pytest.MonkeyPatch) -> None:
     scores, human = made_scores(rows=40)
-    found = bootstrap_correlations(scores, human, resamples=50, seed=5)
+    scores, human = np.round(scores / step) * step, np.round(human / step * 4) * step  # many ties with the wide step
+    told: list[int] = []
+    found = bootstrap_correlations(scores, human, kind=kind, resamples=50, seed=5, advance=told.append)
     rows = np.random.default_rng(5).integers(0, 40, size=(50, 40))
-    expected = [[pearson(metric[row], human[row]).value for metric in scores] for row in rows]
-    assert found.draws == pytest.approx(np.array(expected))
+    expected = [
+        [correlate(metric[row], human[row], kind=kind, undefined="nan").value for metric in scores] for row in rows
+    ]
+    assert found.draws == pytest.approx(np.array(expected), abs=1e-12, nan_ok=True)
+    assert sum(told) == 50
     monkeypatch.setattr("nlgauge.stats.correlation_bootstrap._CELLS", 130)
-    assert bootstrap_correlations(scores, human, resamples=50, seed=5).draws == pytest.approx(found.draws)
+    monkeypatch.setattr("nlgauge.stats.rank_bootstrap._CELLS", 130)
+    again = bootstrap_correlations(scores, human, kind=kind, resamples=50, seed=5).draws
+    assert again == pytest.approx(found.draws, nan_ok=True)
+    monkeypatch.setattr("nlgauge.stats.rank_bootstrap._MOST_KENDALL", 10)
+    again = bootstrap_correlations(scores, human, kind=kind, resamples=50, seed=5).draws
+    assert again == pytest.approx(found.draws, nan_ok=True)
 
 
 @pytest.mark.parametrize("kind", ["pearson", "spearman", "kendall"])

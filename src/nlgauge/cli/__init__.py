@@ -1,7 +1,7 @@
 """The command line: parses, calls the library, prints. Numbers go to stdout, talk goes to stderr.
 
 Exit status: 0 done, 1 the work failed (a text, a file, a model), 2 the command was wrong (an option, a
-recipe), 130 interrupted.
+recipe), 3 a gate is closed (`nlgauge compare --gate`), 130 interrupted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ __all__ = ["build_parser", "main"]
 #: The module of each command. Only that of the command at hand is imported, so that none waits for the others.
 _MODULES = {
     "score": "score",
+    "compare": "compare",
     "rank": "rank",
+    "explain": "explain",
     "meta": "meta",
     "tune-layer": "meta",
     "sensitivity": "sensitivity",

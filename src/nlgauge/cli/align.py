@@ -6,6 +6,7 @@ import argparse
 import itertools
 import sys
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from nlgauge.encoders import Encoder, load_encoder
 from nlgauge.encoders.languages import warn_if_unsupported
 from nlgauge.encoders.precision import vectors_digest
 from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
+from nlgauge.engine.progress import Progress
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.files.digests import short_digest
 from nlgauge.files.textfiles import Inputs, parse_source
@@ -137,20 +139,25 @@ def _fitted(args: argparse.Namespace, source: list[str], target: list[str]) -> F
         "umd_sides": args.umd_sides,
         "origin": Origin(source=args.source_lang or "", target=args.target_lang or "", note=note),
     }
+    bar = partial(Progress, len(source), show=options.progress, what=f"fitting {args.method}", unit="pair")
     if args.level == "sentence":
-        return fit_sentences(load_sentence_encoder(args.model, **options.loading), source, target, **how)
+        sentences = load_sentence_encoder(args.model, **options.loading)
+        with bar() as advance:
+            return fit_sentences(sentences, source, target, advance=advance, **how)
     encoder = load_encoder(args.model, **options.loading)
     links = read_alignments(Path(args.alignments))[: len(source)] if args.alignments else None
-    return fit_words(
-        encoder,
-        source,
-        target,
-        layer=_layer(args, encoder),
-        alignments=links,
-        alignments_name=file_label(args.alignments or ""),
-        batch_tokens=options.batch_tokens,
-        **how,
-    )
+    with bar() as advance:
+        return fit_words(
+            encoder,
+            source,
+            target,
+            layer=_layer(args, encoder),
+            alignments=links,
+            alignments_name=file_label(args.alignments or ""),
+            batch_tokens=options.batch_tokens,
+            advance=advance,
+            **how,
+        )
 
 
 def _check_fit(args: argparse.Namespace) -> None:

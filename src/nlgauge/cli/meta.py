@@ -20,14 +20,17 @@ from nlgauge.cli.common import (
 from nlgauge.cli.data_options import add_data_options, load_data
 from nlgauge.cli.outputs import saving, write_output
 from nlgauge.cli.parsing import add_hidden
+from nlgauge.cli.score_file_options import add_score_file_options, score_columns
 from nlgauge.data import find_data_card
 from nlgauge.meta import (
     AGREEMENTS,
     LEVELS,
     Question,
+    ScoreTable,
     Significance,
     check_question,
     evaluate,
+    imported_rows,
     released_rows,
     score_table,
     sentinels_of,
@@ -57,7 +60,8 @@ def add_commands(commands: Any) -> None:
         epilog=_EXAMPLES,
     )
     add_data_options(parser)
-    add_metric_options(parser)
+    add_metric_options(parser, default=None, shown="bertscore")
+    add_score_file_options(parser)
     add_text_options(parser)
     asked = parser.add_argument_group("agreement")
     asked.add_argument(
@@ -116,7 +120,11 @@ def _add_significance(parser: argparse.ArgumentParser) -> None:
 
 
 def _meta(args: argparse.Namespace) -> int:
-    check_metrics(args.metric, args, command="meta")
+    if args.metric is None:
+        args.metric = [] if args.scores else ["bertscore"]
+    if args.metric:
+        check_metrics(args.metric, args, command="meta")
+    columns = score_columns(args)
     if args.plot:
         check_figure(Path(args.plot))
     card = find_data_card(args.data)
@@ -133,16 +141,21 @@ def _meta(args: argparse.Namespace) -> int:
     table = load_data(args, **more)
     asked = {"level": args.level, "criterion": args.criterion, "aggregate": args.aggregate}
     released = [released_rows(table, name) for name in args.released]
+    released += imported_rows(table, args.scores, columns=columns, lower_is_better=args.lower_is_better)
     for agreement in args.agreement:  # what has no answer is an error before the work, not after
         question = Question(agreement=agreement, **asked)
         check_question(question, table)
         significance.resolved(question)
     run = RunOptions.of(run_options(args))
-    scored = score_table(table, args.metric, run=run, **metric_options(args)).add(*released)
+    scored = (
+        score_table(table, args.metric, run=run, **metric_options(args)) if args.metric else ScoreTable(table, ())
+    )
+    scored = scored.add(*released)
     if not args.no_sentinels:
         scored = scored.add(*sentinels_of(table))
     results = [
-        evaluate(scored, agreement=agreement, significance=significance, **asked) for agreement in args.agreement
+        evaluate(scored, agreement=agreement, significance=significance, progress=run.progress, **asked)
+        for agreement in args.agreement
     ]
     write_output(args.output, render_agreement(results, format=args.format, width=args.width))
     for number, result in enumerate(results) if args.plot else ():

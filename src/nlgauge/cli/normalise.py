@@ -37,7 +37,7 @@ def add_commands(commands: Any) -> None:
     parser.add_argument("--lang", help="language of the texts; zh, ja and th have no blanks")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default: stdout")
     parser.add_argument(
-        "--input-format", choices=("conllu", "text", "tsv", "jsonl"), help="instead of by the file's suffix"
+        "--input-format", choices=("conllu", "text", "tsv", "csv", "jsonl"), help="instead of by the file's suffix"
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="no warnings on stderr")
     parser.set_defaults(run=_normalise)

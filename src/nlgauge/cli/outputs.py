@@ -18,8 +18,22 @@ from nlgauge.files.textfiles import parse_source
 __all__ = ["ClosedOutput", "check_outputs", "check_writable", "saving", "write_output"]
 
 #: Arguments that name files to be written, and files to be read.
-_OUTPUTS = ("output", "plot", "save_alignments")
-_INPUTS = ("hyps", "refs", "source", "corpus", "file", "parallel", "texts", "alignments", "study", "idf_corpus")
+_OUTPUTS = ("output", "plot", "report", "save_alignments")
+_INPUTS = (
+    "hyps",
+    "refs",
+    "source",
+    "corpus",
+    "file",
+    "parallel",
+    "texts",
+    "alignments",
+    "study",
+    "idf_corpus",
+    "scores",
+    "document_ids",
+    "budget",
+)
 
 
 class ClosedOutput(io.TextIOBase):
@@ -58,7 +72,7 @@ def _input_paths(args: argparse.Namespace) -> list[str]:
     for spec in found:
         for text in (spec, spec.partition("=")[2]):  # LANG=FILE, option=FILE
             with contextlib.suppress(InputError, ValueError):  # whoever reads it says what is wrong with it
-                source = parse_source(text, input_format=form if form in {"tsv", "jsonl"} else None)
+                source = parse_source(text, input_format=form if form in {"tsv", "csv", "jsonl"} else None)
                 paths += [source.path] if source.path else []
     return paths
 

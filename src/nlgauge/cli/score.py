@@ -18,23 +18,26 @@ from nlgauge.cli.common import (
     read_texts,
     run_options,
 )
+from nlgauge.cli.documents import add_document_option, check_documents, read_documents
 from nlgauge.cli.outputs import write_output
 from nlgauge.cli.parsing import add_hidden
 from nlgauge.errors import RecipeError
 from nlgauge.registry import metric_class, metric_name
 from nlgauge.report.scores import Confidence, render
+from nlgauge.saved_scores import digests_of_texts
 from nlgauge.scoring import score_systems
 
 __all__ = ["add_commands", "check_systems_first"]
 
 #: Options of --confidence and their defaults.
-_CONFIDENCE = {"confidence_level": 0.95, "resamples": 1000, "seed": 12345}
+_CONFIDENCE = {"confidence_level": 0.95, "resamples": 1000, "seed": 12345, "document_ids": None}
 
 _EXAMPLES = f"""\
 examples:
   nlgauge score system.txt --refs reference.txt
   nlgauge score a.txt b.txt --refs r1.txt r2.txt -m bertscore:layer=4,idf=refs
   nlgauge score out.tsv:mt --refs out.tsv:ref --format json --segments
+  nlgauge score system.txt --refs reference.txt -o run.json      (for nlgauge compare)
   nlgauge score system.en --source source.de --metric sentsim xmoverscore
 {METRIC_FLAGS}"""
 
@@ -55,11 +58,12 @@ def add_commands(commands: Any) -> None:
     output = add_output_options(parser)
     output.add_argument("--segments", action="store_true", help="scores of each segment too")
     output.add_argument("--confidence", action="store_true", help="bootstrap interval beside the mean")
+    add_document_option(output)
     add_hidden(output, "--alignments", action="store_true", help="which token matched which (json, with --segments)")
     add_hidden(output, "--confidence-level", type=float, metavar="P", help="of the interval (%(default)s)")
     add_hidden(output, "--resamples", type=int, metavar="N", help="of the bootstrap (%(default)s)")
     add_hidden(output, "--seed", type=int, metavar="N", help="of the bootstrap (%(default)s)")
-    parser.set_defaults(**_CONFIDENCE)
+    parser.set_defaults(**_CONFIDENCE, format=None)
     add_hidden(output, "--short", action="store_true", help="short signature")
     add_hidden(output, "--citation", action="store_true", help="BibTeX of the metrics; alone, prints only that")
     parser.add_help_all()
@@ -77,8 +81,13 @@ def _run(args: argparse.Namespace) -> int:
         return 0
     confidence = None
     if args.confidence:
-        confidence = Confidence(level=args.confidence_level, resamples=args.resamples, seed=args.seed)
+        confidence = Confidence(
+            level=args.confidence_level, resamples=args.resamples, seed=args.seed, documents=read_documents(args)
+        )
     texts = read_texts(args)
+    if confidence is not None:
+        check_documents(confidence.documents, len(next(iter(texts.systems.values()))), args)
+    saved = args.format is None and args.output.lower().endswith(".json")
     scores = score_systems(
         texts.systems,
         texts.references,
@@ -90,12 +99,13 @@ def _run(args: argparse.Namespace) -> int:
     )
     rendered = render(
         scores,
-        format=args.format,
-        segments=args.segments,
+        format=args.format or ("json" if saved else "text"),
+        segments=args.segments or saved,
         confidence=confidence,
         width=args.width,
         short=args.short,
         citations=citations if args.citation else None,
+        texts=digests_of_texts(texts.references, texts.sources),
     )
     write_output(args.output, rendered)
     if args.citation and args.format in {"tsv", "latex"}:

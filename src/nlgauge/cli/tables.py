@@ -30,7 +30,7 @@ def add_commands(commands: Any) -> None:
         nargs="+",
         type=text_source,
         metavar="CORPUS",
-        help="text file, FILE.tsv:COLUMN, FILE.jsonl:KEY, or -",
+        help="text file, FILE.tsv:COLUMN, FILE.csv:COLUMN, FILE.jsonl:KEY, or -",
     )
     build.add_argument("-o", "--output", required=True, metavar="FILE", help="- for stdout")
     build.add_argument("--model", default="minilm", help="model whose tokenizer counts (%(default)s)")

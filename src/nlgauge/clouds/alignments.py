@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.clouds.cloud import PointSpans
+
 __all__ = ["Alignment", "Flow", "alignment_from_dict"]
 
 
@@ -29,7 +31,8 @@ class Alignment(_Record):
 
     `hypothesis_match[i]` is the position of the reference token that hypothesis token `i` took, at
     `hypothesis_similarity[i]`; the `reference_*` arrays hold the other direction. A weight of 0 marks a
-    token that can be matched but does not count (special tokens).
+    token that can be matched but does not count (special tokens). `hypothesis_spans[i]` says where in the text the
+    token stands, as spans of characters; there are none for a special token.
     """
 
     reference_index: int
@@ -41,6 +44,16 @@ class Alignment(_Record):
     reference_similarity: NDArray[np.float64]
     hypothesis_weight: NDArray[np.float64]
     reference_weight: NDArray[np.float64]
+    hypothesis_spans: tuple[PointSpans, ...] = ()
+    reference_spans: tuple[PointSpans, ...] = ()
+    similarity: NDArray[np.float32] | None = None
+    """Of every token to every other; left out of `to_dict`, because it is large."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and numbers, ready for JSON."""
+        record = super().to_dict()
+        del record["similarity"]
+        return record
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +62,7 @@ class Flow(_Record):
 
     Rows are the points of the hypothesis (tokens, words, n-grams), columns those of the reference. `flow` sums
     to 1, its rows to `hypothesis_weight`, its columns to `reference_weight`; the transport's cost is the sum of
-    `flow * cost`.
+    `flow * cost`. `hypothesis_spans[i]` says where in the text the point stands: a span of characters per token.
     """
 
     reference_index: int
@@ -59,10 +72,12 @@ class Flow(_Record):
     reference_weight: NDArray[np.float64]
     flow: NDArray[np.float64]
     cost: NDArray[np.float64]
+    hypothesis_spans: tuple[PointSpans, ...] = ()
+    reference_spans: tuple[PointSpans, ...] = ()
 
 
 def _plain(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value
+    return [_plain(one) for one in value] if isinstance(value, tuple) else value
 
 
 def alignment_from_dict(record: Mapping[str, Any] | None) -> Alignment | Flow | None:
@@ -75,6 +90,8 @@ def alignment_from_dict(record: Mapping[str, Any] | None) -> Alignment | Flow | 
             values[name] = int(value)
         elif name.endswith("_tokens"):
             values[name] = tuple(value)
+        elif name.endswith("_spans"):
+            values[name] = tuple(tuple((int(start), int(end)) for start, end in point) for point in value)
         else:
             values[name] = np.array(value, dtype=np.int64 if name.endswith("_match") else np.float64)
     return Flow(**values) if "flow" in record else Alignment(**values)

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.transport import squared_distances
 
-__all__ = ["Cloud", "unit_rows"]
+__all__ = ["Cloud", "PointSpans", "unit_rows"]
+
+#: Where a point stands in its text: the spans of its tokens, first character and the one after the last of each.
+#: None of them for what stands nowhere, such as [CLS].
+PointSpans: TypeAlias = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +29,8 @@ class Cloud:
     """Names what each point stands for; asked only where somebody wants to see it."""
     zero_weight: bool = False
     """Whether idf left no weight, so that uniform weights stand in."""
+    locate_points: Callable[[], tuple[PointSpans, ...]] | None = None
+    """Finds where each point stands in the text; asked only where somebody wants to see it."""
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -33,6 +39,11 @@ class Cloud:
     def labels(self) -> tuple[str, ...]:
         """What each point stands for."""
         return self.name_points()
+
+    @cached_property
+    def spans(self) -> tuple[PointSpans, ...]:
+        """Where each point stands in the text; empty where nobody knows."""
+        return () if self.locate_points is None else self.locate_points()
 
     def distances(self, other: Cloud, *, squared: bool) -> NDArray[np.float64]:
         """Euclidean distances of all points to all of the other's."""

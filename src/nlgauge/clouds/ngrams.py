@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ngram_labels", "ngrams"]
+from nlgauge.clouds.cloud import PointSpans
+
+__all__ = ["ngram_labels", "ngram_spans", "ngrams"]
 
 
 def ngrams(
@@ -38,3 +40,10 @@ def ngram_labels(words: Sequence[str], n: int) -> tuple[str, ...]:
     """
     size = min(n, len(words))
     return tuple(" ".join(words[start : start + size]) for start in range(len(words) - size + 1))
+
+
+def ngram_spans(spans: Sequence[PointSpans], n: int) -> tuple[PointSpans, ...]:
+    """Where the windows of `ngrams` stand: the places of their tokens, which may not be neighbours in the text."""
+    size = min(n, len(spans))
+    windows = (spans[start : start + size] for start in range(len(spans) - size + 1))
+    return tuple(tuple(span for point in window for span in point) for window in windows)

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds.cloud import Cloud
+from nlgauge.clouds.cloud import Cloud, PointSpans
 from nlgauge.transport import squared_distances
 
 __all__ = ["TokenCloud", "TokenPoints"]
@@ -26,9 +26,15 @@ _MOST_REMEMBERED = 64
 class TokenPoints:
     """A point for every token of a text (or for every word), with its distances to those of other texts."""
 
-    def __init__(self, points: NDArray[np.float32], labels: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        points: NDArray[np.float32],
+        labels: tuple[str, ...],
+        locate: Callable[[], tuple[PointSpans, ...]] | None = None,
+    ) -> None:
         self.points = points
         self.labels = labels
+        self.locate = locate
         # Weak, because a text that is compared with itself must not keep itself alive.
         self._distances: WeakKeyDictionary[TokenPoints, dict[bool, NDArray[np.float64]]] = WeakKeyDictionary()
 
@@ -64,6 +70,12 @@ class TokenCloud(Cloud):
     def name_points(self) -> Callable[[], tuple[str, ...]]:
         """Names the chosen points."""
         return lambda: tuple(self.whole.labels[row] for row in self.rows)
+
+    @cached_property
+    def spans(self) -> tuple[PointSpans, ...]:
+        """Where the chosen points stand in the text; empty where nobody knows."""
+        whole = () if self.whole.locate is None else self.whole.locate()
+        return tuple(whole[row] for row in self.rows) if whole else ()
 
     def distances(self, other: Cloud, *, squared: bool) -> NDArray[np.float64]:
         """Distances of the chosen points to the other's."""

@@ -93,10 +93,3 @@ def find_flips(
             p = max(base_p, other_p)
         found.append(Flip(ahead, behind, setting, before, after, base_p, p, p is not None and p < alpha))
     return tuple(sorted(found, key=lambda flip: (1.0 if flip.p is None else flip.p, flip.ahead, flip.behind)))
-
-
-def _common(scores: SegmentScores, one: str, other: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Scores of two systems on the segments that both have, in parallel."""
-    left, right = scores[one], scores[other]
-    both = [name for name in left if name in right]
-    return np.array([left[name] for name in both]), np.array([right[name] for name in both])

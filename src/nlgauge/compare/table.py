@@ -6,33 +6,48 @@ systems, and `oriented` turns a distance round once, so that everything later ma
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.errors import InputError
+from nlgauge.stats.checks import numbers
 
 __all__ = ["CorpusStatistics", "Matrix", "SystemScores"]
 
 Matrix = NDArray[np.float64]
 
 
-class CorpusStatistics:
+class CorpusStatistics(Protocol):
     """Counts behind a score of a whole corpus (BLEU, chrF): a resample of instances adds up other counts."""
 
-    counts: NDArray[np.float64]
-    """Instances x systems x counts."""
+    @property
+    def counts(self) -> Matrix:
+        """Instances x systems x counts."""
 
-    def score(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The corpus score for summed counts; the last axis of `totals` is that of the counts, and goes."""
-        raise NotImplementedError
+    def score(self, totals: Matrix) -> Matrix:
+        """The corpus score for summed counts; the last axis of `totals` is that of the counts, and goes.
+
+        The score is the metric's own (a distance stays one). Sums of a resample are whole numbers where the counts
+        are; in approximate randomisation they are too.
+        """
+
+    def take(self, systems: Sequence[int]) -> CorpusStatistics:
+        """The same of some systems, by number."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SystemScores:
-    """Scores of systems on the same instances, one metric; read-only."""
+    """Scores of systems on the same instances, one metric; read-only.
+
+    >>> scores = SystemScores("wer", ("old", "new"), [[0.5, 0.25], [0.75, 0.5]], higher_is_better=False)
+    >>> scores.oriented.tolist()
+    [[-0.5, -0.25], [-0.75, -0.5]]
+    """
 
     metric: str
     systems: tuple[str, ...]
@@ -49,18 +64,62 @@ class SystemScores:
     """Behind the score of a whole system, where it is no mean over instances."""
 
     def __post_init__(self) -> None:
-        values = np.array(self.values, dtype=np.float64)
+        values = np.array(numbers(self.values, f"scores of {self.metric!r}"))
         if values.ndim != 2 or values.size == 0:
             msg = f"scores of {self.metric!r} must be instances x systems, got shape {values.shape}"
             raise InputError(msg)
         values.flags.writeable = False
         object.__setattr__(self, "values", values)
-        object.__setattr__(self, "systems", tuple(self.systems))
-        object.__setattr__(self, "instances", tuple(self.instances) or tuple(map(str, range(len(values)))))
+        object.__setattr__(self, "systems", tuple(map(str, self.systems)))
+        object.__setattr__(self, "instances", tuple(map(str, self.instances)) or tuple(map(str, range(len(values)))))
+        if self.documents is not None:
+            object.__setattr__(self, "documents", tuple(map(str, self.documents)))
+        self._check_names()
+        self._check_values()
+
+    def _check_names(self) -> None:
+        if len(self.systems) != self.k:
+            msg = f"scores of {self.metric!r} have {self.k} columns, but {len(self.systems)} systems are named"
+            raise InputError(msg)
+        twice = [name for name, times in Counter(self.systems).items() if times > 1]
+        if twice:
+            msg = f"scores of {self.metric!r}: two systems are called {twice[0]!r}; give each a name of its own"
+            raise InputError(msg)
+        for what, names in (("instances", self.instances), ("documents", self.documents)):
+            if names is not None and len(names) != self.n:
+                msg = f"scores of {self.metric!r} have {self.n} rows, but {len(names)} {what} are named"
+                raise InputError(msg)
+        counts = None if self.statistics is None else np.shape(self.statistics.counts)[:2]
+        if counts is not None and counts != (self.n, self.k):
+            msg = f"statistics of {self.metric!r} must be of {self.n} instances x {self.k} systems, got {counts}"
+            raise InputError(msg)
+
+    def _check_values(self) -> None:
+        bad = np.argwhere(~np.isfinite(self.values))
+        if not bad.size:
+            return
+        row, column = map(int, bad[0])
+        more = f", and {len(bad) - 1} more scores are no finite numbers" if len(bad) > 1 else ""
+        msg = (
+            f"scores of {self.metric!r}: system {self.systems[column]!r} has {float(self.values[row, column])!r} for "
+            f"instance {self.instances[row]!r}{more}; all systems need a score for every instance, so leave such "
+            "instances out for all of them"
+        )
+        raise InputError(msg)
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.values.shape))
         return f"<SystemScores {self.metric}: {shape}{'' if self.higher_is_better else ', lower is better'}>"
+
+    @property
+    def n(self) -> int:
+        """How many instances."""
+        return int(self.values.shape[0])
+
+    @property
+    def k(self) -> int:
+        """How many systems."""
+        return int(self.values.shape[1])
 
     @property
     def oriented(self) -> Matrix:
@@ -69,5 +128,10 @@ class SystemScores:
 
     def take(self, systems: Sequence[str]) -> SystemScores:
         """The same of some systems, in the order asked for."""
+        unknown = [name for name in systems if name not in self.systems]
+        if unknown:
+            msg = f"there are no scores of {self.metric!r} for system {unknown[0]!r}; there are {list(self.systems)}"
+            raise InputError(msg)
         at = [self.systems.index(name) for name in systems]
-        return replace(self, systems=tuple(systems), values=self.values[:, at])
+        statistics = None if self.statistics is None else self.statistics.take(at)
+        return replace(self, systems=tuple(systems), values=self.values[:, at], statistics=statistics)

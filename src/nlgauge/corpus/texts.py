@@ -51,6 +51,8 @@ class Corpus:
                 msg = f"{metric} compares with references, and none were given; give them (refs=, --refs){other}"
                 raise InputError(msg)
             return self
+        if self.against_source:
+            return self
         if self.sources is None:
             msg = (
                 f"{metric} compares with the source, and none was given; give it (sources=, --source), "

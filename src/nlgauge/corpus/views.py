@@ -9,12 +9,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds.cloud import unit_rows
+from nlgauge.clouds.cloud import PointSpans, unit_rows
 from nlgauge.clouds.filters import TokenFilter, kept_tokens, surfaces_of
 from nlgauge.encoders import EncodedText
 from nlgauge.text import IdfTable, TextTokenizer, Tokens
 
-__all__ = ["Role", "Selection", "TextView"]
+__all__ = ["Role", "Selection", "TextView", "token_spans"]
 
 
 class Role(NamedTuple):
@@ -75,6 +75,10 @@ class TextView:
             for at, size in zip(starts, sizes, strict=True)
         )
 
+    def spans(self, *, by_word: bool = False) -> tuple[PointSpans, ...]:
+        """Where its tokens stand in the text, or its words, by the places of their pieces."""
+        return token_spans(self.tokens, by_word=by_word)
+
     def select(self, keep: TokenFilter | None, *, specials_weigh: bool) -> Selection:
         """The tokens that a filter keeps (None: all), or the words where it averages pieces, with their weights.
 
@@ -94,3 +98,18 @@ class TextView:
             return Selection(rows, weights, False)
         uniform = np.where(special[rows], 0.0, 1.0)
         return Selection(rows, uniform if uniform.sum() > 0 else np.ones(len(rows)), True)
+
+
+def token_spans(tokens: Tokens, *, by_word: bool = False) -> tuple[PointSpans, ...]:
+    """Where tokens stand in their text, or words by the places of their pieces; special tokens stand nowhere."""
+    places: list[PointSpans] = [
+        ((start, end),) if end > start and not special else ()
+        for (start, end), special in zip(tokens.offsets.tolist(), tokens.is_special.tolist(), strict=True)
+    ]
+    if not by_word:
+        return tuple(places)
+    starts, sizes = tokens.word_pieces
+    return tuple(
+        tuple(span for place in places[at : at + size] for span in place)
+        for at, size in zip(starts, sizes, strict=True)
+    )

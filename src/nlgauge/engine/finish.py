@@ -9,10 +9,11 @@ from nlgauge.clouds.alignments import Alignment, Flow
 from nlgauge.engine.comparisons import Comparisons
 from nlgauge.engine.notes import SEGMENTS, TextNames, run_fields, warn_about_fallbacks
 from nlgauge.engine.prepare import Prepared, PreparedMetric, PreparedTextMetric
+from nlgauge.engine.progress import Progress, ticking
 from nlgauge.errors import InputError
 from nlgauge.recipes.results import Comparison, SystemResult
 from nlgauge.recipes.signature import Signature
-from nlgauge.scores import Score
+from nlgauge.scores import Origin, Score
 
 __all__ = ["finish"]
 
@@ -31,11 +32,10 @@ def finish(
     scores: list[Score] = []
     for number, one in enumerate(prepared.metrics):
         if isinstance(one, PreparedTextMetric):
-            scores += [_text_score(one, system) for system in one.corpus.systems]
+            scores += _text_scores(one, prepared)
             continue
         finished = one.metric.finish(found[number], one.state)
-        align = prepared.options.alignments
-        scores += [_score(one, system, found[number][system], finished[system], align=align) for system in finished]
+        scores += [_score(one, system, found[number][system], finished[system], prepared) for system in finished]
     return scores
 
 
@@ -61,7 +61,11 @@ def _complete(number: int, one: PreparedMetric, comparisons: Comparisons) -> dic
 
 
 def _score(
-    one: PreparedMetric, system: str, comparisons: Sequence[Comparison], finished: SystemResult, *, align: bool
+    one: PreparedMetric,
+    system: str,
+    comparisons: Sequence[Comparison],
+    finished: SystemResult,
+    prepared: Prepared,
 ) -> Score:
     metric = one.metric
     notes = replace(
@@ -70,7 +74,7 @@ def _score(
         unconverged=tuple(index for index, comparison in enumerate(comparisons) if comparison.unconverged),
     )
     alignments: list[Alignment | Flow | None] | None = None
-    if align and finished.best_reference is not None:
+    if prepared.options.alignments and finished.best_reference is not None:
         best = finished.best_reference
         alignments = [c.alignments[best[index]] if c.alignments else None for index, c in enumerate(comparisons)]
     run: Mapping[str, str] = run_fields(notes) | dict(one.run_fields[system]) | dict(finished.run)
@@ -86,10 +90,21 @@ def _score(
         alignments=None if alignments is None else tuple(alignments),
         corpus=finished.corpus,
         distances=tuple(name for name in finished.segments if name in metric.distances),
+        statistics=finished.statistics,
+        origin=Origin(metric, prepared.corpus, prepared.options),
     )
 
 
-def _text_score(one: PreparedTextMetric, system: str) -> Score:
+def _text_scores(one: PreparedTextMetric, prepared: Prepared) -> list[Score]:
+    total = len(one.corpus) * len(one.corpus.systems)
+    with (
+        Progress(total, show=prepared.options.progress, what=f"scoring {one.metric.name}", unit="segment") as advance,
+        ticking(advance),
+    ):
+        return [_text_score(one, system, prepared) for system in one.corpus.systems]
+
+
+def _text_score(one: PreparedTextMetric, system: str, prepared: Prepared) -> Score:
     metric, notes = one.metric, one.notes[system]
     finished = metric.score_texts(one.corpus.systems[system], one.corpus.references)
     return Score(
@@ -103,4 +118,6 @@ def _text_score(one: PreparedTextMetric, system: str) -> Score:
         best_reference=finished.best_reference,
         corpus=finished.corpus,
         distances=tuple(name for name in finished.segments if name in metric.distances),
+        statistics=finished.statistics,
+        origin=Origin(metric, prepared.corpus, prepared.options),
     )

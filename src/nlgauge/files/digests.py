@@ -19,7 +19,7 @@ from nlgauge.errors import DigestError, ModelError
 from nlgauge.files.atomic import write_atomic
 from nlgauge.files.cache_dir import cache_dir
 
-__all__ = ["check_digests", "file_digest", "short_digest", "text_digest"]
+__all__ = ["bytes_digest", "check_digests", "file_digest", "short_digest", "text_digest"]
 
 #: Length of a digest inside a signature: 48 bits, enough to tell models and tables apart.
 SHORT = 12
@@ -35,7 +35,12 @@ def text_digest(text: str) -> str:
     >>> text_digest("nlgauge")[:12]
     'c46bcba720b9'
     """
-    return hashlib.sha256(text.encode()).hexdigest()
+    return bytes_digest(text.encode())
+
+
+def bytes_digest(data: bytes) -> str:
+    """SHA-256 of bytes, as 64 hexadecimal digits."""
+    return hashlib.sha256(data).hexdigest()
 
 
 def short_digest(digest: str) -> str:

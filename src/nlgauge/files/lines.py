@@ -14,7 +14,7 @@ from typing import IO, cast
 
 from nlgauge.errors import FileFormatError, InputError
 
-__all__ = ["read_bytes", "split_lines", "stream_lines"]
+__all__ = ["read_bytes", "split_lines", "stream_lines", "whole_text"]
 
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -63,7 +63,7 @@ def _opened(path: str) -> IO[bytes]:
         msg = f"no such file: {path!r}"
         before = path.rpartition(":")[0]
         if before and os.path.exists(before):
-            msg += f"; to read a column of {before!r}, say that it is 'tsv' or 'jsonl' (input format)"
+            msg += f"; to read a column of {before!r}, say that it is 'tsv', 'csv' or 'jsonl' (input format)"
         raise InputError(msg) from error
     except IsADirectoryError as error:
         msg = f"{path!r} is a directory; name a file"
@@ -79,14 +79,18 @@ def split_lines(data: bytes, name: str) -> list[str]:
     >>> split_lines(b"one\r\n\ntwo\x0chalves\n", "out.txt")
     ['one', '', 'two\x0chalves']
     """
+    *lines, rest = whole_text(data, name).split("\n")
+    # The "\r" of a last line without "\n" is no line end, so it stays.
+    return [line.removesuffix("\r") for line in lines] + ([rest] if rest else [])
+
+
+def whole_text(data: bytes, name: str) -> str:
+    """The text of a file's bytes, not empty, line ends as they are."""
     data = _unzipped(data, name).removeprefix(_BOM)
     if not data:
         msg = f"{name}: empty; expected at least one line"
         raise FileFormatError(msg)
-    text = _decoded(data, name, first=1, start=data)
-    *lines, rest = text.split("\n")
-    # The "\r" of a last line without "\n" is no line end, so it stays.
-    return [line.removesuffix("\r") for line in lines] + ([rest] if rest else [])
+    return _decoded(data, name, first=1, start=data)
 
 
 def _decoded(data: bytes, name: str, *, first: int, start: bytes) -> str:

@@ -26,6 +26,8 @@ from nlgauge.files.lines import read_bytes, split_lines
 __all__ = [
     "Record",
     "Row",
+    "check_count",
+    "check_header",
     "checked_fields",
     "cut",
     "delimited_rows",
@@ -164,32 +166,41 @@ def delimited_rows(
     """
     lines = split_lines(data, name)
     header = list(columns) if columns is not None else lines[0].split(separator)
-    for column in needed:
-        if (times := header.count(column)) != 1:
-            problem = f"there are {times} of that name" if times else "there is none of that name"
-            msg = f"{name}, line 1, column {column!r}: {problem}; the header has {header!r}"
-            raise FileFormatError(msg)
     first = 1 if columns is None or skip_header else 0
-    if len(lines) == first:
-        msg = f"{name}: a header and no rows"
-        raise FileFormatError(msg)
+    check_header(header, needed, name, rows=len(lines) - first)
     for number, line in enumerate(lines[first:], start=first + 1):
         fields = checked_fields(line, header, f"{name}, line {number}", separator=separator)
         yield Row(name, f"line {number}", dict(zip(header, fields, strict=True)))
 
 
+def check_header(header: Sequence[str], needed: Sequence[str], name: str, *, rows: int) -> None:
+    """Refuse a table that has a needed column not once, or no rows."""
+    for column in needed:
+        if (times := list(header).count(column)) != 1:
+            problem = f"there are {times} of that name" if times else "there is none of that name"
+            msg = f"{name}, line 1, column {column!r}: {problem}; the header has {list(header)!r}"
+            raise FileFormatError(msg)
+    if not rows:
+        msg = f"{name}: a header and no rows"
+        raise FileFormatError(msg)
+
+
 def checked_fields(line: str, header: Sequence[str], place: str, *, separator: str | None = "\t") -> list[str]:
     """The fields of a line, as many as the header has."""
     fields = line.split(separator)
+    check_count(fields, header, place, kind="tab-separated" if separator == "\t" else "blank-separated", shown=line)
+    return fields
+
+
+def check_count(fields: Sequence[str], header: Sequence[str], place: str, *, kind: str, shown: str) -> None:
+    """Refuse a row that has not as many fields as the header."""
     if len(fields) != len(header):
-        kind = "tab-separated" if separator == "\t" else "blank-separated"
         missing = f"; column {header[len(fields)]!r} is missing" if len(fields) < len(header) else ""
         msg = (
             f"{place}: expected {len(header)} {kind} fields as in the header, got {len(fields)} "
-            f"in {shortened(line)}{missing}"
+            f"in {shortened(shown)}{missing}"
         )
         raise FileFormatError(msg)
-    return fields
 
 
 def json_lines(data: bytes, name: str) -> Iterator[Row]:

@@ -1,18 +1,19 @@
-r"""Columns of text: plain files, TSV and JSONL, gzipped or not, or standard input.
+r"""Columns of text: plain files, TSV, CSV and JSONL, gzipped or not, or standard input.
 
 What a user writes to name one column of texts:
 
     SPEC   ::=  "-"                   standard input
              |  PATH                  plain text, one segment per line
-             |  TABULAR ":" COLUMN    a column of a .tsv file, a key of a .jsonl file (both also .gz)
-             |  "-:" COLUMN           the same from standard input; needs `input_format="tsv"` or "jsonl"
+             |  TABULAR ":" COLUMN    a column of a .tsv or .csv file, a key of a .jsonl file (all also .gz)
+             |  "-:" COLUMN           the same from standard input; needs `input_format="tsv"`, "csv" or "jsonl"
 
-`input_format` (text, tsv, jsonl) overrides what the suffix says. A colon in a plain path belongs to the
+`input_format` (text, tsv, csv, jsonl) overrides what the suffix says. A colon in a plain path belongs to the
 path, and so does one in the name of a file that exists.
 
 A score depends on every character, so nothing is stripped, normalised or guessed: a line ends at "\n" or
 "\r\n" and nowhere else (not at U+2028, U+0085, form feed or a lone "\r"), an empty line is an empty text,
-the newline at the end of a file opens no further line, and a quote in a TSV file is a quote.
+the newline at the end of a file opens no further line, and a quote in a TSV file is a quote. In a CSV file quotes are
+those of RFC 4180 (`nlgauge.files.csv_files`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal, NamedTuple, NoReturn
 
 from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.files.csv_files import csv_records
 from nlgauge.files.lines import read_bytes, split_lines, stream_lines
 from nlgauge.files.records import checked_fields, cut, has_half_pair, json_object, shortened
 
@@ -41,8 +43,8 @@ __all__ = [
     "read_texts",
 ]
 
-Format = Literal["text", "tsv", "jsonl"]
-_FORMATS: dict[str, Format] = {"text": "text", "tsv": "tsv", "jsonl": "jsonl"}
+Format = Literal["text", "tsv", "csv", "jsonl"]
+_FORMATS: dict[str, Format] = {"text": "text", "tsv": "tsv", "csv": "csv", "jsonl": "jsonl"}
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def parse_source(spec: str, *, input_format: str | None = None) -> TextSource:
     if ":" in spec and not os.path.exists(spec):
         if spec.startswith("-:"):
             if forced is None or forced == "text":
-                msg = f"{spec!r} is a column of standard input: say if it is 'tsv' or 'jsonl' (input format)"
+                msg = f"{spec!r} is a column of standard input: say if it is 'tsv', 'csv' or 'jsonl' (input format)"
                 raise InputError(msg)
             return TextSource(None, forced, spec[2:] or None)
         if forced != "text" and (cut := _column_colon(spec, forced)) is not None:
@@ -143,7 +145,7 @@ class Inputs:
         if self._piped_as_text or (plain and self._piped is not None):
             msg = (
                 "standard input ('-') can be read as plain text only once; put one of the inputs in a file, "
-                "or pipe a table and name its columns ('-:hyp' and '-:ref', input format 'tsv' or 'jsonl')"
+                "or pipe a table and name its columns ('-:hyp' and '-:ref', input format 'tsv', 'csv' or 'jsonl')"
             )
             raise InputError(msg)
         if self._piped is None:
@@ -272,10 +274,8 @@ def _checked_format(value: str | None) -> Format | None:
 
 
 def _suffix_format(path: str) -> Format:
-    stem = path.lower().removesuffix(".gz")
-    if stem.endswith(".tsv"):
-        return "tsv"
-    return "jsonl" if stem.endswith(".jsonl") else "text"
+    suffix = path.lower().removesuffix(".gz").rpartition(".")[2]
+    return _FORMATS[suffix] if suffix in {"tsv", "csv", "jsonl"} and "." in path else "text"
 
 
 def _column_colon(spec: str, forced: Format | None) -> int | None:
@@ -290,6 +290,10 @@ def _column_colon(spec: str, forced: Format | None) -> int | None:
 
 def _values(data: bytes, source: TextSource) -> Iterator[tuple[int, Any]]:
     """Line number (from 1) and value of each segment."""
+    if source.format == "csv":
+        records = csv_records(data, source.name)
+        column = _column(records[0][1], len(records) - 1, source)
+        return iter([(line, fields[column]) for line, fields in records[1:]])
     lines = split_lines(data, source.name)
     if source.format == "text":
         return enumerate(lines, start=1)
@@ -298,18 +302,23 @@ def _values(data: bytes, source: TextSource) -> Iterator[tuple[int, Any]]:
 
 def _tsv_values(lines: list[str], source: TextSource) -> Iterator[tuple[int, str]]:
     header = lines[0].split("\t")
+    column = _column(header, len(lines) - 1, source)
+    for number, line in enumerate(lines[1:], start=2):
+        yield number, checked_fields(line, header, f"{source.name}, line {number}")[column]
+
+
+def _column(header: list[str], rows: int, source: TextSource) -> int:
+    """Where the source's column stands in a table."""
     if source.column is None:
         _ask_for_column(source, "columns", header)
     if (times := header.count(source.column)) != 1:
         problem = f"there are {times} of that name" if times else "there is none of that name"
         msg = f"{source.at(1)}: {problem}; the header has {header!r}"
         raise FileFormatError(msg)
-    if len(lines) == 1:
+    if not rows:
         msg = f"{source.name}: a header and no rows; the first line holds the names of the columns"
         raise FileFormatError(msg)
-    column = header.index(source.column)
-    for number, line in enumerate(lines[1:], start=2):
-        yield number, checked_fields(line, header, f"{source.name}, line {number}")[column]
+    return header.index(source.column)
 
 
 def _jsonl_values(lines: list[str], source: TextSource) -> Iterator[tuple[int, Any]]:

@@ -4,6 +4,7 @@ from nlgauge.meta.answer import Answer, answer
 from nlgauge.meta.difference_correlation import DifferenceCorrelation, pairwise_difference_pearson
 from nlgauge.meta.evaluation import AgreementTable, evaluate
 from nlgauge.meta.hybrids import HybridResult, Hybrids, hybrid_results, make_hybrids, model_selection
+from nlgauge.meta.imported_rows import imported_rows
 from nlgauge.meta.levels import (
     LevelCorrelation,
     grouped_level,
@@ -65,6 +66,7 @@ __all__ = [
     "evaluate",
     "grouped_level",
     "hybrid_results",
+    "imported_rows",
     "length_sentinel",
     "make_hybrids",
     "model_selection",

@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from nlgauge.engine.progress import Progress, progress_stage
 from nlgauge.files.html import HtmlCell, html_table
 from nlgauge.meta.answer import Judgements, judgements
 from nlgauge.meta.metric_scores import Matrix, MetricScores, ScoreTable
@@ -33,6 +34,8 @@ __all__ = ["LEAST_ITEMS", "AgreementTable", "Cell", "evaluate"]
 
 #: Fewest rows, topics or systems for an interval or a test.
 LEAST_ITEMS = 10
+
+_TESTS = {"bootstrap": "paired bootstrap", "williams": "Williams", "acc-eq": "permutation of outcomes"}
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,18 @@ class AgreementTable:
             name: float(np.mean([row[pair].value for pair in self.langpairs])) for name, row in self.cells.items()
         }
 
+    @property
+    def mark(self) -> str:
+        """What the mark of `unbeaten` cells means, and by which test; empty where no cell has it."""
+        if not any(cell.unbeaten for row in self.cells.values() for cell in row.values()):
+            return ""
+        options = {**asdict(Significance()), **self.options}
+        name = _TESTS.get("acc-eq" if self.agreement == "acc-eq" else options["test"], "PERM-BOTH permutation")
+        corrected = f", {options['correction']} corrected" if options["correction"] else ""
+        draws = "" if name == "Williams" else f", {options['resamples']} resamples, seed {options['seed']}"
+        level = f"p <= {options['alpha']:g}{corrected}{draws}"
+        return f"no other metric is significantly better ({name}, {level})"
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON; a value that does not exist is None."""
         return {
@@ -131,22 +146,27 @@ def evaluate(
     criterion: str | None = None,
     aggregate: Literal["mean", "median"] = "mean",
     significance: Significance | None = None,
+    progress: bool = False,
 ) -> AgreementTable:
-    """The agreement of each metric with people, per language pair, with intervals and significance."""
+    """The agreement of each metric with people, per language pair, with intervals and significance.
+
+    `progress` shows a bar on stderr while metrics are tested against each other.
+    """
     table = scored.table
     question = Question(level=level, agreement=agreement, criterion=criterion, aggregate=aggregate)
     check_question(question, table)
     significance = (significance or Significance()).resolved(question)
     cells: dict[str, dict[str, Cell]] = {name: {} for name in scored.names}
     notes = list(table.notes)
-    for langpair in table.langpairs:
+    for number, langpair in enumerate(table.langpairs, start=1):
         people = judgements(question, table, langpair)
         found = {}
         for metric in scored.metrics:
             one = people.answer(metric, **significance.draws)
             found[metric.name] = Cell(one.value, count=one.count, note=one.note)
         if people.items >= LEAST_ITEMS:
-            _add_significance(found, people, scored.metrics, significance)
+            with progress_stage(f"pair {number} of {len(table.langpairs)}" * (len(table.langpairs) > 1)):
+                _add_significance(found, people, scored.metrics, significance, progress=progress)
         elif question.testable:
             what = {"segment": "judged output", "topic": "topic", "system": "system"}[level]
             few = f"{people.items} {what}{'s' * (people.items != 1)}"
@@ -167,51 +187,70 @@ def evaluate(
 
 
 def _add_significance(
-    cells: dict[str, Cell], people: Judgements, metrics: Sequence[MetricScores], significance: Significance
+    cells: dict[str, Cell],
+    people: Judgements,
+    metrics: Sequence[MetricScores],
+    significance: Significance,
+    *,
+    progress: bool,
 ) -> None:
     """Add the intervals of metrics that have a value, and their ranks where they are tested."""
     question = people.question
     kept = [people.scores(metric) for metric in metrics if np.isfinite(cells[metric.name].value)]
     if question.agreement in CORRELATIONS:
         draw = _topic_intervals if question.level == "topic" else _intervals
-        for name, (low, high) in draw(kept, people.human, question.agreement, significance).items():
+        for name, (low, high) in draw(kept, people.human, question.agreement, significance, progress).items():
             cells[name] = replace(cells[name], low=low, high=high)
     if significance.test == "none" or len(kept) < 2:
         return
-    compared = _compared(kept, people, significance)
+    compared = _compared(kept, people, significance, progress=progress)
     for at, name in enumerate(compared.names):
         cells[name] = replace(cells[name], unbeaten=compared.unbeaten[at], rank=compared.ranks[at])
 
 
-def _compared(metrics: Sequence[MetricScores], people: Judgements, significance: Significance) -> MetricComparison:
+def _compared(
+    metrics: Sequence[MetricScores], people: Judgements, significance: Significance, *, progress: bool
+) -> MetricComparison:
     """Metrics from best to worst, every pair tested."""
-    if people.question.agreement == "acc-eq":
+    kind = people.question.agreement
+    if kind == "acc-eq":
         return compare_tie_accuracies(metrics, people.human, **significance.pairs).comparison
-    return compare_metrics(
-        metrics,
-        people.human,
-        level="item" if people.question.level == "topic" else "segment",  # systems are drawn as segments are
-        kind=people.question.agreement,
-        test=significance.test,  # type: ignore[arg-type]  # resolved above
-        undefined="leave out",
-        **significance.pairs,
-    )
+    tests = len(metrics) * (len(metrics) - 1) // 2
+    with Progress(tests, show=progress, what=f"testing {kind}", unit="test") as advance:
+        return compare_metrics(
+            metrics,
+            people.human,
+            level="item" if people.question.level == "topic" else "segment",  # systems are drawn as segments are
+            kind=kind,
+            test=significance.test,  # type: ignore[arg-type]  # resolved above
+            undefined="leave out",
+            advance=advance,
+            **significance.pairs,
+        )
 
 
 def _intervals(
-    metrics: Sequence[MetricScores], human: Matrix, kind: str, significance: Significance
+    metrics: Sequence[MetricScores], human: Matrix, kind: str, significance: Significance, progress: bool
 ) -> dict[str, tuple[float, float]]:
     judged = ~np.isnan(human)
     if not metrics:
         return {}
     table = np.stack([metric.oriented[judged] for metric in metrics])
-    drawn = bootstrap_correlations(table, human[judged], kind=kind, **significance.draws)
+    with Progress(significance.resamples, show=progress, what=f"resampling {kind}", unit="draw") as advance:
+        drawn = bootstrap_correlations(
+            table,
+            human[judged],
+            kind=kind,
+            resamples=significance.resamples,
+            seed=significance.seed,
+            advance=advance,
+        )
     intervals = [drawn.interval(at) for at in range(len(metrics))]
     return {metric.name: (one.low, one.high) for metric, one in zip(metrics, intervals, strict=True)}
 
 
 def _topic_intervals(
-    metrics: Sequence[MetricScores], human: Matrix, kind: str, significance: Significance
+    metrics: Sequence[MetricScores], human: Matrix, kind: str, significance: Significance, progress: bool
 ) -> dict[str, tuple[float, float]]:
     """Topics are what is drawn; those without a correlation are left out, as in the mean."""
     found = {}
@@ -222,8 +261,9 @@ def _topic_intervals(
             if judged.sum() > 1:
                 value = correlate(ours[judged], theirs[judged], kind=kind, undefined="nan").value
                 values += [value] if np.isfinite(value) else []
-        one = bootstrap_mean(values, **significance.draws)
-        found[metric.name] = (one.low, one.high)
+        if len(values) > 1:  # one topic has no spread
+            one = bootstrap_mean(values, resamples=significance.resamples, seed=significance.seed)
+            found[metric.name] = (one.low, one.high)
     return found
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from functools import partial
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.meta.levels import (
     Aggregate,
+    aggregated,
     grouped_level,
     segment_level,
     segment_vectors,
@@ -27,6 +29,7 @@ from nlgauge.stats.permutation import (
     permutation_both_pearson,
     permutation_both_pearson_of_means,
 )
+from nlgauge.stats.rank_permutation import permutation_both_of_systems, permutation_both_ranks
 from nlgauge.stats.significance import bonferroni, holm, williams
 
 __all__ = ["MetricComparison", "assign_ranks", "check_comparison", "compare_metrics", "correct_pairs", "unbeaten"]
@@ -74,13 +77,15 @@ def compare_metrics(
     resamples: int = 1000,
     seed: int = 12345,
     add_one: bool = False,
+    advance: Callable[[int], None] | None = None,
 ) -> MetricComparison:
     """Correlate metrics with people at a level, and test every pair of them one-sided.
 
-    The permutation test is PERM-BOTH (`stats.permutation`). At segment, item and by-system level with Pearson,
-    and at system level with Pearson of means, all pairs share one matrix product; any other combination is
-    correlated again in every draw, which is slow for many scores. `bootstrap` resamples outputs (or systems);
-    `williams` needs Pearson. Neither is defined for means over groups.
+    The permutation test is PERM-BOTH (`stats.permutation`). With Pearson all pairs of metrics share one matrix
+    product, with Kendall and Spearman all draws of a pair (`stats.rank_permutation`); only an `aggregate` that is a
+    function is called again in every draw. `bootstrap` resamples outputs (or systems); `williams` needs Pearson.
+    Neither is defined for means over groups. `advance` is told how many of the n (n - 1) / 2 pairs of metrics are
+    done, where that takes a while: all that have a correlation at the end.
     """
     check_comparison(level, kind, test, alpha, correction, undefined)
     check_resampling(resamples, seed)
@@ -93,7 +98,7 @@ def compare_metrics(
     if size > 1:
         draws = {"resamples": resamples, "seed": seed}
         if test == "permutation":
-            raw = _permutation(kept, human, level, kind, aggregate, add_one=add_one, **draws)
+            raw = _permutation(kept, human, level, kind, aggregate, add_one=add_one, advance=advance, **draws)
         else:
             raw = _on_vectors(kept, human, level, kind, aggregate, test, **draws)
         upper = np.triu_indices(size, 1)
@@ -220,63 +225,52 @@ def _permutation(
     aggregate: str | Aggregate,
     *,
     add_one: bool,
+    advance: Callable[[int], None] | None,
     resamples: int,
     seed: int,
 ) -> Matrix:
-    if kind == "pearson" and level == "system" and aggregate == "mean":
-        gold = numbers(human, "human")
-        official = system_vectors(metrics[0], gold)[1]
-        systems = systems_with_scores(gold)
-        cube = np.stack([metric.oriented[systems] for metric in metrics])
-        return permutation_both_pearson_of_means(
-            cube, official, resamples=resamples, seed=seed, add_one=add_one
-        ).p_values
-    if kind == "pearson" and level != "system":
-        gold = human_scores(human)
-        judged = ~np.isnan(gold)
-        scores = np.stack([segment_vectors(metric, gold)[0] for metric in metrics])
-        systems_of, items_of = np.nonzero(judged)
-        groups = {"segment": None, "item": items_of, "by-system": systems_of}[level]
-        return permutation_both_pearson(
-            scores, gold[judged], groups=groups, resamples=resamples, seed=seed, add_one=add_one
-        ).p_values
-    p_values = np.full((len(metrics), len(metrics)), np.nan)
-    statistic, tables = _slow_statistic(metrics, human, level, kind, aggregate)
-    for i, j in zip(*np.triu_indices(len(metrics), 1), strict=True):
-        p_values[i, j] = permutation_both(
-            tables[i], tables[j], statistic, resamples=resamples, seed=seed, add_one=add_one
-        ).p_value
-    return p_values
-
-
-def _slow_statistic(
-    metrics: Sequence[MetricScores], human: ArrayLike, level: str, kind: str, aggregate: str | Aggregate
-) -> tuple[Callable[[Matrix], float], list[Matrix]]:
-    """A statistic of one metric's scores, and the scores of all metrics in the shape that it takes."""
-    gold = numbers(human, "human")
-    if level == "segment":
-        flat = gold[~np.isnan(gold)]
-        tables = [segment_vectors(metric, gold)[0] for metric in metrics]
-        return lambda values: correlate(values, flat, kind=kind, undefined="nan").value, tables
+    draws: dict[str, Any] = {"resamples": resamples, "seed": seed, "add_one": add_one}
     if level == "system":
-        systems = systems_with_scores(gold)
-        chosen = gold[systems]
-        tables = [metric.oriented[systems] for metric in metrics]
-
-        def of_systems(values: Matrix) -> float:
-            scores = MetricScores("swapped", values)
-            return system_level(scores, chosen, kind=kind, aggregate=aggregate, undefined="nan").value
-
-        return of_systems, tables
+        return _permutation_of_systems(metrics, human, kind, aggregate, advance, draws)
+    gold = human_scores(human)
     judged = ~np.isnan(gold)
-    by: Literal["item", "system"] = "item" if level == "item" else "system"
+    scores = np.stack([segment_vectors(metric, gold)[0] for metric in metrics])
+    systems_of, items_of = np.nonzero(judged)
+    groups = {"segment": None, "item": items_of, "by-system": systems_of}[level]
+    if kind == "pearson":
+        return permutation_both_pearson(scores, gold[judged], groups=groups, **draws).p_values
+    return permutation_both_ranks(scores, gold[judged], kind=kind, groups=groups, advance=advance, **draws).p_values
 
-    def of_groups(values: Vector) -> float:
-        table = np.full(gold.shape, np.nan)
-        table[judged] = values
-        return grouped_level(MetricScores("swapped", table), gold, kind=kind, by=by, undefined="nan").value
 
-    return of_groups, [segment_vectors(metric, gold)[0] for metric in metrics]
+def _permutation_of_systems(
+    metrics: Sequence[MetricScores],
+    human: ArrayLike,
+    kind: str,
+    aggregate: str | Aggregate,
+    advance: Callable[[int], None] | None,
+    draws: dict[str, Any],
+) -> Matrix:
+    gold = numbers(human, "human")
+    official = system_vectors(metrics[0], gold)[1]
+    systems = systems_with_scores(gold)
+    cube = np.stack([metric.oriented[systems] for metric in metrics])
+    if isinstance(aggregate, str):
+        if kind == "pearson" and aggregate == "mean":
+            return permutation_both_pearson_of_means(cube, official, **draws).p_values
+        join = {"mean": partial(np.mean, axis=-1), "median": partial(np.median, axis=-1)}[aggregate]
+        return permutation_both_of_systems(
+            cube, official, kind=kind, aggregate=join, advance=advance, **draws
+        ).p_values
+
+    def of_systems(values: Matrix) -> float:
+        return correlate(aggregated(values, aggregate), official, kind=kind, undefined="nan").value
+
+    p_values = np.full((len(metrics), len(metrics)), np.nan)
+    for i, j in zip(*np.triu_indices(len(metrics), 1), strict=True):
+        p_values[i, j] = permutation_both(cube[i], cube[j], of_systems, **draws).p_value
+        if advance is not None:
+            advance(1)
+    return p_values
 
 
 def _on_vectors(

@@ -20,6 +20,7 @@ from nlgauge.corpus.checks import make_corpus
 from nlgauge.corpus.texts import Corpus
 from nlgauge.data import JudgementTable
 from nlgauge.engine.notes import warn_about_languages
+from nlgauge.engine.progress import progress_stage
 from nlgauge.engine.run import run_metrics
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.meta.metric_scores import MetricScores, ScoreTable
@@ -60,14 +61,16 @@ def score_table(
     counting = {recipe.encoding for recipe in clouds.values() if recipe.counts_idf}
     pooled = [at for at, recipe in clouds.items() if recipe.whole_corpus or recipe.encoding not in counting]
     encoded = [at for at in clouds if at not in pooled]
-    for langpair in table.langpairs:
+    for number, langpair in enumerate(table.langpairs, start=1):
         # Texts first, because a package that is missing shows there before anything is encoded.
         for chosen, corpora in ((plain, system_corpora), (pooled, pooled_corpora), (encoded, table_corpora)):
-            for part, rows in corpora(table, langpair) if chosen else ():
-                scores = run_metrics([recipes[at] for at in chosen], part, running)
+            parts = list(corpora(table, langpair)) if chosen else []
+            for place, (part, rows) in enumerate(parts, start=1):
+                with progress_stage(_stage(number, len(table.langpairs), place, len(parts))):
+                    scores = run_metrics([recipes[at] for at in chosen], part, running)
                 systems = list(part.systems)
-                for number, score in enumerate(scores):
-                    metric, system = chosen[number // len(systems)], systems[number % len(systems)]
+                for at, score in enumerate(scores):
+                    metric, system = chosen[at // len(systems)], systems[at % len(systems)]
                     for name, found in score.segments.items():
                         values[metric][name][rows[system]] = found
                     signatures[metric].setdefault(langpair, score.signature.recipe_part)
@@ -88,6 +91,16 @@ def score_table(
             for at, (name, recipe) in enumerate(zip(names, recipes, strict=True))
         ),
     )
+
+
+def _stage(pair: int, pairs: int, part: int, parts: int) -> str:
+    """Where the scoring stands: the bars below it start anew for every part.
+
+    >>> _stage(3, 7, 1, 1)
+    'pair 3 of 7'
+    """
+    counted = (("pair", pair, pairs), ("system", part, parts))
+    return ", ".join(f"{what} {at} of {total}" for what, at, total in counted if total > 1)
 
 
 def _languages(table: JudgementTable, recipes: Iterable[Metric]) -> list[str]:

@@ -106,13 +106,19 @@ class BaryScore(TransportMetric):
         layers = [text.layers[layer] for layer in state.layers]
         if self.profile == "released":  # uniform weights, and a start at 0
             x = barycentre_from_origin(layers)
-            return Cloud(x, np.ones(len(text.tokens)), text.words)
+            return Cloud(x, np.ones(len(text.tokens)), text.words, locate_points=text.spans)
         # Without a table all tokens count, special ones too, as in the released code.
         _, b, zero = text.select(None, specials_weigh=True)
         kept = np.flatnonzero(b > 0)  # a point without mass has no place in a barycentre
         # X = argmin_X sum_l W2^2((b, X), (w, x_l))
         x = barycentre_of_layers([unit_rows(layer[kept]) for layer in layers], b[kept]).points
-        return Cloud(x, b[kept], lambda: tuple(text.words()[row] for row in kept), zero)
+        return Cloud(
+            x,
+            b[kept],
+            lambda: tuple(text.words()[row] for row in kept),
+            zero,
+            lambda: tuple(text.spans()[row] for row in kept),
+        )
 
     def cost(self, x: Cloud, y: Cloud) -> NDArray[np.float64]:
         return x.distances(y, squared=True)  # C_ij = ||X_i - Y_j||^2

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -33,7 +34,7 @@ from numpy.typing import NDArray
 from nlgauge.clouds.alignments import Alignment
 from nlgauge.clouds.cloud import Cloud
 from nlgauge.clouds.filters import TokenFilter
-from nlgauge.corpus.views import TextView
+from nlgauge.corpus.views import TextView, token_spans
 from nlgauge.encoders import Encoder
 from nlgauge.metrics.parts.baseline import BaselineChoice
 from nlgauge.recipes.defaults import chosen_layer
@@ -90,10 +91,11 @@ class BERTScore(VectorMetric[Cloud]):
             tokens, x = tokens.take(rows), text.encoded.derived(("unit", layer, keep), lambda: text.unit(layer)[rows])
         if tokens.empty:
             return None
-        return Cloud(x, weights, lambda: text.tokenizer.token_strings(tokens), zero)
+        return Cloud(x, weights, lambda: text.tokenizer.token_strings(tokens), zero, partial(token_spans, tokens))
 
     def compare(self, x: Cloud, y: Cloud, state: State, *, align: bool) -> Pair:
-        match = greedy_match(x.points @ y.points.T, x.weights, y.weights)  # P, R, F of section 3
+        similarity = x.points @ y.points.T
+        match = greedy_match(similarity, x.weights, y.weights)  # P, R, F of section 3
         values = (match.precision, match.recall, match.f1)
         if not align:
             return Pair(values)
@@ -107,6 +109,9 @@ class BERTScore(VectorMetric[Cloud]):
             reference_similarity=match.column_best.astype(np.float64),
             hypothesis_weight=x.weights,
             reference_weight=y.weights,
+            hypothesis_spans=x.spans,
+            reference_spans=y.spans,
+            similarity=similarity,
         )
         return Pair(values, alignment)
 

@@ -36,6 +36,10 @@ class BLEU(SacreBLEUMetric):
     )
     smooth: str = option("exp", Choice("exp", "floor", "add-k", "none"), help="smoothing of BLEU", short="s")
 
+    @property
+    def _formula(self) -> str:
+        return f"bleu:{self.smooth}"
+
     def _engine(self, *, sentences: bool) -> Any:
         bleu = package("sacrebleu.metrics").BLEU
         if self.tokenize not in bleu.TOKENIZERS:

@@ -33,5 +33,9 @@ class ChrF(SacreBLEUMetric):
     words: int = option(0, Whole(0), help="longest word n-gram; 2 makes it chrF++", short="nw")
     beta: int = option(2, Whole(1), help="weight of recall", short="b")
 
+    @property
+    def _formula(self) -> str:
+        return f"chrf:{self.beta}"
+
     def _engine(self, *, sentences: bool) -> Any:
         return package("sacrebleu.metrics").CHRF(char_order=self.chars, word_order=self.words, beta=self.beta)

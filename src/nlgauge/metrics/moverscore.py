@@ -31,15 +31,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds.cloud import Cloud, unit_rows
-from nlgauge.clouds.ngrams import ngram_labels, ngrams
+from nlgauge.clouds.cloud import Cloud, PointSpans, unit_rows
+from nlgauge.clouds.ngrams import ngram_labels, ngram_spans, ngrams
 from nlgauge.clouds.token_cloud import TokenCloud, TokenPoints
-from nlgauge.corpus.views import TextView
+from nlgauge.corpus.views import TextView, token_spans
 from nlgauge.metrics.parts.ngram_options import SCORES, NGramMetric, NGramProfile
 from nlgauge.metrics.parts.transport_metric import Alone, Problem
 from nlgauge.recipes.kinds import Whole
@@ -89,7 +90,9 @@ class MoverScore(NGramMetric):
             points = text.encoded.derived(
                 ("points", key),
                 lambda: TokenPoints(
-                    unit_rows(self.token_vectors(text, state), floor=1e-6), text.words(by_word=by_word)
+                    unit_rows(self.token_vectors(text, state), floor=1e-6),
+                    text.words(by_word=by_word),
+                    partial(token_spans, text.tokens, by_word=by_word),
                 ),
             )
             return TokenCloud(points, rows, f, zero)
@@ -97,8 +100,13 @@ class MoverScore(NGramMetric):
         size = len(rows) if self.n == "sentence" else int(self.n)
         x, f = ngrams(vectors[rows], f, size)  # equation 1 up to its scale, and equation 2
         x = unit_rows(x, floor=1e-6) if self.published.unit_points else x * f[:, None].astype(np.float32)
-        words = text.words(by_word=by_word)
-        return Cloud(x.astype(np.float64), f, lambda: ngram_labels([words[row] for row in rows], size), zero)
+        words, tokens = text.words(by_word=by_word), text.tokens  # no more of the text is kept alive
+
+        def locate() -> tuple[PointSpans, ...]:
+            spans = token_spans(tokens, by_word=by_word)
+            return ngram_spans([spans[row] for row in rows], size)
+
+        return Cloud(x.astype(np.float64), f, lambda: ngram_labels([words[row] for row in rows], size), zero, locate)
 
     def cost(self, x: Cloud, y: Cloud) -> NDArray[np.float64]:
         return x.distances(y, squared=self.published.squared)  # C_ij = ||E(x_i) - E(y_j)||

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from nlgauge.engine.progress import ticked
 from nlgauge.metrics.parts.packages import package, package_version
 from nlgauge.recipes.kinds import Choice
 from nlgauge.recipes.metric import TextMetric
@@ -46,7 +47,7 @@ class _Rouge(TextMetric):
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         scorer = package("rouge_score.rouge_scorer").RougeScorer([self.kind], tokenizer=_words(self.stemmer == "yes"))
         rows, best = [], []
-        for hypothesis, group in zip(hypotheses, references, strict=True):
+        for hypothesis, group in ticked(zip(hypotheses, references, strict=True)):
             found = [scorer.score(reference, hypothesis)[self.kind] for reference in group]
             table = np.array([[one.precision, one.recall, one.fmeasure] for one in found])
             best.append(int(table[:, self.components.index(self.measure)].argmax()))

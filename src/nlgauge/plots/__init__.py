@@ -2,7 +2,16 @@
 
 from nlgauge.plots.agreement import plot_agreement
 from nlgauge.plots.canvas import check_figure
+from nlgauge.plots.comparison import plot_comparison
 from nlgauge.plots.reproduction import check_plotted, plot_study
 from nlgauge.plots.sensitivity import plot_ranks, plot_variation
 
-__all__ = ["check_figure", "check_plotted", "plot_agreement", "plot_ranks", "plot_study", "plot_variation"]
+__all__ = [
+    "check_figure",
+    "check_plotted",
+    "plot_agreement",
+    "plot_comparison",
+    "plot_ranks",
+    "plot_study",
+    "plot_variation",
+]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.plots.canvas import draw_bars, new_panels, save_figure
+from nlgauge.plots.bars import Bar, BarPanel, draw_bar_panels
+from nlgauge.plots.canvas import save_figure, series_styles
 from nlgauge.published.results import ReproducedRow, Reproduction
 from nlgauge.published.study import PaperStudy, StudyRow
 
@@ -38,20 +39,22 @@ def plot_study(result: Reproduction, path: Path) -> None:
         for column in result.columns
         if any(row.cells[column.label].ours is not None for row in result.rows)
     ]
-    order = list(dict.fromkeys(label for rows in panels.values() for label in rows))
-    width = max(6.0, 1.5 + 0.24 * len(names) * max(2, len(order)))
-    figure, axes = new_panels(len(panels), 1, width=width, height=2.8)
-    for place, (measure, rows) in zip(axes, panels.items(), strict=True):
-        bars = {label: [_number(row, name) for name in names] for label, row in rows.items()}
-        draw_bars(place, names, bars, order)
-        place.set_title(measure, loc="left", fontsize=9)
-        place.set_ylabel("agreement" if measure == "agreement" else "%", fontsize=8)
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), frameon=False, fontsize=8)
-    figure.suptitle(f"{result.table.id} with {result.model}: {result.table.title}", fontsize=10, x=0.01, ha="left")
+    drawn = [
+        BarPanel(measure, "agreement" if measure == "agreement" else "%", _groups(rows, names))
+        for measure, rows in panels.items()
+    ]
+    figure = draw_bar_panels(
+        drawn,
+        series_styles(label for rows in panels.values() for label in rows),
+        title=f"{result.table.id} with {result.model}: {result.table.title}",
+        caption="Bars: what was computed here, without intervals; values in print are in the table.",
+        height=2.8,
+    )
     save_figure(figure, path)
 
 
-def _number(row: ReproducedRow, column: str) -> float | None:
-    ours = row.cells[column].ours
-    return ours if isinstance(ours, float) else None
+def _groups(rows: dict[str, ReproducedRow], names: list[str]) -> dict[str, dict[str, Bar]]:
+    return {
+        name: {label: Bar(ours) for label, row in rows.items() if isinstance(ours := row.cells[name].ours, float)}
+        for name in names
+    }

@@ -3,17 +3,27 @@
 `plot_variation` has a panel per sweep and level: bars of the CV over the settings (of the RD where there are but two
 settings), a group per language pair or system, a bar per metric. They are the bar charts of the reproducibility study
 (its Figures 1 and 2), for any data. `plot_ranks` has a panel per metric, sweep and language pair: a column per
-setting, a point per system at its score, a line where two systems swap places.
+setting, a point per system at its score, a line where two systems swap places. Rankings in which none do are left
+out as long as there are others.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nlgauge.plots.canvas import COLOURS, draw_bars, new_panels, save_figure
+from nlgauge.errors import InputError
+from nlgauge.plots.bars import Bar, BarPanel, draw_bar_panels
+from nlgauge.plots.canvas import (
+    SeriesStyle,
+    finish_figure,
+    legend_entries,
+    new_panels,
+    panel_grid,
+    save_figure,
+    series_styles,
+    shorten,
+)
 from nlgauge.sensitivity.results import Ranking, Sensitivity, SettingEffect
 
 __all__ = ["plot_ranks", "plot_variation"]
@@ -26,82 +36,104 @@ _LEVELS = {
 }
 
 #: Panels of one figure; more would not be read.
-_MOST_PANELS = 24
 _MOST_STRIPS = 8
-
-#: Once the colours are used up, the next systems have another mark.
-_MARKS = "os^Dv"
 
 
 def plot_variation(result: Sensitivity, path: Path) -> None:
     """Bars: how far each metric moves over the settings of each sweep."""
-    keys = list(dict.fromkeys((one.sweep, one.level) for one in result.effects))[:_MOST_PANELS]
-    groups = {key: [one for one in result.effects if (one.sweep, one.level) == key] for key in keys}
-    widest = max(len(_names(parts)) * len(parts) for parts in groups.values())
-    figure, panels = new_panels(len(keys), 1, width=max(6.0, 1.5 + 0.24 * widest), height=2.6)
-    metrics = list(dict.fromkeys(one.metric for one in result.effects))
-    for axes, ((sweep, level), parts) in zip(panels, groups.items(), strict=True):
-        _bars(axes, parts, metrics)
-        axes.set_title(f"{sweep}: {_LEVELS.get(level, level)}", loc="left", fontsize=9)
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), frameon=False, fontsize=8)
-    figure.suptitle(f"{result.data}: what preprocessing moves", fontsize=10, x=0.01, ha="left")
+    keys = list(dict.fromkeys((one.sweep, one.level) for one in result.effects))
+    if not keys:
+        msg = f"the study of {result.data} has no effect of any setting, so there is nothing to draw"
+        raise InputError(msg)
+    panels = [_panel([one for one in result.effects if (one.sweep, one.level) == key]) for key in keys]
+    figure = draw_bar_panels(
+        panels,
+        series_styles(one.metric for one in result.effects),
+        title=f"{result.data}: what preprocessing moves",
+        caption="CV: standard deviation over the settings of a sweep in per cent of the mean; RD: difference to the "
+        "first setting in per cent of it, where there are two settings. No intervals.",
+        height=2.6,
+    )
     save_figure(figure, path)
 
 
 def plot_ranks(result: Sensitivity, path: Path) -> None:
     """Strips: the score of each system under each setting, with a line where two systems swap places."""
     there = [one for one in result.rankings if len(one.systems) > 1]
-    rankings = sorted(there, key=lambda one: -len(one.flips))[:_MOST_STRIPS]
-    columns = 1 if len(rankings) < 2 else 2
-    figure, panels = new_panels(math.ceil(len(rankings) / columns) or 1, columns, width=5.6 * columns, height=2.9)
+    if not there:
+        msg = f"the study of {result.data} has no ranking of two systems or more, so there is nothing to draw"
+        raise InputError(msg)
+    flipping = [one for one in there if one.flips]
+    rankings = sorted(flipping or there, key=lambda one: -len(one.flips))[:_MOST_STRIPS]
+    rows, columns = panel_grid(len(rankings))
+    figure, panels = new_panels(rows, columns, width=5.5 * columns if columns > 1 else 7.5, height=3.0)
+    systems = list(dict.fromkeys(system for ranking in rankings for system in ranking.systems))
+    styles = series_styles(systems)
     for axes, ranking in zip(panels, rankings, strict=False):
-        _strip(axes, ranking)
+        _strip(axes, ranking, styles)
     for axes in panels[len(rankings) :]:
         axes.set_visible(False)
-    if len({tuple(ranking.systems) for ranking in rankings}) == 1:  # one legend for all
-        handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
-    else:
-        for axes in panels[: len(rankings)]:
-            axes.legend(fontsize=6, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    title = f"{result.data}: scores by setting; a line where two systems swap places (bold: significant)"
-    if len(rankings) < len(there):
-        title += f"\nthe {len(rankings)} of {len(there)} rankings with most flips"
-    figure.suptitle(title, fontsize=10, x=0.01, ha="left")
+    finish_figure(
+        figure,
+        title=f"{result.data}: scores of systems by setting",
+        caption=_caption(len(there), len(flipping), len(rankings)),
+        legend=(legend_entries(styles, kind="mark"), systems),
+    )
     save_figure(figure, path)
 
 
-def _names(parts: Sequence[SettingEffect]) -> list[str]:
-    names = list(dict.fromkeys(group for one in parts for group in one.values))
-    return [*names, "average"] if len(names) > 1 else names
+def _caption(there: int, flipping: int, shown: int) -> str:
+    text = "Points: mean score of a system, higher is better. "
+    if not flipping:
+        text += "No flip: no two systems swap places under any setting"
+    else:
+        text += (
+            "Flips: lines join a system's score under the first setting with that under a setting where it swaps "
+            "places with another system; thick where both orders are significant"
+        )
+    if shown < (flipping or there):
+        most = "the first" if not flipping else "those with most flips"
+        text += f". Shown are {shown} of {flipping or there} rankings, {most}"
+    if 0 < flipping < there:
+        text += f". In {there - flipping} of {there} rankings nothing flips"
+    return f"{text}."
 
 
-def _bars(axes: Any, parts: Sequence[SettingEffect], metrics: Sequence[str]) -> None:
-    names = _names(parts)
+def _panel(parts: list[SettingEffect]) -> BarPanel:
+    """One sweep at one level."""
     two = all(len(one.settings) == 2 for one in parts)
-    bars = {}
+    names = list(dict.fromkeys(group for one in parts for group in one.values))
+    groups: dict[str, dict[str, Bar]] = {name: {} for name in names}
+    averages: dict[str, Bar] = {}
     for one in parts:
         found = {group: row[1] for group, row in one.rd.items()} if two else one.cv
         mean = one.mean_rd[1] if two else one.mean_cv
-        bars[one.metric] = [mean if name == "average" and name not in found else found.get(name) for name in names]
-    draw_bars(axes, names, bars, metrics)
-    axes.set_ylabel(f"RD to {parts[0].settings[0]} (%)" if two else "CV (%)", fontsize=8)
+        for name in names:
+            if (value := found.get(name)) is not None:
+                groups[name][one.metric] = Bar(value)
+        averages |= {one.metric: Bar(mean)} if mean is not None else {}
+    several = len(names) > 1 and "average" not in groups
+    if several:
+        groups["average"] = averages
+    title = f"{parts[0].sweep}: {_LEVELS.get(parts[0].level, parts[0].level)}"
+    axis = f"RD to {parts[0].settings[0]} (%)" if two else "CV (%)"
+    return BarPanel(title, axis, groups, rule_before="average" if several else None)
 
 
-def _strip(axes: Any, ranking: Ranking) -> None:
+def _strip(axes: Any, ranking: Ranking, styles: dict[str, SeriesStyle]) -> None:
     settings = range(len(ranking.settings))
-    for number, (system, scores) in enumerate(ranking.systems.items()):
-        colour, mark = COLOURS[number % len(COLOURS)], _MARKS[number // len(COLOURS) % len(_MARKS)]
-        axes.plot(settings, scores, mark, color=colour, markersize=4, label=system)
+    for system, scores in ranking.systems.items():
+        axes.plot(settings, scores, styles[system].mark, color=styles[system].colour, markersize=4)
     for flip in ranking.flips:
         at = ranking.settings.index(flip.setting)
         for system in (flip.ahead, flip.behind):
             scores = ranking.systems[system]
-            colour = COLOURS[list(ranking.systems).index(system) % len(COLOURS)]
             width = 1.8 if flip.significant else 0.7
-            axes.plot((0, at), (scores[0], scores[at]), "-", color=colour, linewidth=width, alpha=0.7)
-    axes.set_xticks(list(settings), ranking.settings, rotation=30, ha="right", fontsize=7)
+            axes.plot((0, at), (scores[0], scores[at]), "-", color=styles[system].colour, linewidth=width, alpha=0.7)
+    labels = [shorten(setting, 24) for setting in ranking.settings]
+    axes.set_xticks(list(settings), labels, rotation=30, ha="right", rotation_mode="anchor", fontsize=7)
+    axes.tick_params(axis="y", labelsize=8)
+    axes.margins(x=0.1)
     count = len(ranking.flips)
-    title = f"{ranking.metric}, {ranking.sweep}, {ranking.langpair}: {count} flip{'s' * (count != 1)}"
-    axes.set_title(title, loc="left", fontsize=8)
+    title = f"{shorten(ranking.metric)}, {ranking.sweep}, {ranking.langpair}: {count} flip{'s' * (count != 1)}"
+    axes.set_title(title, loc="left", fontsize=8, parse_math=False)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.clouds.alignments import Alignment, Flow
+
+if TYPE_CHECKING:
+    from nlgauge.stats.corpus_counts import CorpusCounts
 
 __all__ = ["Comparison", "Pair", "SystemResult"]
 
@@ -43,5 +46,7 @@ class SystemResult:
     best_reference: NDArray[np.int64] | None = None
     corpus: Mapping[str, float] = field(default_factory=dict)
     """Scores of the whole system, where those are no means over segments."""
+    statistics: CorpusCounts | None = None
+    """Behind the main component of `corpus`, for those who resample segments."""
     run: Mapping[str, str] = field(default_factory=dict)
     """What the run part of the signature must say of it."""

@@ -67,6 +67,8 @@ ABBREVIATIONS = {
     "idf_hyps": "ih",
     "range": "ra",
     "pairs": "pr",
+    "scores": "sc",
+    "better": "bt",
 }
 
 #: Short names that signatures of nlgauge 0.1 have for options which are called otherwise now.
@@ -99,6 +101,8 @@ MEANINGS = {
     "idf_hyps": "digest of the idf table of this system's own outputs",
     "range": "digest of the range of each part over this corpus, on which every score depends",
     "pairs": "pairs that the range was taken over",
+    "scores": "sha256 of the file that holds the scores of another tool (first digits)",
+    "better": "which scores of another tool are better, higher or lower ones",
 }
 
 
@@ -139,7 +143,9 @@ class Signature:
     @property
     def recipe_part(self) -> str:
         """The part that two comparable scores share."""
-        return "|".join([_escape(self.metric), *([_join(self.recipe)] if self.recipe else [])])
+        # A colon would be taken for that of a field; metrics of other tools may have one in their name.
+        metric = _escape(self.metric).replace(":", "%3A")
+        return "|".join([metric, *([_join(self.recipe)] if self.recipe else [])])
 
     def short(self) -> str:
         """The same with abbreviated keys, for a table's caption; it does not parse back into a recipe."""

@@ -77,20 +77,13 @@ def _grid(result: AgreementTable, mark: str) -> Table:
 def _explained(result: AgreementTable, mark: str) -> list[str]:
     """What the mark means, or why there is none."""
     options, notes = result.options, list(result.notes)
-    if not any(cell.unbeaten for row in result.cells.values() for cell in row.values()):
+    if not result.mark:
         if not Question(agreement=result.agreement).testable:
             notes.append(f"no metric is marked: there is no significance test for {_NAMES[result.agreement]}")
         elif options.get("test") == "none":
             notes.append("no metric is marked: no significance test was asked for")
         return notes
-    test = {"permutation": "PERM-BOTH permutation", "bootstrap": "paired bootstrap", "williams": "Williams"}
-    name = test[options["test"]]
-    if result.agreement == "acc-eq":
-        name = "permutation of outcomes"
-    corrected = f", {options['correction']} corrected" if options["correction"] else ""
-    draws = "" if name == "Williams" else f", {options['resamples']} resamples, seed {options['seed']}"
-    level = f"p <= {options['alpha']:g}{corrected}{draws}"
-    return [*notes, f"{mark} no other metric is significantly better ({name}, {level})"]
+    return [*notes, f"{mark} {result.mark}"]
 
 
 def _signatures(result: AgreementTable) -> list[str]:

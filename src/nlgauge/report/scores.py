@@ -6,11 +6,12 @@ r"""Scores of several systems under several metrics, as text, JSON, TSV or LaTeX
               signature: SIGNATURE                 once, when all rows share it; else
               signature: RECIPE PART               and per row   run of SYSTEM: RUN PART
               signature of SYSTEM: SIGNATURE       per row, when the recipes differ
-              bootstrap: 95 % of 1000 resamples, seed 12345
+              bootstrap: 95 % of 1000 resamples, seed 12345, expanded percentiles         (or: t interval: ...)
             with `segments`, a table "NAME, by segment" before each; BibTeX entries at the end
     JSON    {"nlgauge": VERSION, "scores": [...], ["citations": {NAME: BIBTEX}]}; a score is `Score.to_dict()`
-            with "interval" {component, mean, low, high, level, resamples, seed}, or null and "no_interval" (why);
-            numbers in full
+            with segments it begins with "format" and ends with "digest": `nlgauge.load_scores` reads it back;
+            with "interval" {component, mean, low, high, level, resamples, seed, method, n, clustered}, or null and
+            "no_interval" (why); numbers in full
     TSV     [system] metric better COMPONENT... [interval low high] signature    one row per score; or
             [system] metric segment COMPONENT... [best_reference] signature      one row per segment
             metric is the title of its block of text: two recipes of one metric are told apart
@@ -22,8 +23,6 @@ column is left out when no score has a system. No row is marked as best: a highe
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -32,7 +31,9 @@ import numpy as np
 
 from nlgauge._version import __version__
 from nlgauge.errors import InputError, RecipeError
+from nlgauge.files.json_text import json_text
 from nlgauge.report.table import Cell, Span, Table
+from nlgauge.saved_scores import SavedScores
 from nlgauge.scores import LEAST_RESAMPLES, Score
 
 if TYPE_CHECKING:
@@ -45,11 +46,13 @@ Format = Literal["text", "json", "tsv", "latex"]
 
 @dataclass(frozen=True)
 class Confidence:
-    """How to bootstrap the interval around each score's main component."""
+    """How to make the interval around each score's main component (`nlgauge.stats.bootstrap_mean`)."""
 
     level: float = 0.95
     resamples: int = 1000
     seed: int = 12345
+    documents: tuple[str, ...] | None = None
+    """The document of each segment; whole documents are drawn then."""
 
     def __post_init__(self) -> None:
         for name, value, fits, expected in (
@@ -66,9 +69,6 @@ class Confidence:
         """The level in per cent, without the noise of binary fractions."""
         return f"{100 * self.level:.10g}"
 
-    def __str__(self) -> str:
-        return f"{self.percent} % of {self.resamples} resamples, seed {self.seed}"
-
 
 def render(
     scores: Sequence[Score],
@@ -79,16 +79,18 @@ def render(
     width: int = 4,
     short: bool = False,
     citations: Mapping[str, str] | None = None,
+    texts: Mapping[str, str] | None = None,
 ) -> str:
     """The scores as one string that ends with a newline; the module's docstring has the grammar.
 
     `width` (decimals) and `short` (abbreviated signatures) do not apply to JSON, which keeps full numbers
     and signatures that parse back. `citations` (BibTeX by metric) are part of text and JSON only: TSV and
-    LaTeX are read by other programs.
+    LaTeX are read by other programs. `texts` are digests of what was compared with (`digests_of_texts`), for JSON
+    with segments, which `nlgauge.load_scores` reads.
     """
     _check(scores, format, segments, confidence)
     if format == "json":
-        return _json(scores, segments, confidence, citations)
+        return _json(scores, segments, confidence, citations, texts)
     if format == "tsv":
         names = {id(score): title for title, part in _by_recipe(scores) for score in part}
         if segments:
@@ -136,6 +138,7 @@ def _json(
     segments: bool,
     confidence: Confidence | None,
     citations: Mapping[str, str] | None,
+    texts: Mapping[str, str] | None,
 ) -> str:
     records = []
     for score in scores:
@@ -152,15 +155,13 @@ def _json(
             record["segments"] = rows  # last, because it is long
         records.append(record)
     output: dict[str, Any] = {"nlgauge": __version__, "scores": records}
+    if segments:
+        # Complete, so it is a file of saved scores too; what else stands in it is no part of its digest.
+        saved = SavedScores(tuple(scores), dict(texts or {}))
+        output = {"format": saved.FORMAT} | saved.content() | output | {"digest": saved.digest}
     if citations is not None:
         output["citations"] = dict(citations)
-    try:
-        text = json.dumps(output, indent=2, ensure_ascii=False, allow_nan=False)
-    except ValueError as error:
-        msg = f"the scores hold a value that JSON has no word for: {error}"
-        raise InputError(msg) from error
-    # A system named by a file whose name is not UTF-8 holds half surrogates; only JSON's escape prints them.
-    return re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
+    return json_text(output)
 
 
 def _score_table(
@@ -174,7 +175,7 @@ def _score_table(
         record |= score.system_scores
         if confidence is not None:
             interval = _interval(score, confidence)
-            record["interval"] = f"none: {interval}" if isinstance(interval, str) else f"{score.main} {confidence}"
+            record["interval"] = f"none: {interval}" if isinstance(interval, str) else f"{score.main} {interval}"
             if not isinstance(interval, str):
                 record |= {"low": interval.low, "high": interval.high}
         records.append(record | {"signature": _signature(score, short)})
@@ -270,7 +271,7 @@ def _components(scores: Sequence[Score]) -> list[str]:
 
 
 def _mean_columns(scores: Sequence[Score], confidence: Confidence | None) -> list[str]:
-    mains = [] if confidence is None else dict.fromkeys(s.main for s in scores if s.main not in s.corpus)
+    mains = [] if confidence is None else dict.fromkeys(s.main for s in scores if s.has_interval())
     return [*_components(scores), *(name for main in mains for name in _bound_names(main, confidence))]
 
 
@@ -286,11 +287,11 @@ def _better(score: Score) -> Literal["higher", "lower"]:
 
 
 def _interval(score: Score, confidence: Confidence) -> Interval | str:
-    """Of the system's score; or why there is none, where that is no mean over segments."""
+    """Of the system's score; or why there is none, where that is no mean and its counts are not here."""
     try:
         return score.interval(**asdict(confidence))
     except InputError as error:
-        if score.main not in score.corpus:
+        if score.has_interval():
             raise
         return str(error)
 
@@ -299,9 +300,9 @@ def _interval_notes(scores: Sequence[Score], confidence: Confidence | None) -> l
     """How the intervals were made, and why some scores have none."""
     if confidence is None:
         return []
-    without = [score for score in scores if score.main in score.corpus]
-    reasons = dict.fromkeys(f"no interval: {_interval(score, confidence)}" for score in without)
-    return [*([f"bootstrap: {confidence}"] if len(without) < len(scores) else []), *reasons]
+    found = [_interval(score, confidence) for score in scores]
+    made = [str(interval) for interval in found if not isinstance(interval, str)]
+    return [*dict.fromkeys(made), *dict.fromkeys(f"no interval: {why}" for why in found if isinstance(why, str))]
 
 
 def _bound_names(main: str, confidence: Confidence | None) -> list[str]:

@@ -1,8 +1,9 @@
-r"""A small table that writes itself as aligned text, as TSV and as a LaTeX tabular.
+r"""A small table that writes itself as aligned text, as TSV, as a LaTeX tabular and as Markdown.
 
     text    caption, header, a rule of dashes, rows, notes; columns two spaces apart, numbers to the right
     TSV     the header and the rows only: exactly one line each, cells between tabs, no quoting
     LaTeX   a booktabs `tabular` (needs \usepackage{booktabs}); caption above and notes below as % comments
+    Markdown  a pipe table, for a pull request; caption above and notes below as paragraphs
 
 Floats have `width` decimals, integers none, None is an empty cell, a `Marked` number stands out. A tab, a line
 end or another control character in a cell is written as an escape (`\t`, `\n`, `\x1b`), so that no cell breaks the
@@ -22,7 +23,7 @@ from typing import Literal, NamedTuple
 
 from nlgauge.errors import InputError, RecipeError
 
-__all__ = ["LINE", "Cell", "Marked", "Span", "Table", "display_width", "escape_latex", "visible"]
+__all__ = ["LINE", "Cell", "Marked", "Span", "Table", "display_width", "escape_latex", "escape_markdown", "visible"]
 
 
 #: Letters of a line that a list for people is wrapped at.
@@ -150,6 +151,27 @@ class Table:
         lines += [r"\bottomrule", r"\end{tabular}"]
         return _joined([*lines, *(f"% {visible(note)}" for note in self.notes)])
 
+    def to_markdown(self, *, width: int = 4) -> str:
+        r"""A pipe table with the text of all cells escaped.
+
+        >>> print(Table(["system", "f1"], [["a|b", 0.5], ["*", Marked(1.0)]]).to_markdown(width=1), end="")
+        | system | f1 |
+        |---|--:|
+        | a\|b | 0.5 |
+        | \* | **1.0** |
+        """
+        lines = [] if self.caption is None else [escape_markdown(self.caption), ""]
+        lines.append(_markdown_row(map(escape_markdown, self._labels())))
+        lines.append(f"|{'|'.join('--:' if right else '---' for right in self._numeric())}|")
+        for row, texts in zip(self.rows, self._formatted(width), strict=True):
+            lines.append(
+                _markdown_row(
+                    f"**{text}**" if isinstance(cell, Marked) else escape_markdown(text)
+                    for cell, text in zip(row, texts, strict=True)
+                )
+            )
+        return _joined([*lines, *(part for note in self.notes for part in ("", escape_markdown(note)))])
+
     def _latex_spans(self) -> list[str]:
         heads: list[str] = []
         rules: list[str] = []
@@ -220,6 +242,20 @@ def escape_latex(text: str) -> str:
     escaped = re.sub("-(?=-)", "-{}", visible(text).translate(_LATEX))  # "--" would print as a dash
     # After \\ and \midrule, also across a line end, LaTeX takes "[" or "*" for an argument.
     return re.sub(r"^\s*[\[*]", lambda match: f"{{{match[0]}}}", escaped)
+
+
+def escape_markdown(text: str) -> str:
+    r"""The text so that Markdown shows it as it is; numbers stay as they are.
+
+    >>> escape_markdown("a_b <i>|"), escape_markdown("-0.5")
+    ('a\\_b &lt;i&gt;\\|', '-0.5')
+    """
+    escaped = re.sub(r"([\\`*_\[\]|~#])", r"\\\1", visible(text))
+    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _markdown_row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _latex_row(cells: Iterable[str]) -> str:

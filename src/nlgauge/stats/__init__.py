@@ -3,6 +3,7 @@
 from nlgauge.old_names import old_names
 from nlgauge.stats.auc import roc_auc
 from nlgauge.stats.bootstrap import Interval, bootstrap_mean
+from nlgauge.stats.corpus_counts import CorpusCounts, bootstrap_corpus_score
 from nlgauge.stats.correlation import (
     KINDS,
     Correlation,
@@ -33,6 +34,7 @@ from nlgauge.stats.permutation import (
     permutation_of_outcomes,
     swap_signs,
 )
+from nlgauge.stats.rank_permutation import permutation_both_of_systems, permutation_both_ranks
 from nlgauge.stats.raters import RaterAgreement, cohen_kappa, fleiss_kappa, krippendorff_alpha, percent_agreement
 from nlgauge.stats.significance import Williams, bonferroni, holm, williams
 from nlgauge.stats.variation import OrderTest, coefficient_of_variation, paired_order, relative_difference
@@ -40,6 +42,7 @@ from nlgauge.stats.variation import OrderTest, coefficient_of_variation, paired_
 __all__ = [
     "KINDS",
     "BootstrapDifference",
+    "CorpusCounts",
     "Correlation",
     "CorrelationDraws",
     "CorrelationInterval",
@@ -52,6 +55,7 @@ __all__ = [
     "RelativeRanking",
     "Williams",
     "bonferroni",
+    "bootstrap_corpus_score",
     "bootstrap_correlations",
     "bootstrap_mean",
     "coefficient_of_variation",
@@ -68,8 +72,10 @@ __all__ = [
     "pearson",
     "percent_agreement",
     "permutation_both",
+    "permutation_both_of_systems",
     "permutation_both_pearson",
     "permutation_both_pearson_of_means",
+    "permutation_both_ranks",
     "permutation_of_outcomes",
     "relative_difference",
     "relative_ranking",

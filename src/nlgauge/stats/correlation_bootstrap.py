@@ -1,11 +1,13 @@
 """Bootstrap of correlations: an interval for one, and whether the difference of two is more than luck.
 
 Rows are drawn with replacement, the same rows for every metric. For Pearson a resample is a vector of
-counts c, and the sums behind r (c.a, c.a^2, c.ah, c.h, c.h^2) of all metrics are one matrix product.
+counts c, and the sums behind r (c.a, c.a^2, c.ah, c.h, c.h^2) of all metrics are one matrix product; what counts
+give for ranks is in `rank_bootstrap`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +16,7 @@ from numpy.typing import ArrayLike
 from nlgauge.errors import InputError
 from nlgauge.stats.checks import Vector, check_level, check_resampling, numbers, vector
 from nlgauge.stats.correlation import correlate
+from nlgauge.stats.rank_bootstrap import RankResampler, drawn_counts
 
 __all__ = [
     "BootstrapDifference",
@@ -81,9 +84,18 @@ class BootstrapDifference(NamedTuple):
 
 
 def bootstrap_correlations(
-    scores: ArrayLike, human: ArrayLike, *, kind: str = "pearson", resamples: int = 1000, seed: int = 12345
+    scores: ArrayLike,
+    human: ArrayLike,
+    *,
+    kind: str = "pearson",
+    resamples: int = 1000,
+    seed: int = 12345,
+    advance: Callable[[int], None] | None = None,
 ) -> CorrelationDraws:
-    """Correlations of the metrics in `scores` (metrics x rows) with `human` over resampled rows."""
+    """Correlations of the metrics in `scores` (metrics x rows) with `human` over resampled rows.
+
+    `advance` is told how many resamples are done.
+    """
     check_resampling(resamples, seed)
     gold = vector(human, "human", least=2)
     table = numbers(scores, "scores")
@@ -93,15 +105,13 @@ def bootstrap_correlations(
     observed = np.array([correlate(row, gold, kind=kind).value for row in table])
     rng = np.random.default_rng(seed)
     draws = np.empty((resamples, len(table)))
-    columns = _columns(table, gold) if kind == "pearson" else None
+    resample = _PearsonResampler(table, gold) if kind == "pearson" else RankResampler(table, gold, kind)
     block = max(1, _CELLS // gold.size)
     for start in range(0, resamples, block):
         rows = rng.integers(0, gold.size, size=(min(block, resamples - start), gold.size))
-        if columns is None:
-            here = [[correlate(m[r], gold[r], kind=kind, undefined="nan").value for m in table] for r in rows]
-            draws[start : start + len(rows)] = here
-        else:
-            draws[start : start + len(rows)] = _pearson_of_resamples(rows, columns)
+        draws[start : start + len(rows)] = resample(rows)
+        if advance is not None:
+            advance(len(rows))
     return CorrelationDraws(observed, draws, seed)
 
 
@@ -141,26 +151,26 @@ def paired_bootstrap(
     )
 
 
-def _columns(table: Vector, gold: Vector) -> Vector:
-    """h, h^2, then a, a^2, ah of every metric; centred first, because r does not mind and rounding does."""
-    h = (gold - gold.mean()) / gold.std()
-    z = (table - table.mean(axis=1, keepdims=True)) / table.std(axis=1, keepdims=True)
-    return np.concatenate([[h, h**2], z, z**2, z * h]).T
+class _PearsonResampler:
+    """As `RankResampler`, for Pearson."""
 
+    def __init__(self, table: Vector, gold: Vector) -> None:
+        # h, h^2, then a, a^2, ah of every metric; centred first, because r does not mind and rounding does.
+        h = (gold - gold.mean()) / gold.std()
+        z = (table - table.mean(axis=1, keepdims=True)) / table.std(axis=1, keepdims=True)
+        self._columns = np.concatenate([[h, h**2], z, z**2, z * h]).T
+        self._metrics = len(table)
 
-def _pearson_of_resamples(rows: np.ndarray[tuple[int, ...], np.dtype[np.int64]], columns: Vector) -> Vector:
-    draws, n = rows.shape
-    offsets = n * np.arange(draws)[:, None]
-    counts = np.bincount((rows + offsets).ravel(), minlength=draws * n).reshape(draws, n).astype(np.float64)
-    sums = counts @ columns
-    metrics = (columns.shape[1] - 2) // 3
-    h, hh = sums[:, :1], sums[:, 1:2]
-    a, aa, ah = (sums[:, 2 + part * metrics : 2 + (part + 1) * metrics] for part in range(3))
-    human_spread, spread = hh - h**2 / n, aa - a**2 / n
-    human_spread[human_spread <= _SAME * hh] = np.nan
-    spread[spread <= _SAME * aa] = np.nan
-    r: Vector = (ah - a * h / n) / np.sqrt(human_spread * spread)
-    return r
+    def __call__(self, rows: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Vector:
+        sums = drawn_counts(rows).astype(np.float64) @ self._columns
+        n, metrics = rows.shape[1], self._metrics
+        h, hh = sums[:, :1], sums[:, 1:2]
+        a, aa, ah = (sums[:, 2 + part * metrics : 2 + (part + 1) * metrics] for part in range(3))
+        human_spread, spread = hh - h**2 / n, aa - a**2 / n
+        human_spread[human_spread <= _SAME * hh] = np.nan
+        spread[spread <= _SAME * aa] = np.nan
+        r: Vector = (ah - a * h / n) / np.sqrt(human_spread * spread)
+        return r
 
 
 def _percentiles(values: Vector, level: float) -> tuple[float, float, int]:

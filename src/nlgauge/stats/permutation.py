@@ -96,7 +96,7 @@ def permutation_both(
     if a.shape != b.shape or a.size == 0:
         msg = f"first and second must have the same shape and some scores, got {a.shape} and {b.shape}"
         raise InputError(msg)
-    pair = _z_scores(np.stack([a.ravel(), b.ravel()]))
+    pair = z_scores(np.stack([a.ravel(), b.ravel()]))
     z = (pair[0].reshape(a.shape), pair[1].reshape(a.shape))
     delta = statistic(z[0]) - statistic(z[1])
     if not np.isfinite(delta):
@@ -127,8 +127,8 @@ def permutation_both_pearson(
     a group leaves that group out of that draw.
     """
     check_resampling(resamples, seed)
-    table, gold = _metrics_and_human(scores, human)
-    z = _z_scores(table)
+    table, gold = metrics_and_human(scores, human)
+    z = z_scores(table)
     labels = np.zeros(gold.size) if groups is None else np.asarray(groups)
     if labels.shape != gold.shape:
         msg = f"groups must hold one label per row, got shape {labels.shape} for {gold.size} rows"
@@ -169,7 +169,7 @@ def permutation_both_pearson(
         raise InputError(msg)
     with np.errstate(invalid="ignore"):
         means = totals / np.where(defined == 0, np.nan, defined)
-    return _all_pairs(means, len(z), (first, second), resamples, seed, (used, skipped), add_one=add_one)
+    return all_pairs(means, len(z), (first, second), resamples, seed, (used, skipped), add_one=add_one)
 
 
 def permutation_both_pearson_of_means(
@@ -188,7 +188,7 @@ def permutation_both_pearson_of_means(
         msg = f"scores must be 2 or more metrics x {gold.size} systems x segments, got shape {cube.shape}"
         raise InputError(msg)
     metrics, systems, segments = cube.shape
-    z = _z_scores(cube.reshape(metrics, -1)).reshape(cube.shape)
+    z = z_scores(cube.reshape(metrics, -1)).reshape(cube.shape)
     unit = _centred_unit(gold)
     if unit is None:
         msg = f"human scores of all {gold.size} systems are equal, so no correlation is defined"
@@ -214,7 +214,7 @@ def permutation_both_pearson_of_means(
             spread = np.einsum("sd,sd->d", centred, centred)
             spread[spread <= _SAME * np.einsum("sd,sd->d", swapped, swapped)] = np.nan
             means[side, :, pair] = (unit @ centred) / np.sqrt(spread)
-    return _all_pairs(means, metrics, (first, second), resamples, seed, (1, 0), add_one=add_one)
+    return all_pairs(means, metrics, (first, second), resamples, seed, (1, 0), add_one=add_one)
 
 
 def permutation_of_outcomes(
@@ -244,7 +244,7 @@ def permutation_of_outcomes(
         flips[1:] += block.T @ part
         at += len(block)
     pairs = np.triu_indices(len(table), 1)
-    return _all_pairs(np.stack(_swapped(flips, *pairs)), len(table), pairs, resamples, seed, (1, 0), add_one=add_one)
+    return all_pairs(np.stack(_swapped(flips, *pairs)), len(table), pairs, resamples, seed, (1, 0), add_one=add_one)
 
 
 class _Signs:
@@ -284,7 +284,7 @@ def _swapped(flips: Vector, first: NDArray[np.intp], second: NDArray[np.intp]) -
     return middle + half, middle - half
 
 
-def _all_pairs(
+def all_pairs(
     means: Vector,
     metrics: int,
     pairs: tuple[NDArray[np.intp], NDArray[np.intp]],
@@ -314,7 +314,7 @@ def _share(reached: int, resamples: int, *, add_one: bool) -> float:
     return (reached + add_one) / (resamples + add_one)
 
 
-def _metrics_and_human(scores: ArrayLike, human: ArrayLike) -> tuple[Vector, Vector]:
+def metrics_and_human(scores: ArrayLike, human: ArrayLike) -> tuple[Vector, Vector]:
     table, gold = numbers(scores, "scores"), vector(human, "human", least=2)
     if table.ndim != 2 or len(table) < 2 or table.shape[1] != gold.size:
         msg = (
@@ -324,7 +324,7 @@ def _metrics_and_human(scores: ArrayLike, human: ArrayLike) -> tuple[Vector, Vec
     return table, gold
 
 
-def _z_scores(table: Vector) -> Vector:
+def z_scores(table: Vector) -> Vector:
     """Each row to mean 0 and deviation 1."""
     bad = np.argwhere(~np.isfinite(table))
     if bad.size:

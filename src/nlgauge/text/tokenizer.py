@@ -11,7 +11,7 @@ import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -61,6 +61,8 @@ class Tokens:
     """Words left out because the vocabulary does not hold them; a sub-word tokenizer leaves out none."""
     unknown_token: UnknownToken | None = None
     """What the tokenizer puts for pieces it does not know; None where it can spell any text."""
+    locate: Callable[[], NDArray[np.int32]] | None = None
+    """Finds the offsets below; few texts are ever asked for them, and reading a text again is cheap."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -78,6 +80,14 @@ class Tokens:
         starts = np.flatnonzero(self.starts_word)
         return starts, np.diff(starts, append=len(self.ids))
 
+    @cached_property
+    def offsets(self) -> NDArray[np.int32]:
+        """Where each token stands in its text: first character, and the one after the last; 0, 0 if nowhere."""
+        return np.zeros((len(self), 2), dtype=np.int32) if self.locate is None else self.locate()
+
+    def _offsets_of(self, places: NDArray[np.intp]) -> NDArray[np.int32]:
+        return self.offsets[places]
+
     def average_pieces(self, values: NDArray[Number]) -> NDArray[Number]:
         """Vectors, or weights, of the tokens averaged over the pieces of each word, in the type they came in."""
         starts, sizes = self.word_pieces
@@ -87,7 +97,13 @@ class Tokens:
 
     def take(self, places: NDArray[np.intp]) -> Tokens:
         """Some of the tokens, as the same text."""
-        return replace(self, ids=self.ids[places], is_special=self.is_special[places], words=self.words[places])
+        return replace(
+            self,
+            ids=self.ids[places],
+            is_special=self.is_special[places],
+            words=self.words[places],
+            locate=partial(self._offsets_of, places),
+        )
 
     def cut_to(self, limit: int) -> Tokens:
         """The first tokens and the special ones at the end, at most `limit` in all."""
@@ -163,7 +179,8 @@ class TextTokenizer:
 
     def stream(self, texts: Iterable[str]) -> Iterator[Tokens]:
         """The same one by one, for more texts than fit into memory."""
-        return map(self._tokens, self._encodings(texts, self._backend.encode_batch))
+        given, read = itertools.tee(texts)
+        return map(self._tokens, self._encodings(read, self._backend.encode_batch), given)
 
     def stream_ids(self, texts: Iterable[str]) -> Iterator[tuple[Sequence[int], bool]]:
         """Token ids of each text, and whether it was cut: all that counting needs, in a third of the time."""
@@ -196,7 +213,7 @@ class TextTokenizer:
         frame[ids] = True
         return frame
 
-    def _tokens(self, encoding: tokenizers.Encoding) -> Tokens:
+    def _tokens(self, encoding: tokenizers.Encoding, text: str) -> Tokens:
         # A piece of overflow carries special tokens of its own; only real ones were lost.
         cut = sum(len(piece) - sum(piece.special_tokens_mask) for piece in encoding.overflowing)
         ids = np.array(encoding.ids, dtype=np.int32)
@@ -204,7 +221,13 @@ class TextTokenizer:
         # SentencePiece and byte-level BPE, without looking at how they spell a piece.
         words = np.array([-1 if word is None else word for word in encoding.word_ids], dtype=np.int32)
         special = self._frame[np.minimum(ids, len(self._frame) - 1)]
-        return Tokens(ids, special, words, cut, unknown_token=self.unknown_token)
+        return Tokens(ids, special, words, cut, unknown_token=self.unknown_token, locate=partial(self._locate, text))
+
+    def _locate(self, text: str) -> NDArray[np.int32]:
+        """Offsets of a text's tokens, counted in characters of the text before white space was taken off."""
+        found = np.array(self._backend.encode(text.strip()).offsets, dtype=np.int32).reshape(-1, 2)
+        lead = len(text) - len(text.lstrip())
+        return np.where(found[:, 1:] > found[:, :1], found + lead, 0).astype(np.int32)
 
     @cached_property
     def unknown_token(self) -> UnknownToken | None:

@@ -1,4 +1,4 @@
-"""A user's own judgements: a TSV file with a header, or JSONL, with columns that the user names."""
+"""A user's own judgements: a TSV or CSV file with a header, or JSONL, with columns that the user names."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from nlgauge.data.loaders.builder import TableBuilder
 from nlgauge.data.table import UNKNOWN_SYSTEM, JudgementTable, select_known
 from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.files.csv_files import csv_records, csv_rows
 from nlgauge.files.lines import read_bytes, split_lines
 from nlgauge.files.records import Row, delimited_rows, json_lines
 from nlgauge.files.textfiles import parse_source
@@ -45,7 +46,7 @@ def load_custom(
     file = str(path)
     form = parse_source(file).format
     if form == "text":
-        msg = f"{file}: expected a .tsv or .jsonl file (also .gz), as its name must say"
+        msg = f"{file}: expected a .tsv, .csv or .jsonl file (also .gz), as its name must say"
         raise InputError(msg)
     reference_columns, criteria, metrics = (_several(value) for value in (references, human, released))
     if not criteria:
@@ -60,6 +61,9 @@ def load_custom(
     if form == "tsv":
         _check_columns(named, split_lines(data, file)[0].split("\t"), f"{file}, line 1")
         rows = delimited_rows(data, file, needed=[column for _, column in named])
+    elif form == "csv":
+        _check_columns(named, csv_records(data, file)[0][1], f"{file}, line 1")
+        rows = csv_rows(data, file, needed=[column for _, column in named])
     else:
         rows = json_lines(data, file)
     build = TableBuilder()

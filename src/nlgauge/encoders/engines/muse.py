@@ -20,7 +20,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +80,7 @@ class MuseTokenizer(TextTokenizer):
             check_encodable(text, f"text {number}")
             pieces = self._unigram.encode(text, add_bos=False, add_eos=False)
             # How the package reads a text of nothing; an unknown letter comes after a mark of white space.
-            result.append(self._framed([] if pieces == [_UNKNOWN] else pieces))
+            result.append(self._framed([] if pieces == [_UNKNOWN] else pieces, partial(self._locate, text)))
         return result
 
     def stream(self, texts: Iterable[str]) -> Iterator[Tokens]:
@@ -96,13 +96,30 @@ class MuseTokenizer(TextTokenizer):
         """Each token without any mark, which are the surfaces: nothing marks what continues a word."""
         return self.surfaces(tokens)
 
-    def _framed(self, pieces: list[int]) -> Tokens:
+    def _framed(self, pieces: list[int], locate: Callable[[], NDArray[np.int32]]) -> Tokens:
         ids = np.array([_START, *pieces, _END], dtype=np.int32)
         special = (ids == _START) | (ids == _END)
         words = np.full(len(ids), -1, dtype=np.int32)
         words[1:-1] = self._words(pieces)
         words[special] = -1
-        return Tokens(ids, special, words, unknown_token=self.unknown_token)
+        return Tokens(ids, special, words, unknown_token=self.unknown_token, locate=locate)
+
+    def _locate(self, text: str) -> NDArray[np.int32]:
+        """Offsets of a text's tokens. The package tells none, so its normaliser is followed step by step."""
+        pieces = self._unigram.encode(text, add_bos=False, add_eos=False)
+        if pieces == [_UNKNOWN]:
+            return np.zeros((2, 2), dtype=np.int32)
+        origins = _normalised_origins(self._unigram._normalizer, text)
+        sizes = [1 if piece == _UNKNOWN else len(self._pieces[piece]) for piece in pieces]
+        found = np.zeros((len(pieces) + 2, 2), dtype=np.int32)
+        at = 0
+        for row, size in enumerate(sizes, start=1):
+            # A mark of white space has no letter of the text; a piece of nothing else stands nowhere.
+            spans = [span for span in origins[at : at + size] if span is not None]
+            if spans:
+                found[row] = spans[0][0], spans[-1][1]
+            at += size
+        return found
 
     @cached_property
     def unknown_token(self) -> UnknownToken:
@@ -285,6 +302,27 @@ class _Network:
         x *= np.reciprocal(np.sqrt(variance + np.float32(self._epsilon)))[..., None]
         x *= gain
         x += shift
+
+
+def _normalised_origins(normaliser: Any, text: str) -> list[tuple[int, int] | None]:
+    """For each character of the normalised text the characters of the text it came from; None for white space.
+
+    One step of the package's normaliser turns some bytes into others; blanks in a row become one, and one is put in
+    front. Blanks that it takes off the end come after everything else, so they need not be taken off here.
+    """
+    raw = text.encode("utf-8")
+    # Which character each byte belongs to: continued bytes are 0b10xxxxxx.
+    character = np.cumsum([byte & 0xC0 != 0x80 for byte in raw]) - 1
+    origins: list[tuple[int, int] | None] = [None]
+    at, blank = 0, True
+    while at < len(raw):
+        made, size = normaliser.normalize_prefix(raw, at)
+        span = int(character[at]), int(character[at + size - 1]) + 1
+        at += size
+        for letter in (made.lstrip(b" ") if blank else made).decode("utf-8"):
+            origins.append(None if letter == " " else span)
+            blank = letter == " "
+    return origins
 
 
 def _windows(x: Array, order: int, left: int) -> Array:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -44,10 +45,10 @@ class WordTokenizer(TextTokenizer):
             backend.normalizer = tokenizers.normalizers.Lowercase()
         super().__init__(backend, limit=_NO_LIMIT, digest=text_digest("\n".join(words)))
 
-    def _tokens(self, encoding: tokenizers.Encoding) -> Tokens:
-        whole = super()._tokens(encoding)
+    def _tokens(self, encoding: tokenizers.Encoding, text: str) -> Tokens:
+        whole = super()._tokens(encoding, text)
         known = whole.ids != self._outside
-        return Tokens(whole.ids[known], whole.is_special[known], whole.words[known], whole.cut, int((~known).sum()))
+        return replace(whole.take(np.flatnonzero(known)), left_out=int((~known).sum()), unknown_token=None)
 
     def _known(self, ids: Sequence[int]) -> Sequence[int]:
         return [token for token in ids if token != self._outside]

@@ -1,7 +1,8 @@
 """What BLEU and chrF share: sacrebleu computes, this gives it the interface and the signature of the other metrics.
 
 Scores are on the package's scale, 0 to 100. Those of a system count over all its segments; segment scores are
-sentence BLEU (with effective order, as sacrebleu advises) and sentence chrF.
+sentence BLEU (with effective order, as sacrebleu advises) and sentence chrF. The counts of the segments stay with the
+score, so that it can be resampled.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from nlgauge.engine.progress import ticked
 from nlgauge.metrics.parts.packages import package_version
 from nlgauge.recipes.metric import TextMetric
 from nlgauge.recipes.results import SystemResult
@@ -30,17 +32,30 @@ class SacreBLEUMetric(TextMetric):
     def _engine(self, *, sentences: bool) -> Any:
         """The package's object, for single sentences or for a whole corpus."""
 
+    @property
+    @abstractmethod
+    def _formula(self) -> str:
+        """The formula of `CorpusCounts` that makes a corpus score of counts."""
+
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
+        from nlgauge.stats.corpus_counts import CorpusCounts
+
         sentence, corpus = self._engine(sentences=True), self._engine(sentences=False)
         values = [
             sentence.sentence_score(hypothesis, list(group)).score
-            for hypothesis, group in zip(hypotheses, references, strict=True)
+            for hypothesis, group in ticked(zip(hypotheses, references, strict=True))
         ]
         most = max(len(group) for group in references)
         # sacrebleu takes streams; where the number of references varies, None stands for a missing one.
         streams = [[group[at] if at < len(group) else None for group in references] for at in range(most)]
-        whole = corpus.corpus_score(list(hypotheses), streams).score
-        return SystemResult({self.main: np.array(values)}, corpus={self.main: float(whole)})
+        # The two halves of the package's corpus_score, because what is between them is kept.
+        counts = corpus._extract_corpus_statistics(list(hypotheses), streams)
+        whole = corpus._aggregate_and_compute(counts).score
+        return SystemResult(
+            {self.main: np.array(values)},
+            corpus={self.main: float(whole)},
+            statistics=CorpusCounts(self._formula, np.array(counts, dtype=np.float64)),
+        )
 
     def versions(self) -> dict[str, str]:
         return {"sacrebleu": package_version("sacrebleu")}

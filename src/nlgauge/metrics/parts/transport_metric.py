@@ -47,6 +47,8 @@ class Problem:
             reference_weight=flow.sum(axis=0),
             flow=flow,
             cost=self.costs,
+            hypothesis_spans=self.x.spans,
+            reference_spans=self.y.spans,
         )
 
 

@@ -5,7 +5,7 @@ Encoders come loaded, and texts as lists, so that a command, a service and a not
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -59,13 +59,19 @@ def fit_words(
     umd_sides: Literal["both", "source"] = "both",
     origin: Origin | None = None,
     batch_tokens: int = 4096,
+    advance: Callable[[int], None] | None = None,
 ) -> FittedMap:
-    """Fit to the words of parallel texts that translate each other; without `alignments`, to mutual neighbours."""
+    """Fit to the words of parallel texts that translate each other; without `alignments`, to mutual neighbours.
+
+    `advance` is told how many pairs of texts are done.
+    """
     check_layer(encoder, layer)
     if alignments is not None:
         sizes = [(len(left.split()), len(right.split())) for left, right in zip(source, target, strict=True)]
         check_links(alignments, sizes, name=alignments_name)
-    words = paired_words(encoder, source, target, layer=layer, alignments=alignments, batch_tokens=batch_tokens)
+    words = paired_words(
+        encoder, source, target, layer=layer, alignments=alignments, batch_tokens=batch_tokens, advance=advance
+    )
     what = f"{len(words.source)} pairs of words from {words.used} pairs of texts ({words.left_out} left out)"
     made_with = (origin or Origin())._replace(model=encoder.model, weights=vectors_digest(encoder), layer=layer)
     fitted = _fit(words.source, words.target, what, method, directions, umd_sides, made_with)
@@ -81,9 +87,16 @@ def fit_sentences(
     directions: int = 1,
     umd_sides: Literal["both", "source"] = "both",
     origin: Origin | None = None,
+    advance: Callable[[int], None] | None = None,
 ) -> FittedMap:
-    """Fit to the vectors of parallel texts as wholes."""
-    x, z = encoder.encode(list(source)), encoder.encode(list(target))
+    """Fit to the vectors of parallel texts as wholes; `advance` is told how many pairs of texts are encoded."""
+    portions = []
+    for start in range(0, max(1, len(source)), _PORTION):
+        part = slice(start, start + _PORTION)
+        portions.append([encoder.encode(list(texts[part])) for texts in (source, target)])
+        if advance is not None:
+            advance(len(source[part]))
+    x, z = (np.concatenate(side) for side in zip(*portions, strict=True))
     full = x.any(axis=1) & z.any(axis=1)  # a text without a token has no direction
     what = f"{int(full.sum())} pairs of sentences"
     made_with = (origin or Origin())._replace(model=encoder.name, weights=encoder.digest)

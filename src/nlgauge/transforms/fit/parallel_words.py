@@ -85,7 +85,10 @@ def paired_words(
     batch_tokens: int = 4096,
     advance: Callable[[int], None] | None = None,
 ) -> PairedWords:
-    """Rows for each link between the words of parallel texts; without `alignments`, of mutual nearest neighbours."""
+    """Rows for each link between the words of parallel texts; without `alignments`, of mutual nearest neighbours.
+
+    `advance` is told how many pairs of texts are done, or need nothing done.
+    """
     if len(source) != len(target):
         msg = f"parallel texts come in pairs, got {len(source)} of the source and {len(target)} of the target"
         raise InputError(msg)
@@ -97,11 +100,12 @@ def paired_words(
     links: list[Links] = [()] * len(source)
     fit = [n for n in range(len(source)) if all(_fits(tokens[n]) for tokens in both)]
     used = 0
+    done = advance or (lambda _: None)
+    done(len(source) - len(fit))
     for start in range(0, len(fit), _WINDOW):
         window = fit[start : start + _WINDOW]
         encoded = [
-            encode_texts(encoder, [tokens[n] for n in window], (layer,), batch_tokens=batch_tokens, advance=advance)
-            for tokens in both
+            encode_texts(encoder, [tokens[n] for n in window], (layer,), batch_tokens=batch_tokens) for tokens in both
         ]
         for n, left, right in zip(window, *encoded, strict=True):
             given = None if alignments is None else alignments[n]
@@ -114,6 +118,7 @@ def paired_words(
             for side, place in ((0, 0), (1, 1)):
                 rows[side].append(words[side][[link[place] for link in links[n]]])
             used += bool(links[n])
+        done(len(window))
     none = np.empty((0, encoder.hidden_size), dtype=np.float32)
     x, z = (np.concatenate([none, *side]) for side in rows)
     return PairedWords(x, z, tuple(links), used, len(source) - used)

@@ -1,0 +1,311 @@
+"""`nlgauge compare`: which system is better, and is it more than luck?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, get_args
+
+from nlgauge.cli.common import (
+    METRIC_FLAGS,
+    add_metric_options,
+    add_output_options,
+    add_run_options,
+    add_text_inputs,
+    add_text_options,
+)
+from nlgauge.cli.compare_inputs import Inputs, read_budgets, read_inputs
+from nlgauge.cli.documents import add_document_option
+from nlgauge.cli.outputs import check_writable, saving, write_output
+from nlgauge.cli.parsing import add_hidden
+from nlgauge.cli.score import check_systems_first
+from nlgauge.cli.score_file_options import add_score_file_options
+from nlgauge.compare.gate import GateResult, gate
+from nlgauge.compare.results import SystemComparison
+from nlgauge.compare.run import compare_systems
+from nlgauge.compare.runs import RunComparison, SystemRuns, compare_runs
+from nlgauge.compare.settings import TESTS, CompareSettings, RankBy, TiePolicy
+from nlgauge.compare.verdicts import compare_verdicts
+from nlgauge.errors import RecipeError
+from nlgauge.report.comparison import Compared, CompareFormat, TableName, render_comparison
+
+__all__ = ["GATE_CLOSED", "add_commands"]
+
+#: Exit status when the new system is significantly worse than the old one.
+GATE_CLOSED = 3
+
+_EXAMPLES = f"""\
+examples:
+  nlgauge compare a.txt b.txt c.txt --refs reference.txt --metric bertscore bleu
+  nlgauge compare base.txt new.txt --refs reference.txt --gate --format markdown
+  nlgauge compare run1.json run2.json                   saved by nlgauge score -o
+  nlgauge compare a.txt b.txt --refs ref.txt --scores comet.tsv --lower-is-better ter
+  nlgauge compare --scores judge-verdicts.jsonl         columns id, first, second, winner
+  nlgauge compare big=1.txt big=2.txt small=3.txt small=4.txt --refs ref.txt --runs
+exit status: 0 done, 1 failed, 2 wrong command, {GATE_CLOSED} gate closed
+{METRIC_FLAGS}"""
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "compare",
+        usage="nlgauge compare [NAME=]HYP ... --refs REF ... [options]",
+        help="say which system is better, with intervals and tests",
+        description="Compare systems on the same segments: texts, saved runs (FILE.json) or scores of other tools.",
+        epilog=_EXAMPLES,
+    )
+    add_text_inputs(parser)
+    _add_score_files(parser)
+    add_metric_options(parser)
+    _add_test_options(parser)
+    _add_gate(parser)
+    add_run_options(parser)
+    add_text_options(parser)
+    output = add_output_options(parser, formats=get_args(CompareFormat))
+    output.add_argument("--report", metavar="FILE", help="one HTML file with all of it, and the segments")
+    output.add_argument("--plot", metavar="FILE", help="ranking with intervals: .png, .svg or .pdf")
+    add_hidden(
+        output,
+        "--table",
+        choices=get_args(TableName),
+        default="ranking",
+        metavar="NAME",
+        help=f"what TSV holds: {', '.join(get_args(TableName))} (%(default)s)",
+    )
+    add_hidden(output, "--title", default=None, metavar="TEXT", help="of the report")
+    add_hidden(
+        output,
+        "--report-alignments",
+        type=int,
+        default=500,
+        metavar="N",
+        help="segments of the report with alignments, those that differ most (%(default)s)",
+    )
+    parser.add_help_all()
+    parser.set_defaults(run=_run)
+
+
+def _add_score_files(parser: argparse.ArgumentParser) -> None:
+    files = add_score_file_options(parser)
+    add_hidden(
+        files,
+        "--other-versions",
+        action="store_true",
+        help="compare saved runs that only versions of packages tell apart",
+    )
+    files.add_argument("--runs", action="store_true", help="files of one NAME=FILE are runs (seeds) of a system")
+    add_hidden(
+        files, "--budget", metavar="FILE", help="what systems cost: a table with a column system; shown beside"
+    )
+
+
+def _add_test_options(parser: argparse.ArgumentParser) -> None:
+    defaults = CompareSettings()
+    tests = parser.add_argument_group("tests and rankings")
+    tests.add_argument("--test", choices=TESTS, default=defaults.test, metavar="NAME", help=f"{', '.join(TESTS)}")
+    add_document_option(tests)
+    tests.add_argument(
+        "--alpha", type=float, default=defaults.alpha, metavar="P", help="significant below (%(default)s)"
+    )
+    add_hidden(
+        tests,
+        "--correction",
+        choices=("holm", "none"),
+        default=defaults.correction,
+        help="for all pairs (%(default)s)",
+    )
+    add_hidden(
+        tests,
+        "--smallest-difference",
+        type=float,
+        default=defaults.smallest_difference,
+        metavar="X",
+        help="smaller ones do not count (%(default)s)",
+    )
+    add_hidden(
+        tests,
+        "--ranking",
+        choices=get_args(RankBy),
+        default=defaults.ranking,
+        metavar="NAME",
+        help=f"{', '.join(get_args(RankBy))} (%(default)s)",
+    )
+    add_hidden(
+        tests,
+        "--ties",
+        choices=get_args(TiePolicy),
+        default=defaults.ties,
+        metavar="NAME",
+        help=f"for Bradley-Terry: {', '.join(get_args(TiePolicy))} (%(default)s)",
+    )
+    add_hidden(
+        tests,
+        "--tie-tolerance",
+        type=float,
+        default=defaults.tie_tolerance,
+        metavar="X",
+        help="scores closer than this share tie (%(default)s)",
+    )
+    add_hidden(tests, "--level", type=float, default=defaults.level, metavar="P", help="of intervals (%(default)s)")
+    add_hidden(
+        tests, "--resamples", type=int, default=defaults.resamples, metavar="N", help="for intervals (%(default)s)"
+    )
+    add_hidden(
+        tests, "--permutations", type=int, default=defaults.permutations, metavar="N", help="for tests (%(default)s)"
+    )
+    add_hidden(tests, "--seed", type=int, default=defaults.seed, metavar="N", help="of all draws (%(default)s)")
+    add_hidden(tests, "--ratings", action="store_true", help="Elo and TrueSkill as well")
+
+
+def _add_gate(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("gate")
+    group.add_argument(
+        "--gate", action="store_true", help=f"exit status {GATE_CLOSED} if the second system is worse than the first"
+    )
+    add_hidden(group, "--base", metavar="NAME", help="the system that counts as the first (default: the first one)")
+    add_hidden(group, "--new", metavar="NAME", help="the system that counts as the second (default: the second one)")
+    add_hidden(
+        group, "--gate-metric", metavar="METRIC", help="the only metric that can close the gate (default: any)"
+    )
+
+
+def _run(args: argparse.Namespace) -> int:
+    settings = _settings(args)
+    _check(args)
+    inputs = read_inputs(args)
+    found = _compared(args, inputs, settings)
+    write_output(args.output, render_comparison(found, format=args.format, table=args.table, width=args.width))
+    if args.plot and found.comparison is not None:
+        from nlgauge.plots import plot_comparison
+
+        with saving(args.plot) as target:
+            plot_comparison(found.comparison, target)
+    if args.report and found.comparison is not None:
+        with saving(args.report) as target:
+            _write_report(target, found.comparison, inputs, args)
+    if found.gate is None:
+        return 0
+    if found.gate.passed:
+        if not args.quiet:
+            print(f"nlgauge: gate open: {found.gate.sentence}", file=sys.stderr)
+        return 0
+    print(f"nlgauge: gate closed: {found.gate.sentence}", file=sys.stderr)
+    return GATE_CLOSED
+
+
+def _settings(args: argparse.Namespace) -> CompareSettings:
+    given = vars(args)
+    return CompareSettings(**{one.name: given[one.name] for one in fields(CompareSettings) if one.name in given})
+
+
+def _check(args: argparse.Namespace) -> None:
+    """What is wrong with the command, before anything is read."""
+    check_systems_first(args, command="compare")
+    texts = [spec for spec in args.hyps if not spec.lower().endswith(".json")]
+    if not args.hyps and not args.scores:
+        msg = "nlgauge compare needs systems (HYP ...) or scores (--scores FILE); see 'nlgauge compare --help'"
+        raise RecipeError(msg)
+    if texts and not (args.refs or args.source):
+        msg = "nlgauge compare needs references (--refs REF) or a source (--source SRC) to score texts with"
+        raise RecipeError(msg)
+    for name in ("base", "new", "gate_metric"):
+        if getattr(args, name) is not None and not args.gate:
+            msg = f"--{name.replace('_', '-')} belongs to --gate, which was not given"
+            raise RecipeError(msg)
+    if args.table != "ranking" and args.format != "tsv":
+        msg = "--table chooses the table of --format tsv; the other formats have all of them"
+        raise RecipeError(msg)
+    if args.gate and args.runs:
+        msg = "--gate compares two systems on their segments; leave out --runs"
+        raise RecipeError(msg)
+    if args.plot:
+        from nlgauge.plots import check_figure
+
+        check_figure(Path(args.plot))
+    if args.report:
+        check_writable(args.report)
+
+
+def _compared(args: argparse.Namespace, inputs: Inputs, settings: CompareSettings) -> Compared:
+    verdicts = [(name, compare_verdicts(said, settings=settings)) for name, said in inputs.verdicts]
+    if inputs.runs_of:
+        names = list(dict.fromkeys(inputs.runs_of.values()))
+        return Compared(runs=_over_runs(inputs, read_budgets(args.budget, names), settings), verdicts=verdicts)
+    if not inputs.tables:
+        if args.gate or args.report or args.plot:
+            msg = "--gate, --report and --plot take scores; verdicts have none"
+            raise RecipeError(msg)
+        return Compared(verdicts=verdicts)
+    systems = inputs.tables[0].systems
+    budgets = read_budgets(args.budget, systems)
+    comparison = compare_systems(inputs.tables, settings=settings)
+    closed = _gate(comparison, systems, args) if args.gate else None
+    return Compared(comparison, verdicts=verdicts, gate=closed, budgets=budgets)
+
+
+def _gate(comparison: SystemComparison, systems: Sequence[str], args: argparse.Namespace) -> GateResult:
+    """The first two systems of the command, unless it names others."""
+    if len(systems) < 2:
+        msg = f"--gate needs two systems, got {len(systems)}: nlgauge compare base.txt new.txt --refs ref.txt --gate"
+        raise RecipeError(msg)
+    if len(systems) > 2 and (args.base is None or args.new is None):
+        msg = f"--gate takes two of the {len(systems)} systems: name them with --base NAME --new NAME"
+        raise RecipeError(msg)
+    return gate(
+        comparison,
+        base=args.base or systems[0],
+        new=args.new or systems[1],
+        metric=args.gate_metric,
+        alpha=args.alpha,
+        smallest_difference=args.smallest_difference,
+    )
+
+
+def _over_runs(
+    inputs: Inputs, budgets: dict[str, dict[str, str | float]], settings: CompareSettings
+) -> list[RunComparison]:
+    """Systems over their runs, a comparison per metric; the score of a run is that of its whole output."""
+    found: list[RunComparison] = []
+    for table in inputs.tables:
+        statistics = table.statistics
+        totals = table.values.mean(axis=0) if statistics is None else statistics.score(statistics.counts.sum(axis=0))
+        scores: dict[str, list[float]] = {}
+        for run, value in zip(table.systems, totals.tolist(), strict=True):
+            scores.setdefault(inputs.runs_of[run], []).append(value)
+        found.append(
+            compare_runs(
+                [SystemRuns(name, values, budgets.get(name, {})) for name, values in scores.items()],  # type: ignore[arg-type]  # made an array there
+                metric=table.metric,
+                higher_is_better=table.higher_is_better,
+                alpha=settings.alpha,
+                level=settings.level,
+                permutations=settings.permutations,
+                seed=settings.seed,
+            )
+        )
+    return found
+
+
+def _write_report(path: Path, comparison: SystemComparison, inputs: Inputs, args: argparse.Namespace) -> None:
+    """The HTML file, with alignments of the segments that differ most where their texts are at hand."""
+    from nlgauge.report.html import (
+        ReportOptions,
+        ReportTexts,
+        differing_segments,
+        explain_for_report,
+        write_report,
+    )
+
+    options = ReportOptions(alignments=args.report_alignments)
+    if args.title is not None:
+        options = replace(options, title=args.title)
+    texts, explanations = None, []
+    if inputs.texts is not None:
+        texts = ReportTexts(inputs.texts.systems, inputs.texts.references, inputs.texts.sources)
+        segments = differing_segments(inputs.tables, args.report_alignments)
+        explanations = explain_for_report(inputs.scores, segments)
+    write_report(path, comparison, scores=inputs.tables, texts=texts, explanations=explanations, options=options)

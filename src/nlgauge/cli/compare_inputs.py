@@ -1,0 +1,210 @@
+"""What `nlgauge compare` compares: texts to be scored, runs that were saved, scores and verdicts of other tools."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from nlgauge.cli.checks import check_metrics
+from nlgauge.cli.common import metric_options, run_options
+from nlgauge.cli.documents import check_documents, read_documents
+from nlgauge.cli.score_file_options import score_columns
+from nlgauge.compare.imported import imported_table, in_line_with
+from nlgauge.compare.join_scores import join_runs
+from nlgauge.compare.sources import system_scores
+from nlgauge.compare.table import SystemScores
+from nlgauge.compare.verdict_files import is_verdict_file, read_verdicts
+from nlgauge.compare.verdicts import Verdict
+from nlgauge.data.score_files import ImportedScores, ScoreSpec, metric_name, read_score_files, read_table
+from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.files.digests import bytes_digest, short_digest
+from nlgauge.files.lines import read_bytes
+from nlgauge.files.textfiles import ParallelTexts, read_parallel
+from nlgauge.saved_scores import SavedScores
+from nlgauge.scores import Score
+from nlgauge.scoring import score_systems
+
+__all__ = ["Inputs", "read_budgets", "read_inputs"]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What the arguments of the command name."""
+
+    tables: list[SystemScores] = field(default_factory=list)
+    """Scores of all metrics, to be compared."""
+    scores: list[Score] = field(default_factory=list)
+    """Those of nlgauge among them."""
+    texts: ParallelTexts | None = None
+    verdicts: list[tuple[str, list[Verdict]]] = field(default_factory=list)
+    runs_of: Mapping[str, str] = field(default_factory=dict)
+    """By the name of a run its system, where systems have several runs."""
+
+
+def read_inputs(args: argparse.Namespace) -> Inputs:
+    """Read the files, and score texts."""
+    columns = score_columns(args)
+    verdicts = [spec for spec in args.scores if is_verdict_file(spec)]
+    imported = read_score_files(
+        [spec for spec in args.scores if spec not in verdicts], columns=columns, lower_is_better=args.lower_is_better
+    )
+    files = _Files.of(args.hyps, runs=args.runs)
+    found = _scored(args, files)
+    documents = read_documents(args)
+    judged = [(_judge(spec), read_verdicts(spec, columns=columns)) for spec in verdicts]
+    count = len(found.scores[0]) if found.scores else len(imported[0].instances) if imported else 0
+    check_documents(documents if count else None, count, args)
+    tables = system_scores(found.scores, documents=documents) if found.scores else []
+    tables += _imported_tables(imported, tables, documents)
+    return replace(found, tables=tables, verdicts=judged)
+
+
+@dataclass(frozen=True)
+class _Files:
+    """Files by the names of their systems (`NAME=FILE`), or without one."""
+
+    specs: list[str]
+    names: list[str | None]
+    runs: bool
+
+    @classmethod
+    def of(cls, given: Sequence[str], *, runs: bool) -> _Files:
+        pairs = [_named(text) for text in given]
+        names = [name for name, _ in pairs]
+        for name in names:
+            if name is not None and names.count(name) > 1 and not runs:
+                msg = f"system {name!r} is given twice; if the files are runs of it (seeds), say so: --runs"
+                raise RecipeError(msg)
+        if runs and None in names:
+            msg = f"--runs needs the system of every file: NAME=FILE, as in {names[0] or 'base'}={pairs[-1][1]}"
+            raise RecipeError(msg)
+        return cls([spec for _, spec in pairs], names, runs)
+
+    @property
+    def saved(self) -> bool:
+        """Whether they are saved runs; a mixture is refused."""
+        json = [spec for spec in self.specs if spec.lower().endswith(".json")]
+        if json and len(json) < len(self.specs):
+            other = next(spec for spec in self.specs if spec not in json)
+            msg = f"{json[0]!r} is a saved run and {other!r} is a text; save the scores of both, or score both"
+            raise RecipeError(msg)
+        return bool(json)
+
+    def renamed(self, labels: Sequence[str]) -> dict[str, str]:
+        """By label what the user calls it; runs of a system are numbered."""
+        found: dict[str, str] = {}
+        for at, (label, name) in enumerate(zip(labels, self.names, strict=True)):
+            number = self.names[: at + 1].count(name)
+            found[label] = label if name is None else f"{name} run {number}" if self.runs else name
+        if len(set(found.values())) < len(found):
+            twice = next(name for name in found.values() if list(found.values()).count(name) > 1)
+            msg = f"two systems are called {twice!r}; give one of them another name: NAME=FILE"
+            raise RecipeError(msg)
+        return found
+
+
+def _named(text: str) -> tuple[str | None, str]:
+    """`NAME=FILE`, unless there is a file of that whole name, or the sign is in a folder's name."""
+    name, equals, spec = text.partition("=")
+    if not equals or not name or os.sep in name or os.path.exists(text):
+        return None, text
+    return name, spec
+
+
+def _scored(args: argparse.Namespace, files: _Files) -> Inputs:
+    if not files.specs:
+        return Inputs()
+    if files.saved:
+        return _saved(args, files)
+    check_metrics(args.metric, args, command="compare")
+    texts = read_parallel(files.specs, args.refs or (), args.source, input_format=args.input_format)
+    names = files.renamed(list(texts.systems))
+    texts = texts._replace(systems={names[label]: lines for label, lines in texts.systems.items()})
+    scores = score_systems(
+        texts.systems,
+        texts.references,
+        sources=texts.sources,
+        metrics=args.metric,
+        **metric_options(args),
+        **run_options(args),
+    )
+    return Inputs(scores=scores, texts=texts, runs_of=_runs_of(files, list(texts.systems)))
+
+
+def _runs_of(files: _Files, systems: Sequence[str]) -> dict[str, str]:
+    if not files.runs:
+        return {}
+    return {run: name for run, name in zip(systems, files.names, strict=True) if name is not None}
+
+
+def _saved(args: argparse.Namespace, files: _Files) -> Inputs:
+    if args.refs or args.source:
+        msg = "saved runs are compared as they are; leave out --refs and --source"
+        raise RecipeError(msg)
+    runs = {spec: SavedScores.load(Path(spec)) for spec in files.specs}
+    if len(runs) < len(files.specs):
+        msg = f"the run {files.specs[-1]!r} is given twice"
+        raise RecipeError(msg)
+    if not any(files.names):
+        return Inputs(scores=join_runs(runs, other_versions=args.other_versions))
+    names = files.renamed(files.specs)
+    for spec, saved in runs.items():
+        systems = list(dict.fromkeys(score.system for score in saved.scores))
+        if len(systems) > 1 and names[spec] != spec:
+            msg = f"{spec!r} holds {len(systems)} systems, so it cannot be called {names[spec]!r}; leave out the name"
+            raise RecipeError(msg)
+    renamed = {
+        spec: replace(saved, scores=tuple(replace(score, system=names[spec]) for score in saved.scores))
+        if names[spec] != spec
+        else saved
+        for spec, saved in runs.items()
+    }
+    scores = join_runs(renamed, other_versions=args.other_versions)
+    return Inputs(scores=scores, runs_of=_runs_of(files, [names[spec] for spec in files.specs]))
+
+
+def _imported_tables(
+    imported: Sequence[ImportedScores], tables: Sequence[SystemScores], documents: Sequence[str] | None
+) -> list[SystemScores]:
+    if tables:
+        first = tables[0]
+        known = documents or first.documents
+        return [imported_table(one, systems=first.systems, segments=first.n, documents=known) for one in imported]
+    if not imported:
+        return []
+    first_file = imported[0]
+    aligned = [first_file, *(in_line_with(first_file, one) for one in imported[1:])]
+    known = documents or next((one.documents for one in aligned if one.documents is not None), None)
+    return [imported_table(one, systems=first_file.systems, documents=known) for one in aligned]
+
+
+def _judge(spec: str) -> str:
+    """The signature of a judge: its name, and the digest of the file."""
+    named = ScoreSpec.parse(spec)
+    name = metric_name("score", ["score"], named)
+    return f"{name}|scores:{short_digest(bytes_digest(read_bytes(named.path)))}"
+
+
+def read_budgets(path: str | None, systems: Sequence[str]) -> dict[str, dict[str, str | float]]:
+    """What was spent on each system: a file with a column `system`, and any others."""
+    if path is None:
+        return {}
+    found: dict[str, dict[str, Any]] = {}
+    for row in read_table(path, read_bytes(path)):
+        system = row.label("system")
+        if system in found:
+            msg = f"{row.at('system')}: the budget of {system!r} stands there already; keep one"
+            raise FileFormatError(msg)
+        values = {name: value for name, value in row.values.items() if name != "system" and value not in ("", None)}
+        found[system] = {
+            name: value if isinstance(value, int | float) else str(value) for name, value in values.items()
+        }
+    for name in found:
+        if name not in systems:
+            msg = f"{path}: there is no system {name!r} to compare; there are {', '.join(map(repr, systems))}"
+            raise InputError(msg)
+    return found

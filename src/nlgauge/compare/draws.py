@@ -1,0 +1,179 @@
+"""System scores, win matrices and strengths in resamples of the instances, for all metrics on the same draws.
+
+Scores are oriented here: higher is better. What is drawn are units: instances, or whole documents where the tables
+name them, because instances of one document are not independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.compare.bradley_terry import climb
+from nlgauge.compare.rankings import outcomes, pair_columns, pair_indices
+from nlgauge.compare.settings import CompareSettings
+from nlgauge.compare.table import Matrix, SystemScores
+from nlgauge.stats.paired_tests import centred_p
+from nlgauge.stats.resampling import bootstrap_counts, bootstrap_sums, sum_by_unit, swap_sums
+
+__all__ = ["Sample", "bootstrap_p", "bootstrap_scores", "randomisation_p", "strength_draws"]
+
+#: float32 holds whole and half numbers of this size exactly.
+_Counts: TypeAlias = NDArray[np.float32]
+
+#: Numbers held at once, of differences, outcomes or win matrices (32 MB).
+_CELLS = 4_000_000
+#: Strengths in resamples start at the observed ones, so they must go on for longer than those to forget it.
+_DRAW_TOLERANCE = 1e-13
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """A table of scores, summed over the units that are drawn."""
+
+    table: SystemScores
+    sums: Matrix
+    """Units x columns: what has to be added up for the score of every system."""
+    sizes: Matrix
+    """Instances in each unit."""
+
+    @classmethod
+    def of(cls, table: SystemScores) -> Sample:
+        """The sums behind the scores of a table's systems."""
+        columns = (
+            table.oriented if table.statistics is None else np.asarray(table.statistics.counts, dtype=np.float64)
+        )
+        sizes = sum_by_unit(np.ones(table.n), table.documents)
+        return cls(table, sum_by_unit(columns.reshape(table.n, -1), table.documents), sizes)
+
+    @property
+    def units(self) -> int:
+        """How many instances or documents."""
+        return len(self.sizes)
+
+    @property
+    def observed(self) -> Matrix:
+        """The systems' scores."""
+        return self.scores(self.sums.sum(axis=0)[None], float(self.sizes.sum())).reshape(-1)
+
+    def scores(self, sums: Matrix, sizes: Matrix | float) -> Matrix:
+        """Scores of the systems (draws x systems) from sums (draws x columns) over that many instances."""
+        statistics = self.table.statistics
+        if statistics is None:
+            return np.asarray(sums / np.reshape(sizes, (-1, 1)), dtype=np.float64)
+        scores = statistics.score(sums.reshape(len(sums), self.table.k, -1))
+        return scores if self.table.higher_is_better else -scores
+
+
+def bootstrap_scores(samples: Sequence[Sample], *, resamples: int, seed: int) -> list[Matrix]:
+    """Scores of every sample's systems in resamples of their units: resamples x systems each.
+
+    Samples with the same units (metrics on the same documents) see the same draws, in one product.
+    """
+    found: list[list[Matrix]] = [[] for _ in samples]
+    groups: dict[tuple[float, ...], list[int]] = {}
+    for at, sample in enumerate(samples):
+        groups.setdefault(tuple(sample.sizes), []).append(at)
+    for group in groups.values():
+        columns = np.hstack([samples[group[0]].sizes[:, None], *(samples[at].sums for at in group)])
+        edges = np.cumsum([1, *(samples[at].sums.shape[1] for at in group)])
+        for block in bootstrap_sums(columns, resamples=resamples, seed=seed):
+            for at, low, high in zip(group, edges[:-1], edges[1:], strict=True):
+                found[at].append(samples[at].scores(block[:, low:high], block[:, 0]))
+    return [np.concatenate(blocks) for blocks in found]
+
+
+def bootstrap_p(draws: Matrix, observed: Matrix) -> Matrix:
+    """Paired bootstrap: two-sided p for all pairs of systems from their scores in resamples."""
+    rows, columns = pair_indices(observed.size)
+    step = max(1, _CELLS // len(draws))
+    found = [
+        centred_p(draws[:, i] - draws[:, j], observed[i] - observed[j])
+        for start in range(0, rows.size, step)
+        for i, j in [(rows[start : start + step], columns[start : start + step])]
+    ]
+    return np.concatenate(found) if found else np.empty(0)
+
+
+def randomisation_p(sample: Sample, *, resamples: int, seed: int) -> Matrix:
+    """Approximate randomisation: two-sided p for all pairs of systems, whose outputs are swapped unit by unit.
+
+    With signs s (+1 keep, -1 swap) the totals of the first system become (T_a + T_b)/2 + (s.a - s.b)/2, those of the
+    second the same with -; so one product of the signs with every system's columns serves all pairs.
+    """
+    observed = sample.observed
+    rows, columns = pair_indices(observed.size)
+    reached = np.zeros(rows.size, dtype=np.int64)
+    limit = np.abs(observed[rows] - observed[columns]) * (1 - 1e-12)
+    for block in swap_sums(sample.sums, resamples=resamples, seed=seed):
+        for at, (i, j) in enumerate(zip(rows, columns, strict=True)):
+            reached[at] += int((np.abs(_swapped(sample, block, int(i), int(j))) >= limit[at]).sum())
+    return (reached + 1) / (resamples + 1)
+
+
+def _swapped(sample: Sample, signed: Matrix, i: int, j: int) -> Matrix:
+    """Differences of two systems' scores with outputs swapped by signs."""
+    statistics = sample.table.statistics
+    if statistics is None:
+        return np.asarray((signed[:, i] - signed[:, j]) / sample.sizes.sum(), dtype=np.float64)
+    counts = signed.reshape(len(signed), sample.table.k, -1)
+    totals = sample.sums.sum(axis=0).reshape(sample.table.k, -1)
+    middle, half = (totals[i] + totals[j]) / 2, (counts[:, i] - counts[:, j]) / 2
+    return statistics.score(middle + half) - statistics.score(middle - half)
+
+
+def strength_draws(table: SystemScores, strengths: Matrix, settings: CompareSettings) -> Matrix:
+    """Bradley-Terry strengths in resamples of the units: resamples x systems."""
+    wins, losses = _resampled_wins(table, settings)
+    # A strength of 0 would stay 0, in a resample with a win too.
+    start = np.maximum(strengths, 1e-6)
+    step = max(1, _CELLS // table.k**2)
+    found = [
+        climb(_square(wins[at : at + step], losses[at : at + step], table.k), tolerance=_DRAW_TOLERANCE, start=start)[
+            0
+        ]
+        for at in range(0, len(wins), step)
+    ]
+    return np.concatenate(found)
+
+
+def _resampled_wins(table: SystemScores, settings: CompareSettings) -> tuple[_Counts, _Counts]:
+    """Wins of the first and of the second system of every pair in resamples: resamples x pairs each."""
+    sizes = sum_by_unit(np.ones(table.n), table.documents)
+    blocks = bootstrap_counts(sizes.size, settings.resamples, settings.seed)
+    # Outcomes of many pairs take longer to find than draws to hold.
+    counts = [block.astype(np.uint16) for block in blocks]
+    rows, columns = pair_indices(table.k)
+    shape = (settings.resamples, rows.size)
+    wins, losses = np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.float32)
+    tie = {"half": 0.5, "second": 0.0, "drop": 0.0}[settings.ties]
+    step = max(1, _CELLS // table.n)
+    for start in range(0, rows.size, step):
+        here = slice(start, start + step)
+        first, second = (pair_columns(table.oriented, at[here]) for at in (rows, columns))
+        found = outcomes(first, second, tolerance=settings.tie_tolerance)
+        wins[:, here] = _products(counts, (found == 1) + np.float32(tie) * (found == 0), table)
+        if settings.ties == "drop":
+            losses[:, here] = _products(counts, found == -1, table)
+    if settings.ties != "drop":
+        played = np.concatenate([block @ sizes for block in counts])
+        losses[:] = played[:, None] - wins
+    return wins, losses
+
+
+def _products(counts: Sequence[NDArray[np.uint16]], won: NDArray[Any], table: SystemScores) -> _Counts:
+    """Sums of wins over resamples."""
+    columns = sum_by_unit(won, table.documents).astype(np.float32)
+    return np.concatenate([block.astype(np.float32) @ columns for block in counts])
+
+
+def _square(wins: _Counts, losses: _Counts, k: int) -> Matrix:
+    rows, columns = pair_indices(k)
+    games = np.zeros((len(wins), k, k))
+    games[:, rows, columns] = wins
+    games[:, columns, rows] = losses
+    return games

@@ -1,0 +1,172 @@
+"""Every pair of systems under one metric: differences, intervals, effect sizes, tests, power."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.compare.draws import Sample, bootstrap_p, randomisation_p
+from nlgauge.compare.intervals import LEAST_UNITS, SMALL_SAMPLE, percentile_bounds
+from nlgauge.compare.rankings import outcomes, pair_columns, pair_indices
+from nlgauge.compare.settings import CompareSettings, TestName
+from nlgauge.compare.table import Matrix
+from nlgauge.stats import holm
+from nlgauge.stats.paired_tests import mood, paired_t, sign_test, t_statistics, wilcoxon
+from nlgauge.stats.resampling import sum_by_unit
+
+__all__ = ["LEAST_FOR_A_VERDICT", "PairStatistics", "pair_statistics"]
+
+#: Below this many instances (or documents) no difference is called significant.
+LEAST_FOR_A_VERDICT = 10
+
+#: Differences held at once (32 MB).
+_CELLS = 4_000_000
+_POWER = 0.8
+
+
+@dataclass(frozen=True, eq=False)
+class PairStatistics:
+    """One value per pair, in the order of `pair_indices`; scores are oriented."""
+
+    difference: Matrix
+    """First minus second."""
+    low: Matrix | None
+    high: Matrix | None
+    effect: Matrix
+    """nan where differences do not vary."""
+    wins: NDArray[np.int64]
+    ties: NDArray[np.int64]
+    losses: NDArray[np.int64]
+    p: dict[TestName, Matrix]
+    adjusted: Matrix | None
+    """p of the test that decides, corrected; None where nothing can be tested."""
+    significant: NDArray[np.bool_]
+    detectable: Matrix | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """What is computed pair by pair from the scores on instances, for some pairs."""
+
+    effect: Matrix
+    wins: NDArray[np.int64]
+    losses: NDArray[np.int64]
+    errors: Matrix
+    """Standard errors of the mean differences."""
+    p: dict[TestName, Matrix]
+
+
+def pair_statistics(
+    sample: Sample, draws: Matrix | None, tested: Matrix | None, settings: CompareSettings
+) -> PairStatistics:
+    """All pairs of a sample's systems; `draws` are resampled scores for intervals, `tested` those for the test."""
+    rows, columns = pair_indices(sample.table.k)
+    step = max(1, _CELLS // sample.table.n)
+    blocks = [
+        _block(sample, rows[at : at + step], columns[at : at + step], settings) for at in range(0, rows.size, step)
+    ]
+    wins, losses = (_joined([getattr(block, name) for block in blocks]) for name in ("wins", "losses"))
+    observed = sample.observed
+    p = {name: _joined([block.p[name] for block in blocks]) for name in (blocks[0].p if blocks else ())}
+    if tested is not None:
+        p["bootstrap"] = bootstrap_p(tested, observed)
+    if "randomisation" in settings.tests and sample.units > 1:
+        p["randomisation"] = randomisation_p(sample, resamples=settings.permutations, seed=settings.seed)
+    errors = _joined([block.errors for block in blocks])
+    difference = observed[rows] - observed[columns]
+    low, high, errors = _bounds(sample, draws, difference, errors, settings)
+    adjusted = _adjusted(p.get(settings.test), settings)
+    return PairStatistics(
+        difference,
+        low,
+        high,
+        _joined([block.effect for block in blocks]),
+        wins,
+        sample.table.n - wins - losses,
+        losses,
+        {name: p[name] for name in settings.tests if name in p},
+        adjusted,
+        _significant(adjusted, difference, sample.units, settings),
+        _detectable(errors, sample.units, settings),
+    )
+
+
+def _joined(parts: list[NDArray[np.generic]]) -> NDArray:  # type: ignore[type-arg]  # of whatever the parts hold
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
+def _block(sample: Sample, i: NDArray[np.intp], j: NDArray[np.intp], settings: CompareSettings) -> _Block:
+    values, documents = sample.table.oriented, sample.table.documents
+    first, second = pair_columns(values, i), pair_columns(values, j)
+    signs = outcomes(first, second, tolerance=settings.tie_tolerance)
+    differences = np.where(signs == 0, 0.0, first - second)
+    wins, losses = (signs > 0).sum(axis=0), (signs < 0).sum(axis=0)
+    if sample.units < 2:
+        nothing = np.full(i.size, np.nan)
+        return _Block(nothing, wins, losses, nothing, {})
+    sums = sum_by_unit(differences, documents)
+    means, deviations = t_statistics(differences, np.ones(len(differences)))
+    deviations *= np.sqrt(len(differences))
+    effect = np.divide(means, deviations, out=np.full_like(means, np.nan), where=deviations > 0)
+    _, errors = t_statistics(sums, sample.sizes)
+    tests = {
+        "t": lambda: paired_t(sums, sample.sizes),
+        "wilcoxon": lambda: wilcoxon(differences),
+        "sign": lambda: sign_test(wins, losses),
+        "sign-ties-in": lambda: sign_test(wins, losses, len(differences) - wins - losses),
+        "mood": lambda: mood(first, second),
+    }
+    p: dict[TestName, Matrix] = {name: tests[name]() for name in settings.tests if name in tests}
+    return _Block(effect, wins, losses, errors, p)
+
+
+def _bounds(
+    sample: Sample, draws: Matrix | None, difference: Matrix, errors: Matrix, settings: CompareSettings
+) -> tuple[Matrix | None, Matrix | None, Matrix]:
+    """Intervals of the differences, and their standard errors."""
+    if sample.units < LEAST_UNITS or draws is None:
+        return None, None, errors
+    if sample.table.statistics is None and sample.units < SMALL_SAMPLE:
+        from scipy.stats import t
+
+        reach = t.ppf((1 + settings.level) / 2, sample.units - 1) * errors
+        return difference - reach, difference + reach, errors
+    rows, columns = pair_indices(sample.table.k)
+    low, high, spread = (np.empty(rows.size) for _ in range(3))
+    step = max(1, _CELLS // len(draws))
+    for at in range(0, rows.size, step):
+        here = slice(at, at + step)
+        drawn = draws[:, rows[here]] - draws[:, columns[here]]
+        low[here], high[here] = percentile_bounds(drawn, level=settings.level, units=sample.units)
+        spread[here] = drawn.std(axis=0, ddof=1)
+    return low, high, spread if sample.table.statistics is not None else errors
+
+
+def _adjusted(p: Matrix | None, settings: CompareSettings) -> Matrix | None:
+    if p is None or not p.size:
+        return None
+    return holm(p) if settings.correction == "holm" else p
+
+
+def _significant(
+    adjusted: Matrix | None, difference: Matrix, units: int, settings: CompareSettings
+) -> NDArray[np.bool_]:
+    if adjusted is None or units < LEAST_FOR_A_VERDICT:
+        return np.zeros(difference.size, dtype=bool)
+    found = (adjusted < settings.alpha) & (np.abs(difference) >= settings.smallest_difference)
+    return np.asarray(found & (difference != 0))
+
+
+def _detectable(errors: Matrix, units: int, settings: CompareSettings) -> Matrix | None:
+    """Smallest true difference that a t test would find with a chance of 80 per cent.
+
+    With a correction it must pass the strictest step of Holm's procedure: alpha over the number of pairs.
+    """
+    if units < LEAST_UNITS or not errors.size:
+        return None
+    from scipy.stats import t
+
+    alpha = settings.alpha / errors.size if settings.correction == "holm" else settings.alpha
+    return np.asarray((t.ppf(1 - alpha / 2, units - 1) + t.ppf(_POWER, units - 1)) * errors, dtype=np.float64)

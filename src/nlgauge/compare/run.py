@@ -1,0 +1,235 @@
+"""Systems beside systems: from scores of instances to a ranking that says how far it can be trusted."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.compare.bradley_terry import BradleyTerry, bradley_terry
+from nlgauge.compare.diagnostics import diagnose, outlier_share
+from nlgauge.compare.draws import Sample, bootstrap_scores, strength_draws
+from nlgauge.compare.intervals import LEAST_UNITS, score_intervals, strength_intervals
+from nlgauge.compare.notes import notes
+from nlgauge.compare.pairs import PairStatistics, pair_statistics
+from nlgauge.compare.rankings import (
+    Wins,
+    condorcet_winner,
+    count_wins,
+    different_top3,
+    different_winner,
+    disagreement,
+    mean_scores,
+    median_scores,
+    pair_indices,
+    policy_wins,
+)
+from nlgauge.compare.rating import elo, trueskill
+from nlgauge.compare.results import MetricComparison, PairRow, RankingDisagreement, SystemComparison, SystemRow
+from nlgauge.compare.settings import CompareSettings
+from nlgauge.compare.sources import Scores, score_tables
+from nlgauge.compare.table import Matrix, SystemScores
+from nlgauge.encoders.blas import one_blas_thread
+from nlgauge.errors import RecipeError
+from nlgauge.stats import Interval
+
+__all__ = ["compare_systems"]
+
+
+def compare_systems(scores: Scores, *, settings: CompareSettings | None = None, **options: Any) -> SystemComparison:
+    """Which system is better, by each metric, and is it more than luck?
+
+    `scores` are results of `nlgauge.score_systems`, tables (`SystemScores`), or plain numbers: by metric and system
+    the score of each instance, higher is better. `options` are the fields of `CompareSettings`.
+
+    >>> found = compare_systems({"bleu": {"a": [1.0, 5.0, 11.0, 12.0, 17.0], "b": [2.0, 6.0, 7.0, 13.0, 18.0]}})
+    >>> found.metric("bleu").pair("a", "b").wins
+    1
+    """
+    unknown = [name for name in options if name not in CompareSettings.__dataclass_fields__]
+    if unknown:
+        known = ", ".join(CompareSettings.__dataclass_fields__)
+        msg = f"a comparison has no setting {unknown[0]!r}; it has {known}"
+        raise RecipeError(msg)
+    settings = replace(settings or CompareSettings(), **options)
+    tables = score_tables(scores)
+    # One BLAS thread, so that the last bits do not depend on the number of processors.
+    with one_blas_thread:
+        samples = [Sample.of(table) for table in tables]
+        draws = _draws(samples, settings)
+        metrics = tuple(_compare(sample, drawn, settings) for sample, drawn in zip(samples, draws, strict=True))
+    unit = "instance" if tables[0].documents is None else "document"
+    return SystemComparison(metrics, _disagreements(metrics), settings, settings.signature(unit))
+
+
+def _draws(samples: list[Sample], settings: CompareSettings) -> list[Matrix | None]:
+    """Scores in resamples, for intervals and, where one is asked for, the bootstrap test."""
+    if min(sample.units for sample in samples) < 2:
+        return [None] * len(samples)
+    count = max(settings.resamples, settings.permutations if "bootstrap" in settings.tests else 0)
+    return list(bootstrap_scores(samples, resamples=count, seed=settings.seed))
+
+
+def _compare(sample: Sample, draws: Matrix | None, settings: CompareSettings) -> MetricComparison:
+    table = sample.table
+    wins = count_wins(table.oriented, tolerance=settings.tie_tolerance)
+    strengths = bradley_terry(policy_wins(wins, settings.ties))
+    for_intervals = None if draws is None else draws[: settings.resamples]
+    tested = draws[: settings.permutations] if draws is not None and "bootstrap" in settings.tests else None
+    pairs = pair_statistics(sample, for_intervals, tested, settings)
+    values = {"mean": sample.observed, "median": median_scores(table.oriented), "bt": strengths.strengths}
+    # Of equal values the earlier column comes first.
+    order = np.argsort(-values[settings.ranking], kind="stable")
+    rows = _pair_rows(table, pairs, order)
+    systems = _system_rows(sample, for_intervals, wins, strengths, settings)
+    ranked = _ranked([systems[at] for at in order], values[settings.ranking][order], rows)
+    condorcet = condorcet_winner(wins.strict)
+    found = MetricComparison(
+        metric=table.metric,
+        signature=table.signature,
+        higher_is_better=table.higher_is_better,
+        n=table.n,
+        documents=None if table.documents is None else sample.units,
+        systems=ranked,
+        pairs=rows,
+        win_matrix=(wins.strict / table.n)[np.ix_(order, order)],
+        condorcet=None if condorcet is None else table.systems[condorcet],
+        bt_winner=table.systems[int(np.argmax(strengths.strengths))],
+        connected=strengths.connected,
+        notes=(),
+        diagnostics=diagnose(table, wins),
+    )
+    return replace(found, notes=notes(found, sample, settings))
+
+
+def _system_rows(
+    sample: Sample, draws: Matrix | None, wins: Wins, strengths: BradleyTerry, settings: CompareSettings
+) -> list[SystemRow]:
+    """In the order of the table's columns; ranks and clusters come later."""
+    table = sample.table
+    intervals = score_intervals(sample, draws, settings)
+    bt_intervals: list[Interval | None] = [None] * table.k
+    if sample.units >= LEAST_UNITS and table.k > 1:
+        resampled = strength_draws(table, strengths.strengths, settings)
+        bt_intervals = strength_intervals(strengths.strengths, resampled, sample.units, settings)
+    elos, skills = _ratings(table.oriented, settings) if settings.ratings else (None, None)
+    scores = sample.observed if table.higher_is_better else -sample.observed
+    won, lost = wins.strict.sum(axis=1), wins.strict.sum(axis=0)
+    means, medians = mean_scores(table.values), median_scores(table.values)
+    return [
+        SystemRow(
+            system=name,
+            score=float(scores[at]),
+            interval=intervals[at],
+            mean=float(means[at]),
+            median=float(medians[at]),
+            bradley_terry=float(strengths.strengths[at]),
+            bt_interval=bt_intervals[at],
+            elo=None if elos is None else float(elos[at]),
+            trueskill=None if skills is None else float(skills[at]),
+            rank=0,
+            cluster=0,
+            wins=int(won[at]),
+            ties=int(wins.ties[at].sum()),
+            losses=int(lost[at]),
+            never_won=bool(won[at] == 0 < lost[at]),
+            never_lost=bool(lost[at] == 0 < won[at]),
+            outliers=outlier_share(table.values[:, at]),
+        )
+        for at, name in enumerate(table.systems)
+    ]
+
+
+def _ratings(values: Matrix, settings: CompareSettings) -> tuple[Matrix, Matrix]:
+    """Elo and TrueSkill."""
+    ties, tolerance, shuffles, seed = settings.ties, settings.tie_tolerance, settings.shuffles, settings.seed
+    return (
+        elo(values, ties=ties, tolerance=tolerance, shuffles=shuffles, seed=seed),
+        trueskill(values, ties=ties, tolerance=tolerance, shuffles=shuffles, seed=seed),
+    )
+
+
+def _pair_rows(table: SystemScores, found: PairStatistics, order: NDArray[np.intp]) -> tuple[PairRow, ...]:
+    """All pairs in the order of the ranking, the better ranked system first."""
+    at = np.zeros((table.k, table.k), dtype=np.intp)
+    rows, columns = pair_indices(table.k)
+    at[rows, columns] = at[columns, rows] = np.arange(rows.size)
+    return tuple(_pair_row(table, found, int(at[i, j]), int(i), int(j)) for i, j in itertools.combinations(order, 2))
+
+
+def _pair_row(table: SystemScores, found: PairStatistics, at: int, i: int, j: int) -> PairRow:
+    turned = i > j
+    sign = -1 if turned else 1
+    low, high = (None if ends is None else sign * float(ends[at]) for ends in (found.low, found.high))
+    difference = sign * float(found.difference[at])
+    effect = float(found.effect[at])
+    significant = bool(found.significant[at])
+    p: dict[str, float] = {name: float(values[at]) for name, values in found.p.items()}
+    ahead = table.systems[i if difference > 0 else j]
+    return PairRow(
+        first=table.systems[i],
+        second=table.systems[j],
+        difference=difference,
+        low=high if turned else low,
+        high=low if turned else high,
+        effect=None if np.isnan(effect) else sign * effect,
+        wins=int((found.losses if turned else found.wins)[at]),
+        ties=int(found.ties[at]),
+        losses=int((found.wins if turned else found.losses)[at]),
+        p=p,
+        p_value=next(iter(p.values()), None),
+        p_adjusted=None if found.adjusted is None else float(found.adjusted[at]),
+        significant=significant,
+        better=ahead if significant else None,
+        detectable=None if found.detectable is None else float(found.detectable[at]),
+    )
+
+
+def _ranked(systems: list[SystemRow], values: Matrix, pairs: tuple[PairRow, ...]) -> tuple[SystemRow, ...]:
+    """Ranks, and clusters: a system that the best of the current cluster significantly beats opens the next one."""
+    beaten = {(row.better, row.first if row.better == row.second else row.second) for row in pairs if row.better}
+    ranked: list[SystemRow] = []
+    cluster, head = 1, systems[0].system
+    for at, row in enumerate(systems):
+        if (head, row.system) in beaten:
+            cluster, head = cluster + 1, row.system
+        rank = ranked[-1].rank if at and values[at] == values[at - 1] else at + 1
+        ranked.append(replace(row, rank=rank, cluster=cluster))
+    return tuple(ranked)
+
+
+def _disagreements(metrics: tuple[MetricComparison, ...]) -> tuple[RankingDisagreement, ...]:
+    """Score against Bradley-Terry within each metric, and scores of each two metrics."""
+    systems = [row.system for row in metrics[0].systems]
+    if len(systems) < 2:
+        return ()
+    rankings = [{row.system: row for row in found.systems} for found in metrics]
+    signs = [1 if found.higher_is_better else -1 for found in metrics]
+    scores = [
+        np.array([sign * rows[name].score for name in systems]) for sign, rows in zip(signs, rankings, strict=True)
+    ]
+    strengths = [np.array([rows[name].bradley_terry for name in systems]) for rows in rankings]
+    names = [found.metric for found in metrics]
+    pairs = [
+        (f"{name} mean", f"{name} BT", one, other) for name, one, other in zip(names, scores, strengths, strict=True)
+    ]
+    pairs += [
+        (f"{names[i]} mean", f"{names[j]} mean", scores[i], scores[j])
+        for i, j in itertools.combinations(range(len(metrics)), 2)
+    ]
+    found = []
+    for first, second, one, other in pairs:
+        share = disagreement(one, other)
+        found.append(
+            RankingDisagreement(
+                first,
+                second,
+                None if np.isnan(share) else share,
+                different_winner(one, other),
+                different_top3(one, other),
+            )
+        )
+    return tuple(found)

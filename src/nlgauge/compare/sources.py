@@ -1,0 +1,140 @@
+"""Tables of scores from what users have: results of nlgauge, or plain mappings of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from nlgauge.compare.corpus_statistics import system_counts
+from nlgauge.compare.table import SystemScores
+from nlgauge.errors import InputError
+from nlgauge.scores import Score
+from nlgauge.stats.checks import vector
+
+__all__ = ["Scores", "score_tables", "system_scores"]
+
+#: What can be compared: results of nlgauge, tables, or by metric and system the scores of the instances.
+Scores: TypeAlias = Sequence[Score] | Sequence[SystemScores] | Mapping[str, Mapping[str, Sequence[float]]]
+
+
+def score_tables(scores: Scores) -> list[SystemScores]:
+    """One table per metric, all of the same systems and instances."""
+    if isinstance(scores, Mapping):
+        tables = [_from_mapping(metric, systems) for metric, systems in scores.items()]
+    else:
+        tables = [table for table in scores if isinstance(table, SystemScores)]
+        results = [score for score in scores if isinstance(score, Score)]
+        if len(tables) + len(results) != len(scores):
+            strange = next(item for item in scores if not isinstance(item, SystemScores | Score))
+            msg = f"expected Score or SystemScores objects, or a mapping, got {type(strange).__name__}"
+            raise InputError(msg)
+        tables += system_scores(results) if results else []
+    if not tables:
+        msg = "there is nothing to compare: no scores were given"
+        raise InputError(msg)
+    return _alike(tables)
+
+
+def system_scores(scores: Sequence[Score], *, documents: Sequence[str] | None = None) -> list[SystemScores]:
+    """Results of nlgauge as tables, one per recipe: the main component of every system, instances in their order.
+
+    Two results are put side by side only if the recipe parts of their signatures are equal. `documents` names the
+    document of each segment.
+    """
+    recipes: dict[str, list[Score]] = {}
+    for score in scores:
+        recipes.setdefault(score.signature.recipe_part, []).append(score)
+    of_metric: dict[str, list[str]] = {}
+    for recipe, found in recipes.items():
+        of_metric.setdefault(found[0].metric, []).append(recipe)
+    _check_recipes(of_metric, recipes)
+    numbered = {
+        recipe: metric if len(found) == 1 else f"{metric} ({number})"
+        for metric, found in of_metric.items()
+        for number, recipe in enumerate(found, start=1)
+    }
+    return [_from_results(numbered[recipe], recipe, found, documents) for recipe, found in recipes.items()]
+
+
+def _check_recipes(of_metric: Mapping[str, Sequence[str]], recipes: Mapping[str, Sequence[Score]]) -> None:
+    """Two recipes of one metric are two metrics if all systems have both, and a mistake if they do not."""
+    everybody = {score.system for found in recipes.values() for score in found}
+    for metric, found in of_metric.items():
+        for recipe in found:
+            here = {score.system for score in recipes[recipe]}
+            if len(found) > 1 and here != everybody:
+                other = next(one for one in found if one != recipe)
+                msg = (
+                    f"scores of {metric!r} have different signatures, so systems cannot be compared by them: "
+                    f"{_names(here)} has {recipe}, {_names({s.system for s in recipes[other]})} has {other}; "
+                    "score all systems with one recipe"
+                )
+                raise InputError(msg)
+
+
+def _names(systems: set[str | None]) -> str:
+    return ", ".join(sorted(str(name) for name in systems))
+
+
+def _from_results(metric: str, recipe: str, scores: Sequence[Score], documents: Sequence[str] | None) -> SystemScores:
+    nameless = [score for score in scores if score.system is None]
+    if nameless and len(scores) > 1:
+        msg = f"a score of {metric!r} has no system name; give one: score(..., system=NAME)"
+        raise InputError(msg)
+    systems = tuple(score.system or "system" for score in scores)
+    columns = _columns(metric, {f"{at}": score.segments[score.main] for at, score in enumerate(scores)}, systems)
+    return SystemScores(
+        metric,
+        systems,
+        columns,
+        higher_is_better=scores[0].higher_is_better,
+        signature=recipe,
+        documents=None if documents is None else tuple(documents),
+        statistics=system_counts(scores),
+    )
+
+
+def _from_mapping(metric: str, systems: Mapping[str, Sequence[float]]) -> SystemScores:
+    if not isinstance(systems, Mapping) or not systems:
+        msg = f"scores of {metric!r} must map at least one system to its scores, got {systems!r}"
+        raise InputError(msg)
+    values = {name: vector(found, f"scores of {metric!r}, system {name!r}") for name, found in systems.items()}
+    return SystemScores(metric, tuple(systems), _columns(metric, values, tuple(systems)))
+
+
+def _columns(metric: str, values: Mapping[str, np.ndarray], systems: Sequence[str]) -> np.ndarray:
+    lengths = [len(column) for column in values.values()]
+    for name, length in zip(systems, lengths, strict=True):
+        if length != lengths[0]:
+            msg = (
+                f"scores of {metric!r}: system {systems[0]!r} has {lengths[0]} instances, system {name!r} has "
+                f"{length}; all systems must be scored on the same instances"
+            )
+            raise InputError(msg)
+    return np.column_stack(list(values.values()))
+
+
+def _alike(tables: list[SystemScores]) -> list[SystemScores]:
+    """All tables have the same systems, in the order of the first, and the same number of instances."""
+    first = tables[0]
+    seen: set[str] = set()
+    for table in tables:
+        if table.metric in seen:
+            msg = f"two tables of scores are called {table.metric!r}; give each metric a name of its own"
+            raise InputError(msg)
+        seen.add(table.metric)
+        missing = set(first.systems) ^ set(table.systems)
+        if missing:
+            name = sorted(missing)[0]
+            has, lacks = (table, first) if name in table.systems else (first, table)
+            msg = f"system {name!r} has scores of {has.metric!r} but none of {lacks.metric!r}"
+            raise InputError(msg)
+        if table.n != first.n:
+            msg = (
+                f"{first.metric!r} has {first.n} instances, {table.metric!r} has {table.n}; metrics that stand side "
+                "by side must be of the same instances"
+            )
+            raise InputError(msg)
+    return [table if table.systems == first.systems else table.take(first.systems) for table in tables]

@@ -1,0 +1,280 @@
+"""Pairwise verdicts, of people or of a language model as judge: straight into Bradley-Terry.
+
+A judge sees the outputs of two systems for an instance, one first and one second, and says which is better. Judges
+prefer a place as well as a text, so every comparison comes with a check for it: where a pair was judged in both
+orders, a judge without bias decides alike.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from nlgauge.compare.bradley_terry import bradley_terry, climb
+from nlgauge.compare.intervals import LEAST_UNITS, strength_intervals
+from nlgauge.compare.rankings import Wins, condorcet_winner, policy_wins
+from nlgauge.compare.settings import CompareSettings, TiePolicy
+from nlgauge.compare.table import Matrix
+from nlgauge.errors import InputError
+from nlgauge.stats import Interval
+from nlgauge.stats.paired_tests import sign_test
+from nlgauge.stats.resampling import bootstrap_counts
+
+__all__ = ["PositionCheck", "Verdict", "VerdictComparison", "VerdictRow", "compare_verdicts"]
+
+_CELLS = 4_000_000
+#: From this share of reversed verdicts on, a judge mostly looks at places.
+_SHAKY = 0.25
+
+
+class Verdict(NamedTuple):
+    """What a judge says about two outputs for one instance."""
+
+    instance: str
+    first: str
+    """The system whose output the judge saw first."""
+    second: str
+    winner: Literal["first", "second", "tie"]
+
+
+@dataclass(frozen=True)
+class PositionCheck:
+    """Does the judge prefer a place?"""
+
+    first: int
+    """Verdicts for the output that was shown first."""
+    second: int
+    ties: int
+    swapped: int
+    """Pairs of systems judged in both orders on an instance."""
+    agreed: int
+    """Of these, those with the same verdict both times."""
+    first_twice: int
+    """Of these, those where the first output was preferred in either order."""
+    second_twice: int
+    p_value: float
+    """Two-sided sign test: of first against second among the reversed verdicts, or among all if none was swapped."""
+
+    @property
+    def share_first(self) -> float | None:
+        """Share of the decided verdicts that went to the first output; .5 without bias, if orders are balanced."""
+        decided = self.first + self.second
+        return self.first / decided if decided else None
+
+
+@dataclass(frozen=True)
+class VerdictRow:
+    """One system."""
+
+    system: str
+    bradley_terry: float
+    bt_interval: Interval | None
+    """By resampling instances; None for fewer than four."""
+    wins: int
+    ties: int
+    losses: int
+    rank: int
+
+
+@dataclass(frozen=True, eq=False)
+class VerdictComparison:
+    """Systems compared by verdicts."""
+
+    systems: tuple[VerdictRow, ...]
+    """Best first."""
+    win_matrix: Matrix
+    """In the order of `systems`: share of the verdicts on a pair that the row's system won; nan without verdicts."""
+    p_matrix: Matrix
+    """Sign test of every pair of systems, uncorrected; 1 where there are no verdicts."""
+    verdicts: int
+    instances: int
+    condorcet: str | None
+    connected: bool
+    position: PositionCheck
+    notes: tuple[str, ...]
+    signature: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        rows = [asdict(row) | {"bt_interval": row.bt_interval and row.bt_interval._asdict()} for row in self.systems]
+        shares = [[None if np.isnan(value) else float(value) for value in row] for row in self.win_matrix]
+        position = asdict(self.position) | {"share_first": self.position.share_first}
+        nested = {"systems": rows, "win_matrix": shares, "p_matrix": self.p_matrix.tolist(), "position": position}
+        return self.__dict__ | nested | {"notes": list(self.notes)}
+
+
+def compare_verdicts(verdicts: Sequence[Verdict], *, settings: CompareSettings | None = None) -> VerdictComparison:
+    """Bradley-Terry strengths from verdicts, with intervals by resampling instances and a check for position bias.
+
+    >>> said = [Verdict(str(at), "a", "b", "first" if at % 3 else "second") for at in range(12)]
+    >>> [(row.system, round(row.bradley_terry, 3)) for row in compare_verdicts(said).systems]
+    [('a', 0.667), ('b', 0.333)]
+    """
+    settings = settings or CompareSettings()
+    _check(verdicts)
+    systems = list(dict.fromkeys(name for verdict in verdicts for name in (verdict.first, verdict.second)))
+    counted = _count(verdicts, systems)
+    games = policy_wins(counted, settings.ties)
+    found = bradley_terry(games)
+    instances = len({verdict.instance for verdict in verdicts})
+    intervals: list[Interval | None] = [None] * len(systems)
+    if instances >= LEAST_UNITS:
+        draws = _strength_draws(verdicts, systems, found.strengths, settings)
+        intervals = strength_intervals(found.strengths, draws, instances, settings)
+    order = np.argsort(-found.strengths, kind="stable")
+    rows = tuple(
+        VerdictRow(
+            systems[at],
+            float(found.strengths[at]),
+            intervals[at],
+            int(counted.strict[at].sum()),
+            int(counted.ties[at].sum()),
+            int(counted.strict[:, at].sum()),
+            1 + int((found.strengths > found.strengths[at]).sum()),
+        )
+        for at in order
+    )
+    total = (counted.strict + counted.strict.T + counted.ties).astype(np.float64)
+    shares = np.divide(counted.strict, total, out=np.full(total.shape, np.nan), where=total > 0)
+    winner = condorcet_winner(counted.strict)
+    position = _position(verdicts)
+    return VerdictComparison(
+        rows,
+        shares[np.ix_(order, order)],
+        sign_test(counted.strict, counted.strict.T)[np.ix_(order, order)],
+        len(verdicts),
+        instances,
+        None if winner is None else systems[winner],
+        found.connected,
+        position,
+        _notes(position, rows, counted, instances, connected=found.connected),
+        settings.signature().replace("compare|", "compare-verdicts|", 1),
+    )
+
+
+def _check(verdicts: Sequence[Verdict]) -> None:
+    if not verdicts:
+        msg = "there are no verdicts to compare systems by"
+        raise InputError(msg)
+    for number, verdict in enumerate(verdicts):
+        if verdict.winner not in ("first", "second", "tie"):
+            msg = f"verdict {number}: the winner must be first, second or tie, got {verdict.winner!r}"
+            raise InputError(msg)
+        if verdict.first == verdict.second:
+            msg = f"verdict {number} compares system {verdict.first!r} with itself"
+            raise InputError(msg)
+
+
+def _count(verdicts: Sequence[Verdict], systems: Sequence[str]) -> Wins:
+    at = {name: number for number, name in enumerate(systems)}
+    strict, ties = (np.zeros((len(systems), len(systems)), dtype=np.int64) for _ in range(2))
+    for _, first, second, winner in verdicts:
+        i, j = at[first], at[second]
+        if winner == "tie":
+            ties[i, j] += 1
+            ties[j, i] += 1
+        else:
+            strict[(i, j) if winner == "first" else (j, i)] += 1
+    return Wins(strict, ties)
+
+
+def _strength_draws(
+    verdicts: Sequence[Verdict], systems: Sequence[str], strengths: Matrix, settings: CompareSettings
+) -> Matrix:
+    """Strengths in resamples of instances, each with all its verdicts."""
+    games, k = _games_by_instance(verdicts, systems, settings), len(systems)
+    start = np.maximum(strengths, 1e-6)
+    found = []
+    step = max(1, _CELLS // k**2)
+    for counts in bootstrap_counts(games.shape[0], settings.resamples, settings.seed):
+        for at in range(0, len(counts), step):
+            wins = (games.T @ counts[at : at + step].T).T.reshape(-1, k, k)
+            found.append(climb(np.asarray(wins, dtype=np.float64), tolerance=1e-13, start=start)[0])
+    return np.concatenate(found)
+
+
+def _games_by_instance(verdicts: Sequence[Verdict], systems: Sequence[str], settings: CompareSettings) -> Any:
+    """Sparse: instances x (systems * systems), wins by the policy for ties."""
+    from scipy.sparse import csr_array
+
+    at = {name: number for number, name in enumerate(systems)}
+    lines = {name: number for number, name in enumerate(dict.fromkeys(verdict.instance for verdict in verdicts))}
+    entries = [
+        (lines[verdict.instance], row * len(systems) + column, share)
+        for verdict in verdicts
+        for row, column, share in _wins(at[verdict.first], at[verdict.second], verdict.winner, settings.ties)
+    ]
+    rows, cells, shares = zip(*entries, strict=True) if entries else ((), (), ())
+    # Entries of the same place add up.
+    return csr_array((np.array(shares, dtype=np.float64), (rows, cells)), shape=(len(lines), len(systems) ** 2))
+
+
+def _wins(i: int, j: int, winner: str, ties: TiePolicy) -> list[tuple[int, int, float]]:
+    """Who beats whom, and how much of a win it is."""
+    if winner != "tie":
+        return [(i, j, 1.0) if winner == "first" else (j, i, 1.0)]
+    if ties == "half":
+        return [(i, j, 0.5), (j, i, 0.5)]
+    return [(max(i, j), min(i, j), 1.0)] if ties == "second" else []
+
+
+def _position(verdicts: Sequence[Verdict]) -> PositionCheck:
+    said = Counter(verdict.winner for verdict in verdicts)
+    by_order: dict[tuple[str, str, str], str] = {
+        (verdict.instance, verdict.first, verdict.second): verdict.winner for verdict in verdicts
+    }
+    twice: Counter[str] = Counter()
+    for (instance, first, second), winner in by_order.items():
+        other = by_order.get((instance, second, first))
+        if other is None or first > second:
+            continue
+        twice["swapped"] += 1
+        twice["agreed"] += {winner, other} == {"first", "second"} or winner == other == "tie"
+        twice["first"] += winner == other == "first"
+        twice["second"] += winner == other == "second"
+    counts = (twice["first"], twice["second"]) if twice["swapped"] else (said["first"], said["second"])
+    p_value = sign_test(*(np.array([count]) for count in counts))[0]
+    return PositionCheck(
+        said["first"],
+        said["second"],
+        said["tie"],
+        twice["swapped"],
+        twice["agreed"],
+        twice["first"],
+        twice["second"],
+        float(p_value),
+    )
+
+
+def _notes(
+    position: PositionCheck, rows: Sequence[VerdictRow], counted: Wins, instances: int, *, connected: bool
+) -> tuple[str, ...]:
+    said = []
+    place = "first" if position.first_twice + position.first > position.second_twice + position.second else "second"
+    if not position.swapped:
+        said.append("no pair was judged in both orders, so a preference for a place cannot be told from quality")
+        if position.p_value < 0.05:
+            said.append(f"the {place} output won unusually often (p = {position.p_value:.2g})")
+    else:
+        reversed_ = 1 - position.agreed / position.swapped
+        if position.p_value < 0.05:
+            said.append(f"the judge prefers the {place} output (p = {position.p_value:.2g})")
+        if reversed_ > _SHAKY:
+            said.append(f"{reversed_:.0%} of {position.swapped} pairs judged in both orders got different verdicts")
+    if instances < LEAST_UNITS:
+        said.append(f"{instances} instances: no intervals")
+    if not connected:
+        said.append("wins do not lead from every system to every other one: the sizes of strengths mean nothing")
+    never = [row.system for row in rows if row.wins == 0 and row.losses]
+    if never:
+        said.append(f"{', '.join(never)} never won")
+    always = [row.system for row in rows if row.losses == 0 and row.wins]
+    if always:
+        said.append(f"{', '.join(always)} never lost")
+    if not counted.strict.any():
+        said.append("all verdicts are ties")
+    return tuple(said)

@@ -1,0 +1,359 @@
+"""Scores that other tools computed (COMET, BLEURT, a language model as judge), read from their files.
+
+    wide    a row per instance, a column per system;  columns `id` and `document` may stand beside them
+    long    a row per system and instance: columns `system`, `id` and `score`, or a column per metric;
+            with a column `metric`, scores of several metrics stand below each other
+    COMET   the JSON file of `comet-score --to_json`: by system a list of objects
+
+Files are TSV, CSV or JSONL by their name, also .gz. Which column is which is told by its name (`ROLES`) or by the
+caller. Nothing is filled in: an instance that a system lacks, a score that is no number and one that stands twice are
+errors with their place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.files.csv_files import csv_records, csv_rows
+from nlgauge.files.digests import bytes_digest, short_digest
+from nlgauge.files.lines import read_bytes, split_lines
+from nlgauge.files.records import Row, delimited_rows, json_document, json_lines, row_of
+from nlgauge.files.textfiles import parse_source
+from nlgauge.recipes.signature import Signature
+
+__all__ = [
+    "ROLES",
+    "ImportedScores",
+    "ScoreSpec",
+    "find_roles",
+    "metric_name",
+    "read_score_file",
+    "read_score_files",
+    "read_table",
+    "score_columns",
+    "signed",
+]
+
+Role = Literal["system", "segment", "document", "metric", "langpair"]
+
+#: Names by which columns are known, where the caller names none.
+ROLES: Mapping[Role, tuple[str, ...]] = {
+    "system": ("system", "sys", "system_id"),
+    "segment": ("segment", "instance", "id", "segment_id", "seg_id", "instance_id"),
+    "document": ("document", "doc", "document_id", "doc_id"),
+    "metric": ("metric",),
+    "langpair": ("langpair", "lp"),
+}
+_SCORE = "score"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ImportedScores:
+    """Scores of systems on the same instances under one metric of another tool."""
+
+    metric: str
+    systems: tuple[str, ...]
+    instances: tuple[str, ...]
+    """In the order of the file; ids that count from 0 or 1 in the order of their numbers."""
+    values: NDArray[np.float64]
+    """Instances x systems."""
+    higher_is_better: bool
+    signature: Signature
+    """Names the file by its digest."""
+    documents: tuple[str, ...] | None = None
+    file: str = ""
+
+    def __repr__(self) -> str:
+        shape = " x ".join(map(str, self.values.shape))
+        better = "" if self.higher_is_better else ", lower is better"
+        return f"<ImportedScores {self.metric} from {self.file!r}: {shape}{better}>"
+
+
+class ScoreSpec(NamedTuple):
+    """What a user writes to name scores in a file: `[METRIC=]FILE[:COLUMN,...]`."""
+
+    path: str
+    metric: str | None = None
+    columns: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> ScoreSpec:
+        """Read a spec without opening the file.
+
+        >>> ScoreSpec.parse("judge=out.jsonl:fluency")
+        ScoreSpec(path='out.jsonl', metric='judge', columns=('fluency',))
+        """
+        metric, equals, rest = text.partition("=")
+        if not equals or os.path.exists(text):
+            metric, rest = "", text
+        if not rest:
+            msg = f"{text!r} names no file of scores; write [METRIC=]FILE[:COLUMN,...]"
+            raise InputError(msg)
+        stem, colon, column = rest.rpartition(":")
+        if colon and stem.lower().removesuffix(".gz").endswith(".json") and not os.path.exists(rest):
+            path, named = stem, column
+        else:
+            source = parse_source(rest)
+            path, named = source.path or "-", source.column or ""
+        return cls(path, metric or None, tuple(name for name in named.split(",") if name))
+
+
+def read_score_files(
+    specs: Sequence[str | os.PathLike[str]],
+    *,
+    columns: Mapping[str, str] | None = None,
+    lower_is_better: Collection[str] = (),
+) -> list[ImportedScores]:
+    """The scores in several files, one table per metric; options are those of `read_score_file`."""
+    found = [
+        table for spec in specs for table in read_score_file(spec, columns=columns, lower_is_better=lower_is_better)
+    ]
+    names = [table.metric for table in found]
+    for name in lower_is_better:
+        if name not in names:
+            msg = (
+                f"{name!r} is said to be better when lower, but the files have scores of {', '.join(names) or 'none'}"
+            )
+            raise RecipeError(msg)
+    for name in names:
+        if names.count(name) > 1:
+            msg = f"two tables of scores are called {name!r}; give one of them another name (NAME=FILE)"
+            raise RecipeError(msg)
+    return found
+
+
+def read_score_file(
+    spec: str | os.PathLike[str],
+    *,
+    columns: Mapping[str, str] | None = None,
+    lower_is_better: Collection[str] = (),
+) -> list[ImportedScores]:
+    """The scores in a file, one table per metric.
+
+    Args:
+        spec: `[METRIC=]FILE[:COLUMN,...]`; the columns are those of systems (wide) or metrics (long).
+        columns: Names of the columns `system`, `segment`, `document`, `metric`, where they are not the usual ones.
+        lower_is_better: Metrics whose scores are better when they are lower.
+    """
+    named = ScoreSpec.parse(os.fspath(spec))
+    data = read_bytes(named.path)
+    rows = list(read_table(named.path, data))
+    roles = find_roles(rows[0], columns or {})
+    read = _long_cells if "system" in roles else _wide_cells
+    documents = _documents(rows, roles)
+    return [
+        _imported(
+            metric,
+            cells,
+            documents,
+            file=named.path,
+            signature=signed(metric, data, lower_is_better),
+        )
+        for metric, cells in read(rows, roles, named).items()
+    ]
+
+
+def signed(metric: str, data: bytes, lower_is_better: Collection[str]) -> Signature:
+    """The signature of scores that a file holds: its digest, and which of them are better."""
+    better = "lower" if metric in lower_is_better else "higher"
+    return Signature(metric, {"scores": short_digest(bytes_digest(data)), "better": better})
+
+
+def read_table(path: str, data: bytes) -> Iterator[Row]:
+    """The rows of a TSV, CSV or JSONL file, or of the JSON that COMET writes; at least one."""
+    if path.lower().removesuffix(".gz").endswith(".json"):
+        return _comet_rows(path)
+    form = parse_source(path).format
+    if form == "text":
+        msg = f"{path}: expected a .tsv, .csv or .jsonl file of scores (also .gz), as its name must say"
+        raise InputError(msg)
+    if form == "jsonl":
+        return json_lines(data, path)
+    # All columns are needed, so that none may stand there twice.
+    if form == "csv":
+        return csv_rows(data, path, needed=csv_records(data, path)[0][1])
+    return delimited_rows(data, path, needed=split_lines(data, path)[0].split("\t"))
+
+
+def _comet_rows(path: str) -> Iterator[Row]:
+    """By system a list of objects: the segments in their order."""
+    content = json_document(path)
+    if "format" in content:
+        msg = f"{path}: this is a file of nlgauge ({content['format']}); saved scores are compared as they are"
+        raise FileFormatError(msg)
+    for system, items in content.items():
+        if not isinstance(items, list) or not items:
+            msg = (
+                f"{path}, {system!r}: expected a list with an object per segment, as comet-score --to_json writes it"
+            )
+            raise FileFormatError(msg)
+        for number, item in enumerate(items):
+            where = f"{system!r}, segment {number}"
+            row = row_of(item, path, where)
+            yield Row(path, where, {**row.values, "system": system, "segment": number})
+
+
+def find_roles(row: Row, columns: Mapping[str, str]) -> dict[str, str]:
+    """Which column has which role: as the caller says, or by its usual name."""
+    roles: dict[str, str] = {}
+    for role, usual in ROLES.items():
+        there = [name for name in usual if name in row.values]
+        if role in columns:
+            row.value(columns[role])
+            roles[role] = columns[role]
+        elif len(there) > 1:
+            msg = f"{row.file}: columns {there[0]!r} and {there[1]!r} could both be the {role}; say which one is"
+            raise RecipeError(msg)
+        elif there:
+            roles[role] = there[0]
+    if unknown := [name for name in columns if name not in ROLES]:
+        msg = f"a file of scores has the columns {', '.join(ROLES)}, not {unknown[0]!r}"
+        raise RecipeError(msg)
+    return roles
+
+
+class _Cells:
+    """Scores by system and instance, none of them twice."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, dict[str, float]] = {}
+        self._places: dict[tuple[str, str], str] = {}
+
+    def add(self, row: Row, system: str, instance: str, column: str) -> None:
+        known = self._places.setdefault((system, instance), row.at(column))
+        if known != row.at(column):
+            msg = f"{row.at(column)}: segment {instance!r} of {system!r} has a score already ({known}); keep one"
+            raise FileFormatError(msg)
+        self.values.setdefault(system, {})[instance] = row.number(column)
+
+
+def _wide_cells(rows: Sequence[Row], roles: Mapping[str, str], named: ScoreSpec) -> dict[str, _Cells]:
+    if "metric" in roles:
+        msg = f"{named.path}: a column {roles['metric']!r} but none of systems ({', '.join(ROLES['system'])})"
+        raise RecipeError(msg)
+    systems = named.columns or tuple(name for name in rows[0].values if name not in roles.values())
+    cells = _Cells()
+    for number, row in enumerate(rows):
+        instance = row.label(roles["segment"]) if "segment" in roles else str(number)
+        for system in systems:
+            _check_score_column(row, system, named)
+            cells.add(row, system, instance, system)
+    if not systems:
+        msg = f"{named.path}: there is no column of scores beside {', '.join(map(repr, roles.values()))}"
+        raise FileFormatError(msg)
+    return {named.metric or _stem(named.path): cells}
+
+
+def _long_cells(rows: Sequence[Row], roles: Mapping[str, str], named: ScoreSpec) -> dict[str, _Cells]:
+    if "segment" not in roles:
+        msg = f"{named.path}: a column of systems but none that names segments ({', '.join(ROLES['segment'])})"
+        raise RecipeError(msg)
+    columns = named.columns or score_columns(rows[0], roles, named)
+    found: dict[str, _Cells] = {}
+    for row in rows:
+        for column in columns:
+            _check_score_column(row, column, named)
+            metric = row.label(roles["metric"]) if "metric" in roles else metric_name(column, columns, named)
+            cells = found.setdefault(metric, _Cells())
+            cells.add(row, row.label(roles["system"]), row.label(roles["segment"]), column)
+    return found
+
+
+def score_columns(row: Row, roles: Mapping[str, str], named: ScoreSpec) -> tuple[str, ...]:
+    """The column `score`, or all that hold a number in the first row."""
+    if _SCORE in row.values:
+        return (_SCORE,)
+    others = [name for name in row.values if name not in roles.values()]
+    found = tuple(name for name in others if _is_number(row.values[name]))
+    if not found:
+        msg = f"{row.file}: no column {_SCORE!r} and none of numbers; name it ({named.path}:COLUMN), one of {others}"
+        raise FileFormatError(msg)
+    if "metric" in roles and len(found) > 1:
+        msg = (
+            f"{row.file}: several columns of scores ({', '.join(found)}) beside {roles['metric']!r}; name one of them"
+        )
+        raise RecipeError(msg)
+    return found
+
+
+def _is_number(value: object) -> bool:
+    try:
+        return not isinstance(value, bool) and bool(np.isfinite(float(value)))  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def metric_name(column: str, columns: Sequence[str], named: ScoreSpec) -> str:
+    """What the metric of a column is called: by its column, by the name given, or by the file."""
+    if len(columns) > 1:
+        return column if named.metric is None else f"{named.metric} {column}"
+    return named.metric or (_stem(named.path) if column == _SCORE else column)
+
+
+def _check_score_column(row: Row, column: str, named: ScoreSpec) -> None:
+    if not named.columns and not _is_number(row.value(column)):
+        hint = f"; name the columns of scores, if it is none of them: {named.path}:COLUMN,COLUMN"
+        try:
+            row.number(column)
+        except FileFormatError as error:
+            raise FileFormatError(str(error) + hint) from None
+
+
+def _documents(rows: Sequence[Row], roles: Mapping[str, str]) -> dict[str, str] | None:
+    """The document of each instance, which is the same for all systems."""
+    if "document" not in roles:
+        return None
+    found: dict[str, str] = {}
+    for number, row in enumerate(rows):
+        instance = row.label(roles["segment"]) if "segment" in roles else str(number)
+        document = row.label(roles["document"])
+        if found.setdefault(instance, document) != document:
+            msg = f"{row.at(roles['document'])}: segment {instance!r} was in document {found[instance]!r} before"
+            raise FileFormatError(msg)
+    return found
+
+
+def _imported(
+    metric: str, cells: _Cells, documents: Mapping[str, str] | None, *, file: str, signature: Signature
+) -> ImportedScores:
+    """A full table: every system has a score for every instance."""
+    systems = tuple(cells.values)
+    instances = _in_order(list(dict.fromkeys(name for found in cells.values.values() for name in found)))
+    for system, found in cells.values.items():
+        missing = [name for name in instances if name not in found]
+        if missing:
+            more = f" and {len(missing) - 1} others" if len(missing) > 1 else ""
+            msg = f"{file}: {metric} of {system!r} lacks segment {missing[0]!r}{more}, which other systems have"
+            raise FileFormatError(msg)
+    values = np.array([[cells.values[system][name] for system in systems] for name in instances])
+    return ImportedScores(
+        metric,
+        systems,
+        tuple(instances),
+        values,
+        higher_is_better=signature.recipe["better"] == "higher",
+        signature=signature,
+        documents=None if documents is None else tuple(documents[name] for name in instances),
+        file=file,
+    )
+
+
+def _in_order(instances: list[str]) -> list[str]:
+    """Ids that count from 0 or 1 in the order of their numbers, others as they came."""
+    if all(name.isascii() and name.isdigit() for name in instances):
+        numbers = sorted(map(int, instances))
+        if numbers in (list(range(len(numbers))), list(range(1, len(numbers) + 1))):
+            return sorted(instances, key=int)
+    return instances
+
+
+def _stem(path: str) -> str:
+    return Path(path.removesuffix(".gz")).stem

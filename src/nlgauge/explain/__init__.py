@@ -1,0 +1,1 @@
+"""Why a pair got its score: alignments in words, contributions, and how well they find errors."""

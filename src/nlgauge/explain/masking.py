@@ -1,0 +1,105 @@
+"""Texts with words left out, and what they score: the basis of leave-one-out importance and Shapley values."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.corpus.texts import Corpus
+from nlgauge.engine.run import run_metrics
+from nlgauge.errors import InputError, NlgaugeWarning
+from nlgauge.explain.explanation import Attribution, Side
+from nlgauge.explain.shapley import shapley_values
+from nlgauge.recipes.metric import Metric
+from nlgauge.recipes.run_options import RunOptions
+from nlgauge.text.words import WordSpan
+
+__all__ = ["MOST_WORDS", "MaskedScores", "leave_one_out", "shapley", "without_words"]
+
+#: Words of a text that Shapley values are computed for; each sampled order scores as many texts.
+MOST_WORDS = 200
+
+
+def without_words(text: str, words: Sequence[WordSpan], kept: NDArray[np.bool_]) -> str:
+    """The text of the words that are kept, each with the white space before it.
+
+    >>> from nlgauge.text.words import split_words
+    >>> without_words("A cat sat.", split_words("A cat sat."), np.array([True, False, True, True]))
+    'A sat.'
+    """
+    parts, end = [], 0
+    for word, keep in zip(words, kept.tolist(), strict=True):
+        if keep:
+            parts.append(text[end : word.start] + word.text)
+        end = word.end
+    return "".join(parts).strip()
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedScores:
+    """Scores variants of a text as the run scored the text itself: idf stays that of the run's texts."""
+
+    metric: Metric
+    corpus: Corpus
+    """Of one system, as the metric sees it, with the documents of idf spelt out."""
+    options: RunOptions
+    component: str
+
+    def variants(self, index: int, side: Side, texts: Sequence[str]) -> NDArray[np.float64]:
+        """The component for each variant of a segment's hypothesis, or of what it is compared with."""
+        ((system, hypotheses),) = self.corpus.systems.items()
+        count = len(texts)
+        changed = side == "reference"
+        hyps = [hypotheses[index]] * count if changed else list(texts)
+        refs = [(text,) for text in texts] if changed else [self.corpus.references[index]] * count
+        sources = None
+        if self.corpus.sources is not None:
+            replaced = changed and self.corpus.against_source
+            sources = list(texts) if replaced else [self.corpus.sources[index]] * count
+        rows = replace(self.corpus, systems={system: hyps}, references=refs, sources=sources)
+        metric = self.metric
+        if "unknown" in metric.options() and getattr(metric, "unknown", "") == "error":
+            metric = metric.with_options(unknown="score")  # a variant may be left with unknown words only
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NlgaugeWarning)  # variants are shorter and poorer by intent
+            found = run_metrics([metric], rows, replace(self.options, alignments=False, progress=False, empty="zero"))
+        return np.array(found[0].segments[self.component])
+
+
+def leave_one_out(masked: MaskedScores, index: int, side: Side, text: str, words: Sequence[WordSpan]) -> Attribution:
+    """What the score loses when a word is left out: score of the text minus score without the word."""
+    kept = np.ones((len(words) + 1, len(words)), dtype=np.bool_)
+    kept[np.arange(1, len(words) + 1), np.arange(len(words))] = False
+    scores = masked.variants(index, side, [text] + [without_words(text, words, row) for row in kept[1:]])
+    values = tuple((scores[0] - scores[1:]).tolist())
+    return Attribution("leave-one-out", masked.component, side, values, 0.0, None)
+
+
+def shapley(
+    masked: MaskedScores,
+    index: int,
+    side: Side,
+    text: str,
+    words: Sequence[WordSpan],
+    *,
+    samples: int,
+    seed: int,
+) -> Attribution:
+    """Shapley values of the words: they sum to the score minus that of the empty text."""
+    if len(words) > MOST_WORDS:
+        msg = f"Shapley values need a text of at most {MOST_WORDS} words, got {len(words)}; use leave-one-out"
+        raise InputError(msg)
+
+    def game(rows: NDArray[np.bool_]) -> NDArray[np.float64]:
+        # The whole text is scored as it is, white space included.
+        texts = [text if row.all() else without_words(text, words, row) for row in rows]
+        return masked.variants(index, side, texts)
+
+    found = shapley_values(len(words), game, samples=samples, seed=seed)
+    error = None if found.error is None else tuple(found.error.tolist())
+    total = found.all_players - found.nobody
+    return Attribution("shapley", masked.component, side, tuple(found.values.tolist()), 0.0, total, error)

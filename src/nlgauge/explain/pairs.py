@@ -1,0 +1,161 @@
+"""nlgauge.explain_pair, explain_pairs for many pairs in one go, and explain_segments for those of a score."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from nlgauge.corpus.checks import make_corpus
+from nlgauge.corpus.texts import Corpus, References
+from nlgauge.engine.compare import compare
+from nlgauge.engine.finish import finish
+from nlgauge.engine.prepare import SignatureCheck, prepare
+from nlgauge.errors import (
+    ConvergenceWarning,
+    EmptyTextWarning,
+    InputError,
+    TruncationWarning,
+    UnknownWordWarning,
+    ZeroWeightWarning,
+)
+from nlgauge.explain.build import Explainer
+from nlgauge.explain.explanation import Explanation
+from nlgauge.explain.options import ExplainOptions, split_options
+from nlgauge.recipes.metric import Metric
+from nlgauge.recipes.run_options import RunOptions
+from nlgauge.recipes.signature import Signature
+from nlgauge.scores import Score
+from nlgauge.scoring import one_metric, resolved_call
+
+__all__ = ["explain_pair", "explain_pairs", "explain_segments"]
+
+#: What these say of a text stands in the notes of its explanation.
+_NOTED = (ConvergenceWarning, EmptyTextWarning, TruncationWarning, UnknownWordWarning, ZeroWeightWarning)
+
+#: The score of a segment and that of its explanation may differ by rounding.
+_TOLERANCE = 1e-6
+
+
+def explain_pair(
+    hyp: str,
+    ref: str | Sequence[str] | None = None,
+    *,
+    metric: str | Metric | Signature | None = None,
+    source: str | None = None,
+    **options: Any,
+) -> Explanation:
+    """Explain the score of one hypothesis: what matched what, and what each word contributes.
+
+    Args:
+        hyp: The hypothesis.
+        ref: Its reference, or several; the best of them is shown.
+        metric: As in `nlgauge.score`; also a signature. Default: BERTScore.
+        source: The text that was translated, for metrics that compare with it.
+        options: Those of `nlgauge.score`, and `words="words" | "blanks"`, `pieces="max" | "mean" | "first"`,
+            `shapley=True`, `leave_one_out=True`, `side="hypothesis" | "reference"`, `component=`, `samples=`,
+            `seed=`, `beside=True`; see `nlgauge.explain.options.ExplainOptions`.
+
+    >>> found = explain_pair("A cat sat.", "The cat sat.", metric="bertscore")
+    >>> [word.text for word in found.hypothesis_words]
+    ['A', 'cat', 'sat', '.']
+    >>> abs(sum(found.attribution(of="precision").values) - found.scores["precision"]) < 1e-6
+    True
+    """
+    if not isinstance(hyp, str):
+        msg = f"explain_pair() takes one text, got {type(hyp).__name__}; explain_pairs() takes several"
+        raise InputError(msg)
+    options.setdefault("shapley", None)
+    refs = None if ref is None else [ref]
+    sources = None if source is None else [source]
+    return explain_pairs([hyp], refs, metric=metric, sources=sources, **options)[0]
+
+
+def explain_pairs(
+    hyps: Iterable[str],
+    refs: References | None = None,
+    *,
+    metric: str | Metric | Signature | None = None,
+    sources: Iterable[str] | None = None,
+    **options: Any,
+) -> list[Explanation]:
+    """Explain many pairs, encoded in one go; arguments are those of `nlgauge.score` and `explain_pair`.
+
+    Scores and idf are those of `nlgauge.score` for the same texts. Shapley values, which cost many scorings each, are
+    computed where they are asked for (`shapley=True`).
+    """
+    chosen, rest = split_options(options, shapley=False)
+    named = one_metric(metric, rest, function="explain_pairs")
+    (recipe,), run, check = resolved_call(named, rest)
+    corpus = make_corpus({"": hyps}, refs, sources=sources)
+    return _explained(recipe, corpus, run, chosen, check)
+
+
+def explain_segments(score: Score, segments: Sequence[int], **options: Any) -> list[Explanation]:
+    """Explain segments (from 0) of a score, in one go, with the idf of the texts it was computed on."""
+    options.setdefault("shapley", None if len(segments) == 1 else False)
+    chosen, rest = split_options(options)
+    if rest:
+        msg = f"unknown option {next(iter(rest))!r}; recipe and run are those of the score"
+        raise InputError(msg)
+    if score.origin is None:
+        msg = (
+            "this score was read from a file or a pickle and does not know its texts; "
+            "explain the pair itself: nlgauge.explain_pair(hyp, ref, metric=score.signature)"
+        )
+        raise InputError(msg)
+    for segment in segments:
+        if not isinstance(segment, int) or not 0 <= segment < len(score):
+            msg = f"segment must be a whole number from 0 to {len(score) - 1}, got {segment!r}"
+            raise InputError(msg)
+    origin, system = score.origin, score.system or ""
+    whole = _spelt_out(_seen(origin.metric, origin.corpus), system)
+    part = replace(
+        whole,
+        systems={system: [whole.systems[system][segment] for segment in segments]},
+        references=[whole.references[segment] for segment in segments],
+        sources=None if whole.sources is None else [whole.sources[segment] for segment in segments],
+    )
+    found = _explained(origin.metric, part, origin.options, chosen, None)
+    return [_compared(one, score, segment) for one, segment in zip(found, segments, strict=True)]
+
+
+def _explained(
+    metric: Metric, corpus: Corpus, run: RunOptions, chosen: ExplainOptions, check: SignatureCheck | None
+) -> list[Explanation]:
+    (system,) = corpus.systems
+    seen = _spelt_out(_seen(metric, corpus), system)
+    if len(seen) == 0:
+        return []
+    with warnings.catch_warnings():
+        for category in _NOTED:
+            warnings.simplefilter("ignore", category)
+        options = replace(run, alignments=True)
+        prepared = prepare([metric], seen, options, check_signature=check)
+        (score,) = finish(prepared, compare(prepared))
+        explainer = Explainer(prepared, seen, score, chosen)
+        return [explainer.explain(index) for index in range(len(seen))]
+
+
+def _seen(metric: Metric, corpus: Corpus) -> Corpus:
+    """The corpus as the metric sees it: with references, or with sources in their place."""
+    against = getattr(metric, "against", "refs")
+    return corpus.compared_with(against, metric=metric.name)
+
+
+def _spelt_out(corpus: Corpus, system: str) -> Corpus:
+    """With the documents that idf is counted on, so that they stay the same for parts and variants of the texts."""
+    own = corpus.idf_documents.get(system, corpus.systems[system])
+    references = corpus.idf_documents.get(None, [text for group in corpus.references for text in group])
+    return replace(corpus, systems={system: corpus.systems[system]}, idf_documents={system: own, None: references})
+
+
+def _compared(found: Explanation, score: Score, segment: int) -> Explanation:
+    """With a note where the segment scores otherwise by itself than it did among the others."""
+    given = float(score.segments[score.main][segment])
+    if abs(given - found.score) <= _TOLERANCE:
+        return found
+    scores = f"{given:.4f} in the run, {found.score:.4f} by itself"
+    note = f"{score.metric} depends on the other segments: this one scores {scores}"
+    return replace(found, notes=(*found.notes, note))

@@ -1,0 +1,67 @@
+"""What preprocessing removed of a text, word by word, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.explain.word_view import WordView
+from nlgauge.recipes.metric import Metric
+from nlgauge.text import Tokens
+from nlgauge.text.characters import is_punctuation
+from nlgauge.text.words import WordSpan
+
+__all__ = ["TextFilter", "reasons_removed"]
+
+
+@dataclass(frozen=True, eq=False)
+class TextFilter:
+    """What a recipe leaves out of a text, and the text's tokens before it did."""
+
+    metric: Metric
+    tokens: Tokens
+    stopwords: Collection[str]
+    limit: int
+
+    def why(self, word: WordSpan, *, has_point: bool) -> str:
+        """Why a word does not count."""
+        if self.tokens.cut and word.start >= int(self.tokens.offsets[:, 1].max()):
+            return f"cut off at {self.limit} tokens"
+        if word.text in self.stopwords or word.text.lower() in self.stopwords:
+            return "stop word"
+        if getattr(self.metric, "punctuation", "keep") != "keep" and all(map(is_punctuation, word.text)):
+            return "punctuation"
+        if has_point:
+            return "weight 0 (idf)"
+        if self.tokens.left_out:
+            return "not in the vocabulary"
+        return "no token of its own"
+
+    def notes(self, whose: str) -> list[str]:
+        """What happened to the text beside words that were removed."""
+        found = []
+        if self.tokens.cut:
+            found.append(f"{whose}: {self.tokens.cut} tokens were cut off at the limit of {self.limit}")
+        if getattr(self.metric, "subwords", "all") == "first":
+            later = int((~self.tokens.starts_word).sum())
+            if later:
+                found.append(f"{whose}: {later} later pieces of words were left out (subwords=first)")
+        if self.tokens.unknown:
+            found.append(f"{whose}: {self.tokens.unknown} words or pieces are unknown to the model")
+        return found
+
+
+def reasons_removed(view: WordView, weights: NDArray[np.float64], filtered: TextFilter) -> Sequence[str]:
+    """For each word why it does not count; empty where a point of it has weight."""
+    weighted: set[int] = set()
+    pointed: set[int] = set()
+    for weight, shares in zip(weights.tolist(), view.shares, strict=True):
+        pointed |= set(shares)
+        weighted |= set(shares) if weight > 0 else set()
+    return [
+        "" if number in weighted else filtered.why(word, has_point=number in pointed)
+        for number, word in enumerate(view.words)
+    ]

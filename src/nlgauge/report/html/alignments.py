@@ -1,0 +1,108 @@
+"""Explanations made small for the page: words, links between them, and what each word contributes.
+
+The page colours by the value of a link: a similarity, where tokens were matched, or a cost, where mass was moved.
+Values are whole thousandths, contributions ten-thousandths: no reader sees more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nlgauge.compare import system_scores
+from nlgauge.errors import InputError
+from nlgauge.report.html.inputs import PairExplanation
+
+if TYPE_CHECKING:
+    from nlgauge.scores import Score
+
+__all__ = ["explain_for_report", "packed_explanation", "value_ranges"]
+
+#: Links of less weight than this share of a text are left out: entropic transport moves a little of everything.
+_LEAST_WEIGHT = 0.001
+
+
+def explain_for_report(
+    results: Sequence[Score], segments: Sequence[int], *, systems: Sequence[str] | None = None
+) -> list[PairExplanation]:
+    """Explanations of some segments (see `differing_segments`) of results of `nlgauge.score_systems`.
+
+    Args:
+        results: Of all metrics and systems; metrics that match no words (BLEU, chrF) have nothing to show.
+        segments: Places of segments, from 0.
+        systems: Only of these; all by default.
+    """
+    from nlgauge.explain.pairs import explain_segments
+
+    found = []
+    for metric, score in _named(results):
+        if systems is not None and score.system not in systems:
+            continue
+        explained = explain_segments(score, list(segments), shapley=False)
+        found += [
+            PairExplanation(metric, score.system or "system", segment, one.to_dict())
+            for segment, one in zip(segments, explained, strict=True)
+            if one.links
+        ]
+    return found
+
+
+def packed_explanation(record: Mapping[str, Any]) -> list[Any]:
+    """What the page needs of `Explanation.to_dict()`, as a list.
+
+    Words of the hypothesis and of the reference; links (place, place, value); whether values are costs; what the
+    hypothesis was compared with; the sentence; contributions by side, and what they are summands of.
+    """
+    try:
+        words = [record[side]["words"] for side in ("hypothesis", "reference")]
+        links, costs = _links(record["links"])
+        parts = [[word["text"] for word in side] for side in words]
+        removed = [{at: word["removed"] for at, word in enumerate(side) if word["removed"]} for side in words]
+        linear = [one for one in record["attributions"] if one["kind"] == "linear"]
+    except (KeyError, TypeError) as error:
+        msg = f"an explanation must be what Explanation.to_dict() gives; {error} is missing or of another kind"
+        raise InputError(msg) from error
+    contributions = {one["side"]: [one["of"], *(round(10_000 * value) for value in one["values"])] for one in linear}
+    sides = [contributions.get("hypothesis"), contributions.get("reference")]
+    return [*parts, links, int(costs), record["against"], record["sentence"], sides, removed]
+
+
+def value_ranges(packed: Iterable[tuple[int, list[Any]]]) -> dict[int, list[int]]:
+    """By metric the values of links that have the lightest and the darkest colour.
+
+    The far end leaves out a twentieth: one link far off would make all others look alike.
+    """
+    values: dict[int, list[int]] = {}
+    costs: dict[int, bool] = {}
+    for metric, one in packed:
+        values.setdefault(metric, []).extend(link[2] for link in one[2])
+        costs[metric] = bool(one[3])
+    ends = {}
+    for metric, found in values.items():
+        if found:
+            far = round(float(np.percentile(found, 95 if costs[metric] else 5)))
+            ends[metric] = [far, min(found) if costs[metric] else max(found)]
+    return ends
+
+
+def _named(results: Sequence[Score]) -> list[tuple[str, Score]]:
+    """Results with the names that their metrics have in a comparison."""
+    by_recipe = {table.signature: table.metric for table in system_scores(results)}
+    return [(by_recipe[score.signature.recipe_part], score) for score in results]
+
+
+def _links(links: Sequence[Mapping[str, Any]]) -> tuple[list[list[int]], bool]:
+    """Links of words; a pair that chose each other is one link. Special tokens have no place on the page."""
+    found: dict[tuple[int, int], float] = {}
+    costs = False
+    for link in links:
+        i, j = link["hypothesis"], link["reference"]
+        if i is None or j is None or link["weight"] < _LEAST_WEIGHT:
+            continue
+        costs = link["similarity"] is None
+        value = link["cost"] if costs else link["similarity"]
+        best = min if costs else max
+        found[i, j] = best(found.get((i, j), value), value)
+    return [[i, j, round(1000 * value)] for (i, j), value in sorted(found.items())], costs

@@ -1,0 +1,106 @@
+// Which words of two texts matched: coloured by how close they are, with lines between them.
+
+const SHADES = 5;
+const SVG = "http://www.w3.org/2000/svg";
+
+// 0 to 5; the range goes from the far end to the near one, so costs and similarities are read alike.
+function shade(value, [far, near]) {
+  const share = far === near ? 1 : (value - far) / (near - far);
+  return Math.round(SHADES * Math.min(Math.max(share, 0), 1));
+}
+
+function alignmentView(found) {
+  const view = make("div", { class: "alignment" });
+  const drawing = document.createElementNS(SVG, "svg");
+  drawing.setAttribute("aria-hidden", "true");
+  const said = make("p", { class: "said", role: "status", dir: "auto", text: found.sentence });
+  const sides = [wordLine("output", found, 0), wordLine(found.against, found, 1)];
+  view.append(drawing, sides[0].line, sides[1].line, said);
+  const paths = found.links.map(([, , value]) => {
+    const path = document.createElementNS(SVG, "path");
+    path.setAttribute("opacity", (0.14 + 0.13 * shade(value, found.range)).toFixed(2));
+    drawing.append(path);
+    return path;
+  });
+  new ResizeObserver(() => drawLinks(view, sides, found.links, paths)).observe(view);
+
+  // The word under the pointer or the focus, and what it is linked to.
+  const point = (side, place) => {
+    view.querySelectorAll(".on").forEach((shown) => shown.classList.remove("on"));
+    if (place === null) { said.textContent = found.sentence; return; }
+    sides[side].words[place].classList.add("on");
+    found.links.forEach((link, at) => {
+      if (link[side] !== place) return;
+      paths[at].classList.add("on");
+      sides[1 - side].words[link[1 - side]].classList.add("on");
+    });
+    said.textContent = sayWord(found, side, place);
+  };
+  sides.forEach(({ words }, side) => words.forEach((word, place) => {
+    word.addEventListener("pointerenter", () => point(side, place));
+    word.addEventListener("pointerleave", () => point(side, null));
+    word.addEventListener("focus", () => point(side, place));
+    word.addEventListener("blur", () => point(side, null));
+    word.addEventListener("click", () => point(side, place));
+    word.addEventListener("keydown", (event) => moveAlong(event, words, place));
+  }));
+  return view;
+}
+
+function drawLinks(view, sides, links, paths) {
+  const base = view.getBoundingClientRect();
+  links.forEach(([i, j], at) => {
+    const from = sides[0].words[i].getBoundingClientRect();
+    const to = sides[1].words[j].getBoundingClientRect();
+    const x1 = from.left + from.width / 2 - base.left, y1 = from.bottom - base.top;
+    const x2 = to.left + to.width / 2 - base.left, y2 = to.top - base.top;
+    const middle = (y1 + y2) / 2;
+    paths[at].setAttribute("d", `M${x1} ${y1}C${x1} ${middle} ${x2} ${middle} ${x2} ${y2}`);
+  });
+}
+
+function sayWord(found, side, place) {
+  const partners = found.links.filter((link) => link[side] === place)
+    .map((link) => `${found.words[1 - side][link[1 - side]]} (${(link[2] / 1000).toFixed(2)})`);
+  const removed = found.removed[side][place];
+  const parts = [removed ? `not counted: ${removed}` : partners.length ? `${found.costs ? "moves to" : "matched with"} ${partners.join(", ")}` : "matched with no word"];
+  const given = found.contributions[side];
+  if (given && !removed) parts.push(`contributes ${(given[place + 1] / 10000).toFixed(4)} to ${given[0]}`);
+  return `${found.words[side][place]}: ${parts.join("; ")}`;
+}
+
+// The keyboard reaches a line of words, and arrows its words.
+function moveAlong(event, words, place) {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  const next = step && words[place + step];
+  if (!next) return;
+  event.preventDefault();
+  words[place].tabIndex = -1;
+  next.tabIndex = 0;
+  next.focus();
+}
+
+function wordLine(name, found, side) {
+  const near = new Map();
+  found.links.forEach((link) => {
+    const level = shade(link[2], found.range);
+    near.set(link[side], Math.max(near.get(link[side]) ?? 0, level));
+  });
+  const line = make("div", { class: "line", role: "group", "aria-label": `words of the ${name}` });
+  line.append(make("span", { class: "side", text: name }));
+  const words = found.words[side].map((text, place) => userText("button", text, {
+    type: "button", tabindex: place === 0 ? 0 : -1, class: near.has(place) ? `word near-${near.get(place)}` : "word alone",
+  }));
+  const shown = userText("div", "", { class: "line-words" });
+  shown.append(...words);
+  line.append(shown);
+  return { line, words };
+}
+
+function alignmentKey(found) {
+  const swatches = make("span", { class: "swatches", "aria-hidden": "true" });
+  for (let level = 0; level <= SHADES; level += 1) swatches.append(make("i", { class: `near-${level}` }));
+  const [far, near] = found.range.map((end) => (end / 1000).toFixed(2));
+  return make("p", { class: "note" }, `${found.costs ? "Cost" : "Similarity"} ${far}`, swatches,
+    `${near}. Point at a word, or move with the arrow keys, to see what it matched; a dashed word matched none, or does not count.`);
+}

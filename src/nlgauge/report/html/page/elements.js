@@ -1,0 +1,59 @@
+// Elements of the page. Whatever came in with the data becomes text, never markup.
+
+const byId = (id) => document.getElementById(id);
+
+function make(element, attributes = {}, ...children) {
+  const made = document.createElement(element);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name === "text") made.textContent = value;
+    else made.setAttribute(name, value === true ? "" : value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+// A text in its own direction, whatever stands around it.
+const userText = (element, text, attributes = {}) => make(element, { dir: "auto", text, ...attributes });
+
+// A field with its label above it.
+let fields = 0;
+function field(label, input, attributes = {}) {
+  fields += 1;
+  input.id = `field-${fields}`;
+  return make("div", { class: "field", ...attributes }, make("label", { for: input.id, text: label }), input);
+}
+
+function choice(label, options, chosen, changed) {
+  const select = make("select");
+  options.forEach(([value, text]) => select.append(make("option", { value, text, selected: String(value) === String(chosen) })));
+  select.addEventListener("change", () => changed(select.value));
+  return { field: field(label, select), select };
+}
+
+function formatted(value, decimals, { sign = false } = {}) {
+  if (!Number.isFinite(value)) return "–";
+  const text = Math.abs(value).toFixed(decimals);
+  if (Number(text) === 0) return text;
+  return (value < 0 ? "−" : sign ? "+" : "") + text;
+}
+
+const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+
+async function copyText(text, button) {
+  let done = true;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // Some browsers keep the clipboard from files; the old way still works there.
+    const area = make("textarea", { class: "unseen", "aria-hidden": "true" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    done = document.execCommand("copy");
+    area.remove();
+  }
+  const label = button.dataset.label || (button.dataset.label = button.textContent);
+  button.textContent = done ? "Copied" : "Copying failed: select the text";
+  setTimeout(() => { button.textContent = label; }, 1600);
+}

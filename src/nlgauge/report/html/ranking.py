@@ -1,0 +1,97 @@
+"""Systems of one metric, best first, with a figure of their scores and intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nlgauge.report.html.elements import Html, hidden, joined, name_of, tag
+from nlgauge.report.html.exports import export, scrolling
+from nlgauge.report.html.figures import Scale, axis, interval_bar, scale_over
+from nlgauge.report.html.numbers import level_text, number
+from nlgauge.report.html.words import metric_decimals
+from nlgauge.report.table import Cell, Table
+
+if TYPE_CHECKING:
+    from nlgauge.compare import CompareSettings, MetricComparison, SystemRow
+
+__all__ = ["ranking", "ranking_table"]
+
+
+def ranking(found: MetricComparison, settings: CompareSettings, *, name: str) -> Html:
+    """The table of systems with a figure of their intervals, and the same table to copy."""
+    decimals = metric_decimals(found)
+    level = level_text(settings.level)
+    scale = scale_over([value for row in found.systems for value in (row.score, *_ends(row)) if value is not None])
+    rows, before = [], found.systems[0].cluster
+    for row in found.systems:
+        rows.append(
+            tag("tr", *_cells(row, scale, level, decimals), class_="starts" if row.cluster != before else None)
+        )
+        before = row.cluster
+    empty = [tag("td", class_="wide"), tag("td", axis(scale, decimals), class_="figure")]
+    foot = tag("tr", tag("td", colspan=3.0), *empty, tag("td", class_="wide"), tag("td", class_="wide"))
+    table = tag("table", _head(level), tag("tbody", *rows), tag("tfoot", foot), class_="ranking")
+    return joined(
+        [
+            scrolling(table, label=f"Ranking by {found.metric}"),
+            _note(found, level),
+            export(ranking_table(found), name=f"{name}-ranking", decimals=decimals),
+        ]
+    )
+
+
+def ranking_table(found: MetricComparison) -> Table:
+    """All that is known of each system, as a table to copy."""
+    columns = ["rank", "system", "score", "low", "high", "median", "bradley-terry", "wins", "ties", "losses", "group"]
+    extra = [name for name in ("elo", "trueskill") if any(getattr(row, name) is not None for row in found.systems)]
+    rows: list[list[Cell]] = []
+    for row in found.systems:
+        low, high = _ends(row)
+        cells: list[Cell] = [row.rank, row.system, row.score, low, high, row.median, row.bradley_terry]
+        rows.append([*cells, row.wins, row.ties, row.losses, row.cluster, *(getattr(row, name) for name in extra)])
+    return Table([*columns, *extra], rows, caption=f"Systems by {found.metric}", notes=[found.signature])
+
+
+def _head(level: str) -> Html:
+    cells = {
+        "rank": hidden("rank"),
+        "name": "system",
+        "num": "score",
+        "num wide": f"{level} interval",
+        "figure": hidden(f"score and {level} interval"),
+        "num wide strength": "Bradley–Terry",
+        "num wide games": "won / tied / lost",
+    }
+    return tag("thead", tag("tr", *(tag("th", text, scope="col", class_=class_) for class_, text in cells.items())))
+
+
+def _cells(row: SystemRow, scale: Scale, level: str, decimals: int) -> list[Html]:
+    low, high = _ends(row)
+    score = number(row.score, decimals)
+    between = "" if low is None else f"{number(low, decimals)} – {number(high, decimals)}"
+    said = f"{row.system}: {score}" + (f", {level} interval {between}" if between else "")
+    return [
+        tag("td", str(row.rank), class_="rank"),
+        tag("th", name_of(row.system), scope="row", class_="name"),
+        tag("td", score, class_="num"),
+        tag("td", between, class_="num wide"),
+        tag("td", interval_bar(scale, row.score, low, high, label=said), class_="figure"),
+        tag("td", number(row.bradley_terry, 3), class_="num wide"),
+        tag("td", f"{row.wins:,} / {row.ties:,} / {row.losses:,}", class_="num wide"),
+    ]
+
+
+def _note(found: MetricComparison, level: str) -> Html:
+    better = "higher is better" if found.higher_is_better else "lower is better"
+    said = [
+        f"The dot is the score ({better})",
+        f", the bar its {level} interval. " if _ends(found.systems[0])[0] else ". ",
+    ]
+    if found.systems[-1].cluster > 1:
+        said.append("A rule starts a new group: its first system is significantly worse than the best one above. ")
+    said.append("Won, tied and lost count segments against all other systems.")
+    return tag("p", *said, class_="note")
+
+
+def _ends(row: SystemRow) -> tuple[float | None, float | None]:
+    return (None, None) if row.interval is None else (row.interval.low, row.interval.high)

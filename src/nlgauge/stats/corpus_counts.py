@@ -1,0 +1,184 @@
+"""BLEU and chrF from their n-gram counts, for many corpora at once, and what resampling needs of them.
+
+The score of a whole corpus is no mean over its segments: counts are added up first. So a resample of segments adds up
+other counts, and a formula makes a score of each sum. The formulas are those of sacrebleu (BLEU without effective
+order, chrF with it), written for arrays: 10,000 sums at once instead of one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nlgauge.errors import InputError
+from nlgauge.stats.bootstrap import FEW, Interval
+from nlgauge.stats.checks import check_level, check_resampling, numbers
+from nlgauge.stats.resampling import bootstrap_sums, expanded_tail, sum_by_unit
+
+__all__ = ["CorpusCounts", "bleu_from_counts", "bootstrap_corpus_score", "chrf_from_counts"]
+
+Matrix = NDArray[np.float64]
+
+#: What sacrebleu adds under a name of smoothing, where it adds a constant.
+_FLOOR, _ADDED = 0.1, 1.0
+
+
+def bleu_from_counts(totals: ArrayLike, smooth: str = "exp") -> Matrix:
+    """BLEU, 0 to 100, of summed counts: lengths of output and reference, then matches and n-grams for n = 1 to N.
+
+    >>> float(bleu_from_counts([5, 5, 5, 4, 3, 2, 5, 4, 3, 2]).round(4))
+    100.0
+    """
+    sums = _sums(totals, "BLEU")
+    order = (sums.shape[-1] - 2) // 2
+    length, reference = sums[..., 0], sums[..., 1]
+    matched, found = sums[..., 2 : 2 + order].copy(), sums[..., 2 + order :].copy()
+    any_match = matched.any(axis=-1)
+    if smooth == "add-k":
+        matched[..., 1:] += _ADDED
+        found[..., 1:] += _ADDED
+    unmatched = matched == 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        precision = matched / found
+        if smooth == "exp":
+            # The first order without a match counts as 1/2 of a match, the second as 1/4, ... (mteval-v13a).
+            precision = np.where(unmatched, 0.5 ** unmatched.cumsum(axis=-1) / found, precision)
+        elif smooth == "floor":
+            precision = np.where(unmatched, _FLOOR / found, precision)
+        brevity = np.where(length < reference, np.exp(1 - reference / length), 1.0)
+        score = 100 * brevity * np.exp(np.log(precision).mean(axis=-1))
+    # No n-gram of some order, no match of any order, or no output at all.
+    return np.where(any_match & (found > 0).all(axis=-1) & (length > 0), score, 0.0)
+
+
+def chrf_from_counts(totals: ArrayLike, beta: float = 2) -> Matrix:
+    """chrF, 0 to 100, of summed counts: for each order the n-grams of the output, of the reference, and of both.
+
+    >>> float(chrf_from_counts([4, 4, 2]))
+    50.0
+    """
+    sums = _sums(totals, "chrF")
+    output, reference, both = (sums[..., at::3] for at in range(3))
+    # Orders that one of the sides has no n-grams of do not count.
+    present = (output > 0) & (reference > 0)
+    orders = np.maximum(present.sum(axis=-1), 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        precision = np.where(present, both / output, 0.0).sum(axis=-1) / orders
+        recall = np.where(present, both / reference, 0.0).sum(axis=-1) / orders
+        score = 100 * (1 + beta**2) * precision * recall / (beta**2 * precision + recall)
+    return np.where(precision + recall > 0, score, 0.0)
+
+
+_FORMULAS: Mapping[str, Callable[[ArrayLike, str], Matrix]] = {
+    "bleu": bleu_from_counts,
+    "chrf": lambda totals, beta: chrf_from_counts(totals, float(beta)),
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CorpusCounts:
+    """Counts of each segment, and the formula that makes a score of their sum."""
+
+    formula: str
+    """`bleu:SMOOTHING` or `chrf:BETA`."""
+    counts: Matrix
+    """Segments x counts; read-only."""
+
+    def __post_init__(self) -> None:
+        name, _, _ = self.formula.partition(":")
+        if name not in _FORMULAS:
+            msg = f"a score of counts must be one of {', '.join(_FORMULAS)}, got {self.formula!r}"
+            raise InputError(msg)
+        counts = _sums(self.counts, self.formula).copy()
+        if counts.ndim != 2 or counts.size == 0 or not np.isfinite(counts).all() or (counts < 0).any():
+            msg = f"counts of {self.formula!r} must be segments x counts, 0 or more each, got shape {counts.shape}"
+            raise InputError(msg)
+        counts.flags.writeable = False
+        object.__setattr__(self, "counts", counts)
+
+    def __repr__(self) -> str:
+        return f"<CorpusCounts {self.formula}: {' x '.join(map(str, self.counts.shape))}>"
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def score(self, totals: ArrayLike) -> Matrix:
+        """The scores of summed counts; the last axis of `totals` is that of the counts, and goes."""
+        name, _, option = self.formula.partition(":")
+        return _FORMULAS[name](totals, option)
+
+    @property
+    def whole(self) -> float:
+        """The score of all segments together."""
+        return float(self.score(self.counts.sum(axis=0)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; counts are whole numbers."""
+        return {"formula": self.formula, "counts": [[int(count) for count in row] for row in self.counts]}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> CorpusCounts:
+        """`to_dict` backwards."""
+        return cls(record["formula"], record["counts"])
+
+
+def bootstrap_corpus_score(
+    counts: CorpusCounts,
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    level: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 12345,
+) -> Interval:
+    """An interval for a corpus score: bootstrap, or Student's t for fewer than 30 segments (documents).
+
+    The draws are those of `bootstrap_mean`, and those of sacrebleu under the same seed; `clusters` names the document
+    of each segment, and whole documents are drawn then. The t interval has the deviation of the jackknife.
+    """
+    check_level(level)
+    check_resampling(resamples, seed)
+    if clusters is not None and len(clusters) != len(counts):
+        msg = f"clusters must name the document of each of {len(counts)} segments, got {len(clusters)}"
+        raise InputError(msg)
+    units = sum_by_unit(counts.counts, None if clusters is None else list(map(str, clusters)))
+    n, score, clustered = len(units), counts.whole, clusters is not None
+    if n < 2:
+        msg = f"an interval needs at least 2 {'documents' if clustered else 'segments'}, got {n}"
+        raise InputError(msg)
+    if n < FEW:
+        half = _t_half_width(counts, units, level)
+        return Interval(score, score - half, score + half, level, 0, seed, "t", n, clustered)
+    draws = resampled_scores(counts, units, resamples=resamples, seed=seed)
+    tail = 100 * expanded_tail(level, n)
+    low, high = np.percentile(draws, [tail, 100 - tail])
+    return Interval(score, float(low), float(high), level, resamples, seed, "bootstrap", n, clustered)
+
+
+def resampled_scores(counts: CorpusCounts, units: Matrix, *, resamples: int, seed: int) -> Matrix:
+    """The corpus score of each resample of units (rows of counts)."""
+    return np.concatenate([counts.score(sums) for sums in bootstrap_sums(units, resamples=resamples, seed=seed)])
+
+
+def _t_half_width(counts: CorpusCounts, units: Matrix, level: float) -> float:
+    """Student's t times the standard error of the jackknife: every unit left out in turn."""
+    from scipy.special import stdtrit
+
+    n = len(units)
+    left_out = counts.score(units.sum(axis=0) - units)
+    error = math.sqrt((n - 1) / n * float(((left_out - left_out.mean()) ** 2).sum()))
+    return float(stdtrit(n - 1, (1 + level) / 2)) * error
+
+
+def _sums(totals: ArrayLike, what: str) -> Matrix:
+    found = numbers(totals, f"counts of {what}")
+    size = found.shape[-1] if found.ndim else 0
+    bleu = what.partition(":")[0].lower() == "bleu"
+    if size < 3 or (size % 2 if bleu else size % 3):
+        msg = f"counts of {what} have the wrong number: got shape {found.shape}"
+        raise InputError(msg)
+    return found

@@ -1,0 +1,132 @@
+"""All pairs of systems: tests keep their error rate, find what is there, and say what they could find."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+from tests.compare.made_scores import Ratio, made, table
+
+from nlgauge.compare import CompareSettings, SystemScores
+from nlgauge.compare.draws import Sample, bootstrap_scores
+from nlgauge.compare.pairs import PairStatistics, pair_statistics
+from nlgauge.compare.rankings import pair_indices
+from nlgauge.compare.settings import TESTS
+
+
+def statistics(scores: SystemScores, **options: object) -> PairStatistics:
+    settings = CompareSettings(**{"permutations": 1000, **options})  # type: ignore[arg-type]
+    sample = Sample.of(scores)
+    count = max(settings.resamples, settings.permutations)
+    (draws,) = bootstrap_scores([sample], resamples=count, seed=settings.seed)
+    return pair_statistics(sample, draws[: settings.resamples], draws[: settings.permutations], settings)
+
+
+def test_numbers_of_a_pair() -> None:
+    values = np.round(made(50, 3), 1)
+    found = statistics(table(values), tests_shown=TESTS)
+    for at, (i, j) in enumerate(zip(*pair_indices(3), strict=True)):
+        difference = values[:, i] - values[:, j]
+        assert found.difference[at] == pytest.approx(difference.mean())
+        assert found.effect[at] == pytest.approx(difference.mean() / difference.std(ddof=1))
+        assert (found.wins[at], found.losses[at]) == ((difference > 1e-9).sum(), (difference < -1e-9).sum())
+        assert found.wins[at] + found.ties[at] + found.losses[at] == 50
+        assert found.p["t"][at] == pytest.approx(stats.ttest_rel(values[:, i], values[:, j]).pvalue)
+        assert found.p["mood"][at] == pytest.approx(stats.median_test(values[:, i], values[:, j]).pvalue)
+    assert set(found.p) == set(TESTS)
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "randomisation", "t"])
+def test_five_in_a_hundred_equal_pairs_are_called_different(test: str) -> None:
+    """Forty systems that do not differ; 20 neighbours, 15 times over, are 300 independent pairs."""
+    p = []
+    for seed in range(15):
+        values = np.random.default_rng(seed).normal(size=(60, 40))
+        for at in range(0, 40, 2):
+            found = statistics(table(values[:, at : at + 2]), test=test, tests_shown=(), permutations=300)
+            p.append(float(found.p[test][0]))  # type: ignore[index]
+    # Four standard errors of .05 over 300 pairs are .05.
+    assert np.mean(np.array(p) < 0.05) < 0.1
+    assert np.mean(p) == pytest.approx(0.5, abs=4 / np.sqrt(12 * 300))
+
+
+def test_tests_of_means_agree_on_a_large_sample() -> None:
+    found = statistics(table(made(400, 4, spread=0.3)), tests_shown=TESTS, permutations=10_000)
+    assert found.p["bootstrap"] == pytest.approx(found.p["t"], abs=0.02)
+    assert found.p["randomisation"] == pytest.approx(found.p["t"], abs=0.02)
+
+
+@pytest.mark.parametrize("n", [12, 60])
+def test_intervals_of_differences_are_students(n: int) -> None:
+    values = made(n, 3)
+    found = statistics(table(values), resamples=4000)
+    expected = stats.ttest_rel(values[:, 0], values[:, 2]).confidence_interval(0.95)
+    assert found.low is not None
+    assert found.high is not None
+    slack = 1e-9 if n < 30 else 0.03
+    assert (found.low[1], found.high[1]) == pytest.approx(tuple(expected), abs=slack)
+
+
+def test_many_pairs_raise_the_bar() -> None:
+    scores = table(made(60, 6, spread=0.8))
+    corrected, plain = statistics(scores, test="t"), statistics(scores, test="t", correction="none")
+    assert corrected.adjusted is not None
+    assert plain.adjusted is not None
+    assert (corrected.adjusted >= plain.adjusted).all()
+    assert corrected.significant.sum() < plain.significant.sum()
+    assert np.array_equal(plain.adjusted, plain.p["t"])
+
+
+def test_what_is_called_detectable_is_found_in_eight_of_ten_samples() -> None:
+    n = 50
+    detectable = statistics(table(np.column_stack([made(n, 1)[:, 0], np.zeros(n)])), test="t").detectable
+    assert detectable is not None
+    deviation = made(n, 1)[:, 0].std(ddof=1)
+    rng = np.random.default_rng(5)
+    samples = rng.normal(detectable[0], deviation, size=(3000, n))
+    assert (stats.ttest_1samp(samples, 0, axis=1).pvalue < 0.05).mean() == pytest.approx(0.8, abs=0.03)
+
+
+def test_a_difference_that_does_not_count_is_not_significant() -> None:
+    values = made(200, 2, spread=1.0)
+    assert statistics(table(values)).significant.tolist() == [True]
+    assert statistics(table(values), smallest_difference=2.0).significant.tolist() == [False]
+
+
+def test_below_ten_instances_nothing_is_significant() -> None:
+    values = np.column_stack([np.arange(9.0), np.arange(9.0) + 5 + np.arange(9) / 100])
+    found = statistics(table(values), test="t")
+    assert found.p["t"][0] < 1e-6
+    assert found.significant.tolist() == [False]
+    assert found.low is not None
+    few = statistics(table(values[:3]), test="t")
+    assert (few.low, few.high, few.detectable) == (None, None, None)
+    one = statistics(table(values[:1]), test="t")
+    assert "t" not in one.p
+    assert one.adjusted is None
+
+
+def test_documents_widen_what_instances_would_make_narrow() -> None:
+    rng = np.random.default_rng(8)
+    shared = np.repeat(rng.normal(size=(40, 2)), 10, axis=0) + 0.1 * rng.normal(size=(400, 2))
+    names = tuple(np.repeat([str(at) for at in range(40)], 10))
+    by_instance, by_document = statistics(table(shared)), statistics(table(shared, documents=names))
+    for ends in ("low", "high"):
+        assert getattr(by_instance, ends) is not None
+    width = [float(found.high[0] - found.low[0]) for found in (by_instance, by_document)]  # type: ignore[index]
+    assert width[1] > 2 * width[0]
+    assert by_document.p["t"][0] > by_instance.p["t"][0]
+
+
+def test_a_corpus_score_is_tested_on_its_counts() -> None:
+    rng = np.random.default_rng(6)
+    length = np.full((80, 2), 20.0)
+    right = np.column_stack([rng.binomial(20, 0.5, size=80), rng.binomial(20, 0.6, size=80)]).astype(float)
+    scores = table(np.zeros((80, 2)), statistics=Ratio(np.stack([right, length], axis=-1)))
+    found = statistics(scores, tests_shown=TESTS)
+    assert found.difference[0] == pytest.approx(right[:, 0].sum() / 1600 - right[:, 1].sum() / 1600)
+    assert found.p["bootstrap"][0] < 0.01
+    assert found.p["randomisation"][0] < 0.01
+    assert found.p["t"][0] == 1, "the scores of instances are all 0"
+    assert found.detectable is not None
+    assert found.detectable[0] > 0

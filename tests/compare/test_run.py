@@ -1,0 +1,256 @@
+"""Comparisons from end to end: rankings, clusters, notes, and input that has no comparison in it."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.compare.made_scores import FIGURE_1, Ratio, made, table
+
+import nlgauge
+from nlgauge import SystemComparison, SystemScores, compare_systems
+from nlgauge.errors import InputError, RecipeError
+
+FAST = {"resamples": 200, "permutations": 1000}
+
+
+def compare(*tables: SystemScores, **options: object) -> SystemComparison:
+    return compare_systems(list(tables), **{**FAST, **options})  # type: ignore[arg-type]
+
+
+def test_a_better_system_comes_first_and_is_separated() -> None:
+    values = made(200, 3, spread=0.0)
+    values[:, 1] += 1
+    found = compare(table(values)).metric()
+    assert found.winner == "b"
+    assert found.separated
+    assert [(row.system, row.rank, row.cluster) for row in found.systems][0] == ("b", 1, 1)
+    assert [row.cluster for row in found.systems[1:]] == [2, 2]
+    for name in "ac":
+        pair = found.pair("b", name)
+        assert (pair.better, pair.significant) == ("b", True)
+        assert pair.p_adjusted is not None
+        assert pair.p_value is not None
+        assert pair.p_adjusted >= pair.p_value
+    assert found.condorcet == found.bt_winner == "b"
+    assert not found.pair("a", "c").significant
+
+
+def test_pairs_and_win_matrix_follow_the_ranking() -> None:
+    values = made(100, 4, spread=2.0)
+    found = compare(table(values)).metric("m")
+    assert [row.system for row in found.systems] == list("dcba")
+    assert [(row.first, row.second) for row in found.pairs] == [
+        ("d", "c"), ("d", "b"), ("d", "a"), ("c", "b"), ("c", "a"), ("b", "a"),
+    ]  # fmt: skip
+    pair = found.pair("a", "d")
+    assert pair.difference == pytest.approx(values[:, 3].mean() - values[:, 0].mean())
+    assert pair.low is not None
+    assert pair.high is not None
+    assert 0 < pair.low < pair.difference < pair.high
+    assert (pair.wins, pair.losses) == ((values[:, 3] > values[:, 0]).sum(), (values[:, 3] < values[:, 0]).sum())
+    assert found.win_matrix[0, 3] == pytest.approx(pair.wins / 100)
+    assert found.win_matrix[3, 0] == pytest.approx(pair.losses / 100)
+    assert found.systems[0].wins == sum(row.wins for row in found.pairs if row.first == "d")
+
+
+def test_a_distance_is_ranked_from_below() -> None:
+    values = made(100, 3, spread=2.0) + 10
+    found = compare(table(values, higher_is_better=False)).metric()
+    assert [row.system for row in found.systems] == list("abc")
+    assert found.systems[0].score == pytest.approx(values[:, 0].mean())
+    assert found.pair("a", "c").difference > 0
+    assert found.bt_winner == "a"
+
+
+def test_the_order_of_systems_changes_no_number() -> None:
+    values = np.round(made(40, 4), 1)
+    there, back = compare(table(values)), compare(table(values[:, ::-1], "dcba"))
+    assert there.signature == back.signature
+    by_name = {row.system: row for row in back.metric().systems}
+    for row in there.metric().systems:
+        other = by_name[row.system]
+        assert row.score == pytest.approx(other.score)
+        assert row.bradley_terry == pytest.approx(other.bradley_terry, abs=1e-6)
+        assert row.bt_interval is not None
+        assert other.bt_interval is not None
+        assert row.bt_interval == pytest.approx(other.bt_interval, abs=1e-6)
+        assert (row.rank, row.cluster) == (other.rank, other.cluster)
+    for pair in there.metric().pairs:
+        assert back.metric().pair(pair.first, pair.second).p == pytest.approx(pair.p)
+
+
+def test_figure_1_where_means_are_equal_and_strengths_are_not() -> None:
+    found = compare(table(FIGURE_1)).metric()
+    assert [row.rank for row in found.systems] == [1, 1, 1]
+    assert found.bt_winner == "c"
+    by_strength = compare(table(FIGURE_1), ranking="bt").metric()
+    assert [row.system for row in by_strength.systems] == ["c", "b", "a"]
+    assert "ranked by Bradley-Terry, but test bootstrap is about scores; sign fits" in by_strength.notes
+    assert [row.system for row in compare(table(FIGURE_1), ranking="median").metric().systems] == ["a", "c", "b"]
+
+
+def test_metrics_side_by_side() -> None:
+    values = made(60, 4, spread=1.0)
+    worse = SystemScores("ter", ("a", "b", "c", "d"), values, higher_is_better=False)
+    found = compare(table(values), worse)
+    assert found.winners == {"m": "d", "ter": "a"}
+    named = {(one.first, one.second): one for one in found.disagreements}
+    assert list(named) == [("m mean", "m BT"), ("ter mean", "ter BT"), ("m mean", "ter mean")]
+    across = named["m mean", "ter mean"]
+    assert (across.share_of_pairs, across.different_winner, across.different_top3) == (1.0, True, True)
+
+
+def test_a_condorcet_winner_without_the_highest_strength_is_told() -> None:
+    """a beats both others 51 to 49; b beats c 100 to 0, and so has the highest strength."""
+    a = np.full(100, 0.0)
+    b = np.where(np.arange(100) < 51, -1.0, 1.0)
+    c = np.where(np.arange(100) < 51, -2.0, 0.5)
+    found = compare(table(np.column_stack([a, b, c]))).metric()
+    assert found.condorcet == "a"
+    assert found.bt_winner == "b"
+    assert any("a beats every other system on more instances than it loses, yet b" in note for note in found.notes)
+
+
+def test_ratings_are_there_on_request() -> None:
+    plain, rated = compare(table(FIGURE_1)).metric(), compare(table(FIGURE_1), ratings=True).metric()
+    assert {row.elo for row in plain.systems} == {None}
+    assert {row.system: row.elo for row in rated.systems} == pytest.approx(
+        {"a": 1451.937, "b": 1501.493, "c": 1546.570}, abs=1e-3
+    )
+    assert any("depend on the order" in note for note in rated.notes)
+    assert not any("depend on the order" in note for note in compare(table(FIGURE_1), ratings=True, shuffles=2).metric().notes)
+
+
+def test_a_corpus_score_ranks_systems() -> None:
+    counts = np.array([[[1.0, 2.0], [9.0, 10.0]], [[9.0, 10.0], [1.0, 10.0]]])
+    found = compare(table(np.array([[0.5, 0.9], [0.9, 0.1]]), statistics=Ratio(counts))).metric()
+    assert [(row.system, row.score) for row in found.systems] == [("a", 10 / 12), ("b", 10 / 20)]
+    assert found.systems[0].mean == pytest.approx(0.7)
+
+
+def test_the_result_is_json_and_the_same_twice() -> None:
+    values = made(20, 3)
+    first, again = (json.dumps(compare(table(values)).to_dict()) for _ in range(2))
+    assert first == again
+    record = json.loads(first)
+    assert record["metrics"][0]["systems"][0]["interval"]["level"] == 0.95
+    assert record["settings"]["ties"] == "half"
+
+
+def test_the_signature_names_every_choice() -> None:
+    found = compare(table(made(20, 2)), ties="drop", seed=7, test="sign", tie_tolerance=0.0)
+    for part in ("test:sign", "correction:holm", "alpha:0.05", "ties:drop", "tie_tolerance:0", "seed:7", "unit:instance"):
+        assert part in found.signature.split("|")
+    assert "unit:document" in compare(table(made(20, 2), documents=tuple("ab" * 10))).signature
+
+
+# Input that is odd, but no mistake: a defined result.
+
+
+def test_one_system() -> None:
+    found = compare(table(made(20, 1)))
+    (row,) = found.metric().systems
+    assert (row.rank, row.cluster, row.bradley_terry) == (1, 1, 1.0)
+    assert row.interval is not None
+    assert (found.metric().pairs, found.disagreements, found.metric().condorcet) == ((), (), None)
+    assert found.metric().notes == ("one system has nothing to be compared with",)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 9])
+def test_few_instances_have_no_star(n: int) -> None:
+    values = np.column_stack([np.arange(n) + 10.0, np.arange(n) / 3])
+    found = compare(table(values)).metric()
+    (pair,) = found.pairs
+    assert not pair.significant
+    assert pair.better is None
+    assert found.n == n
+    assert (found.systems[0].interval is None) == (n < 4)
+    assert (pair.p_value is None) == (n == 1)
+    assert f"{n} instances" in found.notes[0]
+
+
+def test_all_ties() -> None:
+    found = compare(table(np.ones((20, 3)))).metric()
+    assert [row.bradley_terry for row in found.systems] == pytest.approx([1 / 3] * 3)
+    assert [(row.rank, row.cluster) for row in found.systems] == [(1, 1)] * 3
+    assert {pair.p_value for pair in found.pairs} == {1.0}
+    assert "all systems tie on every instance" in found.notes
+    assert found.diagnostics.ties == 1
+
+
+def test_a_copy_of_another_system_is_named() -> None:
+    values = made(30, 3)
+    values[:, 2] = values[:, 0]
+    found = compare(table(values)).metric()
+    assert "a, c have the same score on every instance" in found.notes
+    pair = found.pair("a", "c")
+    assert (pair.p_value, pair.effect, pair.significant) == (1.0, None, False)
+
+
+def test_systems_that_never_win_are_named() -> None:
+    values = np.column_stack([np.arange(20.0), np.arange(20.0) + 1, np.arange(20.0) - np.tile([0.5, -0.5], 10)])
+    found = compare(table(values)).metric()
+    assert not found.connected
+    assert "b never lost an instance" in found.notes
+    assert found.systems[0].never_lost
+
+
+def test_more_than_two_hundred_systems() -> None:
+    values = made(12, 210)
+    names = [f"s{at}" for at in range(210)]
+    found = compare(table(values, names), resamples=100, permutations=100, tests_shown=()).metric()
+    assert len(found.pairs) == 210 * 209 // 2
+    assert found.win_matrix.shape == (210, 210)
+
+
+@given(st.integers(1, 12), st.integers(1, 5), st.integers(0, 100))
+def test_whatever_the_size_numbers_are_numbers(n: int, k: int, seed: int) -> None:
+    values = np.random.default_rng(seed).integers(0, 3, size=(n, k)).astype(float)
+    record = compare(table(values), resamples=100, permutations=100).to_dict()
+    json.dumps(record, allow_nan=False)
+
+
+# Input that is a mistake: a message.
+
+
+def test_a_metric_or_system_that_is_not_there_is_named() -> None:
+    found = compare(table(made(20, 2)))
+    with pytest.raises(InputError, match="not compared by 'bleu', but by \\['m'\\]"):
+        found.metric("bleu")
+    with pytest.raises(InputError, match="no system 'x'"):
+        found.metric().pair("a", "x")
+    with pytest.raises(InputError, match="itself"):
+        found.metric().pair("a", "a")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"test": "anova"}, "test must be one of bootstrap"),
+        ({"tests_shown": ["anova"]}, "test must be one of bootstrap"),
+        ({"ties": "first"}, "ties must be one of half, second, drop"),
+        ({"ranking": "elo"}, "ranking must be one of mean, median, bt"),
+        ({"correction": "fdr"}, "correction must be one of holm, none"),
+        ({"alpha": 1.5}, "alpha must lie between 0 and 1"),
+        ({"level": 95}, "level must lie between 0 and 1"),
+        ({"resamples": 10}, "resamples must be at least 100"),
+        ({"permutations": 10}, "permutations must be at least 100"),
+        ({"seed": -1}, "seed must be 0 or more"),
+        ({"tie_tolerance": float("nan")}, "tie_tolerance must be 0 or more"),
+        ({"smallest_difference": -1}, "smallest_difference must be 0 or more"),
+        ({"colour": "red"}, "has no setting 'colour'.*ties"),
+    ],
+)
+def test_settings_that_make_no_sense(options: dict[str, object], message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        compare_systems({"m": {"a": [1.0], "b": [2.0]}}, **options)
+
+
+def test_the_public_names_are_found_on_demand() -> None:
+    assert nlgauge.compare_systems is compare_systems
+    assert "compare_systems" in dir(nlgauge)
+    assert "compare_systems" in nlgauge.__all__

@@ -1,0 +1,183 @@
+"""Scores of other tools: every layout gives the same table, and nothing is filled in or guessed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nlgauge.data.score_files import ImportedScores, ScoreSpec, read_score_file, read_score_files
+from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.recipes.signature import Signature
+
+VALUES = [[0.5, 0.25], [0.75, 1.0], [0.1, -2.0]]
+
+WIDE = "id\ta\tb\ns1\t0.5\t0.25\ns2\t0.75\t1\ns3\t0.1\t-2\n"
+LONG = "system,segment,score\na,s1,0.5\na,s2,0.75\na,s3,0.1\nb,s3,-2\nb,s1,.25\nb,s2,1e0\n"
+JSONL = "".join(
+    json.dumps({"id": f"s{at + 1}", "system": name, "mt": "text", "score": VALUES[at][column]}) + "\n"
+    for at in range(3)
+    for column, name in enumerate("ab")
+)
+
+
+def write(folder: Path, name: str, text: str) -> str:
+    path = folder / name
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    return str(path)
+
+
+def read(folder: Path, name: str, text: str, **options: object) -> ImportedScores:
+    (found,) = read_score_file(write(folder, name, text), **options)  # type: ignore[arg-type]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("comet.tsv", WIDE),
+        ("comet.csv", WIDE.replace("\t", ",")),
+        ("comet.csv.gz", WIDE.replace("\t", ",")),
+        ("comet.csv", LONG),
+        ("comet.tsv", LONG.replace(",", "\t")),
+        ("comet.jsonl", JSONL),
+    ],
+)
+def test_every_layout_gives_the_same_table(tmp_path: Path, name: str, text: str) -> None:
+    found = read(tmp_path, name, text)
+    assert (found.metric, found.systems, found.instances) == ("comet", ("a", "b"), ("s1", "s2", "s3"))
+    np.testing.assert_array_equal(found.values, VALUES)
+    assert found.higher_is_better
+    assert found.documents is None
+    assert repr(found).startswith("<ImportedScores comet from ")
+
+
+def test_the_file_is_in_the_signature(tmp_path: Path) -> None:
+    one, other = read(tmp_path, "comet.tsv", WIDE), read(tmp_path, "comet.tsv", WIDE.replace("-2", "-3"))
+    assert str(one.signature).startswith("comet|scores:")
+    assert str(one.signature).endswith("|better:higher")
+    assert one.signature.recipe["scores"] != other.signature.recipe["scores"]
+    odd = read(tmp_path, "x.csv", LONG.replace("score", "a:b|c"), lower_is_better=["a:b|c"])
+    assert Signature.parse(str(odd.signature)) == odd.signature
+    assert odd.signature.metric == "a:b|c"
+
+
+def test_orientation_is_as_it_is_said(tmp_path: Path) -> None:
+    found = read(tmp_path, "ter.tsv", WIDE, lower_is_better=["ter"])
+    assert not found.higher_is_better
+    assert found.signature.recipe["better"] == "lower"
+    with pytest.raises(RecipeError, match=r"'comet' is said to be better when lower, but .* scores of ter"):
+        read_score_files([write(tmp_path, "ter.tsv", WIDE)], lower_is_better=["comet"])
+
+
+def test_comet_writes_lists_of_objects_by_system(tmp_path: Path) -> None:
+    content = {
+        f"out/{name}.txt": [{"src": "s", "mt": "m", "COMET": VALUES[at][column]} for at in range(3)]
+        for column, name in enumerate("ab")
+    }
+    found = read(tmp_path, "out.json", json.dumps(content))
+    assert (found.metric, found.systems, found.instances) == ("COMET", ("out/a.txt", "out/b.txt"), ("0", "1", "2"))
+    np.testing.assert_array_equal(found.values, VALUES)
+    (named,) = read_score_file(f"comet={tmp_path / 'out.json'}:COMET")
+    assert named.metric == "comet"
+    for wrong, message in (
+        ({"a": 3}, "'a': expected a list with an object per segment"),
+        ({"a": []}, "'a': expected a list"),
+        ({"a": [3]}, "'a', segment 0: expected an object, got 3"),
+        ({"format": "nlgauge-scores/1"}, "this is a file of nlgauge"),
+    ):
+        with pytest.raises(FileFormatError, match=message):
+            read(tmp_path, "out.json", json.dumps(wrong))
+
+
+def test_several_metrics_of_a_file(tmp_path: Path) -> None:
+    columns = "system,id,text,comet,ter\na,1,x,.5,3\na,2,x,.7,2\nb,1,x,.1,1\nb,2,x,.2,0\n"
+    comet, ter = read_score_file(write(tmp_path, "all.csv", columns), lower_is_better=["ter"])
+    assert [(one.metric, one.higher_is_better) for one in (comet, ter)] == [("comet", True), ("ter", False)]
+    (only,) = read_score_file(f"{tmp_path / 'all.csv'}:comet")
+    np.testing.assert_array_equal(only.values, comet.values)
+    both = read_score_file(f"judge={tmp_path / 'all.csv'}:comet,ter")
+    assert [one.metric for one in both] == ["judge comet", "judge ter"]
+    rows = "metric,system,id,score\nx,a,1,.5\nx,b,1,.6\ny,a,1,.7\ny,b,1,.8\n"
+    assert [one.metric for one in read_score_file(write(tmp_path, "rows.csv", rows))] == ["x", "y"]
+
+
+def test_ids_that_count_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    rows = [f"{at},{at / 10}" for at in (10, 1, 2, 3, 4, 5, 6, 7, 8, 9)]
+    found = read(tmp_path, "x.csv", "\n".join(["id,a", *rows]) + "\n")
+    assert found.instances == tuple(map(str, range(1, 11)))
+    assert found.values[:, 0].tolist() == [at / 10 for at in range(1, 11)]
+    others = read(tmp_path, "y.csv", "id,a\n7,.1\n3,.2\n")
+    assert others.instances == ("7", "3")
+    unnamed = read(tmp_path, "z.csv", "a,b\n.1,.2\n.3,.4\n")
+    assert unnamed.instances == ("0", "1")
+
+
+def test_documents_and_names_of_columns(tmp_path: Path) -> None:
+    text = "model\titem\tstory\tscore\na\t1\tx\t.5\na\t2\ty\t.6\nb\t1\tx\t.7\nb\t2\ty\t.8\n"
+    columns = {"system": "model", "segment": "item", "document": "story"}
+    found = read(tmp_path, "judge.tsv", text, columns=columns)
+    assert (found.systems, found.documents) == (("a", "b"), ("x", "y"))
+    with pytest.raises(FileFormatError, match=r"line 4, column 'story': segment '1' was in document 'x' before"):
+        read(tmp_path, "judge.tsv", text.replace("b\t1\tx", "b\t1\ty"), columns=columns)
+    with pytest.raises(RecipeError, match="has the columns system, segment, document, metric, not 'judge'"):
+        read(tmp_path, "judge.tsv", text, columns={"judge": "model"})
+    with pytest.raises(FileFormatError, match="column 'models': there is none of that name"):
+        read(tmp_path, "judge.tsv", text, columns={"system": "models"})
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("x.csv", LONG.replace("b,s2,1e0\n", ""), "x of 'b' lacks segment 's2', which other systems have"),
+        ("x.csv", LONG.replace("b,s3,-2\nb,s1,.25\n", ""), "lacks segment 's1' and 1 others"),
+        ("x.csv", LONG + "b,s2,1\n", r"line 8.*segment 's2' of 'b' has a score already \(.*line 7"),
+        ("x.csv", LONG.replace("0.75", ""), r"line 3, column 'score': expected a number, got \"\""),
+        ("x.csv", LONG.replace("0.75", "nan"), r"line 3, column 'score': expected a number, got \"nan\""),
+        ("x.tsv", WIDE.replace("0.75", "inf"), r"line 3, column 'a': expected a number, got \"inf\""),
+        ("x.tsv", WIDE.replace("s2\t", "s1\t"), "segment 's1' of 'a' has a score already"),
+        ("x.tsv", WIDE.replace("a\tb", "a\ta"), "column 'a': there are 2 of that name"),
+        (
+            "x.tsv",
+            "id\ttext\ta\n1\tno\t.5\n",
+            r"column 'text': expected a number, got \"no\"; name the columns of scores",
+        ),
+        ("x.tsv", "id\n1\n", "there is no column of scores beside 'id'"),
+        ("x.csv", "system,id,text\na,1,no\n", "no column 'score' and none of numbers; name it"),
+        ("x.jsonl", '{"id": 1, "a": true}\n', "column 'a': expected a number, got true"),
+        ("x.jsonl", '{"id": 1, "a": 1}\n{"id": 2}\n', "line 2, column 'a': there is none of that name"),
+    ],
+)
+def test_what_does_not_align_is_refused_with_its_place(tmp_path: Path, name: str, text: str, message: str) -> None:
+    with pytest.raises(FileFormatError, match=message):
+        read(tmp_path, name, text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("x.csv", "system,score\na,1\n", "a column of systems but none that names segments"),
+        ("x.csv", "metric,id,a\nm,1,.5\n", "a column 'metric' but none of systems"),
+        ("x.csv", "id,segment,a\n1,1,.5\n", "columns 'segment' and 'id' could both be the segment"),
+        ("x.csv", "metric,system,id,p,q\nm,a,1,.5,.6\n", "several columns of scores"),
+    ],
+)
+def test_a_layout_that_is_not_clear_is_asked_for(tmp_path: Path, name: str, text: str, message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        read(tmp_path, name, text)
+
+
+def test_specs(tmp_path: Path) -> None:
+    odd = write(tmp_path, "a=b.tsv", WIDE)
+    assert ScoreSpec.parse(odd) == ScoreSpec(odd)
+    assert ScoreSpec.parse("comet=x.json:COMET") == ScoreSpec("x.json", "comet", ("COMET",))
+    assert ScoreSpec.parse("x.csv:a,b") == ScoreSpec("x.csv", None, ("a", "b"))
+    with pytest.raises(InputError, match="names no file of scores"):
+        ScoreSpec.parse("comet=")
+    with pytest.raises(InputError, match=r"expected a .tsv, .csv or .jsonl file of scores"):
+        read(tmp_path, "scores.txt", ".5\n")
+    with pytest.raises(RecipeError, match="two tables of scores are called 'comet'"):
+        read_score_files([write(tmp_path, "comet.tsv", WIDE), write(tmp_path, "comet.csv", LONG)])

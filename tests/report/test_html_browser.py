@@ -1,0 +1,396 @@
+"""The HTML report in a real browser: what a reader does with it, and what a hostile text cannot do.
+
+Needs Debian's chromium-headless-shell (or any Chromium that NLGAUGE_CHROMIUM names) and the extra `browser`;
+`make browser-tools` installs both.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.report.report_samples import Sample, explained, hostile, large, sample
+
+from nlgauge.report.html import write_report
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+
+#: Milliseconds that anything on a page may take on a busy machine.
+PATIENCE = 10_000
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+    program = os.environ.get("NLGAUGE_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    if program is None:
+        pytest.skip("there is no Chromium; run: make browser-tools (apt-get install chromium-headless-shell)")
+    api = pytest.importorskip(
+        "playwright.sync_api", reason="the extra 'browser' is not installed; run: make browser-tools"
+    )
+    with api.sync_playwright() as playwright:
+        # Without a sandbox, because tests may run as root; the page is our own.
+        found = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+class Opened:
+    """A page, with what it said to the console and what it asked the network for."""
+
+    def __init__(self, browser: Browser, path: Path, **options: Any) -> None:
+        self.page = browser.new_page(**{"viewport": {"width": 1200, "height": 900}} | options)
+        self.page.set_default_timeout(PATIENCE)
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        started = time.monotonic()
+        self.page.goto(path.as_uri())
+        self.page.wait_for_selector("html[data-ready=yes]")
+        self.seconds = time.monotonic() - started
+
+
+def written(found: Sample, path: Path, **more: Any) -> Path:
+    write_report(path, found.comparison, scores=found.scores, texts=found.texts, **more)
+    return path
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three systems, 120 segments, three metrics, alignments of four segments."""
+    found = sample(3, 120, ("bertscore", "chrf", "baryscore"))
+    explanations = explained(found, [0, 2, 3, 7])
+    return written(found, tmp_path_factory.mktemp("report") / "report.html", explanations=explanations)
+
+
+@pytest.fixture
+def opened(browser: Browser, report: Path) -> Iterator[Opened]:
+    found = Opened(browser, report)
+    yield found
+    found.page.close()
+    assert found.said == []
+    assert found.asked == [report.as_uri()]
+
+
+def rows(page: Page) -> list[dict[str, Any]]:
+    """The rows in view from the top, as a reader sees them."""
+    found: list[dict[str, Any]] = page.eval_on_selector_all(
+        "#segments-list .row",
+        """rows => rows.map(row => ({segment: Number(row.dataset.segment),
+           cells: [...row.children].map(cell => cell.textContent), chosen: row.getAttribute("aria-selected")}))""",
+    )
+    return found
+
+
+def numbers(page: Page, column: int) -> list[float]:
+    return [float(row["cells"][column].replace("−", "-")) for row in rows(page)]
+
+
+def wait_for_text(page: Page, selector: str, pattern: str) -> None:
+    page.locator(selector).filter(has_text=re.compile(pattern)).wait_for()
+
+
+def choose(page: Page, label: str, value: str) -> None:
+    page.locator("#segments").get_by_label(label, exact=True).select_option(value)
+
+
+def test_sorting(opened: Opened) -> None:
+    page = opened.page
+    sizes = [abs(value) for value in numbers(page, 1)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(set(sizes)) > 5
+    for order, column, backwards in (("ahead", 1, True), ("behind", 1, False), ("high", 2, True), ("low", 2, False)):
+        choose(page, "Sort by", order)
+        found = numbers(page, column)
+        assert found == sorted(found, reverse=backwards), order
+    choose(page, "Sort by", "segment")
+    assert [row["segment"] for row in rows(page)][:5] == [0, 1, 2, 3, 4]
+
+
+def test_a_distance_is_turned_round(opened: Opened) -> None:
+    page = opened.page
+    choose(page, "Metric", "2")
+    choose(page, "Sort by", "ahead")
+    first = rows(page)[0]
+    difference, a, b = (float(cell.replace("−", "-")) for cell in first["cells"][1:4])
+    assert difference > 0
+    assert a < b, "the lower distance is better"
+    choose(page, "Sort by", "low")
+    found = numbers(page, 2)
+    assert found == sorted(found, reverse=True), "the worst is the largest distance"
+
+
+def test_filtering_and_searching(opened: Opened) -> None:
+    page = opened.page
+    choose(page, "Show", "second")
+    assert all(value < 0 for value in numbers(page, 1))
+    choose(page, "Show", "explained")
+    assert sorted(row["segment"] for row in rows(page)) == [0, 2, 3, 7]
+    wait_for_text(page, "#segments-said", r"^4 of 120 segments")
+    choose(page, "Show", "all")
+    search = page.locator("#segments").get_by_label("Search")
+    search.fill("GRANDMOTHER")
+    wait_for_text(page, "#segments-said", r"^20 of 120 segments")
+    assert {row["segment"] % 6 for row in rows(page)} == {4}
+    search.fill("ソファー")
+    page.locator("#segments-list .row").first.filter(has_text="ソファー").wait_for()
+    assert {row["segment"] % 6 for row in rows(page)} == {3}
+    search.fill("nowhere to be found")
+    page.wait_for_selector("#segments-list .empty")
+    assert page.locator("#segment").inner_text() == ""
+
+
+def test_other_systems_can_be_compared(opened: Opened) -> None:
+    page = opened.page
+    choose(page, "System A", "2")
+    choose(page, "System B", "1")
+    choose(page, "Sort by", "segment")
+    row = rows(page)[0]
+    assert row["cells"][4].endswith("system-c 0")
+    assert float(row["cells"][1].replace("−", "-")) == pytest.approx(
+        float(row["cells"][2]) - float(row["cells"][3]), abs=2e-4
+    )
+
+
+def test_the_keyboard_walks_the_list(opened: Opened) -> None:
+    page = opened.page
+    choose(page, "Sort by", "segment")
+    page.locator("#segments-list").focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    wait_for_text(page, "#segment h3", r"^Segment 2$")
+    active = page.locator("#segments-list").get_attribute("aria-activedescendant")
+    assert page.locator(f"#{active}").get_attribute("aria-selected") == "true"
+    page.keyboard.press("End")
+    wait_for_text(page, "#segment h3", r"^Segment 119$")
+    assert rows(page)[-1]["segment"] == 119
+    page.get_by_role("button", name="Previous").click()
+    wait_for_text(page, "#segment h3", r"^Segment 118$")
+
+
+def test_opening_an_alignment(opened: Opened) -> None:
+    page = opened.page
+    choose(page, "Show", "explained")
+    choose(page, "Sort by", "segment")
+    page.locator("#segments-list .row[data-segment='7']").click()
+    view = page.locator("#segment .alignment").first
+    view.wait_for()
+    assert view.get_by_role("group").count() == 2
+    assert view.locator("path").count() == 3
+    words = view.get_by_role("group").first.get_by_role("button")
+    assert words.all_inner_texts()[:3] == ["Bread", "is", "good."]
+    words.nth(1).hover()
+    assert "is: matched with is (0.95); contributes 0.1000 to precision" in view.locator(".said").inner_text()
+    assert view.locator("path.on").count() == 1
+    words.nth(0).focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert "good.: matched with good. (0.90)" in view.locator(".said").inner_text()
+    # Lines end where words are.
+    line = view.locator("path.on").bounding_box()
+    word = words.nth(2).bounding_box()
+    assert line is not None
+    assert word is not None
+    assert word["x"] - 2 <= line["x"] <= word["x"] + word["width"] + 2
+    choose(page, "Show", "all")
+    page.locator("#segments-list .row[data-segment='1']").click()
+    page.get_by_text("This page holds no alignment of this segment").wait_for()
+    assert "for 4 segments" in page.locator("#explained-said").inner_text()
+
+
+def test_a_point_of_the_scatter_plot_opens_its_segment(opened: Opened) -> None:
+    page = opened.page
+    canvas = page.locator("#scatter-canvas")
+    canvas.scroll_into_view_if_needed()
+    colours = page.evaluate(
+        """() => { const c = document.querySelector('#scatter-canvas');
+           const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+           const seen = new Set();
+           for (let i = 0; i < d.length; i += 4) seen.add(d.slice(i, i + 3).join());
+           return seen.size; }"""
+    )
+    assert colours > 5
+    box = canvas.bounding_box()
+    assert box is not None
+    for share in (0.4, 0.45, 0.5, 0.55, 0.6):
+        page.mouse.move(box["x"] + share * box["width"], box["y"] + (1 - share) * box["height"])
+        if page.locator("#scatter-tip").is_visible():
+            break
+    tip = page.locator("#scatter-tip").inner_text()
+    page.mouse.down()
+    page.mouse.up()
+    name = tip.split(":")[0].removeprefix("segment ")
+    wait_for_text(page, "#segment h3", rf"^Segment {name}$")
+    scatter = page.locator("#scatter")
+    scatter.get_by_label("Horizontal: system").select_option("all")
+    scatter.get_by_label("Vertical: metric").select_option("1")
+    assert page.locator("#scatter-said").inner_text().startswith("360 points: all systems, bertscore across")
+
+
+def test_theme(opened: Opened) -> None:
+    page = opened.page
+    colour = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(colour)
+    page.get_by_role("button", name="Change to dark colours").click()
+    dark = page.evaluate(colour)
+    assert light != dark
+    page.get_by_role("button", name="Change to light colours").click()
+    assert page.evaluate(colour) == light
+
+
+def test_tables_can_be_copied(browser: Browser, report: Path) -> None:
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.goto(report.as_uri())
+    page.wait_for_selector("html[data-ready=yes]")
+    part = page.locator("[data-export=metric-1-ranking] details").first
+    part.locator("summary").click()
+    part.get_by_role("button", name="Copy TSV").click()
+    part.get_by_role("button", name="Copied").wait_for()
+    text = page.evaluate("navigator.clipboard.readText()")
+    assert text.startswith("rank\tsystem\tscore")
+    assert text == page.locator("#metric-1-ranking-tsv").text_content()
+    page.locator("#segments-export").get_by_role("button", name="Copy all rows as TSV").click()
+    page.locator("#segments-export").get_by_role("button", name="Copied").wait_for()
+    lines = page.evaluate("navigator.clipboard.readText()").splitlines()
+    assert len(lines) == 121
+    assert lines[0].split("\t")[:4] == ["segment", "difference", "system-a", "system-b"]
+    context.close()
+
+
+def test_no_text_can_run_or_become_markup(browser: Browser, tmp_path: Path) -> None:
+    found = hostile()
+    metric = found.scores[0].metric
+    path = written(found, tmp_path / "hostile.html", explanations=explained(found, [0, 1, 2, 3], metric=metric))
+    opened = Opened(browser, path)
+    page = opened.page
+    for place in range(12):
+        page.locator(f"#row-{place}").click()
+    page.locator("#segment details summary").first.click()
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img, main script, #segment b").count() == 0
+    assert opened.said == []
+    assert opened.asked == [path.as_uri()]
+    # Even markup that got in would not run: the policy knows the page's own script only.
+    page.evaluate(
+        """() => { const s = document.createElement('script'); s.textContent = 'window.hacked = 1';
+           document.body.append(s); const d = document.createElement('div');
+           d.innerHTML = '<img src=x onerror="window.hacked = 1">'; document.body.append(d); }"""
+    )
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.hacked") is None
+    assert any("Content Security Policy" in line for line in opened.said)
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1200])
+def test_accessibility(browser: Browser, report: Path, scheme: str, width: int) -> None:
+    axe = pytest.importorskip(
+        "axe_playwright_python", reason="the extra 'browser' is not installed; run: make browser-tools"
+    )
+    opened = Opened(browser, report, color_scheme=scheme, viewport={"width": width, "height": 900})
+    page = opened.page
+    choose(page, "Show", "explained")
+    page.wait_for_selector("#segment .alignment")
+    page.eval_on_selector_all("details", "parts => parts.forEach(part => { part.open = true; })")
+    page.evaluate(resources.files(axe).joinpath("axe.min.js").read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    problems = [(one["id"], [node["html"][:160] for node in one["nodes"][:3]]) for one in found["violations"]]
+    assert problems == []
+    page.close()
+
+
+def test_a_phone_scrolls_one_way_only(browser: Browser, report: Path, tmp_path: Path) -> None:
+    for path in (report, written(hostile(), tmp_path / "hostile.html")):
+        page = Opened(browser, path, viewport={"width": 360, "height": 740}).page
+        assert page.evaluate("document.documentElement.scrollWidth") == 360
+        page.locator("#segments-list .row").nth(2).click()
+        assert page.evaluate("document.documentElement.scrollWidth") == 360
+        page.close()
+
+
+def test_print(opened: Opened, tmp_path: Path) -> None:
+    page = opened.page
+    choose(page, "Sort by", "segment")
+    page.emulate_media(media="print")
+    page.locator("#segments-printed tbody tr").nth(49).wait_for()
+    assert page.locator("#segments-printed tbody tr").count() == 50
+    assert page.locator("#segments-printed caption").inner_text().startswith("The first 50 of 120 segments")
+    assert page.locator("#segments-printed tbody tr").first.is_visible()
+    for hidden in ("#segments-list", ".top", "#segments-controls select", "#scatter"):
+        assert not page.locator(hidden).first.is_visible(), hidden
+    assert page.locator(".ranking").first.is_visible()
+    path = tmp_path / "report.pdf"
+    page.pdf(path=path)
+    assert path.read_bytes().startswith(b"%PDF")
+
+
+def test_without_scripts_the_tables_are_there(browser: Browser, report: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(report.as_uri())
+    assert page.locator(".ranking").count() == 3
+    assert page.locator("#segments-waits").is_visible()
+    assert not page.locator("#segments-live").is_visible()
+    context.close()
+
+
+def test_an_old_browser_is_told(browser: Browser, report: Path) -> None:
+    page = browser.new_page()
+    page.add_init_script("delete window.DecompressionStream")
+    page.goto(report.as_uri())
+    page.wait_for_selector("#theme:not([hidden])")
+    assert page.locator("#segments-waits").is_visible()
+    assert page.locator(".ranking").count() == 3
+    page.close()
+
+
+def test_one_system_without_texts(browser: Browser, tmp_path: Path) -> None:
+    found = sample(1, 30, ("bertscore",))
+    path = tmp_path / "one.html"
+    write_report(path, found.comparison, scores=found.scores)
+    opened = Opened(browser, path)
+    assert opened.said == []
+    page = opened.page
+    found_rows = numbers(page, 2)
+    assert found_rows == sorted(found_rows), "the worst first"
+    assert page.locator("#segments").get_by_label("System B").count() == 0
+    assert "made without texts" in page.locator("#segment").inner_text()
+    page.close()
+
+
+def test_twenty_systems_with_3000_segments_open_without_stalling(browser: Browser, tmp_path: Path) -> None:
+    path = written(large(), tmp_path / "large.html")
+    size = path.stat().st_size / 1e6
+    opened = Opened(browser, path)
+    page = opened.page
+    started = time.monotonic()
+    choose(page, "Sort by", "spread")
+    page.locator("#segments").get_by_label("Search").fill("ab")
+    wait_for_text(page, "#segments-said", " of 3,000 segments")
+    page.eval_on_selector("#segments-list", "list => { list.scrollTop = 36 * 500; }")
+    page.locator("#row-505").wait_for()
+    used = time.monotonic() - started
+    nodes = page.eval_on_selector("#segments-list", "list => list.querySelectorAll('*').length")
+    print(f"{size:.1f} MB, open after {opened.seconds:.1f} s, sorted and searched in {used:.1f} s, {nodes} nodes")
+    assert size < 8
+    assert opened.seconds < 10
+    assert used < 5
+    assert len(rows(page)) < 40
+    assert nodes < 200
+    assert opened.said == []
+    page.close()
