@@ -38,12 +38,15 @@ def run(commands: str, url: str) -> str:
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not here")
 def test_commands_answer_what_the_page_says(url: str) -> None:
-    scores, table, lists, jobs, errors = COMMANDS
+    scores, table, lists, analysis, jobs, errors = COMMANDS
     found = json.loads(run(scores, url))
     assert [one["metric"] for one in found["scores"]] == ["bertscore", "chrf"]
     assert found["scores"][0] == nlgauge.score(["A cat sat on the mat."], ["The cat sat on the mat."]).to_dict()
     assert [line.split("\t")[0] for line in run(table, url).splitlines()] == ["system", "a", "b"]
     assert '"limits"' in run(lists, url)
+    explained, compared = re.findall(r"\{\"nlgauge\".*?(?=\{\"nlgauge\"|$)", run(analysis, url), re.S)
+    assert json.loads(explained)["explanation"]["metric"] == "bertscore"
+    assert [one["system"] for one in json.loads(compared)["comparison"]["metrics"][0]["systems"]] == ["a", "b"]
     watched = run(jobs, url)
     assert "event: end" in watched
     assert '"state":"done"' in watched
@@ -68,6 +71,7 @@ def test_limits_are_those_of_the_code() -> None:
     assert shown["body of a request, of a job"] == f"{limits.body_bytes // 10**6} MB, {limits.job_bytes // 10**6} MB"
     assert shown["characters of a text"] == f"{limits.text_characters:,}"
     assert shown["texts of a request, of a job"] == f"{limits.texts:,}, {limits.job_texts:,}"
-    assert shown["metrics of a request"] == str(limits.recipes)
+    assert shown["metrics of a request, systems of a comparison"] == f"{limits.recipes}, {limits.systems}"
+    assert shown["characters of texts to explain"] == f"{limits.explained_characters:,}"
     assert shown["requests that wait, jobs that wait"] == f"{limits.waiting}, {limits.queued_jobs}"
     assert f"kept for {limits.keep_days:g} days" in PAGE

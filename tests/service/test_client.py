@@ -82,6 +82,20 @@ def test_sensitivity_is_the_librarys_result(address: str) -> None:
     assert type(found).from_dict(json.loads(json.dumps(found.to_dict()))).to_dict() == found.to_dict()
 
 
+def test_a_pair_explained_and_systems_compared(address: str) -> None:
+    with Client(address) as client:
+        found = client.explain_pair("a cat sat .", ["the cat sat ."], model="hash", layer=1, leave_one_out=True)
+        expected = nlgauge.explain_pair("a cat sat .", ["the cat sat ."], model="hash", layer=1, leave_one_out=True)
+        assert isinstance(found, nlgauge.Explanation)
+        assert found.to_dict() == expected.to_dict()
+        settings = {"permutations": 100}
+        job = client.submit_compare(SYSTEMS, REFS, metrics=["chrf"], settings=settings)
+        comparison = job.wait()["comparison"]
+        assert b"<!doctype html>" in job.download("html").lower()
+        scores = client.score_systems(SYSTEMS, REFS, metrics=["chrf"])
+    assert nlgauge.compare_systems(scores, **settings).to_dict() == comparison
+
+
 def test_errors_are_those_of_the_library(address: str) -> None:
     with Client(address, retries=0) as client:
         with pytest.raises(RecipeError, match="did you mean"):
@@ -118,6 +132,11 @@ def test_the_asynchronous_twin_gives_the_same(address: str) -> None:
             study = await client.sensitivity(
                 SYSTEMS, REFS, preset="idf", metrics=["bertscore:idf=refs"], model="hash", layer=1, resamples=100
             )
+            explained = await client.explain_pair("a cat", "a dog", model="hash", layer=1)
+            assert explained.to_dict() == nlgauge.explain_pair("a cat", "a dog", model="hash", layer=1).to_dict()
+            compared = await client.submit_compare(SYSTEMS, REFS, metrics=["chrf"], settings={"permutations": 100})
+            await compared.wait()
+            assert b"chrf" in await compared.download("pairs")
             large = await client.score(SYSTEMS["one"] * 300, REFS * 300, model="hash", layer=1)
             with pytest.raises(RecipeError):
                 await client.score(["a"], ["a"], metric="nonsense")

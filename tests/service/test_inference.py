@@ -206,3 +206,17 @@ def test_what_waits_is_finished_before_the_thread_ends(encoder: HashEncoder, bat
     assert all(future.done() for future in futures)
     with pytest.raises(ProblemError, match="about to stop"):
         thread.submit(call(["a cat"], ["a dog"]))
+
+
+def test_the_thread_outlives_whatever_goes_wrong(encoder: HashEncoder) -> None:
+    def fail(_: int) -> None:
+        raise ZeroDivisionError
+
+    thread = InferenceThread(wait=0.005, waiting=64, batch_tokens=4096, on_batch=fail)
+    thread.start()
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            thread.submit(call(["a cat"], ["a dog"])).result(10)
+    assert thread.alive
+    thread.stop()
+    assert not thread.alive

@@ -221,3 +221,20 @@ def test_too_many_watchers_are_refused(made: Callable[..., TestClient], monkeypa
     name = submitted(service)
     service.app.state.service.streams = 100  # type: ignore[attr-defined]
     assert service.get(f"/v1/jobs/{name}/events").status_code == 429
+
+
+def test_the_queue_outlives_a_disk_that_is_full(service: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = service.app.state.service.store  # type: ignore[attr-defined]
+    whole = store.end
+    calls: list[str] = []
+
+    def full(name: str, *rest: Any, **more: Any) -> bool:
+        calls.append(name)
+        if len(calls) == 1:
+            raise OSError("no space left on device")
+        done: bool = whole(name, *rest, **more)
+        return done
+
+    monkeypatch.setattr(store, "end", full)
+    submitted(service)
+    assert ended(service, submitted(service))["state"] == "done"

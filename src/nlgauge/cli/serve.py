@@ -29,6 +29,8 @@ _LIMITS = {
     "text_characters": "characters of a text",
     "texts": "texts of a request that is answered at once",
     "job_texts": "texts of a job",
+    "systems": "systems of a comparison",
+    "explained_characters": "characters of texts to explain",
     "recipes": "metrics of a request",
     "waiting": "requests that wait",
     "queued_jobs": "jobs that wait",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nlgauge.corpus.texts import References
@@ -20,6 +20,7 @@ from nlgauge.service.exchange import Ask, JobState, Retries
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from nlgauge.explain.explanation import Explanation
     from nlgauge.sensitivity.results import Sensitivity
 
 __all__ = ["AsyncClient", "AsyncJob"]
@@ -130,6 +131,36 @@ class AsyncClient:
         found: Sensitivity = await (await self.submit_sensitivity(systems, refs, **options)).wait()
         return found
 
+    async def submit_compare(
+        self,
+        systems: Mapping[str, Iterable[str]],
+        refs: References | None = None,
+        *,
+        metrics: Any = None,
+        sources: Iterable[str] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> AsyncJob:
+        """Compare systems at the service, as a job, for its report; `settings` are those of a comparison.
+
+        For `nlgauge.SystemComparison` hand the scores of `score_systems` to `nlgauge.compare_systems`.
+        """
+        chosen = chosen_metrics(metrics, options.pop("metric", None))
+        body = exchange.score_body(systems, refs, metrics=chosen, sources=sources, options=options)
+        return AsyncJob(self, await self._send(exchange.submit_ask("compare", body | dict(settings or {}))))
+
+    async def explain_pair(
+        self,
+        hyp: str,
+        ref: str | Sequence[str] | None = None,
+        *,
+        metric: str | Metric | Signature = "bertscore",
+        source: str | None = None,
+        **options: Any,
+    ) -> Explanation:
+        """Explain the score of one hypothesis: `nlgauge.explain_pair`, computed by the service."""
+        return await self._send(exchange.explain_ask(hyp, ref, metric=metric, source=source, options=options))
+
     async def job(self, name: str) -> AsyncJob:
         """A job that was submitted before."""
         return AsyncJob(self, await self._send(exchange.get_ask(f"/v1/jobs/{name}", JobState.read)))
@@ -213,6 +244,11 @@ class AsyncJob:
         return await self._client._send(
             exchange.get_ask(f"/v1/jobs/{self.id}/result", exchange.RESULTS[self.state.kind])
         )
+
+    async def download(self, form: str) -> bytes:
+        """The result as it is kept: json, tsv, segments, pairs or html, as far as the kind of job has it."""
+        self.state.check()
+        return await self._client._send(exchange.get_ask(f"/v1/jobs/{self.id}/result?format={form}", bytes))
 
     async def cancel(self) -> JobState:
         """Cancel it; one that is running stops a moment later."""

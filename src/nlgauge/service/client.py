@@ -9,7 +9,7 @@ job = client.submit_score(...)                        -> a job to watch
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nlgauge.corpus.texts import References
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from nlgauge.explain.explanation import Explanation
     from nlgauge.sensitivity.results import Sensitivity
 
 __all__ = ["FIRST_LOOK", "LAST_LOOK", "Client", "Job", "http_package"]
@@ -157,6 +158,36 @@ class Client:
         found: Sensitivity = self.submit_sensitivity(systems, refs, **options).wait()
         return found
 
+    def submit_compare(
+        self,
+        systems: Mapping[str, Iterable[str]],
+        refs: References | None = None,
+        *,
+        metrics: Any = None,
+        sources: Iterable[str] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> Job:
+        """Compare systems at the service, as a job, for its report; `settings` are those of a comparison.
+
+        For `nlgauge.SystemComparison` hand the scores of `score_systems` to `nlgauge.compare_systems`.
+        """
+        chosen = chosen_metrics(metrics, options.pop("metric", None))
+        body = exchange.score_body(systems, refs, metrics=chosen, sources=sources, options=options)
+        return Job(self, self._send(exchange.submit_ask("compare", body | dict(settings or {}))))
+
+    def explain_pair(
+        self,
+        hyp: str,
+        ref: str | Sequence[str] | None = None,
+        *,
+        metric: str | Metric | Signature = "bertscore",
+        source: str | None = None,
+        **options: Any,
+    ) -> Explanation:
+        """Explain the score of one hypothesis: `nlgauge.explain_pair`, computed by the service."""
+        return self._send(exchange.explain_ask(hyp, ref, metric=metric, source=source, options=options))
+
     def job(self, name: str) -> Job:
         """A job that was submitted before."""
         return Job(self, self._send(exchange.get_ask(f"/v1/jobs/{name}", JobState.read)))
@@ -238,6 +269,11 @@ class Job:
         """The result of a job that is done; else an error that says why there is none."""
         self.state.check()
         return self._client._send(exchange.get_ask(f"/v1/jobs/{self.id}/result", exchange.RESULTS[self.state.kind]))
+
+    def download(self, form: str) -> bytes:
+        """The result as it is kept: json, tsv, segments, pairs or html, as far as the kind of job has it."""
+        self.state.check()
+        return self._client._send(exchange.get_ask(f"/v1/jobs/{self.id}/result?format={form}", bytes))
 
     def cancel(self) -> JobState:
         """Cancel it; one that is running stops a moment later."""

@@ -18,6 +18,7 @@ from nlgauge.recipes.signature import Signature
 from nlgauge.scores import Score
 
 if TYPE_CHECKING:
+    from nlgauge.explain.explanation import Explanation
     from nlgauge.sensitivity.results import Sensitivity
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Retries",
     "answer",
     "cancel_ask",
+    "explain_ask",
     "get_ask",
     "needs_a_job",
     "read_json",
@@ -50,6 +52,12 @@ _BESIDE = ("long", "empty", "alignments")
 
 #: Fields of a request for a study that are no options of its metrics.
 _OF_STUDY = ("lang", "alpha", "resamples", "seed")
+
+#: Fields of a request for an explanation that are no options of its metric.
+_OF_EXPLANATION = (
+    *("words", "pieces", "shapley", "leave_one_out"),
+    *("side", "component", "samples", "seed", "beside"),
+)
 
 #: Answers after which it is worth to ask again.
 BUSY = (429, 503)
@@ -236,6 +244,23 @@ def sensitivity_body(
     return body | beside | {"preset": preset}
 
 
+def explain_ask(
+    hyp: str,
+    ref: str | Sequence[str] | None,
+    *,
+    metric: str | Metric | Signature,
+    source: str | None,
+    options: Mapping[str, Any],
+) -> Ask[Explanation]:
+    """Explain one pair."""
+    body: dict[str, Any] = {name: value for name, value in options.items() if name in _OF_EXPLANATION}
+    others = {name: value for name, value in options.items() if name not in _OF_EXPLANATION and name != "progress"}
+    body |= {"hyp": hyp, "metric": _recipe_text(metric), "options": others}
+    body |= {} if ref is None else {"ref": ref if isinstance(ref, str) else list(ref)}
+    body |= {} if source is None else {"source": source}
+    return Ask("POST", "/v1/explain", read_explanation, _json(body))
+
+
 def unreachable(url: str, error: Exception) -> ServiceError:
     """What to raise where there was no answer."""
     return ServiceError(f"the service at {url} does not answer: {error or type(error).__name__}")
@@ -262,8 +287,21 @@ def read_sensitivity(content: bytes) -> Sensitivity:
     return Sensitivity.from_dict(record["sensitivity"])
 
 
+def read_explanation(content: bytes) -> Explanation:
+    """An explanation, likewise."""
+    from nlgauge.explain.explanation import Explanation  # scoring has no need of it
+
+    record = json.loads(content)
+    _warn(record)
+    return Explanation.from_dict(record["explanation"])
+
+
 #: What is made of the result of a job, by its kind.
-RESULTS: dict[str, Callable[[bytes], Any]] = {"score": read_scores, "sensitivity": read_sensitivity}
+RESULTS: dict[str, Callable[[bytes], Any]] = {
+    "score": read_scores,
+    "compare": read_json,
+    "sensitivity": read_sensitivity,
+}
 
 
 def _warn(record: Mapping[str, Any]) -> None:

@@ -20,7 +20,7 @@ from nlgauge.service.settings import Settings
 __all__ = ["Guard", "Observer", "RateLimit"]
 
 #: Paths that say nothing about anybody's texts; a probe has no key.
-_OPEN = frozenset({"/healthz", "/readyz", "/docs", "/openapi.json"})
+_OPEN = frozenset({"/healthz", "/readyz", "/docs", "/docs.css", "/openapi.json"})
 
 #: Seconds for the whole body of a request to arrive.
 _BODY_SECONDS = 60.0

@@ -99,6 +99,11 @@ class InferenceThread:
         self._thread.join()
 
     @property
+    def alive(self) -> bool:
+        """Whether it computes."""
+        return self._thread.is_alive()
+
+    @property
     def waiting(self) -> int:
         """Small requests that wait."""
         return len(self._requests)
@@ -148,9 +153,14 @@ class InferenceThread:
                 if self._stopping and not (self._requests or self._batches):
                     return
             chosen = self._gather() if self._requests else []
-            if chosen:
-                self._on_batch(len(chosen))
-                _score_together(self, chosen, self._batch_tokens)
+            try:
+                if chosen:
+                    self._on_batch(len(chosen))
+                    _score_together(self, chosen, self._batch_tokens)
+            except Exception as error:  # nothing that happens to some requests may end the thread
+                for one in chosen:
+                    if not one.future.done():
+                        one.future.set_exception(error)
             if self._batches:
                 _run_batch(self._batches.popleft())
 

@@ -12,10 +12,18 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
+from nlgauge.service.analysis_routes import check_systems
 from nlgauge.service.calls import check_size
 from nlgauge.service.problems import ProblemError
 from nlgauge.service.routes import TSV, Used, json_body, service_of
-from nlgauge.service.schemas import JobProgress, JobStatus, ScoreRequest, SensitivityRequest, TextsRequest
+from nlgauge.service.schemas import (
+    CompareRequest,
+    JobProgress,
+    JobStatus,
+    ScoreRequest,
+    SensitivityRequest,
+    TextsRequest,
+)
 from nlgauge.service.service import Service
 from nlgauge.service.store import ENDED, Job
 
@@ -28,6 +36,7 @@ _LOOK = 0.2
 
 JobName = Annotated[str, Path(pattern=r"^([a-z0-9]{1,16}-)?[0-9a-f]{32}$", description="As it was submitted under.")]
 
+_TEXT = {"schema": {"type": "string"}}
 _UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "no such job, or it has expired"}}
 _UNFINISHED: dict[int | str, dict[str, Any]] = {409: {"description": "the job is not in a state for this"}}
 
@@ -78,6 +87,18 @@ def _submit(service: Service, kind: str, asked: TextsRequest, response: Response
 def submit_score(asked: ScoreRequest, service: Used, response: Response) -> JobStatus:
     """The same request as `/v1/score`, for more texts. The answer says where the job is."""
     return _submit(service, "score", asked, response)
+
+
+@router.post(
+    "/v1/jobs/compare",
+    status_code=202,
+    dependencies=[Depends(json_body)],
+    summary="Compare systems on many texts, in the background",
+)
+def submit_compare(asked: CompareRequest, service: Used, response: Response) -> JobStatus:
+    """The same request as `/v1/compare`, for more texts; the result is also a report, as one HTML file."""
+    check_systems(asked, service.settings.limits)
+    return _submit(service, "compare", asked, response)
 
 
 @router.post(
@@ -160,7 +181,7 @@ def remove(name: JobName, service: Used) -> None:
     responses={
         **_UNKNOWN,
         **_UNFINISHED,
-        200: {"content": {"application/json": {"schema": {"type": "object"}}, TSV: {"schema": {"type": "string"}}}},
+        200: {"content": {"application/json": {"schema": {"type": "object"}}, TSV: _TEXT, "text/html": _TEXT}},
     },
     summary="The result of a job that is done",
 )
@@ -168,7 +189,10 @@ def result(
     name: JobName,
     service: Used,
     form: Annotated[
-        Literal["json", "tsv", "segments"], Query(alias="format", description="segments: TSV, a row per segment")
+        Literal["json", "tsv", "segments", "pairs", "html"],
+        Query(
+            alias="format", description="segments, pairs: TSV, a row per segment, per pair of systems; html: a report"
+        ),
     ] = "json",
 ) -> Response:
     """JSON as the library has it, or a table."""
@@ -182,5 +206,7 @@ def result(
         raise ProblemError(404, f"a job of kind {job.kind} has no result of format {form}", kind="no-format")
     if form == "json":
         return Response(content, media_type="application/json")
-    headers = {"Content-Disposition": f'attachment; filename="nlgauge-{job.kind}-{name}.tsv"'}
-    return Response(content, media_type=f"{TSV}; charset=utf-8", headers=headers)
+    suffix, kind = ("html", "text/html") if form == "html" else ("tsv", TSV)
+    # As a file: the report has a script and a policy of its own, and does not run as a page of the service.
+    headers = {"Content-Disposition": f'attachment; filename="nlgauge-{job.kind}-{name}.{suffix}"'}
+    return Response(content, media_type=f"{kind}; charset=utf-8", headers=headers)

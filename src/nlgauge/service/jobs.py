@@ -22,6 +22,9 @@ __all__ = ["JobRunner", "Progress"]
 #: Seconds between two looks for results that are too old.
 _EXPIRY = 600.0
 
+#: Seconds to wait after the queue itself has failed.
+_PAUSE = 1.0
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -83,6 +86,7 @@ class JobRunner:
         self._changed = threading.Condition()
         self._stopping = False
         self._current: _Running | None = None
+        self._expired = -_EXPIRY
         self._thread = threading.Thread(target=self._run, name="nlgauge-jobs", daemon=True)
 
     def start(self) -> None:
@@ -125,22 +129,31 @@ class JobRunner:
         return current.progress if current is not None and current.name == job.id else Progress()
 
     def _run(self) -> None:
-        expired = 0.0
         while True:
-            if time.monotonic() - expired > _EXPIRY:
-                self._expire()
-                expired = time.monotonic()
-            with self._changed:
-                taken = None if self._stopping else self._store.take()
-                if taken is None:
-                    if self._stopping:
-                        return
-                    self._changed.wait(_EXPIRY)
-                    continue
-                job, request = taken
-                self._current = _Running(job.id, self._caller)
-            self._work(job, request, self._current)
-            self._current = None
+            try:
+                if not self._step():
+                    return
+            except Exception:  # such as a full disk: the next job may have more luck
+                log.exception("the queue of jobs has failed; it goes on")
+                time.sleep(_PAUSE)
+            finally:
+                self._current = None
+
+    def _step(self) -> bool:
+        """Run the next job, or wait for one; whether there may be another."""
+        if time.monotonic() - self._expired > _EXPIRY:
+            self._expire()
+        with self._changed:
+            if self._stopping:
+                return False
+            taken = self._store.take()
+            if taken is None:
+                self._changed.wait(_EXPIRY)
+                return True
+            job, request = taken
+            self._current = _Running(job.id, self._caller)
+        self._work(job, request, self._current)
+        return True
 
     def _work(self, job: Job, request: bytes, running: _Running) -> None:
         start = time.monotonic()
@@ -171,6 +184,7 @@ class JobRunner:
         self._expire()
 
     def _expire(self) -> None:
+        self._expired = time.monotonic()
         gone = self._store.expire(days=self._limits.keep_days, most_bytes=self._limits.keep_bytes)
         if gone:
             log.info("results expired", extra={"fields": {"jobs": gone}})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -13,7 +14,7 @@ from nlgauge.registry import METRICS
 from nlgauge.report.metrics import describe_metric, describe_option, metric_equation
 from nlgauge.service.answers import scores_json, scores_tsv
 from nlgauge.service.calls import check_size
-from nlgauge.service.docs_page import docs_page
+from nlgauge.service.docs_page import STYLE, docs_page
 from nlgauge.service.policy import allowed_words
 from nlgauge.service.problems import ProblemError
 from nlgauge.service.schemas import Description, MetricRecord, ModelRecord, ScoreAnswer, ScoreRequest
@@ -81,7 +82,12 @@ async def description(service: Used) -> Description:
 @router.get("/v1/metrics", summary="Metrics and their options")
 def metrics() -> list[MetricRecord]:
     """All metrics, with what requests may set."""
-    return [MetricRecord.model_validate(_described(metric)) for metric in METRICS.values()]
+    return list(_records())
+
+
+@cache
+def _records() -> tuple[MetricRecord, ...]:
+    return tuple(MetricRecord.model_validate(_described(metric)) for metric in METRICS.values())
 
 
 @router.get("/v1/models", summary="Models")
@@ -99,7 +105,7 @@ async def health() -> str:
 @router.get("/readyz", response_class=PlainTextResponse, summary="Whether requests are computed")
 async def ready(service: Used) -> str:
     """Ok once models are loaded, and until the service is told to stop."""
-    if not service.ready:
+    if not service.ready or not service.inference.alive:
         raise ProblemError(503, "starting or stopping", kind="not-ready", retry_after=2)
     return "ok\n"
 
@@ -121,8 +127,6 @@ def docs(request: Request) -> Response:
 @router.get("/docs.css", include_in_schema=False)
 def docs_style() -> Response:
     """How the page looks."""
-    from nlgauge.service.docs_page import STYLE
-
     return Response(STYLE, media_type="text/css")
 
 

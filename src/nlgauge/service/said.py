@@ -16,6 +16,9 @@ from nlgauge.errors import NlgaugeWarning
 
 __all__ = ["collected_warnings"]
 
+#: As `warnings` keeps it: action, message, category, module, line.
+_ALWAYS = ("always", None, NlgaugeWarning, None, 0)
+
 _collecting = threading.local()
 _installing = threading.Lock()
 
@@ -40,10 +43,14 @@ def collected_warnings(said: list[str]) -> Iterator[None]:
 
 
 def _install() -> None:
-    """Receive the warnings of the process; again where somebody else has received them meanwhile."""
+    """Receive the warnings of the process; again where somebody else has received or filtered them meanwhile.
+
+    `warnings.catch_warnings` in two threads may leave the filters of one of them behind.
+    """
     with _installing:
         if not isinstance(warnings.showwarning, _Receiver):
             warnings.showwarning = _Receiver(warnings.showwarning)
+        if warnings.filters[:1] != [_ALWAYS]:
             warnings.simplefilter("always", NlgaugeWarning)
 
 

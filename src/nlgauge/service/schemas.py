@@ -7,7 +7,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 __all__ = [
+    "CompareAnswer",
+    "CompareRequest",
     "Description",
+    "ExplainAnswer",
+    "ExplainRequest",
     "JobProgress",
     "JobStatus",
     "MetricRecord",
@@ -30,6 +34,11 @@ _EXAMPLE: dict[str, Any] = {
     "refs": ["The cat sat on the mat."],
     "metrics": ["bertscore", "chrf"],
 }
+_COMPARED: dict[str, Any] = {
+    "systems": {"a": ["A cat sat.", "It rained."], "b": ["A dog sat.", "It snowed."]},
+    "refs": ["The cat sat.", "There was rain."],
+}
+_EXPLAINED: dict[str, Any] = {"hyp": "A cat sat on the mat.", "ref": "The cat sat on the mat."}
 
 
 class _Strict(BaseModel):
@@ -98,6 +107,71 @@ class SensitivityRequest(TextsRequest):
     seed: StrictInt = Field(12345, ge=0, le=2**32 - 1)
 
 
+class CompareRequest(ScoreRequest):
+    """Systems to score and to compare."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_COMPARED]})
+
+    test: Literal["bootstrap", "randomisation", "t", "wilcoxon", "sign", "sign-ties-in", "mood"] = Field(
+        "bootstrap", description="What decides whether two systems differ."
+    )
+    correction: Literal["holm", "none"] = Field("holm", description="For the number of pairs of systems.")
+    alpha: float = Field(0.05, gt=0, lt=1, description="Significant below.")
+    level: float = Field(0.95, gt=0, lt=1, description="Of intervals.")
+    resamples: StrictInt = Field(1000, ge=100, le=10_000, description="Draws for intervals.")
+    permutations: StrictInt = Field(10_000, ge=100, le=20_000, description="Draws for tests.")
+    seed: StrictInt = Field(12345, ge=0, le=2**32 - 1)
+    ranking: Literal["mean", "median", "bt"] = Field("mean", description="What systems are ranked by.")
+    smallest_difference: float = Field(0.0, ge=0, le=1e6, description="Smaller ones are not called significant.")
+
+
+class ExplainRequest(_Strict):
+    """One pair, whose score is to be explained."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_EXPLAINED]})
+
+    hyp: StrictStr = Field(description="The output of a system.")
+    ref: StrictStr | list[StrictStr] | None = Field(None, description="Its reference, or several.")
+    source: StrictStr | None = Field(None, description="The text that was translated.")
+    metric: _Recipe = Field("bertscore", description="A name, `name:option=value,...`, or a signature.")
+    options: dict[_Name, OptionValue] = Field(default={}, description="Options of the metric.", max_length=50)
+    words: Literal["words", "blanks"] = Field("words", description="Where words end.")
+    pieces: Literal["max", "mean", "first"] = Field("mean", description="What stands for a word of several pieces.")
+    shapley: StrictBool | None = Field(
+        None, description="Shapley values; null: where the score is no sum over words."
+    )
+    leave_one_out: StrictBool = Field(False, description="What the score loses without each word.")
+    side: Literal["hypothesis", "reference"] = Field("hypothesis", description="Whose words are left out for that.")
+    component: _Name | None = Field(None, description="The number that the two explain; null: the main one.")
+    samples: StrictInt = Field(25, ge=2, le=200, description="Orders of words that Shapley values are sampled over.")
+    seed: StrictInt = Field(12345, ge=0, le=2**32 - 1)
+    beside: StrictBool = Field(False, description="The other kind of alignment too: transport, or greedy matches.")
+    matrix: StrictBool = Field(False, description="Similarity, or cost, of each word to each word.")
+
+    def as_texts(self) -> TextsRequest:
+        """The same texts and recipe as a request to score them."""
+        given: dict[str, Any] = {"hyps": [self.hyp], "metrics": [self.metric], "options": self.options}
+        given |= {} if self.ref is None else {"refs": [self.ref]}
+        return TextsRequest.model_validate(given | ({} if self.source is None else {"sources": [self.source]}))
+
+
+class CompareAnswer(BaseModel):
+    """Who is better, and the scores behind it, as `to_dict()` of the library gives them."""
+
+    nlgauge: str
+    comparison: dict[str, Any]
+    scores: list[dict[str, Any]]
+    warnings: list[str]
+
+
+class ExplainAnswer(BaseModel):
+    """What matched what, as `Explanation.to_dict()` of the library gives it."""
+
+    nlgauge: str
+    explanation: dict[str, Any]
+    warnings: list[str]
+
+
 class ScoreAnswer(BaseModel):
     """Scores, metric by metric and system by system, each as `Score.to_dict()` of the library gives it."""
 
@@ -155,7 +229,7 @@ class JobStatus(BaseModel):
     """A job."""
 
     id: str
-    kind: Literal["score", "sensitivity"]
+    kind: Literal["score", "compare", "sensitivity"]
     state: Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
     created: str
     started: str | None

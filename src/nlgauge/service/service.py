@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 from nlgauge.encoders.host import hosted
 from nlgauge.errors import NlgaugeError
@@ -20,7 +22,9 @@ from nlgauge.service.store import JobStore
 
 __all__ = ["Service"]
 
-#: A request is small, and shares batches with others, up to so many texts and characters.
+Answer = TypeVar("Answer")
+
+#: A request is small, and shares batches with others, up to so many texts times metrics, and characters.
 _SMALL_TEXTS = 64
 _SMALL_CHARACTERS = 32_000
 
@@ -70,33 +74,38 @@ class Service:
 
     async def score(self, call: ScoreCall, *, texts: int, characters: int) -> Scored:
         """Score a request, a small one together with others."""
-        if self.stopping.is_set():
-            raise ProblemError(503, "the service is about to stop", kind="stopping", retry_after=5)
-        if texts <= _SMALL_TEXTS and characters <= _SMALL_CHARACTERS:
+        if texts * len(call.recipes) <= _SMALL_TEXTS and characters <= _SMALL_CHARACTERS:
             scored = await asyncio.wrap_future(self.inference.submit(call))
         else:
-            scored = await self._score_larger(call)
+            scored = await self.in_pool(lambda: self.score_here(call))
         self.monitor.segments.inc(len(call.corpus) * len(call.corpus.systems))
         return scored
 
-    async def _score_larger(self, call: ScoreCall) -> Scored:
+    async def in_pool(self, work: Callable[[], Answer]) -> Answer:
+        """Run larger work in a thread of its own; what it encodes takes turns with the small requests."""
+        if self.stopping.is_set():
+            raise ProblemError(503, "the service is about to stop", kind="stopping", retry_after=5)
         if self._larger_waiting >= self.settings.limits.waiting:
             raise ProblemError(429, f"{self._larger_waiting} requests wait already", kind="busy", retry_after=5)
         self._larger_waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, self._run, call)
+            return await asyncio.get_running_loop().run_in_executor(self._pool, self._hosted, work)
         finally:
             self._larger_waiting -= 1
 
-    def _run(self, call: ScoreCall) -> Scored:
+    def _hosted(self, work: Callable[[], Answer]) -> Answer:
         with hosted(self.inference):
-            prepared = call.prepare()
-            return Scored(call.finish(prepared, call.compare(prepared)), call.warnings)
+            return work()
+
+    def score_here(self, call: ScoreCall) -> Scored:
+        """Score a request in the thread at hand, which is one of the pool."""
+        prepared = call.prepare()
+        return Scored(call.finish(prepared, call.compare(prepared)), call.warnings)
 
     def _preload(self, model: str) -> None:
         """Load a model and score with it, so that the first request does not wait for what is done once."""
         pair = ScoreRequest.model_validate({"hyps": ["a"], "refs": ["a"], "options": {"model": model}})
         try:
-            self._run(self.caller.score(pair))
+            self._hosted(lambda: self.score_here(self.caller.score(pair)))
         except NlgaugeError as error:
             log.warning("model not loaded", extra={"fields": {"model": model, "reason": str(error)}})

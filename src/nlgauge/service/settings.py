@@ -29,6 +29,10 @@ class Limits:
     texts: int = 1_000
     """Texts of a request that is answered at once: outputs of all systems, references and sources."""
     job_texts: int = 10_000
+    systems: int = 50
+    """Systems of one comparison, every two of which are tested."""
+    explained_characters: int = 5_000
+    """Characters of the texts of one explanation."""
     recipes: int = 16
     """Metrics of one request."""
     waiting: int = 256
