@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ import nlgauge
 from nlgauge.encoders import load_encoder
 from nlgauge.encoders.host import hosted
 from nlgauge.errors import InputError
+from nlgauge.registry import METRICS
 from nlgauge.service.calls import Caller, ScoreCall
 from nlgauge.service.inference import InferenceThread, before_batch
 from nlgauge.service.policy import Policy
@@ -107,6 +109,24 @@ def test_the_default_model_gives_the_same_bits_in_company(thread: InferenceThrea
     with ThreadPoolExecutor(24) as pool:
         found = list(pool.map(lambda one: thread.submit(one).result(30).scores[0].to_dict(), calls))
     assert found == alone
+
+
+@pytest.mark.filterwarnings("ignore::nlgauge.NlgaugeWarning")
+def test_every_metric_gives_the_librarys_bytes_in_company(thread: InferenceThread) -> None:
+    caller = Caller(Settings(), Policy())
+    sources = ["Die Katze saß auf der Matte.", "Ein Hund schlief, als es regnete.", "Es war spät."]
+    hyps = ["A cat sat on the mat.", "The dog slept.", "It was late at night."]
+    refs = ["The cat sat on the mat.", "A dog slept under a tree.", "It was late."]
+    bodies = [
+        {"hyps": hyps[:count], "refs": refs[:count], "sources": sources[:count], "metrics": [metric]}
+        for metric in METRICS
+        for count in (2, 3)  # SentSim scales over a corpus, which is two pairs at least
+    ]
+    futures = [thread.submit(caller.score(ScoreRequest.model_validate(body))) for body in bodies]
+    for body, future in zip(bodies, futures, strict=True):
+        found = json.dumps([score.to_dict() for score in future.result(60).scores])
+        alone = nlgauge.score(body["hyps"], body["refs"], sources=body["sources"], metric=body["metrics"][0])
+        assert found == json.dumps([alone.to_dict()]), body["metrics"]
 
 
 def test_a_request_that_fails_fails_alone(
