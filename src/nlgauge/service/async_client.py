@@ -12,7 +12,7 @@ from nlgauge.errors import ServiceError
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.signature import Signature
 from nlgauge.scores import Score
-from nlgauge.scoring import chosen_metrics, one_metric
+from nlgauge.scoring import one_metric
 from nlgauge.service import exchange
 from nlgauge.service.client import FIRST_LOOK, LAST_LOOK, http_package
 from nlgauge.service.exchange import Ask, JobState, Retries
@@ -78,51 +78,34 @@ class AsyncClient:
 
         What is too much for one answer becomes a job, which is waited for.
         """
-        chosen = chosen_metrics(metrics, options.pop("metric", None))
-        body = exchange.score_body(
-            systems, refs, metrics=chosen, ref_streams=ref_streams, sources=sources, options=options
-        )
+        given = {"ref_streams": ref_streams, "sources": sources, **options}
+        body = exchange.score_body(systems, refs, metrics, given)
         large = exchange.needs_a_job(body, self._limits)
         if large is None:
             self._limits = (await self.describe())["limits"]
             large = exchange.needs_a_job(body, self._limits)
         if not large:
             return await self._send(exchange.score_ask(body))
-        found: list[Score] = await AsyncJob(self, await self._send(exchange.submit_ask("score", body))).wait()
+        found: list[Score] = await (await self._submit("score", body)).wait()
         return found
 
     async def submit_score(
-        self,
-        systems: Mapping[str, Iterable[str]],
-        refs: References | None = None,
-        *,
-        metrics: Any = None,
-        ref_streams: Iterable[Iterable[str]] | None = None,
-        sources: Iterable[str] | None = None,
-        **options: Any,
+        self, systems: Mapping[str, Iterable[str]], refs: References | None = None, **options: Any
     ) -> AsyncJob:
-        """The same as a job, to be watched or cancelled."""
-        chosen = chosen_metrics(metrics, options.pop("metric", None))
-        body = exchange.score_body(
-            systems, refs, metrics=chosen, ref_streams=ref_streams, sources=sources, options=options
-        )
-        return AsyncJob(self, await self._send(exchange.submit_ask("score", body)))
+        """The same as a job, to be watched or cancelled; takes what `score_systems` takes."""
+        body = exchange.score_body(systems, refs, options.pop("metrics", None), options)
+        return await self._submit("score", body)
 
     async def submit_sensitivity(
         self,
         systems: Mapping[str, Iterable[str]],
         refs: References | None = None,
         *,
-        preset: str = "all",
         metrics: Any = ("moverscore", "bertscore:idf=refs"),
-        sources: Iterable[str] | None = None,
         **options: Any,
     ) -> AsyncJob:
-        """How far preprocessing moves the scores of systems, as a job; `lang=`, `alpha=`, `resamples=`, `seed=`."""
-        body = exchange.sensitivity_body(
-            systems, refs, preset=preset, metrics=chosen_metrics(metrics), sources=sources, options=options
-        )
-        return AsyncJob(self, await self._send(exchange.submit_ask("sensitivity", body)))
+        """How far preprocessing moves scores, as a job: `preset=`, `lang=`, `alpha=`, `resamples=`, `seed=`."""
+        return await self._submit("sensitivity", exchange.sensitivity_body(systems, refs, metrics, options))
 
     async def sensitivity(
         self, systems: Mapping[str, Iterable[str]], refs: References | None = None, **options: Any
@@ -136,8 +119,6 @@ class AsyncClient:
         systems: Mapping[str, Iterable[str]],
         refs: References | None = None,
         *,
-        metrics: Any = None,
-        sources: Iterable[str] | None = None,
         settings: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> AsyncJob:
@@ -145,9 +126,8 @@ class AsyncClient:
 
         For `nlgauge.SystemComparison` hand the scores of `score_systems` to `nlgauge.compare_systems`.
         """
-        chosen = chosen_metrics(metrics, options.pop("metric", None))
-        body = exchange.score_body(systems, refs, metrics=chosen, sources=sources, options=options)
-        return AsyncJob(self, await self._send(exchange.submit_ask("compare", body | dict(settings or {}))))
+        body = exchange.score_body(systems, refs, options.pop("metrics", None), options)
+        return await self._submit("compare", body | dict(settings or {}))
 
     async def explain_pair(
         self,
@@ -186,6 +166,9 @@ class AsyncClient:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+    async def _submit(self, kind: str, body: Mapping[str, Any]) -> AsyncJob:
+        return AsyncJob(self, await self._send(exchange.submit_ask(kind, body)))
 
     async def _send(self, ask: Ask[Answer]) -> Answer:
         attempt = 0

@@ -17,7 +17,7 @@ from nlgauge.errors import MissingExtraError, ServiceError
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.signature import Signature
 from nlgauge.scores import Score
-from nlgauge.scoring import chosen_metrics, one_metric
+from nlgauge.scoring import one_metric
 from nlgauge.service import exchange
 from nlgauge.service.exchange import Ask, JobState, Retries
 
@@ -105,51 +105,34 @@ class Client:
 
         What is too much for one answer becomes a job, which is waited for.
         """
-        chosen = chosen_metrics(metrics, options.pop("metric", None))
-        body = exchange.score_body(
-            systems, refs, metrics=chosen, ref_streams=ref_streams, sources=sources, options=options
-        )
+        given = {"ref_streams": ref_streams, "sources": sources, **options}
+        body = exchange.score_body(systems, refs, metrics, given)
         large = exchange.needs_a_job(body, self._limits)
         if large is None:
             self._limits = self.describe()["limits"]
             large = exchange.needs_a_job(body, self._limits)
         if not large:
             return self._send(exchange.score_ask(body))
-        found: list[Score] = Job(self, self._send(exchange.submit_ask("score", body))).wait()
+        found: list[Score] = self._submit("score", body).wait()
         return found
 
     def submit_score(
-        self,
-        systems: Mapping[str, Iterable[str]],
-        refs: References | None = None,
-        *,
-        metrics: Any = None,
-        ref_streams: Iterable[Iterable[str]] | None = None,
-        sources: Iterable[str] | None = None,
-        **options: Any,
+        self, systems: Mapping[str, Iterable[str]], refs: References | None = None, **options: Any
     ) -> Job:
-        """The same as a job, to be watched or cancelled."""
-        chosen = chosen_metrics(metrics, options.pop("metric", None))
-        body = exchange.score_body(
-            systems, refs, metrics=chosen, ref_streams=ref_streams, sources=sources, options=options
-        )
-        return Job(self, self._send(exchange.submit_ask("score", body)))
+        """The same as a job, to be watched or cancelled; takes what `score_systems` takes."""
+        body = exchange.score_body(systems, refs, options.pop("metrics", None), options)
+        return self._submit("score", body)
 
     def submit_sensitivity(
         self,
         systems: Mapping[str, Iterable[str]],
         refs: References | None = None,
         *,
-        preset: str = "all",
         metrics: Any = ("moverscore", "bertscore:idf=refs"),
-        sources: Iterable[str] | None = None,
         **options: Any,
     ) -> Job:
-        """How far preprocessing moves the scores of systems, as a job; `lang=`, `alpha=`, `resamples=`, `seed=`."""
-        body = exchange.sensitivity_body(
-            systems, refs, preset=preset, metrics=chosen_metrics(metrics), sources=sources, options=options
-        )
-        return Job(self, self._send(exchange.submit_ask("sensitivity", body)))
+        """How far preprocessing moves scores, as a job: `preset=`, `lang=`, `alpha=`, `resamples=`, `seed=`."""
+        return self._submit("sensitivity", exchange.sensitivity_body(systems, refs, metrics, options))
 
     def sensitivity(
         self, systems: Mapping[str, Iterable[str]], refs: References | None = None, **options: Any
@@ -163,8 +146,6 @@ class Client:
         systems: Mapping[str, Iterable[str]],
         refs: References | None = None,
         *,
-        metrics: Any = None,
-        sources: Iterable[str] | None = None,
         settings: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Job:
@@ -172,9 +153,8 @@ class Client:
 
         For `nlgauge.SystemComparison` hand the scores of `score_systems` to `nlgauge.compare_systems`.
         """
-        chosen = chosen_metrics(metrics, options.pop("metric", None))
-        body = exchange.score_body(systems, refs, metrics=chosen, sources=sources, options=options)
-        return Job(self, self._send(exchange.submit_ask("compare", body | dict(settings or {}))))
+        body = exchange.score_body(systems, refs, options.pop("metrics", None), options)
+        return self._submit("compare", body | dict(settings or {}))
 
     def explain_pair(
         self,
@@ -213,6 +193,9 @@ class Client:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _submit(self, kind: str, body: Mapping[str, Any]) -> Job:
+        return Job(self, self._send(exchange.submit_ask(kind, body)))
 
     def _send(self, ask: Ask[Answer]) -> Answer:
         attempt = 0

@@ -16,6 +16,7 @@ from nlgauge.errors import NlgaugeError, NlgaugeWarning, ServiceError, user_stac
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.signature import Signature
 from nlgauge.scores import Score
+from nlgauge.scoring import chosen_metrics
 
 if TYPE_CHECKING:
     from nlgauge.explain.explanation import Explanation
@@ -51,7 +52,7 @@ _SURELY_CHARACTERS = 200_000
 _BESIDE = ("long", "empty", "alignments")
 
 #: Fields of a request for a study that are no options of its metrics.
-_OF_STUDY = ("lang", "alpha", "resamples", "seed")
+_OF_STUDY = ("preset", "lang", "alpha", "resamples", "seed")
 
 #: Fields of a request for an explanation that are no options of its metric.
 _OF_EXPLANATION = (
@@ -157,19 +158,18 @@ def _error(problem: Mapping[str, Any], status: int | None) -> NlgaugeError:
 
 
 def score_body(
-    systems: Mapping[str, Iterable[str]],
-    refs: References | None,
-    *,
-    metrics: Sequence[str | Metric | Signature],
-    ref_streams: Iterable[Iterable[str]] | None = None,
-    sources: Iterable[str] | None = None,
-    options: Mapping[str, Any],
+    systems: Mapping[str, Iterable[str]], refs: References | None, metrics: Any, options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The JSON of a request. Texts are checked here as the library checks them, before they are sent."""
-    corpus = make_corpus(systems, refs, ref_streams=ref_streams, sources=sources)
+    """The JSON of a request, from what `nlgauge.score_systems` takes.
+
+    Texts are checked here as the library checks them, before they are sent.
+    """
     given = {name: value for name, value in options.items() if name != "progress"}
+    chosen = chosen_metrics(metrics, given.pop("metric", None))
+    texts = {name: given.pop(name, None) for name in ("ref_streams", "sources")}
+    corpus = make_corpus(systems, refs, **texts)
     body: dict[str, Any] = {name: given.pop(name) for name in _BESIDE if name in given}
-    body["metrics"] = [_recipe_text(metric) for metric in metrics]
+    body["metrics"] = [_recipe_text(metric) for metric in chosen]
     if list(corpus.systems) == [""]:
         body["hyps"] = list(corpus.systems[""])
     else:
@@ -229,19 +229,12 @@ def remove_ask(name: str) -> Ask[None]:
 
 
 def sensitivity_body(
-    systems: Mapping[str, Iterable[str]],
-    refs: References | None,
-    *,
-    preset: str,
-    metrics: Sequence[str | Metric | Signature],
-    sources: Iterable[str] | None,
-    options: Mapping[str, Any],
+    systems: Mapping[str, Iterable[str]], refs: References | None, metrics: Any, options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The JSON of a request for a study."""
     beside = {name: value for name, value in options.items() if name in _OF_STUDY}
     others = {name: value for name, value in options.items() if name not in _OF_STUDY}
-    body = score_body(systems, refs, metrics=metrics, sources=sources, options=others)
-    return body | beside | {"preset": preset}
+    return score_body(systems, refs, metrics, others) | beside
 
 
 def explain_ask(
