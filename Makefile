@@ -18,8 +18,8 @@ test-more test-torch test-long bench-matrix bench-meta bench-service: export NLG
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-more test-torch test-all test-long test-isa lint
-.PHONY: bench bench-costs bench-matrix bench-memory bench-meta bench-isa bench-start bench-service clean
+.PHONY: help demo test test-more test-torch test-all test-long test-isa lint browser-tools
+.PHONY: bench bench-costs bench-matrix bench-memory bench-meta bench-compare bench-isa bench-start bench-service clean
 
 help:
 	@echo "make demo          install, fetch the embedded model, score examples/"
@@ -29,12 +29,14 @@ help:
 	@echo "make test-all      the three above, as in CI"
 	@echo "make test-long     soak, full fuzz, scaling"
 	@echo "make test-isa      a part of make test under lower instruction sets"
+	@echo "make browser-tools what tests of pages need, Debian's chromium-headless-shell among it"
 	@echo "make lint          ruff and mypy"
 	@echo "make bench         speed beside the bert-score package"
 	@echo "make bench-memory  peak memory of 100,000 pairs"
 	@echo "make bench-costs   how time grows with length, systems, layers"
 	@echo "make bench-matrix  all pairs of 500 x 500 texts beside the pairs one by one"
 	@echo "make bench-meta    time of a full comparison of ten metrics with people"
+	@echo "make bench-compare time of comparisons of 20 and 50 systems"
 	@echo "make bench-start   processor time of the command line for one pair"
 	@echo "make bench-service the service under load beside the library"
 	@echo "make bench-isa     which instruction sets move a bit of a score, and how far"
@@ -46,6 +48,10 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 
 $(VENV)/.test-tools: $(VENV)/.installed
 	$(BIN)/python $(PIP_INSTALL) -e '.[test,lint]'
+	touch $@
+
+$(VENV)/.browser-tools: $(VENV)/.test-tools
+	$(BIN)/python $(PIP_INSTALL) -e '.[browser]'
 	touch $@
 
 $(TORCH_VENV)/.installed: pyproject.toml constraints.txt
@@ -62,9 +68,14 @@ test: $(VENV)/.test-tools
 	$(BIN)/nlgauge models pull minilm mpnet
 	$(BIN)/python -m pytest -m "$(FIRST)"
 
-test-more: $(VENV)/.test-tools
+# Without a browser on the machine, tests of pages are skipped and say so.
+test-more: $(VENV)/.browser-tools
 	$(BIN)/nlgauge models pull minilm mpnet
 	$(BIN)/python -m pytest -m "$(MORE)"
+
+browser-tools: $(VENV)/.browser-tools
+	command -v chromium-headless-shell >/dev/null || \
+		{ apt-get update -q && apt-get install -y -q --no-install-recommends chromium-headless-shell; }
 
 test-torch: $(TORCH_VENV)/.installed
 	$(TORCH_BIN)/nlgauge models pull minilm mpnet smollm2
@@ -104,6 +115,9 @@ bench-matrix: $(VENV)/.installed
 
 bench-meta: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.meta
+
+bench-compare: $(VENV)/.installed
+	$(BIN)/python -m benchmarks.compare
 
 bench-start: $(VENV)/.installed
 	$(BIN)/nlgauge models pull minilm

@@ -12,6 +12,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -47,16 +48,21 @@ class SavedScores(FrozenTable):
         metrics = dict.fromkeys(score.metric for score in self.scores)
         return f"<SavedScores: {len(self.scores)} of {', '.join(metrics)}, {len(self.scores[0])} segments>"
 
+    @cached_property
+    def records(self) -> list[dict[str, Any]]:
+        """The scores as plain values, segments included."""
+        return [score.to_dict() for score in self.scores]
+
     @property
     def digest(self) -> str:
-        signed = {"texts": dict(self.texts), "scores": [score.to_dict() for score in self.scores]}
+        signed = {"texts": dict(self.texts), "scores": self.records}
         return text_digest(json.dumps(signed, sort_keys=True, separators=(",", ":")))
 
     def content(self) -> dict[str, Any]:
         return {
             "nlgauge": __version__,
             "texts": dict(self.texts),
-            "scores": [score.to_dict() for score in self.scores],
+            "scores": self.records,
         }
 
     @classmethod

@@ -137,6 +137,20 @@ def test_saved_runs_compare_as_their_texts_do(run: Run) -> None:
     assert ranked(found(run("compare", "x=base.json", "y=worse.json", "-f", "json"))) == ["x", "y"]
 
 
+def test_some_metrics_of_saved_runs(run: Run, refused: Refusal) -> None:
+    for name in ("base", "worse"):
+        command = ("score", f"{name}.txt", "--refs", "refs.txt", "-m", "chrf", "bleu", "-q", "-o", f"{name}.json")
+        assert run(*command).status == 0
+    both = found(run("compare", "base.json", "worse.json", "-f", "json"))
+    assert [one["metric"] for one in both["metrics"]] == ["chrf", "bleu"]
+    one = found(run("compare", "base.json", "worse.json", "-m", "bleu", "-f", "json"))
+    assert one["metrics"] == both["metrics"][1:]
+    message = refused(2, "compare", "base.json", "worse.json", "-m", "ter")
+    assert "'base.json' has no scores of metric 'ter'; it has chrf, bleu" in message
+    message = refused(2, "compare", "base.json", "worse.json", "--layer", "3")
+    assert "--layer is for texts that are scored" in message
+
+
 def test_a_saved_run_is_read_back_by_python(run: Run, folder: Path) -> None:
     (score,) = nlgauge.load_scores(save(run, "base"))
     assert score.statistics is not None
@@ -275,7 +289,8 @@ def test_several_runs_of_a_system(run: Run, refused: Refusal, folder: Path) -> N
     assert run(*command, "-f", "tsv", "--table", "pairs").rows[0]["better"] == "big"
     assert "system 'big' is given twice; if the files are runs" in refused(2, *command[: 1 + len(files)], *CHRF)
     assert "--runs needs the system of every file" in refused(2, "compare", "base.txt", *CHRF, "--runs")
-    assert "leave out --runs" in refused(2, *command, "--gate")
+    for flags in (("--gate",), ("--plot", "x.png"), ("--test", "t"), ("--document-ids", "docs.txt")):
+        assert f"{flags[0]} is about segments, and --runs compares" in refused(2, *command, *flags)
 
 
 def test_a_budget_stands_beside_the_ranking(run: Run, refused: Refusal, folder: Path) -> None:
@@ -284,7 +299,7 @@ def test_a_budget_stands_beside_the_ranking(run: Run, refused: Refusal, folder: 
     assert run(*command, "-f", "tsv").rows[0]["parameters"] == "110M"
     assert found(run(*command, "-f", "json"))["budgets"] == {"base.txt": {"parameters": "110M"}}
     write_lines(folder / "budget.csv", ["system,parameters", "other,110M"])
-    assert "there is no system 'other' to compare" in refused(1, *command)
+    assert "line 2, column 'system': there is no system 'other' to compare" in refused(1, *command)
     write_lines(folder / "budget.csv", ["system,parameters", "base.txt,1", "base.txt,2"])
     assert "line 3, column 'system': the budget of 'base.txt' stands there already" in refused(1, *command)
 
@@ -321,6 +336,7 @@ def test_what_counts_for_the_gate_can_be_set(run: Run, refused: Refusal, folder:
     three = ("compare", "worse.txt", "same.txt", "base.txt", *CHRF, "--gate")
     assert run(*three, "--base", "base.txt", "--new", "worse.txt").status == 3
     assert "--gate takes two of the 3 systems" in refused(2, *three)
+    assert "there is no system 'q'; there are 'worse.txt'" in refused(2, *three, "--base", "base.txt", "--new", "q")
     both = (*command, "--scores", wide(folder), "--lower-is-better", "comet")
     assert run(*both, "--gate-metric", "comet").status == 0
     assert run(*both, "--gate-metric", "chrf").status == 3
@@ -414,6 +430,7 @@ def test_names_that_come_twice(refused: Refusal) -> None:
             2,
             "--table chooses the table of --format",
         ),
+        ("compare --scores none.tsv -m chrf", 2, "--metric is for texts that are scored"),
         ("compare --scores none.tsv", 1, "no such file: 'none.tsv'"),
         ("compare --scores base.txt", 1, "expected a .tsv, .csv or .jsonl file of scores"),
         ("compare base.txt worse.txt --refs refs.txt -m chrf --lower-is-better x", 2, "belongs to --scores FILE"),
@@ -428,6 +445,17 @@ def test_commands_that_are_wrong(
     write_lines(folder / "short.txt", ["d1"])
     write_lines(folder / "blank.txt", ["d1", " "])
     assert message in refused(status, *words.split())
+
+
+def test_files_that_do_not_fit_are_found_before_texts_are_scored(refused: Refusal, folder: Path) -> None:
+    """A model that is not there would be missed as soon as scoring begins."""
+    texts = ("compare", "base.txt", "same.txt", "--refs", "refs.txt", "--model", "nowhere/model", "-q")
+    write_lines(folder / "short.txt", ["d1"])
+    assert "names 1 documents" in refused(1, *texts, "--document-ids", "short.txt")
+    assert "no scores of system 'same.txt'" in refused(1, *texts, "--scores", wide(folder))
+    write_lines(folder / "cost.csv", ["system,hours", "other,1"])
+    assert "no system 'other'" in refused(1, *texts, "--budget", "cost.csv")
+    assert "there is no system 'q'" in refused(2, *texts, "--gate", "--new", "q")
 
 
 def test_files_of_the_wrong_shape(refused: Refusal, run: Run, folder: Path) -> None:

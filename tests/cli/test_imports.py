@@ -36,6 +36,7 @@ HEAVY = {
 #: Rooms, and parts of rooms, that only some commands have to do with.
 ROOMS = {
     "nlgauge.compare",
+    "nlgauge.explain",
     "nlgauge.data",
     "nlgauge.encoders.engines.muse",
     "nlgauge.encoders.engines.graphs",
@@ -60,6 +61,9 @@ SCORE = "score a.txt --refs ref.txt --quiet"
 #: What the default engine takes where its graph is in the cache already.
 ONNX = {"nlgauge.encoders.engines.graphs", "nlgauge.encoders.engines.onnx_engine", "onnxruntime"}
 
+#: Words that people marked are in data sets, and are compared by statistics.
+EXPLAIN = {"nlgauge.data", "nlgauge.explain", "nlgauge.stats"}
+
 #: What each command may load of the two lists above.
 LOADED = {
     "--version": set(),
@@ -70,6 +74,7 @@ LOADED = {
     f"signature diff {SIGNATURE} {SIGNATURE}": set(),
     "normalise a.txt --rules punctuation": set(),
     "data list": {"nlgauge.data"},
+    "explain pair --hyp-text a --ref-text b --quiet": {*ONNX, *EXPLAIN},
     SCORE: {*ONNX},
     f"{SCORE} --metric chrf": {"nlgauge.stats", "sacrebleu"},
     f"{SCORE} --metric moverscore": {*ONNX, "ot", "scipy"},

@@ -84,7 +84,7 @@ def test_other_commands_that_score_print_alike(command: str) -> None:
     } <= set(parser._option_string_actions)
 
 
-@pytest.mark.parametrize(("command", "most"), [("score", 40), ("meta", 50), ("sensitivity", 50)])
+@pytest.mark.parametrize(("command", "most"), [("score", 40), ("compare", 61), ("meta", 50), ("sensitivity", 50)])
 def test_help_fits_a_screen(run: Run, monkeypatch: pytest.MonkeyPatch, command: str, most: int) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     result = run(command, "--help")

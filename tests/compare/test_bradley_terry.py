@@ -11,8 +11,10 @@ from hypothesis.extra.numpy import arrays
 from tests.compare.made_scores import DEMO, FIGURE_1, made
 
 from nlgauge.compare import bradley_terry, win_counts
-from nlgauge.compare.bradley_terry import strongly_connected
+from nlgauge.compare.bradley_terry import newman, strongly_connected
 from nlgauge.errors import ConvergenceWarning, InputError
+
+SCORES = arrays(np.int64, st.tuples(st.integers(1, 8), st.integers(2, 6)), elements=st.integers(0, 3))
 
 
 def strengths(matrix: object, ties: str = "half", **options: float) -> np.ndarray:
@@ -75,6 +77,32 @@ def test_choix_finds_the_same_maximum() -> None:
     assert strengths(made(200, 8), tolerance=1e-24) == pytest.approx(np.exp(log) / np.exp(log).sum(), abs=1e-7)
 
 
+@pytest.mark.parametrize("ties", ["half", "drop"])
+def test_newmans_iteration_climbs_the_same_hill(ties: str) -> None:
+    wins = np.stack([win_counts(np.round(made(40, 6, seed=seed)), ties=ties) for seed in range(20)])  # type: ignore[arg-type]
+    assert all(map(strongly_connected, wins))
+    fast, steps, converged = newman(wins, tolerance=1e-20)
+    slow = bradley_terry(wins, tolerance=1e-20)
+    assert converged
+    assert steps < slow.iterations
+    assert fast == pytest.approx(slow.strengths, abs=1e-8)
+
+
+def test_newmans_iteration_of_two_systems_does_not_swing() -> None:
+    found, steps, _ = newman(np.array([[[0.0, 1.0], [3.0, 0.0]]]))
+    assert found[0] == pytest.approx([0.25, 0.75])
+    assert steps < 5
+
+
+def test_newmans_iteration_at_the_edge() -> None:
+    wins = np.array(
+        [[[0, 5, 5], [0, 0, 2], [0, 3, 0]], [[0, 1, 5], [1, 0, 5], [0, 0, 0]], np.zeros((3, 3))], dtype=float
+    )
+    found, _, converged = newman(wins)
+    assert converged
+    assert found == pytest.approx(np.array([[1, 0, 0], [0.5, 0.5, 0], [1 / 3] * 3]), abs=1e-6)
+
+
 def test_many_matrices_at_once_are_each_as_alone() -> None:
     batch = np.stack([win_counts(made(30, 5, seed=seed)) for seed in range(6)]).reshape(2, 3, 5, 5)
     found = bradley_terry(batch)
@@ -82,9 +110,6 @@ def test_many_matrices_at_once_are_each_as_alone() -> None:
     alone = [bradley_terry(one) for one in batch.reshape(6, 5, 5)]
     assert np.array_equal(found.strengths.reshape(6, 5), [one.strengths for one in alone])
     assert found.iterations == max(one.iterations for one in alone)
-
-
-SCORES = arrays(np.int64, st.tuples(st.integers(1, 8), st.integers(2, 6)), elements=st.integers(0, 3))
 
 
 @given(SCORES, st.randoms(use_true_random=False), st.sampled_from(["half", "drop"]))

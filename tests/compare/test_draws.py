@@ -37,8 +37,7 @@ def test_metrics_see_the_same_draws() -> None:
 def test_strengths_of_a_resample_are_those_of_its_rows(ties: str, documents: tuple[str, ...] | None) -> None:
     scores = table(SCORES, documents=documents)
     settings = CompareSettings(resamples=100, ties=ties, seed=3)  # type: ignore[arg-type]
-    strengths = bradley_terry(win_counts(SCORES, ties=settings.ties)).strengths
-    found = strength_draws(scores, strengths, settings)
+    found = strength_draws(scores, settings)
     names = list(dict.fromkeys(DOCUMENTS)) if documents else list(range(30))
     of_row = np.array(DOCUMENTS) if documents else np.arange(30)
     draw = np.random.default_rng(3).integers(0, len(names), size=(100, len(names)))
@@ -50,18 +49,17 @@ def test_strengths_of_a_resample_are_those_of_its_rows(ties: str, documents: tup
 
 def test_a_system_without_strength_may_win_in_no_resample() -> None:
     scores = table(np.column_stack([np.arange(20.0), np.arange(20.0) + 1]))
-    found = strength_draws(scores, np.array([0.0, 1.0]), CompareSettings(resamples=100))
-    assert found[:, 0] == pytest.approx(np.zeros(100), abs=1e-6)
+    assert strength_draws(scores, CompareSettings(resamples=100)).tolist() == [[0, 1]] * 100
 
 
 def test_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     sample = Sample.of(table(SCORES))
-    strengths, settings = np.full(4, 0.25), CompareSettings(resamples=100)
+    settings = CompareSettings(resamples=100)
 
     def everything() -> list[np.ndarray]:
         (draws,) = bootstrap_scores([sample], resamples=100, seed=1)
         swapped = randomisation_p(sample, resamples=100, seed=1)
-        return [draws, bootstrap_p(draws, sample.observed), swapped, strength_draws(sample.table, strengths, settings)]
+        return [draws, bootstrap_p(draws, sample.observed, units=30), swapped, strength_draws(sample.table, settings)]
 
     whole = everything()
     monkeypatch.setattr("nlgauge.compare.draws._CELLS", 70)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.compare.made_scores import Ratio, made, table
 
-from nlgauge.compare import CompareSettings, SystemScores, bradley_terry, win_counts
+from nlgauge.compare import CompareSettings, SystemScores, bradley_terry, compare_systems, win_counts
 from nlgauge.compare.draws import Sample, bootstrap_scores, strength_draws
 from nlgauge.compare.intervals import score_intervals, strength_intervals
 from nlgauge.stats import bootstrap_mean
@@ -52,12 +52,23 @@ def test_of_a_mean_over_documents(documents: int) -> None:
     assert coverage(columns(values), 0.0) < 0.8
 
 
-def test_of_a_corpus_score() -> None:
+@pytest.mark.parametrize("n", [12, 60])
+def test_of_a_corpus_score(n: int) -> None:
     rng = np.random.default_rng(3)
-    length = rng.integers(5, 30, size=(60, TRIALS)).astype(float)
+    length = rng.integers(5, 30, size=(n, TRIALS)).astype(float)
     right = rng.binomial(length.astype(int), 0.6).astype(float)
     scores = columns(right / length, statistics=Ratio(np.stack([right, length], axis=-1)))
     assert coverage(scores, 0.6) == pytest.approx(0.95, abs=SLACK + 0.005)
+
+
+def test_an_interval_says_how_it_was_made() -> None:
+    few, many = (compare_systems([table(made(n, 2))]).metric().systems[0] for n in (12, 40))
+    assert few.interval is not None
+    assert many.interval is not None
+    assert few.bt_interval is not None
+    assert (few.interval.method, few.interval.n, few.interval.resamples) == ("t", 12, 0)
+    assert (many.interval.method, many.interval.n, many.interval.clustered) == ("bootstrap", 40, False)
+    assert few.bt_interval.method == "bootstrap"
 
 
 def test_of_strengths() -> None:
@@ -68,19 +79,23 @@ def test_of_strengths() -> None:
     for _ in range(150):
         scores = table(rng.normal(size=(40, 3)))
         strengths = bradley_terry(win_counts(scores.values)).strengths
-        found = strength_intervals(strengths, strength_draws(scores, strengths, settings), 40, settings)
+        found = strength_intervals(strengths, strength_draws(scores, settings), 40, settings)
         covered += [one is not None and one.low <= 1 / 3 <= one.high for one in found]
     assert np.mean(covered) == pytest.approx(0.95, abs=0.04)
 
 
-def test_large_samples_have_the_interval_of_score_confidence() -> None:
-    values = made(2000, 1)
-    sample = Sample.of(table(values))
+@pytest.mark.parametrize("n", [12, 40, 300])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_it_is_the_interval_of_score_confidence(n: int, clustered: bool) -> None:
+    values = made(n, 1)
+    documents = tuple(str(at // 2) for at in range(n)) if clustered else None
+    sample = Sample.of(table(values, documents=documents))
     (draws,) = bootstrap_scores([sample], resamples=1000, seed=12345)
     (found,) = score_intervals(sample, draws, SETTINGS)
-    expected = bootstrap_mean(values[:, 0])
+    expected = bootstrap_mean(values[:, 0], clusters=documents)
     assert found is not None
-    assert found == pytest.approx(expected, abs=1e-3)
+    assert found[:3] == pytest.approx(expected[:3])
+    assert found[3:] == expected[3:]
 
 
 def test_a_distance_keeps_its_sign() -> None:

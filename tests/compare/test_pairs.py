@@ -36,18 +36,23 @@ def test_numbers_of_a_pair() -> None:
     assert set(found.p) == set(TESTS)
 
 
-@pytest.mark.parametrize("test", ["bootstrap", "randomisation", "t"])
-def test_five_in_a_hundred_equal_pairs_are_called_different(test: str) -> None:
-    """Forty systems that do not differ; 20 neighbours, 15 times over, are 300 independent pairs."""
-    p = []
-    for seed in range(15):
-        values = np.random.default_rng(seed).normal(size=(60, 40))
-        for at in range(0, 40, 2):
-            found = statistics(table(values[:, at : at + 2]), test=test, tests_shown=(), permutations=300)
-            p.append(float(found.p[test][0]))  # type: ignore[index]
-    # Four standard errors of .05 over 300 pairs are .05.
-    assert np.mean(np.array(p) < 0.05) < 0.1
-    assert np.mean(p) == pytest.approx(0.5, abs=4 / np.sqrt(12 * 300))
+@pytest.mark.parametrize("n", [10, 60])
+@pytest.mark.parametrize("test", ["bootstrap", "randomisation", "t", "wilcoxon"])
+def test_five_in_a_hundred_equal_pairs_are_called_different(test: str, n: int) -> None:
+    """Ten systems that do not differ; five pairs of neighbours, 200 times over, are 1,000 independent pairs."""
+    options = CompareSettings(test=test, tests_shown=(), permutations=400)  # type: ignore[arg-type]
+    rows, columns = pair_indices(10)
+    apart = (rows % 2 == 0) & (columns == rows + 1)
+    found = []
+    for seed in range(200):
+        sample = Sample.of(table(np.random.default_rng(seed).normal(size=(n, 10))))
+        (draws,) = bootstrap_scores([sample], resamples=400, seed=seed)
+        tested = draws if test == "bootstrap" else None
+        found.append(pair_statistics(sample, None, tested, options).p[options.test][apart])
+    p = np.concatenate(found)
+    # Four standard errors of .05 over 1,000 pairs.
+    assert (p < 0.05).mean() == pytest.approx(0.05, abs=0.028)
+    assert p.mean() == pytest.approx(0.5, abs=4 / np.sqrt(12 * 1000))
 
 
 def test_tests_of_means_agree_on_a_large_sample() -> None:

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.compare.made_scores import FIGURE_1, Ratio, made, table
 
@@ -27,8 +27,8 @@ def test_a_better_system_comes_first_and_is_separated() -> None:
     found = compare(table(values)).metric()
     assert found.winner == "b"
     assert found.separated
-    assert [(row.system, row.rank, row.cluster) for row in found.systems][0] == ("b", 1, 1)
-    assert [row.cluster for row in found.systems[1:]] == [2, 2]
+    assert [row.cluster for row in found.systems] == [1, 2, 2]
+    assert [row.rank for row in found.systems] == [1, 2, 3]
     for name in "ac":
         pair = found.pair("b", name)
         assert (pair.better, pair.significant) == ("b", True)
@@ -122,7 +122,9 @@ def test_ratings_are_there_on_request() -> None:
         {"a": 1451.937, "b": 1501.493, "c": 1546.570}, abs=1e-3
     )
     assert any("depend on the order" in note for note in rated.notes)
-    assert not any("depend on the order" in note for note in compare(table(FIGURE_1), ratings=True, shuffles=2).metric().notes)
+    assert not any(
+        "depend on the order" in note for note in compare(table(FIGURE_1), ratings=True, shuffles=2).metric().notes
+    )
 
 
 def test_a_corpus_score_ranks_systems() -> None:
@@ -143,7 +145,15 @@ def test_the_result_is_json_and_the_same_twice() -> None:
 
 def test_the_signature_names_every_choice() -> None:
     found = compare(table(made(20, 2)), ties="drop", seed=7, test="sign", tie_tolerance=0.0)
-    for part in ("test:sign", "correction:holm", "alpha:0.05", "ties:drop", "tie_tolerance:0", "seed:7", "unit:instance"):
+    for part in (
+        "test:sign",
+        "correction:holm",
+        "alpha:0.05",
+        "ties:drop",
+        "tie_tolerance:0",
+        "seed:7",
+        "unit:instance",
+    ):
         assert part in found.signature.split("|")
     assert "unit:document" in compare(table(made(20, 2), documents=tuple("ab" * 10))).signature
 
@@ -199,6 +209,16 @@ def test_systems_that_never_win_are_named() -> None:
     assert found.systems[0].never_lost
 
 
+def test_too_few_draws_for_so_many_pairs_are_told() -> None:
+    values = made(40, 5, spread=9.0)
+    found = compare(table(values), permutations=100).metric()
+    assert not any(pair.significant for pair in found.pairs)
+    assert "100 draws cannot show a difference after Holm's correction for 10 pairs" in found.notes[0]
+    enough = compare(table(values), permutations=500).metric()
+    assert any(pair.significant for pair in enough.pairs)
+    assert not any("draws" in note for note in enough.notes)
+
+
 def test_more_than_two_hundred_systems() -> None:
     values = made(12, 210)
     names = [f"s{at}" for at in range(210)]
@@ -207,6 +227,7 @@ def test_more_than_two_hundred_systems() -> None:
     assert found.win_matrix.shape == (210, 210)
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.integers(1, 12), st.integers(1, 5), st.integers(0, 100))
 def test_whatever_the_size_numbers_are_numbers(n: int, k: int, seed: int) -> None:
     values = np.random.default_rng(seed).integers(0, 3, size=(n, k)).astype(float)

@@ -39,7 +39,7 @@ def test_results_become_one_table_per_recipe() -> None:
 
 
 def test_another_recipe_is_refused_unless_all_systems_have_both() -> None:
-    with pytest.raises(InputError, match="different signatures.*a has chrf|order:6.*b has chrf|order:4"):
+    with pytest.raises(InputError, match=r"different signatures.*a has chrf\|order:6.*b has chrf\|order:4"):
         system_scores([result("a", [1, 2]), result("b", [1, 2], order="4")])
     both = [result(name, [1, 2], order=order) for order in "64" for name in "ab"]
     assert [one.metric for one in system_scores(both)] == ["chrf (1)", "chrf (2)"]

@@ -583,3 +583,108 @@ def test_check_of_a_layout_without_known_bytes(mtme: Path) -> None:
     assert result.complete
     assert [tuple(entry) for entry in result.rows] == [("en-de", None, 6)]
     assert {entry.state for entry in result.files} == {"present"}
+
+
+# --- marked errors -------------------------------------------------------------------------------------
+
+
+def eval4nlp(folder: Path, name: str = "ro-en-dev", **changes: str) -> Path:
+    split = name.rpartition("-")[2]
+    content = {
+        "src": "un gat .\nda\n",
+        "mt": "a  gate .\nyes\n",
+        "src-tags": "0 1 0\n0\n",
+        "tgt-tags": "0 1 0\n0\n",
+        "da": "40.5\n90\n",
+    } | {key.replace("_", "-"): value for key, value in changes.items()}
+    with tarfile.open(folder / f"{name}.tar.gz", "w:gz") as archive:
+        for kind, text in content.items():
+            member = tarfile.TarInfo(f"{name}/{split}.{kind}")
+            member.size = len(text.encode())
+            archive.addfile(member, io.BytesIO(text.encode()))
+    return folder
+
+
+def test_tags_of_words_become_spans(tmp_path: Path) -> None:
+    table = load("eval4nlp", eval4nlp(tmp_path))
+    assert table.langpairs == ("ro-en",)
+    assert table.hypothesis_errors == (((3, 7, 1.0),), ())
+    assert table.source_errors == (((3, 6, 1.0),), ())
+    assert table.gold().tolist() == [40.5, 90.0]
+    assert table.take([1]).hypothesis_errors == ((),)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"tgt_tags": "0 1\n0\n"}, "line 1, column 'tgt-tags': expected 0 or 1 for each of the 3 words"),
+        ({"src_tags": "0 2 0\n0\n"}, "line 1, column 'src-tags'"),
+        ({"da": "40.5\n"}, "1 lines, but"),
+        ({"da": "40.5\nx\n"}, "line 2, column 'da': expected a number"),
+    ],
+)
+def test_tags_that_do_not_fit_are_refused(tmp_path: Path, changes: dict[str, str], message: str) -> None:
+    with pytest.raises(FileFormatError, match=message):
+        load("eval4nlp", eval4nlp(tmp_path, **changes))
+
+
+def test_a_pair_that_is_there_twice_needs_a_split(tmp_path: Path) -> None:
+    eval4nlp(tmp_path)
+    eval4nlp(tmp_path, "ro-en-test21", da="1\n2\n")
+    with pytest.raises(RecipeError, match="as dev and test21; choose with split=dev"):
+        load("eval4nlp", tmp_path)
+    assert load("eval4nlp", tmp_path, split="test21").gold().tolist() == [1.0, 2.0]
+    with pytest.raises(RecipeError, match="split must be one of dev, test21"):
+        load("eval4nlp", tmp_path, split="train")
+
+
+MQM = [
+    "a d 1 7 r1 源 A|<v>big</v>|cat. Style/Awkward Major",
+    "a d 1 7 r1 源 A|big|cat<v>.</v> Fluency/Punctuation Minor",
+    "a d 1 7 r1 <v>源</v> A|big|cat. Accuracy/Omission Minor",
+    "ref d 1 7 r2 源 Cat. Non-translation! Major",
+    "refB d 1 7 r1 源 A|cat. No-error No-error",
+]
+
+
+def mqm(folder: Path, *rows: str) -> Path:
+    header = "system doc doc_id seg_id rater source target category severity"
+    lines = ["\t".join(row.split(" ")).replace("|", " ") for row in [header, *(rows or MQM)]]
+    write(folder / "mqm_ted_zhen.tsv", *lines)
+    return folder
+
+
+def test_mqm_spans_lose_their_marks_and_weigh_by_severity(tmp_path: Path) -> None:
+    table = load("mqm-ted", mqm(tmp_path))
+    assert (table.systems, table.langpairs, table.references) == (("a",), ("zh-en",), (("A cat.",),))
+    assert (table.hypothesis, table.source) == (("A big cat.",), ("源",))
+    assert table.hypothesis_errors == (((2, 5, 5.0), (9, 10, 0.1)),)
+    assert table.source_errors == (((0, 1, 1.0),),)
+    assert table.gold().tolist() == [pytest.approx(-6.1)]
+    other = load("mqm-ted", tmp_path / "mqm_ted_zhen.tsv", references="ref", humans=True)
+    assert (other.systems, other.human_systems) == (("a", "refB"), {"refB"})
+    people = load("mqm-ted", tmp_path, humans=True)
+    assert dict(zip(people.system, people.gold(), strict=True))["ref"] == -25.0
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (["a d 1 7 r 源 A x Huge", MQM[4]], "column 'severity': expected one of Major, Minor"),
+        ([MQM[0], "a d 1 7 r1 源 A|dog x Minor", MQM[4]], "column 'target': expected the text of line 2"),
+        ([MQM[0], "refB d 1 8 r 源 A x No-error"], "segment 'd:7' has no line of 'refB'"),
+    ],
+)
+def test_mqm_lines_that_do_not_fit_are_refused(tmp_path: Path, rows: list[str], message: str) -> None:
+    with pytest.raises(FileFormatError, match=message):
+        load("mqm-ted", mqm(tmp_path, *rows))
+
+
+def test_a_reference_that_is_not_in_the_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="references='refC' is not a system of the file; there are: a, ref, refB"):
+        load("mqm-ted", mqm(tmp_path), references="refC")
+
+
+def test_several_raters_are_averaged(tmp_path: Path) -> None:
+    table = load("mqm-ted", mqm(tmp_path, *MQM, "a d 1 7 r9 源 A|big|cat. No-error No-error"))
+    assert table.gold().tolist() == [pytest.approx(-3.05)]

@@ -17,8 +17,8 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+def terminal_of(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """A terminal from here on (not a fixture: pytest puts its own stderr back between setup and test)."""
     shown = Terminal()
     monkeypatch.setattr("sys.stderr", shown)
     # The bar waits a second before it shows; here nothing takes a second.
@@ -26,7 +26,8 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     return shown
 
 
-def test_a_bar_says_where_it_is(terminal: Terminal) -> None:
+def test_a_bar_says_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = terminal_of(monkeypatch)
     with progress_stage("pair 3 of 7"), Progress(4, show=True, what="testing kendall", unit="test") as advance:
         advance(4)
     assert "testing kendall, pair 3 of 7: " in terminal.getvalue()
@@ -35,7 +36,8 @@ def test_a_bar_says_where_it_is(terminal: Terminal) -> None:
     assert "encoding: " in terminal.getvalue()
 
 
-def test_no_bar_where_none_is_wanted(terminal: Terminal) -> None:
+def test_no_bar_where_none_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = terminal_of(monkeypatch)
     with Progress(4, show=False) as advance:
         advance(4)
     assert terminal.getvalue() == ""
@@ -51,6 +53,7 @@ def test_ticks_go_to_who_counts() -> None:
 
 
 @pytest.mark.parametrize("metric", ["chrf", "rouge1"])
-def test_metrics_of_texts_show_a_bar(metric: str, terminal: Terminal) -> None:
+def test_metrics_of_texts_show_a_bar(metric: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = terminal_of(monkeypatch)
     nlgauge.score(["a b c", "d e"], ["a b d", "d e"], metric=metric, progress=True)
     assert f"scoring {metric}: " in terminal.getvalue()

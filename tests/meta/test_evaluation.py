@@ -244,3 +244,44 @@ def test_bertscore_on_the_test_sets_of_wmt17(data_folder: Path, model: str, laye
         assert round(row[f"{language}-en"].value, 3) == pytest.approx(expected, abs=0.0011), language
     if model == "mpnet":
         assert found.averages.popitem()[1] == pytest.approx(0.716, abs=0.001)
+
+
+class RecordedBar:
+    """In the place of tqdm: what bars say and how far they get."""
+
+    made: list[RecordedBar]
+
+    def __init__(self, *, total: int, desc: str, **_: object) -> None:
+        self.total, self.desc, self.done = total, desc, 0
+        self.made.append(self)
+
+    def update(self, steps: int) -> None:
+        self.done += steps
+
+    def close(self) -> None: ...
+
+
+def test_bars_say_at_which_pair_the_work_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RecordedBar, "made", [], raising=False)
+    monkeypatch.setattr("tqdm.tqdm", RecordedBar)
+    grid = table(segments=24)
+    both = replace(grid, langpair=tuple("de-en" if int(segment) < 12 else "cs-en" for segment in grid.segment))
+    scored = score_table(both, ["bertscore", "chrf"], progress=True).add(*sentinels_of(both))
+    evaluate(scored, agreement="kendall", significance=Significance(resamples=100), progress=True)
+    names = list(dict.fromkeys(bar.desc for bar in RecordedBar.made))
+    assert names == [
+        f"{what}, pair {pair} of 2{where}"
+        for pair in (1, 2)
+        for what, where in [*(("scoring chrf", f", system {n} of 3") for n in (1, 2, 3)), ("encoding", "")]
+    ] + [f"{what} kendall, pair {pair} of 2" for pair in (1, 2) for what in ("resampling", "testing")]
+    assert all(bar.done == bar.total for bar in RecordedBar.made)
+
+
+def test_intervals_of_ten_topics_are_students() -> None:
+    grid = table(segments=12)
+    metric = MetricScores("m", np.random.default_rng(1).random(len(grid)))
+    cell = evaluate(ScoreTable(grid, (metric,)), level="topic", significance=Significance(test="none")).cells["m"][
+        "en"
+    ]
+    assert cell.value == pytest.approx((cell.low + cell.high) / 2)  # as a t interval is, and percentiles are not
+    assert cell.low < cell.high

@@ -81,6 +81,46 @@ def test_the_quick_way_equals_drawing_and_correlating(level: str) -> None:
     assert 0 < slow.p_value < 1
 
 
+@pytest.mark.parametrize("level", ["segment", "item", "by-system", "system"])
+@pytest.mark.parametrize("kind", ["spearman", "kendall"])
+def test_ranks_are_those_of_correlating_every_draw(level: str, kind: str) -> None:
+    metrics, human = made_metrics(noise=(0.75, 0.7), systems=5, segments=8, seed=1)
+    human = np.round(2 * human)
+    human[1, 4] = human[3, 4] = np.nan
+    rounded = [MetricScores(metric.name, np.round(2 * metric.values)) for metric in metrics]
+    told: list[int] = []
+    found = compare_metrics(rounded, human, level=level, kind=kind, resamples=40, advance=told.append)  # type: ignore[arg-type]
+    levels = {
+        "segment": segment_level,
+        "item": grouped_level,
+        "by-system": partial(grouped_level, by="system"),
+        "system": system_level,
+    }
+    # Draws go to outputs system by system.
+    where = np.ones(human.shape, dtype=bool) if level == "system" else ~np.isnan(human)
+
+    def statistic(values: Array) -> float:
+        table = np.full(human.shape, np.nan)
+        table[where] = values
+        return levels[level](MetricScores("x", table), human, kind=kind, undefined="nan").value
+
+    better, worse = ({metric.name: metric for metric in rounded}[name] for name in found.names)
+    slow = permutation_both(better.values[where], worse.values[where], statistic, resamples=40)
+    assert found.p_values[0, 1] == slow.p_value
+    assert 0 < slow.p_value < 1
+    assert told == [1]
+
+
+@pytest.mark.parametrize("kind", ["pearson", "kendall"])
+def test_a_function_aggregates_as_its_name_does(kind: str) -> None:
+    metrics, human = made_metrics(segments=9)
+    named = compare_metrics(metrics, human, level="system", kind=kind, aggregate="median", resamples=40)
+    called = compare_metrics(
+        metrics, human, level="system", kind=kind, aggregate=lambda table: np.median(table, axis=1), resamples=40
+    )
+    assert np.array_equal(named.p_values, called.p_values, equal_nan=True)
+
+
 @pytest.mark.parametrize("level", ["segment", "system", "item"])
 @pytest.mark.parametrize("kind", ["spearman", "kendall"])
 def test_rank_coefficients_are_tested_too(level: str, kind: str) -> None:

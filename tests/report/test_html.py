@@ -27,6 +27,7 @@ from nlgauge.report.html import (
 )
 from nlgauge.report.html.matrix import pair_table
 from nlgauge.report.html.ranking import ranking_table
+from nlgauge.report.table import Table
 
 
 class Parsed(HTMLParser):
@@ -134,6 +135,17 @@ def test_the_data_holds_all_scores_and_texts(many: Sample) -> None:
         assert outputs == [many.texts.systems[name][at] for name in order]
 
 
+def test_documents_are_named(two: Sample) -> None:
+    documents = tuple(f"document {at // 5}" for at in range(40))
+    found = made([replace(one, documents=documents) for one in two.scores], two.texts)
+    said = Parsed(page_of(found)).text
+    assert "40 segments · 8 documents" in said
+    assert "a bootstrap of 8 documents would be too narrow" in said
+    assert "bootstrap of segments, 200 resamples" in Parsed(page_of(two)).text
+    assert unpacked(page_of(found))["documents"] == list(documents)
+    assert unpacked(page_of(two))["documents"] is None
+
+
 def test_names_of_segments_and_odd_letters_survive() -> None:
     data = unpacked(page_of(hostile()))
     assert data["names"][1] == f"{HOSTILE[1]} 1"
@@ -189,7 +201,7 @@ def test_few_systems_and_few_segments(shape: tuple[int, int]) -> None:
 def test_all_ties_and_constant_scores() -> None:
     found = made([SystemScores("m", ("a", "b", "c"), np.full((20, 3), 0.5))], ReportTexts({}))
     said = Parsed(page_of(found)).text
-    assert "No difference from any other system is shown" in said
+    assert "By m, a, b and c share the first of 3 places (0.5000)." in said
     assert "all systems tie on every instance" in said
     assert unpacked(page_of(found))["metrics"][0]["values"] == [[5000] * 20] * 3
 
@@ -209,6 +221,16 @@ def test_behind_each_table_are_three_forms_of_it(many: Sample) -> None:
     exports = re.findall(r'data-export="([^"]*)"', page)
     of_metric = [f"metric-{at}-{what}" for at in (1, 2, 3) for what in ("ranking", "pairs", "distribution")]
     assert sorted(exports) == sorted([*of_metric, "overview", "disagreement", "signatures"])
+
+
+def test_tables_of_the_callers_own(two: Sample) -> None:
+    table = Table(["system", "runs"], [["<b>", 5], ["b", 3]], caption="Runs", notes=["A note."])
+    page = page_of(two, tables=[table])
+    assert "Further tablesRunssystemruns" in Parsed(page).text
+    assert "<td><bdi>&lt;b&gt;</bdi></td>" in page
+    assert "A note." in Parsed(page).text
+    assert 'data-export="further-1"' in page
+    assert "Further tables" not in page_of(two)
 
 
 def test_ids_are_unique_and_labels_lead_somewhere(many: Sample) -> None:
@@ -255,7 +277,11 @@ def test_explanations_are_packed_small(two: Sample) -> None:
 
 def test_as_many_segments_keep_their_explanations_as_asked_for(two: Sample) -> None:
     page = page_of(two, explanations=explained(two, [9, 4, 2]), options=ReportOptions(alignments=2))
-    assert unpacked(page)["explained"] == [4, 9]
+    kept = unpacked(page)["explained"]
+    assert len(kept) == 2
+    (left_out,) = {9, 4, 2} - set(kept)
+    ranges = [np.ptp(one.values, axis=1) / one.values.std() for one in two.scores]
+    assert all(np.max(ranges, axis=0)[at] > np.max(ranges, axis=0)[left_out] for at in kept)
     assert (
         unpacked(page_of(two, explanations=explained(two, [9]), options=ReportOptions(alignments=0)))["explained"]
         == []
@@ -304,15 +330,18 @@ def test_what_does_not_belong_together_is_refused(two: Sample) -> None:
         html_report(replace(two.comparison, metrics=()), scores=two.scores)
     with pytest.raises(nlgauge.InputError, match="alignments must be 0 or more, got -1"):
         page_of(two, options=ReportOptions(alignments=-1))
-    with pytest.raises(nlgauge.InputError, match="number of segments must be 0 or more"):
+    with pytest.raises(nlgauge.InputError, match="keep their alignments must be 0 or more, got -1"):
         differing_segments(two.scores, -1)
 
 
 @pytest.mark.parametrize(
     ("one", "message"),
     [
-        (PairExplanation("bleu", "system-a", 0, {}), r"explanation of 'bleu'.*the page has the metrics"),
-        (PairExplanation("chrf", "system-z", 0, {}), r"explanation of system 'system-z'.*the page has the systems"),
+        (PairExplanation("bleu", "system-a", 0, {}), r"explanation of 'bleu'.*the comparison has the metrics"),
+        (
+            PairExplanation("chrf", "system-z", 0, {}),
+            r"explanation of system 'system-z'.*the comparison has the systems",
+        ),
         (PairExplanation("chrf", "system-a", 40, {}), r"explanation of segment 40.*from 0 to 39"),
         (PairExplanation("chrf", "system-a", 0, {"links": []}), r"what Explanation.to_dict\(\) gives"),
     ],

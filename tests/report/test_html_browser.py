@@ -205,6 +205,14 @@ def test_opening_an_alignment(opened: Opened) -> None:
     assert line is not None
     assert word is not None
     assert word["x"] - 2 <= line["x"] <= word["x"] + word["width"] + 2
+    # Arabic runs from right to left, and so do its words.
+    page.locator("#segments-list .row[data-segment='2']").click()
+    wait_for_text(page, "#segment h3", "^Segment 2$")
+    arabic = view.get_by_role("group").nth(1).get_by_role("button")
+    first, second = arabic.nth(0).bounding_box(), arabic.nth(1).bounding_box()
+    assert first is not None
+    assert second is not None
+    assert first["x"] > second["x"]
     choose(page, "Show", "all")
     page.locator("#segments-list .row[data-segment='1']").click()
     page.get_by_text("This page holds no alignment of this segment").wait_for()
@@ -323,10 +331,18 @@ def test_a_phone_scrolls_one_way_only(browser: Browser, report: Path, tmp_path: 
         page.close()
 
 
+def fits_on_paper(page: Page) -> bool:
+    """Whether nothing is cut off on A4 with margins of a centimetre: 19 cm are 718 pixels."""
+    page.set_viewport_size({"width": 718, "height": 1000})
+    page.emulate_media(media="print")
+    return bool(page.evaluate("document.documentElement.scrollWidth <= 718"))
+
+
 def test_print(opened: Opened, tmp_path: Path) -> None:
     page = opened.page
     choose(page, "Sort by", "segment")
-    page.emulate_media(media="print")
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)", "paper is white"
     page.locator("#segments-printed tbody tr").nth(49).wait_for()
     assert page.locator("#segments-printed tbody tr").count() == 50
     assert page.locator("#segments-printed caption").inner_text().startswith("The first 50 of 120 segments")
@@ -334,6 +350,7 @@ def test_print(opened: Opened, tmp_path: Path) -> None:
     for hidden in ("#segments-list", ".top", "#segments-controls select", "#scatter"):
         assert not page.locator(hidden).first.is_visible(), hidden
     assert page.locator(".ranking").first.is_visible()
+    assert fits_on_paper(page)
     path = tmp_path / "report.pdf"
     page.pdf(path=path)
     assert path.read_bytes().startswith(b"%PDF")
@@ -393,4 +410,5 @@ def test_twenty_systems_with_3000_segments_open_without_stalling(browser: Browse
     assert len(rows(page)) < 40
     assert nodes < 200
     assert opened.said == []
+    assert fits_on_paper(page)
     page.close()

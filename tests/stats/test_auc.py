@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from nlgauge.errors import InputError
-from nlgauge.stats import (
-    roc_auc,
-)
+from nlgauge.stats import average_precision, recall_at_positives, roc_auc
 
 
 def test_auc_is_the_share_of_pairs_won() -> None:
@@ -24,6 +23,33 @@ def test_auc_is_the_share_of_pairs_won() -> None:
     assert roc_auc([0.1, 0.4, 0.35, 0.8], [False, False, True, True]) == 0.75
 
 
+def test_average_precision_is_the_mean_precision_at_each_positive() -> None:
+    # scikit-learn's documented example of average_precision_score: 0.83
+    assert average_precision([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1]) == pytest.approx(5 / 6)
+    rng = np.random.default_rng(2)
+    scores, labels = rng.permutation(60), rng.integers(0, 2, size=60)
+    order = np.argsort(-scores)
+    hits = labels[order]
+    precisions = [hits[: place + 1].mean() for place in range(60) if hits[place]]
+    assert average_precision(scores, labels) == pytest.approx(np.mean(precisions))
+
+
+def test_equal_scores_share_a_threshold() -> None:
+    # All tied: one threshold, whose precision is the share of positives.
+    assert average_precision([1, 1, 1, 1], [0, 1, 0, 0]) == 0.25
+    # Thresholds 2 (one of one) and 1 (two of three): 1/2 * 1 + 1/2 * 2/3.
+    assert average_precision([2, 1, 1], [1, 0, 1]) == pytest.approx(5 / 6)
+
+
+def test_recall_looks_at_as_many_as_there_are_positives_and_ties_fall_to_the_later() -> None:
+    assert recall_at_positives([0.9, 0.8, 0.1, 0.7], [1, 0, 0, 1]) == 0.5
+    assert recall_at_positives([0.5, 0.5, 0.5], [0, 0, 1]) == 1.0
+    assert recall_at_positives([0.5, 0.5, 0.5], [1, 0, 0]) == 0.0
+    many = np.zeros(40)  # beyond what an unstable sort leaves in place
+    assert recall_at_positives(many, [0] * 39 + [1]) == 1.0
+
+
+@pytest.mark.parametrize("statistic", [roc_auc, average_precision, recall_at_positives])
 @pytest.mark.parametrize(
     ("scores", "labels", "message"),
     [
@@ -33,6 +59,8 @@ def test_auc_is_the_share_of_pairs_won() -> None:
         ([1, math.nan], [1, 0], "index 1"),
     ],
 )
-def test_auc_refuses(scores: list[float], labels: list[int], message: str) -> None:
+def test_each_refuses(
+    statistic: Callable[[list[float], list[int]], float], scores: list[float], labels: list[int], message: str
+) -> None:
     with pytest.raises(InputError, match=message):
-        roc_auc(scores, labels)
+        statistic(scores, labels)

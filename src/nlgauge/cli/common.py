@@ -197,7 +197,7 @@ def add_text_inputs(parser: argparse.ArgumentParser, *, systems: str = "*") -> N
         nargs=systems,
         type=text_source,
         metavar="HYP",
-        help="a system's output, a segment per line; also FILE.tsv:COLUMN, .csv, FILE.jsonl:KEY, - (stdin), .gz",
+        help="a system's output, a segment per line; also FILE.tsv:COLUMN, .csv, .jsonl, - (stdin), .gz",
     )
     parser.add_argument(
         "-r", "--refs", nargs="+", type=text_source, metavar="REF", help="references, likewise; several are allowed"

@@ -16,17 +16,20 @@ from nlgauge.cli.common import (
     add_run_options,
     add_text_inputs,
     add_text_options,
+    flag_of,
+    metric_options,
 )
-from nlgauge.cli.compare_inputs import Inputs, read_budgets, read_inputs
+from nlgauge.cli.compare_inputs import Inputs, read_inputs
 from nlgauge.cli.documents import add_document_option
 from nlgauge.cli.outputs import check_writable, saving, write_output
 from nlgauge.cli.parsing import add_hidden
 from nlgauge.cli.score import check_systems_first
 from nlgauge.cli.score_file_options import add_score_file_options
+from nlgauge.compare.budget_files import Budgets, read_budgets
 from nlgauge.compare.gate import GateResult, gate
 from nlgauge.compare.results import SystemComparison
 from nlgauge.compare.run import compare_systems
-from nlgauge.compare.runs import RunComparison, SystemRuns, compare_runs
+from nlgauge.compare.run_tables import compare_run_tables
 from nlgauge.compare.settings import TESTS, CompareSettings, RankBy, TiePolicy
 from nlgauge.compare.verdicts import compare_verdicts
 from nlgauge.errors import RecipeError
@@ -60,7 +63,7 @@ def add_commands(commands: Any) -> None:
     )
     add_text_inputs(parser)
     _add_score_files(parser)
-    add_metric_options(parser)
+    add_metric_options(parser, default=None, shown="bertscore; of saved runs all")
     _add_test_options(parser)
     _add_gate(parser)
     add_run_options(parser)
@@ -176,8 +179,7 @@ def _add_gate(parser: argparse.ArgumentParser) -> None:
 def _run(args: argparse.Namespace) -> int:
     settings = _settings(args)
     _check(args)
-    inputs = read_inputs(args)
-    found = _compared(args, inputs, settings)
+    found, inputs = _compared(args, settings)
     write_output(args.output, render_comparison(found, format=args.format, table=args.table, width=args.width))
     if args.plot and found.comparison is not None:
         from nlgauge.plots import plot_comparison
@@ -219,8 +221,15 @@ def _check(args: argparse.Namespace) -> None:
     if args.table != "ranking" and args.format != "tsv":
         msg = "--table chooses the table of --format tsv; the other formats have all of them"
         raise RecipeError(msg)
-    if args.gate and args.runs:
-        msg = "--gate compares two systems on their segments; leave out --runs"
+    if args.runs:
+        _check_runs(args)
+    if not texts and (given := metric_options(args)):
+        msg = f"{flag_of(next(iter(given)))} is for texts that are scored, and there are none"
+        raise RecipeError(msg)
+    if not args.hyps and args.metric:
+        msg = (
+            "--metric is for texts that are scored, and there are none; the files of --scores have their own metrics"
+        )
         raise RecipeError(msg)
     if args.plot:
         from nlgauge.plots import check_figure
@@ -230,24 +239,56 @@ def _check(args: argparse.Namespace) -> None:
         check_writable(args.report)
 
 
-def _compared(args: argparse.Namespace, inputs: Inputs, settings: CompareSettings) -> Compared:
+def _check_runs(args: argparse.Namespace) -> None:
+    """Flags that are about segments, or about two systems on them, say nothing about runs."""
+    defaults = CompareSettings()
+    about = ("test", "correction", "smallest_difference", "ranking", "ties", "tie_tolerance", "resamples", "ratings")
+    given = [name for name in about if getattr(args, name) != getattr(defaults, name)]
+    given += [name for name in ("gate", "report", "plot", "document_ids") if getattr(args, name)]
+    if given:
+        msg = f"{flag_of(given[0])} is about segments, and --runs compares the scores of whole runs; leave one out"
+        raise RecipeError(msg)
+
+
+def _compared(args: argparse.Namespace, settings: CompareSettings) -> tuple[Compared, Inputs]:
+    budgets: Budgets = {}
+
+    def check_systems(systems: Sequence[str]) -> None:
+        if args.gate:
+            _gate_systems(systems, args)
+        if args.budget is not None and not args.runs:
+            budgets.update(read_budgets(args.budget, systems))
+
+    inputs = read_inputs(args, check_systems)
     verdicts = [(name, compare_verdicts(said, settings=settings)) for name, said in inputs.verdicts]
     if inputs.runs_of:
-        names = list(dict.fromkeys(inputs.runs_of.values()))
-        return Compared(runs=_over_runs(inputs, read_budgets(args.budget, names), settings), verdicts=verdicts)
+        if args.budget is not None:
+            budgets = read_budgets(args.budget, list(dict.fromkeys(inputs.runs_of.values())))
+        runs = compare_run_tables(inputs.tables, inputs.runs_of, budgets=budgets, settings=settings)
+        return Compared(runs=runs, verdicts=verdicts), inputs
     if not inputs.tables:
-        if args.gate or args.report or args.plot:
-            msg = "--gate, --report and --plot take scores; verdicts have none"
+        if args.gate or args.report or args.plot or args.budget:
+            msg = "--gate, --report, --plot and --budget take scores; verdicts have none"
             raise RecipeError(msg)
-        return Compared(verdicts=verdicts)
-    systems = inputs.tables[0].systems
-    budgets = read_budgets(args.budget, systems)
+        return Compared(verdicts=verdicts), inputs
     comparison = compare_systems(inputs.tables, settings=settings)
-    closed = _gate(comparison, systems, args) if args.gate else None
-    return Compared(comparison, verdicts=verdicts, gate=closed, budgets=budgets)
+    closed = _gate(comparison, inputs.tables[0].systems, args) if args.gate else None
+    return Compared(comparison, verdicts=verdicts, gate=closed, budgets=budgets), inputs
 
 
 def _gate(comparison: SystemComparison, systems: Sequence[str], args: argparse.Namespace) -> GateResult:
+    base, new = _gate_systems(systems, args)
+    return gate(
+        comparison,
+        base=base,
+        new=new,
+        metric=args.gate_metric,
+        alpha=args.alpha,
+        smallest_difference=args.smallest_difference,
+    )
+
+
+def _gate_systems(systems: Sequence[str], args: argparse.Namespace) -> tuple[str, str]:
     """The first two systems of the command, unless it names others."""
     if len(systems) < 2:
         msg = f"--gate needs two systems, got {len(systems)}: nlgauge compare base.txt new.txt --refs ref.txt --gate"
@@ -255,39 +296,12 @@ def _gate(comparison: SystemComparison, systems: Sequence[str], args: argparse.N
     if len(systems) > 2 and (args.base is None or args.new is None):
         msg = f"--gate takes two of the {len(systems)} systems: name them with --base NAME --new NAME"
         raise RecipeError(msg)
-    return gate(
-        comparison,
-        base=args.base or systems[0],
-        new=args.new or systems[1],
-        metric=args.gate_metric,
-        alpha=args.alpha,
-        smallest_difference=args.smallest_difference,
-    )
-
-
-def _over_runs(
-    inputs: Inputs, budgets: dict[str, dict[str, str | float]], settings: CompareSettings
-) -> list[RunComparison]:
-    """Systems over their runs, a comparison per metric; the score of a run is that of its whole output."""
-    found: list[RunComparison] = []
-    for table in inputs.tables:
-        statistics = table.statistics
-        totals = table.values.mean(axis=0) if statistics is None else statistics.score(statistics.counts.sum(axis=0))
-        scores: dict[str, list[float]] = {}
-        for run, value in zip(table.systems, totals.tolist(), strict=True):
-            scores.setdefault(inputs.runs_of[run], []).append(value)
-        found.append(
-            compare_runs(
-                [SystemRuns(name, values, budgets.get(name, {})) for name, values in scores.items()],  # type: ignore[arg-type]  # made an array there
-                metric=table.metric,
-                higher_is_better=table.higher_is_better,
-                alpha=settings.alpha,
-                level=settings.level,
-                permutations=settings.permutations,
-                seed=settings.seed,
-            )
-        )
-    return found
+    chosen = (args.base or systems[0], args.new or systems[1])
+    for name in chosen:
+        if name not in systems:
+            msg = f"--gate: there is no system {name!r}; there are {', '.join(map(repr, systems))}"
+            raise RecipeError(msg)
+    return chosen
 
 
 def _write_report(path: Path, comparison: SystemComparison, inputs: Inputs, args: argparse.Namespace) -> None:

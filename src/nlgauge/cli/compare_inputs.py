@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from nlgauge.cli.checks import check_metrics
 from nlgauge.cli.common import metric_options, run_options
 from nlgauge.cli.documents import check_documents, read_documents
 from nlgauge.cli.score_file_options import score_columns
-from nlgauge.compare.imported import imported_table, in_line_with
+from nlgauge.compare.imported import imported_table, imported_tables
 from nlgauge.compare.join_scores import join_runs
 from nlgauge.compare.sources import system_scores
 from nlgauge.compare.table import SystemScores
 from nlgauge.compare.verdict_files import is_verdict_file, read_verdicts
 from nlgauge.compare.verdicts import Verdict
-from nlgauge.data.score_files import ImportedScores, ScoreSpec, metric_name, read_score_files, read_table
-from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.data.score_files import ScoreSpec, metric_name, read_score_files
+from nlgauge.errors import RecipeError
 from nlgauge.files.digests import bytes_digest, short_digest
 from nlgauge.files.lines import read_bytes
 from nlgauge.files.textfiles import ParallelTexts, read_parallel
@@ -28,7 +27,7 @@ from nlgauge.saved_scores import SavedScores
 from nlgauge.scores import Score
 from nlgauge.scoring import score_systems
 
-__all__ = ["Inputs", "read_budgets", "read_inputs"]
+__all__ = ["Inputs", "read_inputs"]
 
 
 @dataclass(frozen=True)
@@ -45,21 +44,27 @@ class Inputs:
     """By the name of a run its system, where systems have several runs."""
 
 
-def read_inputs(args: argparse.Namespace) -> Inputs:
-    """Read the files, and score texts."""
+def read_inputs(args: argparse.Namespace, check_systems: Callable[[Sequence[str]], None]) -> Inputs:
+    """Read the files, and score texts; what does not fit the systems is said before texts are scored."""
     columns = score_columns(args)
     verdicts = [spec for spec in args.scores if is_verdict_file(spec)]
     imported = read_score_files(
         [spec for spec in args.scores if spec not in verdicts], columns=columns, lower_is_better=args.lower_is_better
     )
-    files = _Files.of(args.hyps, runs=args.runs)
-    found = _scored(args, files)
-    documents = read_documents(args)
     judged = [(_judge(spec), read_verdicts(spec, columns=columns)) for spec in verdicts]
-    count = len(found.scores[0]) if found.scores else len(imported[0].instances) if imported else 0
-    check_documents(documents if count else None, count, args)
+    documents = read_documents(args)
+
+    def check(systems: Sequence[str], segments: int) -> None:
+        check_documents(documents, segments, args)
+        for one in imported:
+            imported_table(one, systems=systems, segments=segments)
+        check_systems(systems)
+
+    found = _scored(args, _Files.of(args.hyps, runs=args.runs), check)
     tables = system_scores(found.scores, documents=documents) if found.scores else []
-    tables += _imported_tables(imported, tables, documents)
+    if imported and not tables:
+        check(imported[0].systems, len(imported[0].instances))
+    tables += imported_tables(imported, beside=tables, documents=documents)
     return replace(found, tables=tables, verdicts=judged)
 
 
@@ -115,20 +120,24 @@ def _named(text: str) -> tuple[str | None, str]:
     return name, spec
 
 
-def _scored(args: argparse.Namespace, files: _Files) -> Inputs:
+def _scored(args: argparse.Namespace, files: _Files, check: Callable[[Sequence[str], int], None]) -> Inputs:
     if not files.specs:
         return Inputs()
     if files.saved:
-        return _saved(args, files)
-    check_metrics(args.metric, args, command="compare")
+        found = _saved(args, files)
+        check(list(dict.fromkeys(score.system or "" for score in found.scores)), len(found.scores[0]))
+        return found
+    metrics = args.metric or ["bertscore"]
+    check_metrics(metrics, args, command="compare")
     texts = read_parallel(files.specs, args.refs or (), args.source, input_format=args.input_format)
     names = files.renamed(list(texts.systems))
     texts = texts._replace(systems={names[label]: lines for label, lines in texts.systems.items()})
+    check(list(texts.systems), len(next(iter(texts.systems.values()))))
     scores = score_systems(
         texts.systems,
         texts.references,
         sources=texts.sources,
-        metrics=args.metric,
+        metrics=metrics,
         **metric_options(args),
         **run_options(args),
     )
@@ -145,7 +154,7 @@ def _saved(args: argparse.Namespace, files: _Files) -> Inputs:
     if args.refs or args.source:
         msg = "saved runs are compared as they are; leave out --refs and --source"
         raise RecipeError(msg)
-    runs = {spec: SavedScores.load(Path(spec)) for spec in files.specs}
+    runs = {spec: _of_metrics(SavedScores.load(Path(spec)), args.metric, spec) for spec in files.specs}
     if len(runs) < len(files.specs):
         msg = f"the run {files.specs[-1]!r} is given twice"
         raise RecipeError(msg)
@@ -167,19 +176,16 @@ def _saved(args: argparse.Namespace, files: _Files) -> Inputs:
     return Inputs(scores=scores, runs_of=_runs_of(files, [names[spec] for spec in files.specs]))
 
 
-def _imported_tables(
-    imported: Sequence[ImportedScores], tables: Sequence[SystemScores], documents: Sequence[str] | None
-) -> list[SystemScores]:
-    if tables:
-        first = tables[0]
-        known = documents or first.documents
-        return [imported_table(one, systems=first.systems, segments=first.n, documents=known) for one in imported]
-    if not imported:
-        return []
-    first_file = imported[0]
-    aligned = [first_file, *(in_line_with(first_file, one) for one in imported[1:])]
-    known = documents or next((one.documents for one in aligned if one.documents is not None), None)
-    return [imported_table(one, systems=first_file.systems, documents=known) for one in aligned]
+def _of_metrics(saved: SavedScores, metrics: Sequence[str] | None, spec: str) -> SavedScores:
+    """The scores of some metrics of a saved run."""
+    if metrics is None:
+        return saved
+    there = list(dict.fromkeys(score.metric for score in saved.scores))
+    for name in metrics:
+        if name not in there:
+            msg = f"{spec!r} has no scores of metric {name!r}; it has {', '.join(there)}"
+            raise RecipeError(msg)
+    return replace(saved, scores=tuple(score for score in saved.scores if score.metric in metrics))
 
 
 def _judge(spec: str) -> str:
@@ -187,24 +193,3 @@ def _judge(spec: str) -> str:
     named = ScoreSpec.parse(spec)
     name = metric_name("score", ["score"], named)
     return f"{name}|scores:{short_digest(bytes_digest(read_bytes(named.path)))}"
-
-
-def read_budgets(path: str | None, systems: Sequence[str]) -> dict[str, dict[str, str | float]]:
-    """What was spent on each system: a file with a column `system`, and any others."""
-    if path is None:
-        return {}
-    found: dict[str, dict[str, Any]] = {}
-    for row in read_table(path, read_bytes(path)):
-        system = row.label("system")
-        if system in found:
-            msg = f"{row.at('system')}: the budget of {system!r} stands there already; keep one"
-            raise FileFormatError(msg)
-        values = {name: value for name, value in row.values.items() if name != "system" and value not in ("", None)}
-        found[system] = {
-            name: value if isinstance(value, int | float) else str(value) for name, value in values.items()
-        }
-    for name in found:
-        if name not in systems:
-            msg = f"{path}: there is no system {name!r} to compare; there are {', '.join(map(repr, systems))}"
-            raise InputError(msg)
-    return found

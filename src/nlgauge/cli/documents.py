@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from nlgauge.cli.parsing import add_hidden
 from nlgauge.errors import FileFormatError, InputError
 from nlgauge.files.textfiles import Inputs, parse_source
 
@@ -12,8 +13,9 @@ __all__ = ["add_document_option", "check_documents", "read_documents"]
 
 
 def add_document_option(group: Any) -> None:
-    """Add `--document-ids`."""
-    group.add_argument(
+    """Add `--document-ids`, which only `--help-all` shows."""
+    add_hidden(
+        group,
         "--document-ids",
         metavar="FILE",
         help="the document of each segment, a line each; documents are resampled, not segments",

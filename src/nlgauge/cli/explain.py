@@ -17,8 +17,9 @@ from nlgauge.cli.common import (
     metric_options,
     run_options,
 )
+from nlgauge.cli.explain_evaluate import add_evaluate
 from nlgauge.cli.outputs import saving, write_output
-from nlgauge.cli.parsing import add_hidden
+from nlgauge.cli.word_options import add_word_options, word_options
 from nlgauge.errors import RecipeError
 
 __all__ = ["add_commands"]
@@ -27,7 +28,7 @@ _EXAMPLES = f"""\
 examples:
   nlgauge explain pair --hyp-text "A cat sat." --ref-text "The cat was sitting." --metric moverscore --side-by-side
   nlgauge explain pair --hyp-text "Eine Katze." --source-text "A cat." --metric bertscore:against=source
-  nlgauge explain pair --hyp-text "A cat sat." --ref-text "A dog ran." --metric bleu --plot pair.png
+  nlgauge explain pair --hyp-text "A cat sat." --ref-text "A dog ran." --plot pair.png
 {METRIC_FLAGS}"""
 
 
@@ -36,6 +37,7 @@ def add_commands(commands: Any) -> None:
     parser = commands.add_parser("explain", help="why a text got its score; explanations beside marked errors")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     _add_pair(actions)
+    add_evaluate(actions)
 
 
 def _add_pair(actions: Any) -> None:
@@ -69,35 +71,6 @@ def _add_pair(actions: Any) -> None:
     parser.set_defaults(run=_pair)
 
 
-def add_word_options(parser: argparse.ArgumentParser) -> None:
-    """How words are made and left out."""
-    add_hidden(parser, "--words", choices=("words", "blanks"), default="words", help="words end at: %(default)s")
-    add_hidden(
-        parser,
-        "--pieces",
-        choices=("max", "mean", "first"),
-        default="mean",
-        help="piece that stands for a word: the worst matched (max), the mean, or the first (%(default)s)",
-    )
-    add_hidden(
-        parser,
-        "--side",
-        choices=("hypothesis", "reference"),
-        default="hypothesis",
-        help="whose words are left out for --shapley and --leave-one-out (%(default)s)",
-    )
-    add_hidden(parser, "--component", metavar="NAME", help="of the score, for the same two (default: the main one)")
-    add_hidden(
-        parser, "--samples", type=int, default=25, metavar="N", help="orders of words that are sampled (%(default)s)"
-    )
-    add_hidden(parser, "--seed", type=int, default=12345, metavar="N", help="of the sampling (%(default)s)")
-
-
-def word_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The flags of `add_word_options` as keywords."""
-    return {name: getattr(args, name) for name in ("words", "pieces", "side", "component", "samples", "seed")}
-
-
 def _pair(args: argparse.Namespace) -> int:
     from nlgauge.explain.pairs import explain_pair
     from nlgauge.report.explanation import render_explanation, wants_colour
@@ -105,6 +78,9 @@ def _pair(args: argparse.Namespace) -> int:
     check_metrics(args.metric, args, command="explain pair")
     if len(args.metric) != 1:
         msg = f"nlgauge explain pair takes one metric, got {len(args.metric)}"
+        raise RecipeError(msg)
+    if not args.ref_text and args.source_text is None:
+        msg = "nlgauge explain pair needs a text to compare with: --ref-text TEXT or --source-text TEXT"
         raise RecipeError(msg)
     if args.plot:
         from nlgauge.plots.canvas import check_figure

@@ -36,8 +36,7 @@ _EXAMPLES = f"""\
 examples:
   nlgauge score system.txt --refs reference.txt
   nlgauge score a.txt b.txt --refs r1.txt r2.txt -m bertscore:layer=4,idf=refs
-  nlgauge score out.tsv:mt --refs out.tsv:ref --format json --segments
-  nlgauge score system.txt --refs reference.txt -o run.json      (for nlgauge compare)
+  nlgauge score out.tsv:mt --refs out.tsv:ref -o run.json     (all of it, for nlgauge compare)
   nlgauge score system.en --source source.de --metric sentsim xmoverscore
 {METRIC_FLAGS}"""
 
@@ -57,7 +56,7 @@ def add_commands(commands: Any) -> None:
     add_text_options(parser)
     output = add_output_options(parser)
     output.add_argument("--segments", action="store_true", help="scores of each segment too")
-    output.add_argument("--confidence", action="store_true", help="bootstrap interval beside the mean")
+    output.add_argument("--confidence", action="store_true", help="interval beside the mean (t or bootstrap)")
     add_document_option(output)
     add_hidden(output, "--alignments", action="store_true", help="which token matched which (json, with --segments)")
     add_hidden(output, "--confidence-level", type=float, metavar="P", help="of the interval (%(default)s)")

@@ -8,11 +8,21 @@ once:
 until the squared changes sum to less than a tolerance. A system without a win has strength 0. Where wins do not lead
 from every system to every other one (the graph of wins is not strongly connected), the likelihood has no finite
 maximum: the strengths then are where the iteration stopped, their order means something, their sizes do not.
+
+Zermelo's iteration may take thousands of steps where one system wins nearly always. Resamples, of which there are
+many and of which no published number depends, take that of Newman (2023, "Efficient computation of rankings from
+pairwise comparisons", JMLR 24), which goes to the same maximum in tens:
+
+    new_i = sum_j w_ij s_j / (s_i + s_j)  /  sum_j w_ji / (s_i + s_j)
+
+Newman moves one system after another. All at once would swing to and fro (with two systems for ever), so a step goes
+to the geometric mean of old and new.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -22,9 +32,11 @@ from nlgauge.compare.table import Matrix
 from nlgauge.errors import ConvergenceWarning, InputError, user_stacklevel
 from nlgauge.stats.checks import numbers
 
-__all__ = ["BradleyTerry", "bradley_terry", "climb", "strongly_connected"]
+__all__ = ["BradleyTerry", "bradley_terry", "newman", "strongly_connected", "zermelo"]
 
 _TINY = 1e-290
+#: Strength of a system that never lost, before strengths are scaled to sum to 1.
+_HUGE = 1e9
 
 
 class BradleyTerry(NamedTuple):
@@ -57,7 +69,7 @@ def bradley_terry(wins: ArrayLike, *, tolerance: float = 1e-9, max_iterations: i
         raise InputError(msg)
     counts = np.where(np.eye(counts.shape[-1], dtype=bool), 0.0, counts)
     flat = counts.reshape(-1, *counts.shape[-2:])
-    strengths, iterations, converged = climb(flat, tolerance=tolerance, max_iterations=max_iterations)
+    strengths, iterations, converged = zermelo(flat, tolerance=tolerance, max_iterations=max_iterations)
     if not converged:
         text = f"Bradley-Terry strengths still moved after {max_iterations} iterations; they are not exact"
         warnings.warn(text, ConvergenceWarning, stacklevel=user_stacklevel())
@@ -72,28 +84,67 @@ def bradley_terry(wins: ArrayLike, *, tolerance: float = 1e-9, max_iterations: i
     )
 
 
-def climb(
-    wins: Matrix, *, tolerance: float = 1e-9, max_iterations: int = 10_000, start: Matrix | None = None
-) -> tuple[Matrix, int, bool]:
+def zermelo(wins: Matrix, *, tolerance: float = 1e-9, max_iterations: int = 10_000) -> tuple[Matrix, int, bool]:
     """Strengths for a batch of win matrices, the most iterations that one took, and whether all came to rest."""
+
+    def step(old: Matrix, games: Matrix, totals: Matrix) -> Matrix:
+        sums = _pair_sums(old)
+        expected: Matrix = np.divide(games, sums, out=sums).sum(axis=2)
+        return _divided(totals, expected, otherwise=np.zeros_like(totals))
+
+    fixed = (wins + wins.swapaxes(1, 2), wins.sum(axis=2))
+    return _iterate(wins, step, fixed, tolerance=tolerance, max_iterations=max_iterations)
+
+
+def newman(wins: Matrix, *, tolerance: float = 1e-11, max_iterations: int = 10_000) -> tuple[Matrix, int, bool]:
+    """The same maximum as `zermelo` in fewer steps; a system that never lost has all the strength there is."""
+
+    def step(old: Matrix, wins: Matrix, losses: Matrix, unbeaten: Matrix) -> Matrix:
+        shares = 1 / _pair_sums(old)
+        lost: Matrix = (losses * shares).sum(axis=2)
+        shares *= old[:, None, :]
+        shares *= wins
+        return np.sqrt(old * _divided(shares.sum(axis=2), lost, otherwise=unbeaten))
+
+    losses = np.ascontiguousarray(wins.swapaxes(1, 2))
+    unbeaten = np.where(wins.any(axis=2), _HUGE, 0.0)
+    return _iterate(wins, step, (wins, losses, unbeaten), tolerance=tolerance, max_iterations=max_iterations)
+
+
+def _pair_sums(strengths: Matrix) -> Matrix:
+    """s_i + s_j. Where both are 0 the tiny number turns 0 / 0 into 0; it moves nothing else."""
+    return strengths[:, :, None] + (strengths[:, None, :] + _TINY)
+
+
+def _divided(above: Matrix, below: Matrix, *, otherwise: Matrix) -> Matrix:
+    found: Matrix = np.divide(above, below, out=otherwise.copy(), where=below > 0)
+    return found
+
+
+def _iterate(
+    wins: Matrix,
+    step: Callable[..., Matrix],
+    fixed: tuple[Matrix, ...],
+    *,
+    tolerance: float,
+    max_iterations: int,
+) -> tuple[Matrix, int, bool]:
+    """Steps from equal strengths on, for those of the batch that still move; `fixed` is what a step looks up."""
     batch, k, _ = wins.shape
-    strengths = np.full((batch, k), 1 / k) if start is None else np.broadcast_to(start, (batch, k)).copy()
-    totals = wins.sum(axis=2)
-    games = wins + wins.swapaxes(1, 2)
-    moving = np.flatnonzero(totals.any(axis=1))  # without a single win all stay equal
+    strengths = np.full((batch, k), 1 / k)
+    moves = wins.any(axis=(1, 2))  # without a single win all stay equal
+    moving = np.flatnonzero(moves)
     for iteration in range(1, max_iterations + 1):
         if not moving.size:
             return strengths, iteration - 1, True
+        if not moves.all():
+            fixed = tuple(array[moves] for array in fixed)
         old = strengths[moving]
-        # Two systems without strength played in vain: the tiny number turns 0 / 0 into 0, and moves nothing else.
-        sums = old[:, :, None] + (old[:, None, :] + _TINY)
-        expected = np.divide(games, sums, out=sums).sum(axis=2)
-        new = np.divide(totals, expected, out=np.zeros_like(old), where=expected > 0)
+        new = step(old, *fixed)
         new /= new.sum(axis=1, keepdims=True)
         strengths[moving] = new
-        rest = ((new - old) ** 2).sum(axis=1) < tolerance
-        if rest.any():
-            moving, games, totals = moving[~rest], games[~rest], totals[~rest]
+        moves = ((new - old) ** 2).sum(axis=1) >= tolerance
+        moving = moving[moves]
     return strengths, max_iterations, not moving.size
 
 

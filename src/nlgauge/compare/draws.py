@@ -13,12 +13,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.compare.bradley_terry import climb
+from nlgauge.compare.bradley_terry import newman
 from nlgauge.compare.rankings import outcomes, pair_columns, pair_indices
 from nlgauge.compare.settings import CompareSettings
 from nlgauge.compare.table import Matrix, SystemScores
 from nlgauge.stats.paired_tests import centred_p
-from nlgauge.stats.resampling import bootstrap_counts, bootstrap_sums, sum_by_unit, swap_sums
+from nlgauge.stats.resampling import bootstrap_counts, bootstrap_sums, expanded_p, sum_by_unit, swap_sums
 
 __all__ = ["Sample", "bootstrap_p", "bootstrap_scores", "randomisation_p", "strength_draws"]
 
@@ -27,8 +27,6 @@ _Counts: TypeAlias = NDArray[np.float32]
 
 #: Numbers held at once, of differences, outcomes or win matrices (32 MB).
 _CELLS = 4_000_000
-#: Strengths in resamples start at the observed ones, so they must go on for longer than those to forget it.
-_DRAW_TOLERANCE = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +58,10 @@ class Sample:
         """The systems' scores."""
         return self.scores(self.sums.sum(axis=0)[None], float(self.sizes.sum())).reshape(-1)
 
+    def left_out(self) -> Matrix:
+        """The systems' scores with one unit left out at a time: units x systems."""
+        return self.scores(self.sums.sum(axis=0) - self.sums, self.sizes.sum() - self.sizes)
+
     def scores(self, sums: Matrix, sizes: Matrix | float) -> Matrix:
         """Scores of the systems (draws x systems) from sums (draws x columns) over that many instances."""
         statistics = self.table.statistics
@@ -87,8 +89,8 @@ def bootstrap_scores(samples: Sequence[Sample], *, resamples: int, seed: int) ->
     return [np.concatenate(blocks) for blocks in found]
 
 
-def bootstrap_p(draws: Matrix, observed: Matrix) -> Matrix:
-    """Paired bootstrap: two-sided p for all pairs of systems from their scores in resamples."""
+def bootstrap_p(draws: Matrix, observed: Matrix, *, units: int) -> Matrix:
+    """Paired bootstrap: two-sided p for all pairs of systems from their scores in resamples of that many units."""
     rows, columns = pair_indices(observed.size)
     step = max(1, _CELLS // len(draws))
     found = [
@@ -96,7 +98,7 @@ def bootstrap_p(draws: Matrix, observed: Matrix) -> Matrix:
         for start in range(0, rows.size, step)
         for i, j in [(rows[start : start + step], columns[start : start + step])]
     ]
-    return np.concatenate(found) if found else np.empty(0)
+    return expanded_p(np.concatenate(found), units) if found else np.empty(0)
 
 
 def randomisation_p(sample: Sample, *, resamples: int, seed: int) -> Matrix:
@@ -126,17 +128,12 @@ def _swapped(sample: Sample, signed: Matrix, i: int, j: int) -> Matrix:
     return statistics.score(middle + half) - statistics.score(middle - half)
 
 
-def strength_draws(table: SystemScores, strengths: Matrix, settings: CompareSettings) -> Matrix:
+def strength_draws(table: SystemScores, settings: CompareSettings) -> Matrix:
     """Bradley-Terry strengths in resamples of the units: resamples x systems."""
     wins, losses = _resampled_wins(table, settings)
-    # A strength of 0 would stay 0, in a resample with a win too.
-    start = np.maximum(strengths, 1e-6)
     step = max(1, _CELLS // table.k**2)
     found = [
-        climb(_square(wins[at : at + step], losses[at : at + step], table.k), tolerance=_DRAW_TOLERANCE, start=start)[
-            0
-        ]
-        for at in range(0, len(wins), step)
+        newman(_square(wins[at : at + step], losses[at : at + step], table.k))[0] for at in range(0, len(wins), step)
     ]
     return np.concatenate(found)
 

@@ -6,11 +6,12 @@ comparison, but for the number of metrics that may shut it.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from nlgauge.compare.pairs import LEAST_FOR_A_VERDICT
+from nlgauge.compare.pairs import LEAST_FOR_A_VERDICT, detectable_errors, strictest_alpha
 from nlgauge.compare.results import MetricComparison, SystemComparison
+from nlgauge.compare.settings import CompareSettings
 from nlgauge.errors import RecipeError
 from nlgauge.stats import holm
 
@@ -80,17 +81,13 @@ def gate(
         msg = f"smallest_difference must be 0 or more, got {smallest_difference!r}"
         raise RecipeError(msg)
     metrics = comparison.metrics if metric is None else (comparison.metric(metric),)
-    pairs = [found.pair(base, new) for found in metrics]
-    p_values = [pair.p_value for pair in pairs]
+    p_values = [found.pair(base, new).p_value for found in metrics]
     adjusted = [float(value) for value in holm([1.0 if p is None else p for p in p_values])]
     rows = []
-    for found, pair, p in zip(metrics, pairs, adjusted, strict=True):
-        sign = 1 if pair.first == new else -1
-        low, high = (pair.low, pair.high) if sign > 0 else (_negated(pair.high), _negated(pair.low))
-        difference, units = sign * pair.difference, _units(found)
-        worse = difference < 0 and -difference >= smallest_difference and p < alpha and units >= LEAST_FOR_A_VERDICT
-        known = None if pair.p_value is None else p
-        rows.append(GateRow(found.metric, difference, low, high, pair.p_value, known, units, pair.detectable, worse))
+    for found, p in zip(metrics, adjusted, strict=True):
+        row = _row(found, comparison.settings, base=base, new=new, p=p, alpha=alpha / len(metrics))
+        counts = row.difference < 0 and -row.difference >= smallest_difference
+        rows.append(replace(row, worse=counts and p < alpha and row.n >= LEAST_FOR_A_VERDICT))
     shut = [row for row in rows if row.worse]
     level = comparison.settings.level
     unit = "document" if metrics[0].documents is not None else "instance"
@@ -107,8 +104,29 @@ def _negated(value: float | None) -> float | None:
     return None if value is None else -value
 
 
-def _units(found: MetricComparison) -> int:
-    return found.n if found.documents is None else found.documents
+def _row(
+    found: MetricComparison, settings: CompareSettings, *, base: str, new: str, p: float, alpha: float
+) -> GateRow:
+    """The two systems, new minus base; `p` is corrected, `alpha` is what the strictest metric must be below."""
+    pair = found.pair(base, new)
+    ahead = pair.first == new
+    units = found.n if found.documents is None else found.documents
+    detectable = pair.detectable
+    if detectable is not None:
+        # That of the pair is for a correction by the number of pairs, which is no business of a gate.
+        of_pairs = detectable_errors(strictest_alpha(settings, len(found.pairs)), units)
+        detectable *= detectable_errors(alpha, units) / of_pairs
+    return GateRow(
+        metric=found.metric,
+        difference=pair.difference if ahead else -pair.difference,
+        low=pair.low if ahead else _negated(pair.high),
+        high=pair.high if ahead else _negated(pair.low),
+        p_value=pair.p_value,
+        p_adjusted=None if pair.p_value is None else p,
+        n=units,
+        detectable=detectable,
+        worse=False,
+    )
 
 
 def _said(row: GateRow, level: float, unit: str) -> str:

@@ -10,7 +10,24 @@ from nlgauge.compare.table import SystemScores
 from nlgauge.data.score_files import ImportedScores
 from nlgauge.errors import InputError
 
-__all__ = ["imported_table", "in_line_with", "match_systems"]
+__all__ = ["imported_table", "imported_tables", "in_line_with", "match_systems"]
+
+
+def imported_tables(
+    imported: Sequence[ImportedScores],
+    *,
+    beside: Sequence[SystemScores] = (),
+    documents: Sequence[str] | None = None,
+) -> list[SystemScores]:
+    """Scores of other tools as tables of the same systems and segments: those `beside`, or those of the first."""
+    if beside:
+        first = beside[0]
+        known = first.documents if documents is None else documents
+        return [imported_table(one, systems=first.systems, segments=first.n, documents=known) for one in imported]
+    aligned = [in_line_with(imported[0], one) for one in imported]
+    if documents is None:
+        documents = next((one.documents for one in aligned if one.documents is not None), None)
+    return [imported_table(one, systems=imported[0].systems, documents=documents) for one in aligned]
 
 
 def imported_table(

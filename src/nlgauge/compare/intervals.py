@@ -1,8 +1,8 @@
-"""Intervals of system scores and of strengths, of the level that they say.
+"""Intervals of system scores, of their differences and of strengths, of the level that they say.
 
 Percentiles of resamples cover less than they say where there are few units: .87 instead of .95 at n = 12. So below 30
-units the interval of a mean is Student's t, and percentiles go as much further out as t does (`expanded_tail`).
-Below four units there is no interval.
+units an interval is Student's t, for a corpus score with the standard error of the jackknife, and percentiles go as
+much further out as t does (`expanded_tail`). Below four units there is no interval.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ from nlgauge.compare.draws import Sample
 from nlgauge.compare.settings import CompareSettings
 from nlgauge.compare.table import Matrix
 from nlgauge.stats import Interval
+from nlgauge.stats.bootstrap import FEW
 from nlgauge.stats.paired_tests import t_statistics
 from nlgauge.stats.resampling import expanded_tail
 
-__all__ = ["LEAST_UNITS", "SMALL_SAMPLE", "percentile_bounds", "score_intervals", "strength_intervals"]
+__all__ = ["LEAST_UNITS", "jackknife_errors", "percentile_bounds", "score_intervals", "strength_intervals", "t_reach"]
 
 #: Fewer instances (or documents) have no interval.
 LEAST_UNITS = 4
-#: From here on the interval of a mean is made of percentiles of resamples.
-SMALL_SAMPLE = 30
 
 
 def percentile_bounds(draws: Matrix, *, level: float, units: int) -> tuple[Matrix, Matrix]:
@@ -31,39 +30,62 @@ def percentile_bounds(draws: Matrix, *, level: float, units: int) -> tuple[Matri
     return low, high
 
 
+def t_reach(errors: Matrix, *, level: float, units: int) -> Matrix:
+    """How far Student's t interval goes to either side, for standard errors from that many units."""
+    from scipy.special import stdtrit
+
+    return np.asarray(stdtrit(units - 1, (1 + level) / 2) * errors, dtype=np.float64)
+
+
+def jackknife_errors(left_out: Matrix) -> Matrix:
+    """Standard errors of what has these values (units x columns) with one unit left out at a time."""
+    units = len(left_out)
+    return np.asarray(left_out.std(axis=0) * np.sqrt(units - 1), dtype=np.float64)
+
+
 def score_intervals(sample: Sample, draws: Matrix | None, settings: CompareSettings) -> list[Interval | None]:
     """Of the systems' scores, as the metric has them."""
     observed = sample.observed
     if sample.units < LEAST_UNITS or draws is None:
         return [None] * observed.size
-    resamples = settings.resamples
-    if sample.table.statistics is None and sample.units < SMALL_SAMPLE:
-        from scipy.stats import t
-
-        _, errors = t_statistics(sample.sums, sample.sizes)
-        reach = t.ppf((1 + settings.level) / 2, sample.units - 1) * errors
-        low, high, resamples = observed - reach, observed + reach, 0
+    few = sample.units < FEW
+    if few:
+        corpus = sample.table.statistics is not None
+        errors = jackknife_errors(sample.left_out()) if corpus else t_statistics(sample.sums, sample.sizes)[1]
+        reach = t_reach(errors, level=settings.level, units=sample.units)
+        low, high = observed - reach, observed + reach
     else:
         low, high = percentile_bounds(draws, level=settings.level, units=sample.units)
     if not sample.table.higher_is_better:
         observed, low, high = -observed, -high, -low
-    return _intervals(observed, low, high, settings, resamples)
+    clustered = sample.table.documents is not None
+    return _intervals(observed, low, high, settings, units=sample.units, clustered=clustered, drawn=not few)
 
 
 def strength_intervals(
-    strengths: Matrix, draws: Matrix, units: int, settings: CompareSettings
+    strengths: Matrix, draws: Matrix, units: int, settings: CompareSettings, *, clustered: bool = False
 ) -> list[Interval | None]:
-    """Of Bradley-Terry strengths."""
+    """Of Bradley-Terry strengths, from draws of that many instances, or documents if `clustered`."""
     if units < LEAST_UNITS:
         return [None] * strengths.size
     low, high = percentile_bounds(draws, level=settings.level, units=units)
-    return _intervals(strengths, low, high, settings, settings.resamples)
+    return _intervals(strengths, low, high, settings, units=units, clustered=clustered, drawn=True)
 
 
 def _intervals(
-    values: Matrix, low: Matrix, high: Matrix, settings: CompareSettings, resamples: int
+    values: Matrix,
+    low: Matrix,
+    high: Matrix,
+    settings: CompareSettings,
+    *,
+    units: int,
+    clustered: bool,
+    drawn: bool,
 ) -> list[Interval | None]:
+    resamples, method = (settings.resamples, "bootstrap") if drawn else (0, "t")
     return [
-        Interval(float(value), float(one), float(other), settings.level, resamples, settings.seed)
+        Interval(
+            float(value), float(one), float(other), settings.level, resamples, settings.seed, method, units, clustered
+        )
         for value, one, other in zip(values, low, high, strict=True)
     ]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from nlgauge.compare.draws import Sample
-from nlgauge.compare.intervals import LEAST_UNITS, SMALL_SAMPLE
+from nlgauge.compare.intervals import LEAST_UNITS
 from nlgauge.compare.pairs import LEAST_FOR_A_VERDICT
 from nlgauge.compare.results import MetricComparison
 from nlgauge.compare.settings import CompareSettings
+from nlgauge.stats.resampling import expanded_p
 
 __all__ = ["notes"]
 
@@ -32,8 +35,11 @@ def _size(found: MetricComparison, sample: Sample, settings: CompareSettings) ->
         said.append(
             f"{sample.units} {unit}: fewer than {LEAST_FOR_A_VERDICT}, so no difference is called significant"
         )
-    elif sample.units < SMALL_SAMPLE and sample.table.statistics is not None:
-        said.append(f"{sample.units} {unit}: the intervals of a corpus score may be too narrow")
+    if sample.units >= LEAST_FOR_A_VERDICT and _least_p(sample, settings) * len(found.pairs) >= settings.alpha:
+        said.append(
+            f"{settings.permutations} draws cannot show a difference after Holm's correction for {len(found.pairs)} "
+            "pairs; take more permutations, or test t"
+        )
     if sample.table.statistics is not None:
         others = [name for name in settings.tests if name not in ("bootstrap", "randomisation")]
         if others:
@@ -47,6 +53,14 @@ def _size(found: MetricComparison, sample: Sample, settings: CompareSettings) ->
     if settings.ranking == "bt" and settings.test not in ("sign", "sign-ties-in", "wilcoxon"):
         said.append(f"ranked by Bradley-Terry, but test {settings.test} is about scores; sign fits")
     return said
+
+
+def _least_p(sample: Sample, settings: CompareSettings) -> float:
+    """The smallest p value that the test can give; 0 where it does not count draws or nothing is corrected."""
+    if settings.test not in ("bootstrap", "randomisation") or settings.correction == "none":
+        return 0.0
+    share = 1 / (settings.permutations + 1)
+    return share if settings.test == "randomisation" else float(expanded_p(np.array(share), sample.units))
 
 
 def _copies(sample: Sample) -> list[str]:

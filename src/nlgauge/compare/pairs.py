@@ -8,15 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.compare.draws import Sample, bootstrap_p, randomisation_p
-from nlgauge.compare.intervals import LEAST_UNITS, SMALL_SAMPLE, percentile_bounds
+from nlgauge.compare.intervals import LEAST_UNITS, jackknife_errors, percentile_bounds, t_reach
 from nlgauge.compare.rankings import outcomes, pair_columns, pair_indices
 from nlgauge.compare.settings import CompareSettings, TestName
 from nlgauge.compare.table import Matrix
 from nlgauge.stats import holm
+from nlgauge.stats.bootstrap import FEW
 from nlgauge.stats.paired_tests import mood, paired_t, sign_test, t_statistics, wilcoxon
 from nlgauge.stats.resampling import sum_by_unit
 
-__all__ = ["LEAST_FOR_A_VERDICT", "PairStatistics", "pair_statistics"]
+__all__ = ["LEAST_FOR_A_VERDICT", "PairStatistics", "detectable_errors", "pair_statistics", "strictest_alpha"]
 
 #: Below this many instances (or documents) no difference is called significant.
 LEAST_FOR_A_VERDICT = 10
@@ -71,7 +72,7 @@ def pair_statistics(
     observed = sample.observed
     p = {name: _joined([block.p[name] for block in blocks]) for name in (blocks[0].p if blocks else ())}
     if tested is not None:
-        p["bootstrap"] = bootstrap_p(tested, observed)
+        p["bootstrap"] = bootstrap_p(tested, observed, units=sample.units)
     if "randomisation" in settings.tests and sample.units > 1:
         p["randomisation"] = randomisation_p(sample, resamples=settings.permutations, seed=settings.seed)
     errors = _joined([block.errors for block in blocks])
@@ -115,11 +116,19 @@ def _block(sample: Sample, i: NDArray[np.intp], j: NDArray[np.intp], settings: C
         "t": lambda: paired_t(sums, sample.sizes),
         "wilcoxon": lambda: wilcoxon(differences),
         "sign": lambda: sign_test(wins, losses),
-        "sign-ties-in": lambda: sign_test(wins, losses, len(differences) - wins - losses),
+        "sign-ties-in": lambda: _sign_with_ties(wins, losses, len(differences) - wins - losses, settings),
         "mood": lambda: mood(first, second),
     }
     p: dict[TestName, Matrix] = {name: tests[name]() for name in settings.tests if name in tests}
     return _Block(effect, wins, losses, errors, p)
+
+
+def _sign_with_ties(
+    wins: NDArray[np.int64], losses: NDArray[np.int64], ties: NDArray[np.int64], settings: CompareSettings
+) -> Matrix:
+    """The better system is the one that Bradley-Terry of the two would name, so the policy for ties has its say."""
+    first = wins >= losses + (ties if settings.ties == "second" else 0)
+    return sign_test(np.where(first, wins, losses), np.where(first, losses, wins), ties)
 
 
 def _bounds(
@@ -128,12 +137,13 @@ def _bounds(
     """Intervals of the differences, and their standard errors."""
     if sample.units < LEAST_UNITS or draws is None:
         return None, None, errors
-    if sample.table.statistics is None and sample.units < SMALL_SAMPLE:
-        from scipy.stats import t
-
-        reach = t.ppf((1 + settings.level) / 2, sample.units - 1) * errors
-        return difference - reach, difference + reach, errors
     rows, columns = pair_indices(sample.table.k)
+    if sample.units < FEW:
+        if sample.table.statistics is not None:
+            left_out = sample.left_out()
+            errors = jackknife_errors(left_out[:, rows] - left_out[:, columns])
+        reach = t_reach(errors, level=settings.level, units=sample.units)
+        return difference - reach, difference + reach, errors
     low, high, spread = (np.empty(rows.size) for _ in range(3))
     step = max(1, _CELLS // len(draws))
     for at in range(0, rows.size, step):
@@ -166,7 +176,16 @@ def _detectable(errors: Matrix, units: int, settings: CompareSettings) -> Matrix
     """
     if units < LEAST_UNITS or not errors.size:
         return None
-    from scipy.stats import t
+    return detectable_errors(strictest_alpha(settings, errors.size), units) * errors
 
-    alpha = settings.alpha / errors.size if settings.correction == "holm" else settings.alpha
-    return np.asarray((t.ppf(1 - alpha / 2, units - 1) + t.ppf(_POWER, units - 1)) * errors, dtype=np.float64)
+
+def strictest_alpha(settings: CompareSettings, pairs: int) -> float:
+    """What the first of that many p values must be below."""
+    return settings.alpha / pairs if settings.correction == "holm" else settings.alpha
+
+
+def detectable_errors(alpha: float, units: int) -> float:
+    """How many standard errors a true difference must have for a chance of 80 per cent."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(units - 1, 1 - alpha / 2) + stdtrit(units - 1, _POWER))

@@ -113,8 +113,9 @@ def _system_rows(
     intervals = score_intervals(sample, draws, settings)
     bt_intervals: list[Interval | None] = [None] * table.k
     if sample.units >= LEAST_UNITS and table.k > 1:
-        resampled = strength_draws(table, strengths.strengths, settings)
-        bt_intervals = strength_intervals(strengths.strengths, resampled, sample.units, settings)
+        resampled = strength_draws(table, settings)
+        clustered = table.documents is not None
+        bt_intervals = strength_intervals(strengths.strengths, resampled, sample.units, settings, clustered=clustered)
     elos, skills = _ratings(table.oriented, settings) if settings.ratings else (None, None)
     scores = sample.observed if table.higher_is_better else -sample.observed
     won, lost = wins.strict.sum(axis=1), wins.strict.sum(axis=0)

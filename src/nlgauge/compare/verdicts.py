@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from nlgauge.compare.bradley_terry import bradley_terry, climb
+from nlgauge.compare.bradley_terry import bradley_terry, newman
 from nlgauge.compare.intervals import LEAST_UNITS, strength_intervals
 from nlgauge.compare.rankings import Wins, condorcet_winner, policy_wins
 from nlgauge.compare.settings import CompareSettings, TiePolicy
@@ -123,7 +123,7 @@ def compare_verdicts(verdicts: Sequence[Verdict], *, settings: CompareSettings |
     instances = len({verdict.instance for verdict in verdicts})
     intervals: list[Interval | None] = [None] * len(systems)
     if instances >= LEAST_UNITS:
-        draws = _strength_draws(verdicts, systems, found.strengths, settings)
+        draws = _strength_draws(verdicts, systems, settings)
         intervals = strength_intervals(found.strengths, draws, instances, settings)
     order = np.argsort(-found.strengths, kind="stable")
     rows = tuple(
@@ -182,18 +182,15 @@ def _count(verdicts: Sequence[Verdict], systems: Sequence[str]) -> Wins:
     return Wins(strict, ties)
 
 
-def _strength_draws(
-    verdicts: Sequence[Verdict], systems: Sequence[str], strengths: Matrix, settings: CompareSettings
-) -> Matrix:
+def _strength_draws(verdicts: Sequence[Verdict], systems: Sequence[str], settings: CompareSettings) -> Matrix:
     """Strengths in resamples of instances, each with all its verdicts."""
     games, k = _games_by_instance(verdicts, systems, settings), len(systems)
-    start = np.maximum(strengths, 1e-6)
     found = []
     step = max(1, _CELLS // k**2)
     for counts in bootstrap_counts(games.shape[0], settings.resamples, settings.seed):
         for at in range(0, len(counts), step):
             wins = (games.T @ counts[at : at + step].T).T.reshape(-1, k, k)
-            found.append(climb(np.asarray(wins, dtype=np.float64), tolerance=1e-13, start=start)[0])
+            found.append(newman(np.asarray(wins, dtype=np.float64))[0])
     return np.concatenate(found)
 
 

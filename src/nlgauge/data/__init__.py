@@ -5,7 +5,8 @@ from nlgauge.data.checks import DataCheck, check, recognise
 from nlgauge.data.loaders.custom_table import load_custom
 from nlgauge.data.loaders.mt_metrics_eval import load_mt_metrics_eval
 from nlgauge.data.loaders.wmt_package import WmtPackage, load_wmt_rankings
-from nlgauge.data.table import UNKNOWN_SYSTEM, Documents, JudgementTable, RankedPairs
+from nlgauge.data.score_files import ImportedScores, read_score_file, read_score_files
+from nlgauge.data.table import UNKNOWN_SYSTEM, Documents, ErrorSpan, JudgementTable, RankedPairs
 from nlgauge.old_names import old_names
 
 __all__ = [
@@ -14,6 +15,8 @@ __all__ = [
     "DataCard",
     "DataCheck",
     "Documents",
+    "ErrorSpan",
+    "ImportedScores",
     "JudgementTable",
     "RankedPairs",
     "WmtPackage",
@@ -24,6 +27,8 @@ __all__ = [
     "load_mt_metrics_eval",
     "load_wmt_rankings",
     "locate",
+    "read_score_file",
+    "read_score_files",
     "recognise",
 ]
 

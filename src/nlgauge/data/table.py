@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 from nlgauge.errors import DataWarning, InputError, RecipeError
 
-__all__ = ["UNKNOWN_SYSTEM", "Documents", "JudgementTable", "RankedPairs", "SystemFiles", "select_known"]
+__all__ = ["UNKNOWN_SYSTEM", "Documents", "ErrorSpan", "JudgementTable", "RankedPairs", "SystemFiles", "select_known"]
 
 FloatArray = NDArray[np.float64]
 
-#: Columns of texts and names; the optional ones may be None.
-_COLUMNS = ("segment", "system", "langpair", "hypothesis", "references", "source", "topic", "document")
-_OPTIONAL_COLUMNS = ("source", "topic", "document")
+#: Columns of texts, names and marked errors; the optional ones may be None.
+_OPTIONAL_COLUMNS = ("source", "topic", "document", "hypothesis_errors", "source_errors")
+_COLUMNS = ("segment", "system", "langpair", "hypothesis", "references", *_OPTIONAL_COLUMNS)
 
 #: The system of a row whose data set does not say which system wrote it.
 UNKNOWN_SYSTEM = ""
@@ -36,6 +36,14 @@ class Documents(NamedTuple):
     sources: tuple[str, ...] | None
     hypotheses: tuple[str, ...]
     references: tuple[tuple[str, ...], ...]
+
+
+class ErrorSpan(NamedTuple):
+    """An error that people marked in a text: first character, the one after the last, and how much it counts."""
+
+    start: int
+    end: int
+    weight: float = 1.0
 
 
 class SystemFiles(Protocol):
@@ -70,6 +78,10 @@ class JudgementTable:
     """What several systems wrote about, one row each; where there is none, the segment is."""
     document: tuple[str, ...] | None = None
     """The text that a segment is a sentence of."""
+    hypothesis_errors: tuple[tuple[ErrorSpan, ...], ...] | None = None
+    """Errors that people marked in the hypothesis; none in a row is no error, None that nobody looked for them."""
+    source_errors: tuple[tuple[ErrorSpan, ...], ...] | None = None
+    """Words of the source that are left out or translated wrongly, likewise."""
     released: Mapping[str, FloatArray] = field(default_factory=dict)
     distances: frozenset[str] = frozenset()
     """Names of the released scores that are better when they are lower."""

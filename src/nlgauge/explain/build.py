@@ -173,7 +173,9 @@ class Explainer:
         one = self.prepared.compared[0]
         key = text.lower() if one.metric.lowercase == "yes" else text
         stopwords = one.state["stopwords"].words if "stopwords" in one.state.loaded else frozenset[str]()
-        return TextFilter(one.metric, one.tokenized.tokens[key], stopwords, one.tokenized.limit)
+        tokens = one.tokenized.tokens[key]
+        pieces = one.tokenized.encoder.tokenizer.pieces(tokens) if stopwords else ()
+        return TextFilter(one.metric, tokens, pieces, stopwords, one.tokenized.limit)
 
     def _notes_of_sums(self, made: Explanation, alignment: Alignment | Flow) -> list[str]:
         """Where the score is not made from the sums that words contribute to."""

@@ -25,18 +25,23 @@ MOST_WORDS = 200
 
 
 def without_words(text: str, words: Sequence[WordSpan], kept: NDArray[np.bool_]) -> str:
-    """The text of the words that are kept, each with the white space before it.
+    """The text of the words that are kept, each with the white space before it; words do not run together.
 
     >>> from nlgauge.text.words import split_words
     >>> without_words("A cat sat.", split_words("A cat sat."), np.array([True, False, True, True]))
     'A sat.'
     """
-    parts, end = [], 0
+    made, end, kept_end = "", 0, 0
     for word, keep in zip(words, kept.tolist(), strict=True):
         if keep:
-            parts.append(text[end : word.start] + word.text)
+            gap = text[end : word.start]
+            dropped = text[kept_end:end]
+            if not gap and made[-1:].isalnum() and word.text[0].isalnum() and any(map(str.isspace, dropped)):
+                gap = " "  # "a (big" without the bracket
+            made += gap + word.text
+            kept_end = word.end
         end = word.end
-    return "".join(parts).strip()
+    return made.strip()
 
 
 @dataclass(frozen=True, eq=False)

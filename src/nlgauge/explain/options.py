@@ -21,7 +21,7 @@ class ExplainOptions:
 
     words: str = "words"
     """words: at blanks and punctuation; blanks: at blanks only."""
-    pieces: str = "mean"
+    pieces: str = "max"
     """What stands for a word of several pieces: max (the worst matched), mean, or first."""
     shapley: bool | None = None
     """Shapley values; None: where the score is no sum over words."""

@@ -34,9 +34,6 @@ __all__ = ["explain_pair", "explain_pairs", "explain_segments"]
 #: What these say of a text stands in the notes of its explanation.
 _NOTED = (ConvergenceWarning, EmptyTextWarning, TruncationWarning, UnknownWordWarning, ZeroWeightWarning)
 
-#: The score of a segment and that of its explanation may differ by rounding.
-_TOLERANCE = 1e-6
-
 
 def explain_pair(
     hyp: str,
@@ -89,7 +86,7 @@ def explain_pairs(
     named = one_metric(metric, rest, function="explain_pairs")
     (recipe,), run, check = resolved_call(named, rest)
     corpus = make_corpus({"": hyps}, refs, sources=sources)
-    return _explained(recipe, corpus, run, chosen, check)
+    return _explained(recipe, corpus, run, chosen, check, range(len(corpus)))
 
 
 def explain_segments(score: Score, segments: Sequence[int], **options: Any) -> list[Explanation]:
@@ -110,24 +107,33 @@ def explain_segments(score: Score, segments: Sequence[int], **options: Any) -> l
             msg = f"segment must be a whole number from 0 to {len(score) - 1}, got {segment!r}"
             raise InputError(msg)
     origin, system = score.origin, score.system or ""
-    whole = _spelt_out(_seen(origin.metric, origin.corpus), system)
-    part = replace(
-        whole,
-        systems={system: [whole.systems[system][segment] for segment in segments]},
-        references=[whole.references[segment] for segment in segments],
-        sources=None if whole.sources is None else [whole.sources[segment] for segment in segments],
-    )
-    found = _explained(origin.metric, part, origin.options, chosen, None)
-    return [_compared(one, score, segment) for one, segment in zip(found, segments, strict=True)]
+    part, indices = _spelt_out(_seen(origin.metric, origin.corpus), system), list(segments)
+    if not _needs_all(origin.metric):
+        part = replace(
+            part,
+            systems={system: [part.systems[system][segment] for segment in segments]},
+            references=[part.references[segment] for segment in segments],
+            sources=None if part.sources is None else [part.sources[segment] for segment in segments],
+        )
+        indices = list(range(len(segments)))
+    return _explained(origin.metric, part, origin.options, chosen, None, indices)
+
+
+def _needs_all(metric: Metric) -> bool:
+    """Whether the score of a pair may depend on the other pairs: scaled over the corpus, or by neighbours."""
+    return metric.whole_corpus or getattr(metric, "transforms", "none") != "none"
 
 
 def _explained(
-    metric: Metric, corpus: Corpus, run: RunOptions, chosen: ExplainOptions, check: SignatureCheck | None
+    metric: Metric,
+    corpus: Corpus,
+    run: RunOptions,
+    chosen: ExplainOptions,
+    check: SignatureCheck | None,
+    indices: Sequence[int],
 ) -> list[Explanation]:
     (system,) = corpus.systems
     seen = _spelt_out(_seen(metric, corpus), system)
-    if len(seen) == 0:
-        return []
     with warnings.catch_warnings():
         for category in _NOTED:
             warnings.simplefilter("ignore", category)
@@ -135,7 +141,7 @@ def _explained(
         prepared = prepare([metric], seen, options, check_signature=check)
         (score,) = finish(prepared, compare(prepared))
         explainer = Explainer(prepared, seen, score, chosen)
-        return [explainer.explain(index) for index in range(len(seen))]
+        return [explainer.explain(index) for index in indices]
 
 
 def _seen(metric: Metric, corpus: Corpus) -> Corpus:
@@ -149,13 +155,3 @@ def _spelt_out(corpus: Corpus, system: str) -> Corpus:
     own = corpus.idf_documents.get(system, corpus.systems[system])
     references = corpus.idf_documents.get(None, [text for group in corpus.references for text in group])
     return replace(corpus, systems={system: corpus.systems[system]}, idf_documents={system: own, None: references})
-
-
-def _compared(found: Explanation, score: Score, segment: int) -> Explanation:
-    """With a note where the segment scores otherwise by itself than it did among the others."""
-    given = float(score.segments[score.main][segment])
-    if abs(given - found.score) <= _TOLERANCE:
-        return found
-    scores = f"{given:.4f} in the run, {found.score:.4f} by itself"
-    note = f"{score.metric} depends on the other segments: this one scores {scores}"
-    return replace(found, notes=(*found.notes, note))

@@ -23,6 +23,8 @@ class TextFilter:
 
     metric: Metric
     tokens: Tokens
+    pieces: Sequence[str]
+    """The tokens without marks of continued words, which is how stop words are looked up."""
     stopwords: Collection[str]
     limit: int
 
@@ -32,6 +34,10 @@ class TextFilter:
             return f"cut off at {self.limit} tokens"
         if word.text in self.stopwords or word.text.lower() in self.stopwords:
             return "stop word"
+        starts = zip(self.pieces, self.tokens.offsets.tolist(), strict=True) if self.stopwords else ()
+        for piece, (start, end) in starts:
+            if start == word.start and end > start and piece in self.stopwords:  # "the" of "therapist", as published
+                return f"its first piece, {piece!r}, is a stop word"
         if getattr(self.metric, "punctuation", "keep") != "keep" and all(map(is_punctuation, word.text)):
             return "punctuation"
         if has_point:

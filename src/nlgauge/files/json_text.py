@@ -11,6 +11,9 @@ from nlgauge.errors import InputError
 
 __all__ = ["json_text"]
 
+#: Made once: `json.dumps` makes one for every call that has options.
+_ENCODE = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
 
 def json_text(value: Any) -> str:
     """The value as strict JSON with a newline at its end; what JSON has no word for (nan) is an `InputError`.
@@ -36,11 +39,10 @@ def json_text(value: Any) -> str:
 def _laid_out(value: Any, pad: str) -> str:
     items = list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else []
     if not any(isinstance(one, Mapping | list | tuple) for one in items):
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+        return _ENCODE(value)
     inner = pad + "  "
     parts = [_laid_out(one, inner) for one in items]
     if isinstance(value, Mapping):
-        names = [json.dumps(name, ensure_ascii=False) for name in value]
-        parts = [f"{name}: {part}" for name, part in zip(names, parts, strict=True)]
+        parts = [f"{_ENCODE(name)}: {part}" for name, part in zip(value, parts, strict=True)]
     opening, closing = "{}" if isinstance(value, Mapping) else "[]"
     return opening + "\n" + ",\n".join(inner + part for part in parts) + f"\n{pad}{closing}"

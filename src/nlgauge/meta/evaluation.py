@@ -26,7 +26,7 @@ from nlgauge.files.html import HtmlCell, html_table
 from nlgauge.meta.answer import Judgements, judgements
 from nlgauge.meta.metric_scores import Matrix, MetricScores, ScoreTable
 from nlgauge.meta.question import CORRELATIONS, Question, Significance, check_question
-from nlgauge.meta.ranks import MetricComparison, compare_metrics
+from nlgauge.meta.ranks import MetricComparison, compare_metrics, small_products
 from nlgauge.meta.tie_comparison import compare_tie_accuracies
 from nlgauge.stats import bootstrap_correlations, bootstrap_mean, correlate
 
@@ -236,7 +236,10 @@ def _intervals(
     if not metrics:
         return {}
     table = np.stack([metric.oriented[judged] for metric in metrics])
-    with Progress(significance.resamples, show=progress, what=f"resampling {kind}", unit="draw") as advance:
+    with (
+        Progress(significance.resamples, show=progress, what=f"resampling {kind}", unit="draw") as advance,
+        small_products(human, "segment"),
+    ):
         drawn = bootstrap_correlations(
             table,
             human[judged],

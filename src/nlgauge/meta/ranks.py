@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nlgauge.encoders.blas import one_blas_thread
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.meta.levels import (
     Aggregate,
@@ -37,6 +40,8 @@ __all__ = ["MetricComparison", "assign_ranks", "check_comparison", "compare_metr
 Level: TypeAlias = Literal["segment", "system", "item", "by-system"]
 Test: TypeAlias = Literal["permutation", "bootstrap", "williams"]
 
+#: Lists whose products are worth a second thread.
+_LONG = 2048
 _LEVELS = ("segment", "system", "item", "by-system")
 _TESTS = ("permutation", "bootstrap", "williams")
 _CORRECTIONS: Mapping[str, Callable[[ArrayLike], Vector]] = {"bonferroni": bonferroni, "holm": holm}
@@ -97,10 +102,11 @@ def compare_metrics(
     p_values = np.full((size, size), np.nan)
     if size > 1:
         draws = {"resamples": resamples, "seed": seed}
-        if test == "permutation":
-            raw = _permutation(kept, human, level, kind, aggregate, add_one=add_one, advance=advance, **draws)
-        else:
-            raw = _on_vectors(kept, human, level, kind, aggregate, test, **draws)
+        with small_products(human, level):
+            if test == "permutation":
+                raw = _permutation(kept, human, level, kind, aggregate, add_one=add_one, advance=advance, **draws)
+            else:
+                raw = _on_vectors(kept, human, level, kind, aggregate, test, **draws)
         upper = np.triu_indices(size, 1)
         p_values[upper] = raw[upper]
         p_values = correct_pairs(p_values, correction)
@@ -119,6 +125,13 @@ def compare_metrics(
         seed,
         left_out,
     )
+
+
+def small_products(human: ArrayLike, level: str) -> AbstractContextManager[None]:
+    """One BLAS thread where the lists that are correlated are short: a second one waits longer than it works."""
+    shape = numbers(human, "human").shape
+    longest = math.prod(shape) if level == "segment" else shape[-1] if level == "by-system" else shape[0]
+    return one_blas_thread if longest < _LONG else nullcontext()
 
 
 def assign_ranks(p_values: ArrayLike, *, alpha: float = 0.05) -> tuple[int, ...]:

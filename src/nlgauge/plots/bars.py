@@ -27,7 +27,9 @@ __all__ = ["Bar", "BarPanel", "draw_bar_panels"]
 _MOST_BARS = 48
 _MOST_GROUPS = 16
 #: Rows of one figure; more would not be read.
-_MOST_ROWS = 16
+_MOST_ROWS = 24
+#: Inches: many rows are drawn flatter, down to what can still be read.
+_HIGHEST, _FLATTEST = 30.0, 1.6
 #: Longest name that stands below its bars without a slant, and longest at all.
 _SHORT_NAME = 7
 _LONG_NAME = 26
@@ -80,7 +82,8 @@ def draw_bar_panels(
     bars = max((sum(_bars_in(row.panel, name) for name in row.names) for row in rows), default=0)
     groups = max((len(row.names) for row in rows), default=0)
     width = 1.5 + WIDEST * max(bars / _MOST_BARS, groups / _MOST_GROUPS)
-    figure, axes = new_panels(max(1, len(rows)), 1, width=max(6.0, width), height=height)
+    flat = max(_FLATTEST, min(height, _HIGHEST / max(1, len(rows))))
+    figure, axes = new_panels(max(1, len(rows)), 1, width=max(6.0, width), height=flat)
     for place, row in zip(axes, rows, strict=False):
         _draw(place, row, styles)
     shown = {name for row in rows for bars in row.panel.groups.values() for name in bars}

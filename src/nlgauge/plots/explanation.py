@@ -7,13 +7,14 @@ per word of the hypothesis and a column per word of the other text; links are fr
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nlgauge.errors import InputError
+from nlgauge.errors import InputError, NlgaugeWarning
 from nlgauge.explain.explanation import Explanation, Link, Word
 from nlgauge.plots.canvas import COLOURS, new_panels, save_figure
 
@@ -30,7 +31,7 @@ _TITLES = {"flow": "transport (soft)", "forward": "greedy matches (hard)"}
 
 
 def plot_flow(found: Explanation, path: Path) -> None:
-    """Two lines of words with links between them; hard and soft alignment one above the other where both are there."""
+    """Two lines of words with links between them; hard and soft alignment one above the other, given both."""
     _check(found)
     panels = [links for links in (found.links, found.beside) if links]
     places = [_positions(words) for words in (found.hypothesis_words, found.reference_words)]
@@ -38,8 +39,9 @@ def plot_flow(found: Explanation, path: Path) -> None:
     figure, axes = new_panels(len(panels), 1, width=width, height=1.9)
     for axis, links in zip(axes, panels, strict=True):
         _draw_links(axis, found, links, places, width)
-    figure.suptitle(f"{found.metric}: {found.main} {found.score:.3f}", fontsize=10, x=0.01, ha="left")
-    save_figure(figure, path)
+    about = "hypothesis above; wider: more weight; orange: beyond half of the worst match; grey words do not count"
+    figure.supxlabel(about, fontsize=7, color="#555555", x=0.01, ha="left")
+    _save(figure, found, path)
 
 
 def plot_heat_map(found: Explanation, path: Path) -> None:
@@ -63,8 +65,9 @@ def plot_heat_map(found: Explanation, path: Path) -> None:
         if link.hypothesis is not None and link.reference is not None:
             _frame(axis, link)
     figure.colorbar(image, ax=axis, label="cosine similarity" if greedy else "cost", shrink=0.8)
-    figure.suptitle(f"{found.metric}: {found.main} {found.score:.3f}", fontsize=10, x=0.01, ha="left")
-    save_figure(figure, path)
+    about = f"framed: best matches (dotted: of the {found.against})" if greedy else "framed: where mass moves"
+    figure.supxlabel(about, fontsize=7, color="#555555", x=0.01, ha="left")
+    _save(figure, found, path)
 
 
 def _check(found: Explanation) -> None:
@@ -100,19 +103,18 @@ def _draw_links(
     axis.set_ylim(-0.25, 1.25)
     shown = [link for link in links if link.kind in _TITLES and None not in (link.hypothesis, link.reference)]
     back = [link for link in links if link.kind == "backward" and None not in (link.hypothesis, link.reference)]
-    errors = [_error(link) for link in [*shown, *back]]
-    highest = max([*errors, 1e-9])
-    heaviest = max([link.weight for link in [*shown, *back]] or [1.0])
-    for link, dashed in [*((link, False) for link in shown), *((link, True) for link in back)]:
-        x = places[0][0][link.hypothesis or 0], places[1][0][link.reference or 0]
-        grey = 0.15 + 0.85 * _error(link) / highest
+    drawn = [*((link, "-") for link in shown), *((link, ":") for link in back)]
+    worst = max([_error(link) for link, _ in drawn] + [1e-9])
+    heaviest = max([link.weight for link, _ in drawn] + [1e-9])
+    for link, style in drawn:
+        share = _error(link) / worst
         axis.plot(
-            x,
-            (0.88, 0.12),
-            color=COLOURS[5] if grey > 0.6 else COLOURS[0],
-            alpha=0.35 + 0.65 * grey,
+            (places[0][0][link.hypothesis or 0], places[1][0][link.reference or 0]),
+            (0.86, 0.14),
+            color=COLOURS[5] if share > 0.5 else COLOURS[0],
+            alpha=0.4 + 0.6 * share,
             linewidth=0.6 + 2.6 * link.weight / heaviest,
-            linestyle=":" if dashed else "-",
+            linestyle=style,
             solid_capstyle="round",
         )
     for (middles, _), words, y in ((places[0], found.hypothesis_words, 1.0), (places[1], found.reference_words, 0.0)):
@@ -122,6 +124,17 @@ def _draw_links(
     kind = "flow" if any(link.kind == "flow" for link in links) else "forward"
     dotted = "" if kind == "flow" else f"; dotted: matches of the {found.against}"
     axis.set_title(f"{_TITLES[kind]}{dotted}", loc="left", fontsize=8, color="#555555")
+
+
+def _save(figure: Any, found: Explanation, path: Path) -> None:
+    """Write the figure; letters that its font does not have are drawn as boxes, with one warning of ours."""
+    figure.suptitle(f"{found.metric}: {found.main} {found.score:.3f}", fontsize=10, x=0.01, ha="left")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        save_figure(figure, path)
+    if any("missing from" in str(one.message) for one in caught):
+        msg = "the font of figures lacks letters of these texts, which are drawn as boxes; --format json has them all"
+        warnings.warn(msg, NlgaugeWarning, stacklevel=3)
 
 
 def _frame(axis: Any, link: Link) -> None:

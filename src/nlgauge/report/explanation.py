@@ -49,7 +49,7 @@ def render_explanation(
     if format == "json":
         record = {"nlgauge": __version__, **found.to_dict()}
         return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    blocks = [found.sentence + "\n", _texts(found, colour=colour)]
+    blocks = [visible(found.sentence) + "\n", _texts(found, colour=colour)]
     blocks += [_table(found, side).to_text(width=width) for side in _SIDES if found.words(side)]
     if found.notes:
         blocks.append("".join(f"note: {visible(note)}\n" for note in found.notes))
@@ -84,7 +84,7 @@ def _grade(error: float, highest: float) -> int:
 def _table(found: Explanation, side: Side) -> Table:
     """A row per word: its partners, what it weighs, its match, and what it contributes."""
     parts = [one for one in found.attributions if one.side == side]
-    columns = ["hypothesis" if side == "hypothesis" else found.against]
+    columns: list[str] = ["hypothesis" if side == "hypothesis" else found.against]
     links, beside = _partners(found, found.links, side), _partners(found, found.beside, side)
     labels = word_labels(found.words(side))
     if found.links:

@@ -1,7 +1,7 @@
 """Numbers only: resampling, tests and correlations on arrays."""
 
 from nlgauge.old_names import old_names
-from nlgauge.stats.auc import roc_auc
+from nlgauge.stats.auc import average_precision, recall_at_positives, roc_auc
 from nlgauge.stats.bootstrap import Interval, bootstrap_mean
 from nlgauge.stats.corpus_counts import CorpusCounts, bootstrap_corpus_score
 from nlgauge.stats.correlation import (
@@ -54,6 +54,7 @@ __all__ = [
     "RaterAgreement",
     "RelativeRanking",
     "Williams",
+    "average_precision",
     "bonferroni",
     "bootstrap_corpus_score",
     "bootstrap_correlations",
@@ -77,6 +78,7 @@ __all__ = [
     "permutation_both_pearson_of_means",
     "permutation_both_ranks",
     "permutation_of_outcomes",
+    "recall_at_positives",
     "relative_difference",
     "relative_ranking",
     "roc_auc",

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.stats.checks import Vector
+from nlgauge.stats.signed_rank import wilcoxon
 
 __all__ = ["centred_p", "extreme_p", "mood", "paired_t", "sign_test", "t_statistics", "wilcoxon"]
 
 #: Sums that differ by less than this share of their size are equal; another order of adding differs that much.
 _SAME = 1e-12
-#: Up to this many pairs of values without ties Wilcoxon's test counts all orders, as scipy does by default.
-_EXACT = 50
 
 
 def t_statistics(sums: Vector, sizes: Vector) -> tuple[Vector, Vector]:
@@ -47,45 +46,19 @@ def paired_t(sums: Vector, sizes: Vector) -> Vector:
     return np.asarray(2 * t.sf(ratios, len(sums) - 1), dtype=np.float64)
 
 
-def wilcoxon(differences: Vector) -> Vector:
-    """Wilcoxon's signed-rank test; differences of 0 are dropped, as scipy does by default.
-
-    Up to 50 differences without ties the p value is exact, else normal with a correction for ties.
-    """
-    return np.array([_wilcoxon(column) for column in differences.T])
-
-
-def _wilcoxon(differences: Vector) -> float:
-    from scipy.stats import norm
-    from scipy.stats import wilcoxon as exact
-
-    kept = differences[differences != 0]
-    m = kept.size
-    if not m:
-        return 1.0
-    _, places, counts = np.unique(np.abs(kept), return_inverse=True, return_counts=True)
-    if m <= _EXACT and m == counts.size == differences.size:
-        return float(exact(kept, method="exact").pvalue)
-    ranks = np.cumsum(counts) - (counts - 1) / 2
-    above = float(ranks[places[kept > 0]].sum())
-    variance = m * (m + 1) * (2 * m + 1) / 24 - float((counts.astype(np.float64) ** 3 - counts).sum()) / 48
-    return float(2 * norm.sf(abs(above - m * (m + 1) / 4) / np.sqrt(variance)))
-
-
-def sign_test(wins: NDArray[np.int64], losses: NDArray[np.int64], ties: NDArray[np.int64] | None = None) -> Vector:
+def sign_test(better: NDArray[np.int64], worse: NDArray[np.int64], ties: NDArray[np.int64] | None = None) -> Vector:
     """Two-sided sign test: would a fair coin decide instances as unevenly? Ties are dropped.
 
-    With `ties` they stay in the number of throws without being wins, as in the released code of Peyrard et al.
-    (2021): many ties then look like a difference (D4).
+    With `ties` they stay in the number of throws without being won, as in the released code of Peyrard et al. (2021):
+    many ties then look like a difference, and it matters which of the systems is taken for the better one (D4).
 
     >>> sign_test(np.array([8]), np.array([1])).round(5).tolist()
     [0.03906]
     """
     from scipy.stats import binom
 
-    best = np.maximum(wins, losses)
-    throws = wins + losses + (0 if ties is None else ties)
-    lower, upper = binom.cdf(best, throws, 0.5), binom.sf(best - 1, throws, 0.5)
+    throws = better + worse + (0 if ties is None else ties)
+    lower, upper = binom.cdf(better, throws, 0.5), binom.sf(better - 1, throws, 0.5)
     return np.asarray(np.minimum(1.0, 2 * np.minimum(lower, upper)), dtype=np.float64)
 
 

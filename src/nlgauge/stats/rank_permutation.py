@@ -22,10 +22,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.stats.checks import Vector, check_resampling, numbers, vector
+from nlgauge.stats.checks import Vector, check_resampling
 from nlgauge.stats.correlation import correlate
 from nlgauge.stats.correlation_rows import correlate_rows, rho, tau_b
-from nlgauge.stats.permutation import PairwisePermutation, all_pairs, metrics_and_human, swap_signs, z_scores
+from nlgauge.stats.permutation import (
+    PairwisePermutation,
+    all_pairs,
+    metrics_and_human,
+    rows_by_group,
+    swap_signs,
+    systems_and_human,
+    z_scores,
+)
 
 __all__ = ["permutation_both_of_systems", "permutation_both_ranks"]
 
@@ -40,7 +48,7 @@ _MOST_SPEARMAN = 512
 
 
 class _Batch(NamedTuple):
-    """Groups of one size."""
+    """Groups of one size, as many as are computed at once."""
 
     rows: NDArray[np.intp]
     """groups x size"""
@@ -62,7 +70,7 @@ def permutation_both_ranks(
     """PERM-BOTH on `kind` (spearman, kendall) for all pairs of the metrics in `scores` (metrics x rows).
 
     With `groups` (a label per row) the statistic is the unweighted mean over groups, of those where it has a value
-    in that draw. `advance` is told of every pair of metrics that is done.
+    in that draw. `advance` is told of every pair of metrics that is done, or that as much work as one takes is.
     """
     check_resampling(resamples, seed)
     if kind not in ("spearman", "kendall"):
@@ -70,21 +78,26 @@ def permutation_both_ranks(
         raise RecipeError(msg)
     table, gold = metrics_and_human(scores, human)
     z = z_scores(table)
-    labels = np.zeros(gold.size) if groups is None else np.asarray(groups)
-    if labels.shape != gold.shape:
-        msg = f"groups must hold one label per row, got shape {labels.shape} for {gold.size} rows"
-        raise InputError(msg)
-    batches, skipped = _batches(gold, labels)
+    batches, skipped = _batches(gold, rows_by_group(groups, gold.size), most=max(1, _CELLS // (resamples + 1)))
     if not batches:
         msg = f"human scores are constant in each of {skipped} group(s), so no correlation is defined"
         raise InputError(msg)
     signs = _all_signs(gold.size, resamples, seed)
     first, second = np.triu_indices(len(z), 1)
-    means = np.empty((2, resamples + 1, first.size))
-    for pair, (i, j) in enumerate(zip(first, second, strict=True)):
-        means[:, :, pair] = _mean_of_groups(z[i], z[j], batches, signs, kind)
-        if advance is not None:
-            advance(1)
+    totals = np.zeros((2, resamples + 1, first.size))
+    defined = np.zeros_like(totals)
+    done = 0
+    for batch in batches:
+        swapped = _Swapper(batch, signs, kind)
+        for pair, (i, j) in enumerate(zip(first, second, strict=True)):
+            for side, found in enumerate(swapped(z[i, batch.rows], z[j, batch.rows])):
+                has_value = np.isfinite(found)
+                totals[side, :, pair] += np.where(has_value, found, 0.0).sum(axis=0)
+                defined[side, :, pair] += has_value.sum(axis=0)
+            done += 1
+            if advance is not None and done % len(batches) == 0:
+                advance(1)
+    means = totals / np.where(defined == 0, np.nan, defined)
     used = sum(len(batch.rows) for batch in batches)
     return all_pairs(means, len(z), (first, second), resamples, seed, (used, skipped), add_one=add_one)
 
@@ -106,12 +119,8 @@ def permutation_both_of_systems(
     array of any shape.
     """
     check_resampling(resamples, seed)
-    cube, gold = numbers(scores, "scores"), vector(human, "human", least=2)
-    if cube.ndim != 3 or cube.shape[0] < 2 or cube.shape[1] != gold.size or cube.shape[2] == 0:
-        msg = f"scores must be 2 or more metrics x {gold.size} systems x segments, got shape {cube.shape}"
-        raise InputError(msg)
-    metrics, systems, segments = cube.shape
-    z = z_scores(cube.reshape(metrics, -1)).reshape(cube.shape)
+    z, gold = systems_and_human(scores, human)
+    metrics, systems, segments = z.shape
     keep = (_all_signs(systems * segments, resamples, seed) > 0).reshape(-1, systems, segments)
     first, second = np.triu_indices(metrics, 1)
     means = np.empty((2, resamples + 1, first.size))
@@ -137,67 +146,48 @@ def _all_signs(rows: int, resamples: int, seed: int) -> NDArray[np.int8]:
     return signs
 
 
-def _batches(gold: Vector, labels: NDArray[np.generic]) -> tuple[list[_Batch], int]:
-    """Groups with a correlation, those of one size together; and how many have none."""
-    _, membership = np.unique(labels, return_inverse=True)
-    order = np.argsort(membership, kind="stable")
-    cuts = np.flatnonzero(np.diff(membership[order])) + 1
+def _batches(gold: Vector, members: Sequence[NDArray[np.intp]], *, most: int) -> tuple[list[_Batch], int]:
+    """Groups with a correlation, those of one size together, about `most` rows at once; and how many have none."""
     _, ranks = np.unique(gold, return_inverse=True)
     by_size: dict[int, list[NDArray[np.intp]]] = {}
     skipped = 0
-    for rows in np.split(order, cuts):
+    for rows in members:
         if rows.size < 2 or np.ptp(ranks[rows]) == 0:
             skipped += 1
         else:
             by_size.setdefault(rows.size, []).append(rows)
-    batches = [np.stack(groups) for groups in by_size.values()]
-    return [_Batch(rows, ranks[rows].astype(np.float32)) for rows in batches], skipped
+    batches = []
+    for size, groups in by_size.items():
+        step = max(1, most // size)
+        parts = [np.stack(groups[start : start + step]) for start in range(0, len(groups), step)]
+        batches += [_Batch(rows, ranks[rows].astype(np.float32)) for rows in parts]
+    return batches, skipped
 
 
-def _mean_of_groups(
-    first: Vector, second: Vector, batches: Sequence[_Batch], signs: NDArray[np.int8], kind: str
-) -> Vector:
-    """The mean over groups of both swapped metrics in every draw (2 x draws); nan where no group has a value."""
-    values, ranks = np.unique(np.concatenate([first, second]), return_inverse=True)
-    a, b = ranks.reshape(2, -1).astype(np.float32)  # ordered and tied as the scores are, and exact
-    tied = values.size < ranks.size
-    totals = np.zeros((2, len(signs)))
-    defined = np.zeros_like(totals)
-    for batch in batches:
-        draws = len(signs) * batch.rows.shape[1]
-        for start in range(0, len(batch.rows), max(1, _CELLS // draws)):
-            part = slice(start, start + max(1, _CELLS // draws))
-            rows = batch.rows[part]
-            sides = _swapped_correlations(a[rows], b[rows], batch.gold[part], signs, rows, kind, tied=tied)
-            for side, found in enumerate(sides):
-                has_value = np.isfinite(found)
-                totals[side] += np.where(has_value, found, 0.0).sum(axis=0)
-                defined[side] += has_value.sum(axis=0)
-    means: Vector = totals / np.where(defined == 0, np.nan, defined)
-    return means
+class _Swapper:
+    """All draws of a batch: from two metrics' scores (groups x size each) to both swapped ones' coefficients."""
 
+    def __init__(self, batch: _Batch, signs: NDArray[np.int8], kind: str) -> None:
+        self._gold, self._kind = batch.gold, kind
+        size = batch.rows.shape[1]
+        self._long = size > (_MOST_KENDALL if kind == "kendall" else _MOST_SPEARMAN)
+        own = np.ascontiguousarray(signs[:, batch.rows].transpose(1, 0, 2))  # groups x draws x rows
+        self._keep = own > 0 if self._long else np.empty(0, dtype=np.bool_)
+        self._signs: Floats = np.empty(0, dtype=np.float32) if self._long else own.astype(np.float32)
 
-def _swapped_correlations(
-    a: Floats,
-    b: Floats,
-    gold: Floats,
-    signs: NDArray[np.int8],
-    rows: NDArray[np.intp],
-    kind: str,
-    *,
-    tied: bool,
-) -> Swapped:
-    """The coefficient of both swapped metrics (groups x draws each) for groups of one size."""
-    size = rows.shape[1]
-    if size > (_MOST_KENDALL if kind == "kendall" else _MOST_SPEARMAN):
-        way = _kendall_by_sorting if kind == "kendall" else _spearman_by_counts
-        found = [way(a[at], b[at], gold[at], signs[:, rows[at]] > 0) for at in range(len(rows))]
-        return np.stack([one for one, _ in found]), np.stack([other for _, other in found])
-    # groups x draws x rows
-    own = np.ascontiguousarray(signs[:, rows].transpose(1, 0, 2)).astype(np.float32)
-    if kind == "spearman":
-        return _spearman(a, b, gold, own)
-    return _kendall(a, b, gold, own, tied=tied)
+    def __call__(self, first: Vector, second: Vector) -> Swapped:
+        """groups x draws, for the metric that keeps and for the one that swaps; nan where there is no value."""
+        both = np.stack([first, second])
+        values, ranks = np.unique(both, return_inverse=True)
+        # Ordered and tied as the scores are, and exact.
+        a, b = ranks.reshape(both.shape).astype(np.float32)
+        if self._long:
+            way = _kendall_by_sorting if self._kind == "kendall" else _spearman_by_counts
+            found = [way(*one) for one in zip(a, b, self._gold, self._keep, strict=True)]
+            return np.stack([one for one, _ in found]), np.stack([other for _, other in found])
+        if self._kind == "spearman":
+            return _spearman(a, b, self._gold, self._signs)
+        return _kendall(a, b, self._gold, self._signs, tied=values.size < both.size)
 
 
 def _kendall(a: Floats, b: Floats, gold: Floats, signs: Floats, *, tied: bool) -> Swapped:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nlgauge.stats.checks import Vector, check_resampling
 
-__all__ = ["bootstrap_counts", "bootstrap_sums", "expanded_tail", "sum_by_unit", "swap_sums"]
+__all__ = ["bootstrap_counts", "bootstrap_sums", "expanded_p", "expanded_tail", "sum_by_unit", "swap_sums"]
 
 #: Counts or signs held at once (16 MB).
 _CELLS = 2_000_000
@@ -83,7 +83,19 @@ def expanded_tail(level: float, units: int) -> float:
     >>> round(expanded_tail(0.95, 10), 4), round(expanded_tail(0.95, 100_000), 4)
     (0.0086, 0.025)
     """
-    from scipy.stats import norm, t
+    from scipy.special import ndtr, stdtrit
 
-    quantile = t.ppf((1 - level) / 2, units - 1) * np.sqrt(units / (units - 1))
-    return float(norm.cdf(quantile))
+    return float(ndtr(stdtrit(units - 1, (1 - level) / 2) * np.sqrt(units / (units - 1))))
+
+
+def expanded_p(p: Vector, units: int) -> Vector:
+    """Two-sided p values from shares of resamples, corrected as intervals are: `expanded_tail` backwards.
+
+    Without it a bootstrap test at .05 calls 9.5 of 100 pairs of equal systems different, at ten units.
+
+    >>> round(float(expanded_p(np.array(2 * expanded_tail(0.95, 10)), 10)), 4)
+    0.05
+    """
+    from scipy.special import ndtri, stdtr
+
+    return np.asarray(2 * stdtr(units - 1, ndtri(p / 2) * np.sqrt((units - 1) / units)), dtype=np.float64)

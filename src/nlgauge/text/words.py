@@ -14,6 +14,10 @@ __all__ = ["WORD_RULES", "WordSpan", "split_words"]
 #: How a text is divided: at blanks and punctuation, or at blanks only (for text that was tokenised before).
 WORD_RULES = ("words", "blanks")
 
+#: Punctuation that belongs to a word between letters or digits, and to a number between digits.
+_IN_WORDS = "'’-‐‑_"
+_IN_NUMBERS = ".,:"
+
 
 class WordSpan(NamedTuple):
     """A word and its place: first character, and the one after the last."""
@@ -26,9 +30,9 @@ class WordSpan(NamedTuple):
 def split_words(text: str, rule: str = "words") -> tuple[WordSpan, ...]:
     """Words in order; every character that is not white space belongs to exactly one.
 
-    Under `words` a punctuation mark is a word unless letters or digits stand on both sides of it ("don't", "3.5"),
-    and so is each character of a script without blanks, with the marks that belong to it. Under `blanks` a word is
-    what stands between blanks.
+    Under `words` a punctuation mark is a word unless it stands inside of one ("don't", "post-war", "3.5"), and so is
+    each character of a script without blanks, with the marks that belong to it. Under `blanks` a word is what stands
+    between blanks.
 
     >>> [word.text for word in split_words("Don't go (3.5 km).")]
     ["Don't", 'go', '(', '3.5', 'km', ')', '.']
@@ -64,10 +68,10 @@ def _divided(text: str, at: int) -> bool:
 
 
 def _joins(text: str, at: int) -> bool:
-    """Whether a punctuation mark stands between letters or digits, as in "don't"."""
-    inside = 0 < at < len(text) - 1
-    return inside and _is_letter(text[at - 1]) and _is_letter(text[at + 1])
-
-
-def _is_letter(char: str) -> bool:
-    return char.isalnum() and not is_unspaced(char)
+    """Whether a punctuation mark stands inside of a word ("don't") or of a number ("3.5")."""
+    if not 0 < at < len(text) - 1:
+        return False
+    before, mark, after = text[at - 1], text[at], text[at + 1]
+    if mark in _IN_NUMBERS:
+        return before.isdigit() and after.isdigit()
+    return mark in _IN_WORDS and before.isalnum() and after.isalnum()

@@ -6,11 +6,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from nlgauge.data.table import UNKNOWN_SYSTEM, JudgementTable
+from nlgauge.data.table import UNKNOWN_SYSTEM, ErrorSpan, JudgementTable
 from nlgauge.errors import FileFormatError
 from nlgauge.files.records import Row
 
 __all__ = ["TableBuilder"]
+
+_OPTIONAL = ("source", "topic", "document", "hypothesis_errors", "source_errors")
 
 
 class TableBuilder:
@@ -18,8 +20,7 @@ class TableBuilder:
 
     def __init__(self) -> None:
         self._columns: dict[str, list[Any]] = {
-            name: []
-            for name in ("segment", "system", "langpair", "hypothesis", "references", "source", "topic", "document")
+            name: [] for name in ("segment", "system", "langpair", "hypothesis", "references", *_OPTIONAL)
         }
         self._scores: dict[str, dict[str, list[float]]] = {"human": {}, "released": {}}
         self._places: dict[tuple[str, str, str], str] = {}
@@ -39,6 +40,8 @@ class TableBuilder:
         source: str | None = None,
         topic: str | None = None,
         document: str | None = None,
+        hypothesis_errors: tuple[ErrorSpan, ...] | None = None,
+        source_errors: tuple[ErrorSpan, ...] | None = None,
         human: Mapping[str, float] | None = None,
         released: Mapping[str, float] | None = None,
     ) -> None:
@@ -50,7 +53,8 @@ class TableBuilder:
             raise FileFormatError(msg)
         before = len(self._places)
         self._places[key] = row.at()
-        values = (segment, system, langpair, hypothesis, references, source, topic, document)
+        errors = hypothesis_errors, source_errors
+        values = (segment, system, langpair, hypothesis, references, source, topic, document, *errors)
         for column, value in zip(self._columns.values(), values, strict=True):
             column.append(value)
         for kind, found in (("human", human or {}), ("released", released or {})):
@@ -63,7 +67,7 @@ class TableBuilder:
     def table(self, name: str, *, default_criterion: str | None, **details: Any) -> JudgementTable:
         """The table of all rows; `details` are further fields of it."""
         columns: dict[str, Any] = {column: tuple(values) for column, values in self._columns.items()}
-        for optional in ("source", "topic", "document"):
+        for optional in _OPTIONAL:
             absent = [value is None for value in columns[optional]]
             if all(absent):
                 del columns[optional]

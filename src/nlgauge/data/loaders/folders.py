@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import re
+import tarfile
 from pathlib import Path
 
-from nlgauge.errors import InputError
+from nlgauge.errors import FileFormatError, InputError
+from nlgauge.files.lines import read_bytes
 
-__all__ = ["find_below", "language_files", "need_file"]
+__all__ = ["archive_members", "find_below", "language_files", "need_file"]
 
 
 def language_files(path: Path, pattern: str, name: str) -> dict[str, Path]:
@@ -42,6 +45,25 @@ def find_below(path: Path, *names: str) -> Path | None:
         msg = f"{path}: {names[0]!r} is there {len(found)} times, as {found[0]} and {found[1]}; name the folder"
         raise InputError(msg)
     return found[0] if found else None
+
+
+def archive_members(path: Path, *names: str) -> list[tuple[str, bytes]]:
+    """Name and bytes of files in a tar.gz archive, by their last names; nothing is written to disk."""
+    try:
+        with tarfile.open(fileobj=io.BytesIO(read_bytes(str(path))), mode="r:gz") as archive:
+            content = {
+                Path(member.name).name: (f"{path}:{member.name}", file.read())
+                for member in archive
+                if Path(member.name).name in names and (file := archive.extractfile(member)) is not None
+            }
+    except (tarfile.TarError, OSError, EOFError) as error:
+        msg = f"{path}: not a whole tar.gz archive ({error}); fetch it again"
+        raise FileFormatError(msg) from error
+    for name in names:
+        if name not in content:
+            msg = f"{path}: expected a file {name!r} in the archive, got {sorted(content)!r}"
+            raise FileFormatError(msg)
+    return [content[name] for name in names]
 
 
 def _need_folder(path: Path) -> None:

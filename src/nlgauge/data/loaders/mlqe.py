@@ -11,16 +11,13 @@ score and warns when it is asked for as gold.
 
 from __future__ import annotations
 
-import io
-import tarfile
 from collections.abc import Iterable
 from pathlib import Path
 
 from nlgauge.data.loaders.builder import TableBuilder
-from nlgauge.data.loaders.folders import language_files
+from nlgauge.data.loaders.folders import archive_members, language_files
 from nlgauge.data.table import JudgementTable, select_known
-from nlgauge.errors import FileFormatError
-from nlgauge.files.lines import read_bytes, split_lines
+from nlgauge.files.lines import split_lines
 from nlgauge.files.records import delimited_rows, unequal_lines
 
 __all__ = ["load_mlqe"]
@@ -40,7 +37,7 @@ def load_mlqe(path: Path, *, langpairs: str | Iterable[str] | None = None) -> Ju
 
 def _add_archive(build: TableBuilder, path: Path, langpair: str) -> None:
     short = langpair.replace("-", "")
-    members = _members(path, f"test20.{short}.df.short.tsv", "test20.doc_ids")
+    members = archive_members(path, f"test20.{short}.df.short.tsv", "test20.doc_ids")
     name, data = members[0]
     rows = list(delimited_rows(data, name, needed=_COLUMNS))
     ids_name, ids = members[1]
@@ -58,22 +55,3 @@ def _add_archive(build: TableBuilder, path: Path, langpair: str) -> None:
             human={"z_mean": row.number("z_mean"), "mean": row.number("mean")},
             released={"model_scores": row.number("model_scores")},
         )
-
-
-def _members(path: Path, *names: str) -> list[tuple[str, bytes]]:
-    """Bytes of the archive's files by their last names; nothing is written to disk."""
-    try:
-        with tarfile.open(fileobj=io.BytesIO(read_bytes(str(path))), mode="r:gz") as archive:
-            content = {
-                Path(member.name).name: (f"{path}:{member.name}", file.read())
-                for member in archive
-                if Path(member.name).name in names and (file := archive.extractfile(member)) is not None
-            }
-    except (tarfile.TarError, OSError, EOFError) as error:
-        msg = f"{path}: not a whole tar.gz archive ({error}); fetch it again"
-        raise FileFormatError(msg) from error
-    for name in names:
-        if name not in content:
-            msg = f"{path}: expected a file {name!r} in the archive, got {sorted(content)!r}"
-            raise FileFormatError(msg)
-    return [content[name] for name in names]

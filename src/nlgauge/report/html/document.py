@@ -16,23 +16,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nlgauge._version import __version__
-from nlgauge.errors import InputError
 from nlgauge.files.atomic import write_atomic
 from nlgauge.report.html import overview
 from nlgauge.report.html.distribution import distributions
 from nlgauge.report.html.elements import Html, joined, tag
-from nlgauge.report.html.inputs import PairExplanation, ReportOptions, ReportTexts, check_inputs
+from nlgauge.report.html.inputs import PairExplanation, ReportOptions, ReportTexts, check_inputs, most_differing
 from nlgauge.report.html.matrix import significance_matrix
 from nlgauge.report.html.payload import pack, page_data, page_explanations
 from nlgauge.report.html.ranking import ranking
+from nlgauge.report.table import Table
 
 if TYPE_CHECKING:
     from nlgauge.compare import MetricComparison, SystemComparison, SystemScores
 
 __all__ = ["html_report", "write_report"]
 
-#: Parts of the script, in the order in which they are joined.
-_SCRIPTS = ("elements", "data", "alignment", "segment", "list", "scatter", "start")
+#: Parts of the style sheet and of the script, in the order in which they are joined.
+_STYLES = ("colours", "text", "tables", "segments", "narrow")
+_SCRIPTS = ("elements", "data", "alignment", "segment", "list", "copying", "scatter", "start")
 
 
 def write_report(
@@ -42,6 +43,7 @@ def write_report(
     scores: Sequence[SystemScores],
     texts: ReportTexts | None = None,
     explanations: Sequence[PairExplanation] = (),
+    tables: Sequence[Table] = (),
     options: ReportOptions | None = None,
 ) -> None:
     """Write the comparison as one HTML file that needs no network: to attach to a paper or a pull request.
@@ -52,9 +54,12 @@ def write_report(
         scores: The scores it was made from, for the segments, the distributions and the scatter plot.
         texts: Outputs, references and sources; without them the segments have only their scores.
         explanations: Which words matched which, for as many segments as the options keep.
+        tables: Of your own, such as runs with their budgets; they follow the metrics.
         options: Title, date, how many segments keep their explanations.
     """
-    page = html_report(comparison, scores=scores, texts=texts, explanations=explanations, options=options)
+    page = html_report(
+        comparison, scores=scores, texts=texts, explanations=explanations, tables=tables, options=options
+    )
     write_atomic(Path(path), page.encode("utf-8"))
 
 
@@ -64,14 +69,16 @@ def html_report(
     scores: Sequence[SystemScores],
     texts: ReportTexts | None = None,
     explanations: Sequence[PairExplanation] = (),
+    tables: Sequence[Table] = (),
     options: ReportOptions | None = None,
 ) -> str:
     """The page that `write_report` writes, as text."""
     options = options or ReportOptions()
-    check_inputs(comparison, scores, texts)
-    kept = _kept(explanations, options.alignments)
+    check_inputs(comparison, scores, texts, explanations)
+    segments = set(most_differing(scores, {one.segment for one in explanations}, options.alignments))
+    kept = [one for one in explanations if one.segment in segments]
     data = page_data(comparison, scores, texts, kept)
-    style = _file("report.css")
+    style = "\n".join(_file(f"{name}.css") for name in _STYLES)
     script = _script()
     slots = {
         "policy": _policy(style, script),
@@ -80,6 +87,7 @@ def html_report(
         "data": Html(pack(data)),
         "explanations": Html(pack(page_explanations(kept, data))),
         "version": joined([__version__]),
+        "further": joined([overview.further(tables)]),
         **_parts(comparison, scores, texts, options),
     }
     return _filled(_file("template.html"), slots)
@@ -101,7 +109,9 @@ def _parts(
         "verdicts": overview.verdicts(comparison),
         "overview": joined([overview.scores_side_by_side(comparison)]),
         "metrics": joined([_section(name, found, comparison, by_metric[found.metric]) for name, found in named]),
-        "disagreements": Html("") if differ is None else joined([tag("h2", "Where rankings disagree", class_="small"), differ]),
+        "disagreements": Html("")
+        if differ is None
+        else joined([tag("h2", "Where rankings disagree", class_="small"), differ]),
         "settings": overview.settings_list(comparison),
         "signatures": overview.signatures(comparison),
     }
@@ -116,15 +126,6 @@ def _section(name: str, found: MetricComparison, comparison: SystemComparison, s
         tag("h3", "Distribution"), distributions(found, scores, name=name),
         id=name, aria_labelledby=f"{name}-title",
     )  # fmt: skip
-
-
-def _kept(explanations: Sequence[PairExplanation], most: int) -> list[PairExplanation]:
-    """Explanations of the first so many segments; whoever explains chooses those that differ most."""
-    if most < 0:
-        msg = f"options.alignments must be 0 or more, got {most!r}"
-        raise InputError(msg)
-    segments = set(list(dict.fromkeys(one.segment for one in explanations))[:most])
-    return [one for one in explanations if one.segment in segments]
 
 
 def _policy(style: str, script: str) -> Html:

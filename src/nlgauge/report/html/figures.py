@@ -17,6 +17,9 @@ from nlgauge.report.html.numbers import number, ticks
 
 __all__ = ["Scale", "axis", "highest_share", "histogram", "interval_bar", "scale_over"]
 
+#: Most ticks of an axis.
+_TICKS = 7
+
 #: Most steps of a histogram.
 _MOST_BINS = 48
 
@@ -56,11 +59,15 @@ def interval_bar(scale: Scale, score: float, low: float | None, high: float | No
 def axis(scale: Scale, decimals: int) -> Html:
     """Ticks with their numbers, below a column of figures of the same scale."""
     marks = []
-    for tick in ticks(scale.low, scale.high, most=7):
-        at = scale.at(tick)
-        if 4 <= at <= 96:  # a number at the very edge would be cut
-            marks.append(tag("line", x1=f"{at}%", x2=f"{at}%", y1=0.0, y2=4.0, class_="tick"))
-            marks.append(tag("text", _short(tick, decimals), x=f"{at}%", y=16.0, class_="tick-label"))
+    found = ticks(scale.low, scale.high, most=_TICKS)
+    digits = max((len(_short(tick, decimals).partition(".")[2]) for tick in found), default=0)
+    for order, tick in enumerate(found):
+        at = f"{scale.at(tick)}%"
+        anchor = "start" if scale.at(tick) < 4 else "end" if scale.at(tick) > 96 else None
+        marks.append(tag("line", x1=at, x2=at, y1=0.0, y2=4.0, class_="tick"))
+        # Where the page is narrow, every second number is left out.
+        label = "tick-label second" if order % 2 else "tick-label"
+        marks.append(tag("text", number(tick, digits), x=at, y=16.0, class_=label, text_anchor=anchor))
     return tag("svg", *marks, class_="axis", width="100%", height="20", aria_hidden="true")
 
 
@@ -94,7 +101,7 @@ def _bins(count: int) -> int:
 def _grid(scale: Scale, height: int) -> Html:
     lines = [
         tag("line", x1=f"{scale.at(tick)}%", x2=f"{scale.at(tick)}%", y1=0.0, y2=float(height), class_="grid")
-        for tick in ticks(scale.low, scale.high, most=7)
+        for tick in ticks(scale.low, scale.high, most=_TICKS)
     ]
     return tag("g", *lines)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from nlgauge.errors import InputError
 if TYPE_CHECKING:
     from nlgauge.compare import SystemComparison, SystemScores
 
-__all__ = ["PairExplanation", "ReportOptions", "ReportTexts", "check_inputs", "differing_segments"]
+__all__ = ["PairExplanation", "ReportOptions", "ReportTexts", "check_inputs", "differing_segments", "most_differing"]
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,13 @@ def differing_segments(scores: Sequence[SystemScores], count: int) -> list[int]:
     How much they differ is the range of the systems' scores in standard deviations of the metric, so that no metric
     outweighs another by its unit.
     """
+    return most_differing(scores, range(scores[0].n), count)
+
+
+def most_differing(scores: Sequence[SystemScores], among: Iterable[int], count: int) -> list[int]:
+    """The same of some segments."""
     if count < 0:
-        msg = f"the number of segments must be 0 or more, got {count!r}"
+        msg = f"the number of segments that keep their alignments must be 0 or more, got {count!r}"
         raise InputError(msg)
     widest = np.zeros(scores[0].n)
     for one in scores:
@@ -68,11 +73,16 @@ def differing_segments(scores: Sequence[SystemScores], count: int) -> list[int]:
             raise InputError(msg)
         spread = float(one.values.std()) or 1.0
         widest = np.maximum(widest, np.ptp(one.values, axis=1) / spread)
-    return sorted(np.argsort(-widest, kind="stable")[:count].tolist())
+    return sorted(sorted(among, key=lambda at: (-widest[at], at))[:count])
 
 
-def check_inputs(comparison: SystemComparison, scores: Sequence[SystemScores], texts: ReportTexts | None) -> None:
-    """That scores and texts belong to the comparison, and to each other."""
+def check_inputs(
+    comparison: SystemComparison,
+    scores: Sequence[SystemScores],
+    texts: ReportTexts | None,
+    explanations: Sequence[PairExplanation],
+) -> None:
+    """That scores, texts and explanations belong to the comparison, and to each other."""
     if not comparison.metrics:
         msg = "a report needs a comparison of at least one metric, got none"
         raise InputError(msg)
@@ -89,9 +99,28 @@ def check_inputs(comparison: SystemComparison, scores: Sequence[SystemScores], t
                 f"scores are of {one.k} on {one.n}, or of others; pass those it was made from"
             )
             raise InputError(msg)
-    if texts is None:
+    for explained in explanations:
+        _check_explanation(explained, comparison)
+    if texts is not None:
+        _check_texts(texts, comparison.metrics[0].n)
+
+
+def _check_explanation(one: PairExplanation, comparison: SystemComparison) -> None:
+    metrics = [found.metric for found in comparison.metrics]
+    systems = [row.system for row in comparison.metrics[0].systems]
+    if one.metric not in metrics:
+        msg = f"there is an explanation of {one.metric!r}, but the comparison has the metrics {metrics}"
+    elif one.system not in systems:
+        msg = f"there is an explanation of system {one.system!r}, but the comparison has the systems {systems}"
+    elif not 0 <= one.segment < comparison.metrics[0].n:
+        last = comparison.metrics[0].n - 1
+        msg = f"there is an explanation of segment {one.segment}, but segments go from 0 to {last}"
+    else:
         return
-    segments = comparison.metrics[0].n
+    raise InputError(msg)
+
+
+def _check_texts(texts: ReportTexts, segments: int) -> None:
     parts: dict[str, Sequence[Any] | None] = {f"system {name!r}": lines for name, lines in texts.systems.items()}
     parts |= {"references": texts.references, "sources": texts.sources}
     for name, lines in parts.items():

@@ -18,6 +18,9 @@ __all__ = ["pair_table", "significance_matrix"]
 #: Above so many systems a cell has only its sign: numbers would be too small to read.
 _MOST_WITH_NUMBERS = 12
 
+#: Above so many, numbers do not fit on a sheet of paper.
+_MOST_ON_PAPER = 6
+
 
 def significance_matrix(found: MetricComparison, settings: CompareSettings, *, name: str) -> Html | None:
     """Row against column, best systems first; None where there is one system."""
@@ -40,7 +43,12 @@ def significance_matrix(found: MetricComparison, settings: CompareSettings, *, n
         label = tag("th", tag("span", str(at), class_="rank"), " ", name_of(system), scope="row", class_="name")
         rows.append(tag("tr", label, *cells))
     corner = tag("td", class_="corner")
-    table = tag("table", tag("thead", tag("tr", corner, *heads)), tag("tbody", *rows), class_="matrix")
+    table = tag(
+        "table",
+        tag("thead", tag("tr", corner, *heads)),
+        tag("tbody", *rows),
+        class_="matrix crowded" if len(systems) > _MOST_ON_PAPER else "matrix",
+    )
     return joined(
         [
             scrolling(table, label=f"Significance matrix of {found.metric}"),
@@ -90,6 +98,6 @@ def _legend(found: MetricComparison, settings: CompareSettings, *, numbers: bool
     said.append(
         "Numbers are differences of scores, row minus column, turned so that above 0 is better."
         if numbers
-        else "Columns are numbered as rows are; differences and p-values are in the table below."
+        else "Columns are numbered as rows are; differences and p-values are in the copies below."
     )
     return tag("p", *said, class_="note")

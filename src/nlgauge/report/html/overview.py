@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nlgauge.report.html.elements import Html, hidden, joined, name_of, tag
@@ -14,15 +15,15 @@ if TYPE_CHECKING:
     from nlgauge.compare import SystemComparison
     from nlgauge.report.html.inputs import ReportTexts
 
-__all__ = ["compared", "disagreements", "scores_side_by_side", "settings_list", "signatures", "verdicts"]
+__all__ = ["compared", "disagreements", "further", "scores_side_by_side", "settings_list", "signatures", "verdicts"]
 
 
 def compared(comparison: SystemComparison, texts: ReportTexts | None) -> Html:
     """One line that says what the page is about."""
-    systems = {row.system for found in comparison.metrics for row in found.systems}
-    counts = sorted({found.n for found in comparison.metrics})
-    segments = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
-    facts = [_counted(len(systems), "system"), f"{segments} segment{'s' * (counts[-1] != 1)}"]
+    first = comparison.metrics[0]
+    facts = [_counted(len(first.systems), "system"), _counted(first.n, "segment")]
+    if first.documents is not None:
+        facts.append(_counted(first.documents, "document"))
     facts.append(_counted(len(comparison.metrics), "metric"))
     if texts is not None and texts.references is not None:
         most = max(map(len, texts.references), default=0)
@@ -90,6 +91,23 @@ def disagreements(comparison: SystemComparison) -> Html | None:
     table = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="facing")
     behind = Table(head, plain, caption="Disagreement between rankings")
     return joined([scrolling(table, label="Disagreement between rankings"), export(behind, name="disagreement")])
+
+
+def further(tables: Sequence[Table]) -> Html | None:
+    """Tables of the caller's own, such as runs with their budgets; None where there are none."""
+    parts: list[Html] = []
+    for at, table in enumerate(tables, 1):
+        caption = table.caption or f"Table {at}"
+        grid = [line.split("\t") for line in table.to_tsv().splitlines()]
+        head = tag("tr", *(tag("th", text, scope="col") for text in grid[0]))
+        body = [tag("tr", *(tag("td", tag("bdi", text)) for text in row)) for row in grid[1:]]
+        shown = tag("table", tag("thead", head), tag("tbody", *body), class_="facing")
+        notes = [tag("p", note, class_="note") for note in table.notes]
+        parts += [tag("h3", caption), scrolling(shown, label=caption), *notes, export(table, name=f"further-{at}")]
+    if not parts:
+        return None
+    title = tag("h2", "Further tables", id="further-title")
+    return tag("section", title, *parts, id="further", aria_labelledby="further-title")
 
 
 def signatures(comparison: SystemComparison) -> Html:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nlgauge.errors import InputError
 from nlgauge.report.html.alignments import packed_explanation, value_ranges
 from nlgauge.report.html.inputs import PairExplanation, ReportTexts
 
@@ -44,6 +43,7 @@ def page_data(
         "systems": systems,
         "count": first.n,
         "names": list(first.instances) if named else None,
+        "documents": None if first.documents is None else list(first.documents),
         "metrics": [_metric(by_metric[found.metric], systems) for found in comparison.metrics],
         "texts": None if texts is None else _texts(texts, systems, first.n),
         "explained": sorted({one.segment for one in explained}),
@@ -56,7 +56,6 @@ def page_explanations(explanations: Iterable[PairExplanation], data: Mapping[str
     pairs: dict[str, list[Any]] = {}
     packed = []
     for one in explanations:
-        _check_place(one, metrics, data)
         metric, system = metrics.index(one.metric), data["systems"].index(one.system)
         record = packed_explanation(one.explanation)
         pairs[f"{metric}/{system}/{one.segment}"] = record
@@ -78,18 +77,6 @@ def pack(content: Mapping[str, Any]) -> str:
     with gzip.GzipFile(fileobj=file, mode="wb", compresslevel=9, mtime=0) as packed:
         packed.write(raw)
     return base64.b64encode(file.getvalue()).decode("ascii")
-
-
-def _check_place(one: PairExplanation, metrics: Sequence[str], data: Mapping[str, Any]) -> None:
-    if one.metric not in metrics:
-        msg = f"there is an explanation of {one.metric!r}, but the page has the metrics {list(metrics)}"
-    elif one.system not in data["systems"]:
-        msg = f"there is an explanation of system {one.system!r}, but the page has the systems {data['systems']}"
-    elif not 0 <= one.segment < data["count"]:
-        msg = f"there is an explanation of segment {one.segment}, but segments go from 0 to {data['count'] - 1}"
-    else:
-        return
-    raise InputError(msg)
 
 
 def _metric(one: SystemScores, systems: Sequence[str]) -> dict[str, Any]:

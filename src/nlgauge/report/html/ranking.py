@@ -13,6 +13,7 @@ from nlgauge.report.table import Cell, Table
 
 if TYPE_CHECKING:
     from nlgauge.compare import CompareSettings, MetricComparison, SystemRow
+    from nlgauge.stats import Interval
 
 __all__ = ["ranking", "ranking_table"]
 
@@ -29,7 +30,7 @@ def ranking(found: MetricComparison, settings: CompareSettings, *, name: str) ->
         )
         before = row.cluster
     empty = [tag("td", class_="wide"), tag("td", axis(scale, decimals), class_="figure")]
-    foot = tag("tr", tag("td", colspan=3.0), *empty, tag("td", class_="wide"), tag("td", class_="wide"))
+    foot = tag("tr", tag("td", colspan=3.0), *empty, tag("td", class_="wide"), tag("td", class_="wide games"))
     table = tag("table", _head(level), tag("tbody", *rows), tag("tfoot", foot), class_="ranking")
     return joined(
         [
@@ -77,20 +78,26 @@ def _cells(row: SystemRow, scale: Scale, level: str, decimals: int) -> list[Html
         tag("td", between, class_="num wide"),
         tag("td", interval_bar(scale, row.score, low, high, label=said), class_="figure"),
         tag("td", number(row.bradley_terry, 3), class_="num wide"),
-        tag("td", f"{row.wins:,} / {row.ties:,} / {row.losses:,}", class_="num wide"),
+        tag("td", f"{row.wins:,} / {row.ties:,} / {row.losses:,}", class_="num wide games"),
     ]
 
 
 def _note(found: MetricComparison, level: str) -> Html:
     better = "higher is better" if found.higher_is_better else "lower is better"
-    said = [
-        f"The dot is the score ({better})",
-        f", the bar its {level} interval. " if _ends(found.systems[0])[0] else ". ",
-    ]
+    interval = found.systems[0].interval
+    bar = "" if interval is None else f", the bar its {level} interval ({_method(interval)})"
+    said = [f"The dot is the score ({better}){bar}."]
     if found.systems[-1].cluster > 1:
-        said.append("A rule starts a new group: its first system is significantly worse than the best one above. ")
+        said.append("A rule starts a new group: its first system is significantly worse than the best one above.")
     said.append("Won, tied and lost count segments against all other systems.")
-    return tag("p", *said, class_="note")
+    return tag("p", " ".join(said), class_="note")
+
+
+def _method(interval: Interval) -> str:
+    units = "documents" if interval.clustered else "segments"
+    if interval.method == "t":
+        return f"Student's t: a bootstrap of {interval.n} {units} would be too narrow"
+    return f"bootstrap of {units}, {interval.resamples:,} resamples"
 
 
 def _ends(row: SystemRow) -> tuple[float | None, float | None]:

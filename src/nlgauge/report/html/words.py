@@ -66,6 +66,10 @@ def _of_two(found: MetricComparison, pair: PairRow, metric: Html, settings: Comp
 def _of_many(found: MetricComparison, metric: Html, settings: CompareSettings) -> list[str]:
     first, *others = found.systems
     decimals = metric_decimals(found)
+    shared = _first(found)
+    if len(shared) > 1:
+        place = f" share the first of {len(found.systems)} places ({number(first.score, decimals)})."
+        return ["By ", metric, ", ", names(shared), place]
     beaten = {
         pair.first if pair.better == pair.second else pair.second
         for pair in found.pairs
@@ -91,15 +95,21 @@ def agreement_on_the_winner(comparison: SystemComparison) -> Html | None:
     """Whether metrics agree on who comes first; None where there is one metric or one system."""
     if len(comparison.metrics) < 2 or len(comparison.metrics[0].systems) < 2:
         return None
-    winners: dict[str, list[str]] = {}
+    winners: dict[tuple[str, ...], list[str]] = {}
     for found in comparison.metrics:
-        winners.setdefault(found.systems[0].system, []).append(found.metric)
+        winners.setdefault(_first(found), []).append(found.metric)
     if len(winners) == 1:
-        return tag("p", f"All {len(comparison.metrics)} metrics put ", name_of(next(iter(winners))), " first.")
+        who = "Both" if len(comparison.metrics) == 2 else f"All {len(comparison.metrics)}"
+        return tag("p", f"{who} metrics put ", names(next(iter(winners))), " first.")
     parts: list[str] = []
-    for system, metrics in winners.items():
-        parts += ["; " if parts else "", name_of(system), " by ", names(metrics)]
+    for systems, metrics in winners.items():
+        parts += ["; " if parts else "", names(systems), " by ", names(metrics)]
     return tag("p", tag("strong", "The metrics disagree on who comes first: "), *parts, ".")
+
+
+def _first(found: MetricComparison) -> tuple[str, ...]:
+    """Systems that share the first place; mostly one."""
+    return tuple(row.system for row in found.systems if row.rank == 1)
 
 
 def names(listed: Sequence[str]) -> Html:

@@ -27,7 +27,10 @@ function alignmentView(found) {
   // The word under the pointer or the focus, and what it is linked to.
   const point = (side, place) => {
     view.querySelectorAll(".on").forEach((shown) => shown.classList.remove("on"));
-    if (place === null) { said.textContent = found.sentence; return; }
+    if (place === null) {
+      said.textContent = found.sentence;
+      return;
+    }
     sides[side].words[place].classList.add("on");
     found.links.forEach((link, at) => {
       if (link[side] !== place) return;
@@ -36,14 +39,16 @@ function alignmentView(found) {
     });
     said.textContent = sayWord(found, side, place);
   };
-  sides.forEach(({ words }, side) => words.forEach((word, place) => {
-    word.addEventListener("pointerenter", () => point(side, place));
-    word.addEventListener("pointerleave", () => point(side, null));
-    word.addEventListener("focus", () => point(side, place));
-    word.addEventListener("blur", () => point(side, null));
-    word.addEventListener("click", () => point(side, place));
-    word.addEventListener("keydown", (event) => moveAlong(event, words, place));
-  }));
+  sides.forEach(({ words }, side) =>
+    words.forEach((word, place) => {
+      word.addEventListener("pointerenter", () => point(side, place));
+      word.addEventListener("pointerleave", () => point(side, null));
+      word.addEventListener("focus", () => point(side, place));
+      word.addEventListener("blur", () => point(side, null));
+      word.addEventListener("click", () => point(side, place));
+      word.addEventListener("keydown", (event) => moveAlong(event, words, place));
+    }),
+  );
   return view;
 }
 
@@ -52,18 +57,27 @@ function drawLinks(view, sides, links, paths) {
   links.forEach(([i, j], at) => {
     const from = sides[0].words[i].getBoundingClientRect();
     const to = sides[1].words[j].getBoundingClientRect();
-    const x1 = from.left + from.width / 2 - base.left, y1 = from.bottom - base.top;
-    const x2 = to.left + to.width / 2 - base.left, y2 = to.top - base.top;
+    const x1 = from.left + from.width / 2 - base.left,
+      y1 = from.bottom - base.top;
+    const x2 = to.left + to.width / 2 - base.left,
+      y2 = to.top - base.top;
     const middle = (y1 + y2) / 2;
     paths[at].setAttribute("d", `M${x1} ${y1}C${x1} ${middle} ${x2} ${middle} ${x2} ${y2}`);
   });
 }
 
 function sayWord(found, side, place) {
-  const partners = found.links.filter((link) => link[side] === place)
+  const partners = found.links
+    .filter((link) => link[side] === place)
     .map((link) => `${found.words[1 - side][link[1 - side]]} (${(link[2] / 1000).toFixed(2)})`);
   const removed = found.removed[side][place];
-  const parts = [removed ? `not counted: ${removed}` : partners.length ? `${found.costs ? "moves to" : "matched with"} ${partners.join(", ")}` : "matched with no word"];
+  const parts = [
+    removed
+      ? `not counted: ${removed}`
+      : partners.length
+        ? `${found.costs ? "moves to" : "matched with"} ${partners.join(", ")}`
+        : "matched with no word",
+  ];
   const given = found.contributions[side];
   if (given && !removed) parts.push(`contributes ${(given[place + 1] / 10000).toFixed(4)} to ${given[0]}`);
   return `${found.words[side][place]}: ${parts.join("; ")}`;
@@ -71,7 +85,8 @@ function sayWord(found, side, place) {
 
 // The keyboard reaches a line of words, and arrows its words.
 function moveAlong(event, words, place) {
-  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  const leftwards = getComputedStyle(words[place]).direction === "rtl" ? 1 : -1;
+  const step = { ArrowRight: -leftwards, ArrowLeft: leftwards }[event.key];
   const next = step && words[place + step];
   if (!next) return;
   event.preventDefault();
@@ -88,12 +103,16 @@ function wordLine(name, found, side) {
   });
   const line = make("div", { class: "line", role: "group", "aria-label": `words of the ${name}` });
   line.append(make("span", { class: "side", text: name }));
-  const words = found.words[side].map((text, place) => userText("button", text, {
-    type: "button", tabindex: place === 0 ? 0 : -1, class: near.has(place) ? `word near-${near.get(place)}` : "word alone",
-  }));
-  const shown = userText("div", "", { class: "line-words" });
-  shown.append(...words);
-  line.append(shown);
+  // Words have no direction of their own: the line takes its direction from them.
+  const words = found.words[side].map((text, place) =>
+    make("button", {
+      text,
+      type: "button",
+      tabindex: place === 0 ? 0 : -1,
+      class: near.has(place) ? `word near-${near.get(place)}` : "word alone",
+    }),
+  );
+  line.append(make("div", { class: "line-words", dir: "auto" }, ...words));
   return { line, words };
 }
 
@@ -101,6 +120,12 @@ function alignmentKey(found) {
   const swatches = make("span", { class: "swatches", "aria-hidden": "true" });
   for (let level = 0; level <= SHADES; level += 1) swatches.append(make("i", { class: `near-${level}` }));
   const [far, near] = found.range.map((end) => (end / 1000).toFixed(2));
-  return make("p", { class: "note" }, `${found.costs ? "Cost" : "Similarity"} ${far}`, swatches,
-    `${near}. Point at a word, or move with the arrow keys, to see what it matched; a dashed word matched none, or does not count.`);
+  return make(
+    "p",
+    { class: "note" },
+    `${found.costs ? "Cost" : "Similarity"} ${far}`,
+    swatches,
+    `${near}. Point at a word, or move with the arrow keys, to see what it matched; `,
+    "a dashed word matched none, or does not count.",
+  );
 }

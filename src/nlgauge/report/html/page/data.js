@@ -12,6 +12,7 @@ class Report {
     this.systems = data.systems;
     this.count = data.count;
     this.names = data.names;
+    this.documents = data.documents;
     this.texts = data.texts;
     this.explained = new Set(data.explained);
     this.explanations = null;
@@ -23,9 +24,16 @@ class Report {
     }));
   }
 
-  label(segment) { return this.names ? this.names[segment] : String(segment); }
+  label(segment) {
+    return this.names ? this.names[segment] : String(segment);
+  }
+  document(segment) {
+    return this.documents ? this.documents[segment] : "";
+  }
 
-  score(metric, system, segment) { return this.metrics[metric].values[system][segment]; }
+  score(metric, system, segment) {
+    return this.metrics[metric].values[system][segment];
+  }
 
   // Above 0: the first system is better.
   difference(metric, first, second, segment) {
@@ -35,7 +43,8 @@ class Report {
 
   // How far all systems lie apart on a segment.
   spread(metric, segment) {
-    let low = Infinity, high = -Infinity;
+    let low = Infinity,
+      high = -Infinity;
     for (const column of this.metrics[metric].values) {
       low = Math.min(low, column[segment]);
       high = Math.max(high, column[segment]);
@@ -43,15 +52,21 @@ class Report {
     return high - low;
   }
 
-  source(segment) { return this.texts ? this.texts[segment][0] : null; }
-  references(segment) { return this.texts ? this.texts[segment][1] : []; }
-  output(system, segment) { return this.texts ? this.texts[segment][2 + system] : null; }
+  source(segment) {
+    return this.texts ? this.texts[segment][0] : null;
+  }
+  references(segment) {
+    return this.texts ? this.texts[segment][1] : [];
+  }
+  output(system, segment) {
+    return this.texts ? this.texts[segment][2 + system] : null;
+  }
 
   // All texts of a segment in small letters, made when they are first searched.
   searchable(segment) {
     if (this.folded[segment] === undefined) {
       const texts = this.texts ? this.texts[segment].flat() : [];
-      this.folded[segment] = [this.label(segment), ...texts].join("\n").toLocaleLowerCase();
+      this.folded[segment] = [this.label(segment), this.document(segment), ...texts].join("\n").toLocaleLowerCase();
     }
     return this.folded[segment];
   }
@@ -64,6 +79,15 @@ class Report {
     const found = pairs[`${metric}/${system}/${segment}`];
     if (!found) return null;
     const [hypothesis, reference, links, costs, against, sentence, contributions, removed] = found;
-    return { words: [hypothesis, reference], links, costs: costs === 1, against, sentence, contributions, removed, range: ranges[metric] || [0, 1000] };
+    return {
+      words: [hypothesis, reference],
+      links,
+      costs: costs === 1,
+      against,
+      sentence,
+      contributions,
+      removed,
+      range: ranges[metric] || [0, 1000],
+    };
   }
 }

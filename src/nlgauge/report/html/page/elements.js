@@ -26,7 +26,9 @@ function field(label, input, attributes = {}) {
 
 function choice(label, options, chosen, changed) {
   const select = make("select");
-  options.forEach(([value, text]) => select.append(make("option", { value, text, selected: String(value) === String(chosen) })));
+  options.forEach(([value, text]) =>
+    select.append(make("option", { value, text, selected: String(value) === String(chosen) })),
+  );
   select.addEventListener("change", () => changed(select.value));
   return { field: field(label, select), select };
 }
@@ -39,21 +41,3 @@ function formatted(value, decimals, { sign = false } = {}) {
 }
 
 const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
-
-async function copyText(text, button) {
-  let done = true;
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    // Some browsers keep the clipboard from files; the old way still works there.
-    const area = make("textarea", { class: "unseen", "aria-hidden": "true" });
-    area.value = text;
-    document.body.append(area);
-    area.select();
-    done = document.execCommand("copy");
-    area.remove();
-  }
-  const label = button.dataset.label || (button.dataset.label = button.textContent);
-  button.textContent = done ? "Copied" : "Copying failed: select the text";
-  setTimeout(() => { button.textContent = label; }, 1600);
-}

@@ -64,8 +64,12 @@ class SegmentList {
     this.at = this.order.indexOf(state.chosen);
     this.space.style.height = `${this.order.length * ROW}px`;
     this.list.scrollTop = 0;
-    const shown = this.order.length === report.count ? counted(report.count, "segment") : `${this.order.length.toLocaleString("en")} of ${counted(report.count, "segment")}`;
-    byId("segments-said").textContent = `${shown}. Above 0, A is better than B by ${report.metrics[state.metric].name}.`;
+    const shown =
+      this.order.length === report.count
+        ? counted(report.count, "segment")
+        : `${this.order.length.toLocaleString("en")} of ${counted(report.count, "segment")}`;
+    byId("segments-said").textContent =
+      `${shown}. Above 0, A is better than B by ${report.metrics[state.metric].name}.`;
     if (state.second === null) byId("segments-said").textContent = `${shown}.`;
     this.head();
     this.draw();
@@ -82,10 +86,14 @@ class SegmentList {
 
   draw() {
     const first = Math.max(0, Math.floor(this.list.scrollTop / ROW) - AROUND);
-    const last = Math.min(this.order.length, Math.ceil((this.list.scrollTop + this.list.clientHeight) / ROW) + AROUND);
+    const last = Math.min(
+      this.order.length,
+      Math.ceil((this.list.scrollTop + this.list.clientHeight) / ROW) + AROUND,
+    );
     const rows = [];
     for (let place = first; place < last; place += 1) rows.push(this.row(place));
-    if (!this.order.length) rows.push(make("div", { class: "empty", role: "option", "aria-disabled": "true", text: "No segment fits." }));
+    if (!this.order.length)
+      rows.push(make("div", { class: "empty", role: "option", "aria-disabled": "true", text: "No segment fits." }));
     this.space.replaceChildren(...rows);
     const drawn = this.at >= first && this.at < last;
     if (drawn) this.list.setAttribute("aria-activedescendant", `row-${this.at}`);
@@ -100,15 +108,30 @@ class SegmentList {
     const difference = pair ? report.difference(state.metric, state.first, state.second, segment) : NaN;
     const side = difference > 0 ? "num ahead" : difference < 0 ? "num behind" : "num";
     const text = report.output(state.first, segment) ?? "";
-    const row = make("div", {
-      class: "row", role: "option", id: `row-${place}`, "data-place": place, "data-segment": segment,
-      "aria-selected": String(place === this.at), "aria-setsize": this.order.length, "aria-posinset": place + 1,
-    },
-    make("span", { class: "num", text: report.label(segment) }),
-    make("span", { class: side, text: pair ? formatted(difference, decimals, { sign: true }) : "" }),
-    make("span", { class: "num score", text: formatted(report.score(state.metric, state.first, segment), decimals) }),
-    make("span", { class: "num score", text: pair ? formatted(report.score(state.metric, state.second, segment), decimals) : "" }),
-    userText("span", text.slice(0, 160), { class: "text" }));
+    const row = make(
+      "div",
+      {
+        class: "row",
+        role: "option",
+        id: `row-${place}`,
+        "data-place": place,
+        "data-segment": segment,
+        "aria-selected": String(place === this.at),
+        "aria-setsize": this.order.length,
+        "aria-posinset": place + 1,
+      },
+      make("span", { class: "num", text: report.label(segment) }),
+      make("span", { class: side, text: pair ? formatted(difference, decimals, { sign: true }) : "" }),
+      make("span", {
+        class: "num score",
+        text: formatted(report.score(state.metric, state.first, segment), decimals),
+      }),
+      make("span", {
+        class: "num score",
+        text: pair ? formatted(report.score(state.metric, state.second, segment), decimals) : "",
+      }),
+      userText("span", text.slice(0, 160), { class: "text" }),
+    );
     row.style.top = `${place * ROW}px`;
     return row;
   }
@@ -121,7 +144,8 @@ class SegmentList {
     this.at = place;
     const top = place * ROW;
     if (top < this.list.scrollTop) this.list.scrollTop = top;
-    else if (top + ROW > this.list.scrollTop + this.list.clientHeight) this.list.scrollTop = top + ROW - this.list.clientHeight;
+    else if (top + ROW > this.list.scrollTop + this.list.clientHeight)
+      this.list.scrollTop = top + ROW - this.list.clientHeight;
     this.draw();
     showSegment(this.report, this.state, this.order[place], (step) => this.step(step));
     if (!quiet && matchMedia("(max-width: 60rem)").matches) byId("segment").scrollIntoView({ block: "nearest" });
@@ -138,11 +162,20 @@ class SegmentList {
     this.choose(this.order.indexOf(segment), { quiet: true });
   }
 
-  step(step) { this.choose(Math.min(Math.max(this.at + step, 0), this.order.length - 1), { quiet: true }); }
+  step(step) {
+    this.choose(Math.min(Math.max(this.at + step, 0), this.order.length - 1), { quiet: true });
+  }
 
   key(event) {
     const page = Math.max(1, Math.floor(this.list.clientHeight / ROW) - 1);
-    const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -this.order.length, End: this.order.length };
+    const moves = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: page,
+      PageUp: -page,
+      Home: -this.order.length,
+      End: this.order.length,
+    };
     if (!(event.key in moves) || !this.order.length) return;
     event.preventDefault();
     this.step(moves[event.key]);
@@ -160,7 +193,9 @@ class SegmentList {
     const rows = this.order.slice(0, places).map((segment) => {
       const scores = systems.map((system) => plain(report.score(state.metric, system, segment)));
       const difference = pair ? [plain(report.difference(state.metric, state.first, state.second, segment))] : [];
-      const texts = report.texts ? [report.references(segment)[0] ?? "", ...systems.map((system) => report.output(system, segment) ?? "")] : [];
+      const texts = report.texts
+        ? [report.references(segment)[0] ?? "", ...systems.map((system) => report.output(system, segment) ?? "")]
+        : [];
       return [report.label(segment), ...difference, ...scores, ...texts];
     });
     return [head, ...rows];
@@ -168,10 +203,12 @@ class SegmentList {
 
   print() {
     const [head, ...rows] = this.cells(PRINTED);
-    const caption = `The first ${rows.length} of ${counted(this.order.length, "segment")}, sorted by ${SORTS[this.state.sort][0]} (${this.report.metrics[this.state.metric].name})`;
+    const shown = `The first ${rows.length} of ${counted(this.order.length, "segment")}`;
+    const caption = `${shown}, sorted by ${SORTS[this.state.sort][0]} (${this.report.metrics[this.state.metric].name})`;
     byId("segments-printed").replaceChildren(
       make("caption", { text: caption }),
       make("thead", {}, make("tr", {}, ...head.map((text) => userText("th", text, { scope: "col" })))),
-      make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((text) => userText("td", text))))));
+      make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((text) => userText("td", text))))),
+    );
   }
 }

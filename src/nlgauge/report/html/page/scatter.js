@@ -15,10 +15,15 @@ class Scatter {
     ];
     this.controls();
     this.canvas.addEventListener("pointermove", (event) => this.hover(event));
-    this.canvas.addEventListener("pointerleave", () => { byId("scatter-tip").hidden = true; });
+    this.canvas.addEventListener("pointerleave", () => {
+      byId("scatter-tip").hidden = true;
+    });
     this.canvas.addEventListener("click", (event) => {
       const near = this.nearest(event);
-      if (near) { this.open(near.segment); byId("segments").scrollIntoView(); }
+      if (near) {
+        this.open(near.segment);
+        byId("segments").scrollIntoView();
+      }
     });
     new ResizeObserver(() => this.draw()).observe(this.canvas);
     this.refresh();
@@ -32,7 +37,10 @@ class Scatter {
     this.selects = [];
     this.axes.forEach((axis) => {
       const system = choice(`${axis.name}: system`, systems, axis.system, (value) => this.chooseSystem(axis, value));
-      const metric = choice(`${axis.name}: metric`, metrics, axis.metric, (value) => { axis.metric = Number(value); this.refresh(); });
+      const metric = choice(`${axis.name}: metric`, metrics, axis.metric, (value) => {
+        axis.metric = Number(value);
+        this.refresh();
+      });
       this.selects.push(system.select);
       byId("scatter-controls").append(system.field, metric.field);
     });
@@ -44,7 +52,9 @@ class Scatter {
     axis.system = value === ALL ? ALL : Number(value);
     if (value === ALL) other.system = ALL;
     else if (other.system === ALL) other.system = axis.system;
-    this.axes.forEach((one, at) => { this.selects[at].value = String(one.system); });
+    this.axes.forEach((one, at) => {
+      this.selects[at].value = String(one.system);
+    });
     this.refresh();
   }
 
@@ -106,8 +116,12 @@ class Scatter {
     pen.globalAlpha = many > 20000 ? 0.12 : many > 2000 ? 0.3 : 0.6;
     const width = many > 20000 ? 2 : many > 500 ? 3 : 5;
     for (const point of this.points) {
-      const x = this.place(point.x, 0), y = this.place(point.y, 1);
-      if (width < 4) { pen.fillRect(x - width / 2, y - width / 2, width, width); continue; }
+      const x = this.place(point.x, 0),
+        y = this.place(point.y, 1);
+      if (width < 4) {
+        pen.fillRect(x - width / 2, y - width / 2, width, width);
+        continue;
+      }
       pen.beginPath();
       pen.arc(x, y, width / 1.6, 0, 7);
       pen.fill();
@@ -123,7 +137,13 @@ class Scatter {
         const place = Math.round(this.place(tick.value, at)) + 0.5;
         pen.strokeStyle = colour("--faint");
         pen.beginPath();
-        if (at) { pen.moveTo(box.left, place); pen.lineTo(box.right, place); } else { pen.moveTo(place, box.top); pen.lineTo(place, box.bottom); }
+        if (at) {
+          pen.moveTo(box.left, place);
+          pen.lineTo(box.right, place);
+        } else {
+          pen.moveTo(place, box.top);
+          pen.lineTo(place, box.bottom);
+        }
         pen.stroke();
         pen.fillStyle = colour("--soft");
         pen.textAlign = at ? "right" : "center";
@@ -155,11 +175,16 @@ class Scatter {
 
   nearest(event) {
     const box = this.canvas.getBoundingClientRect();
-    const x = event.clientX - box.left, y = event.clientY - box.top;
-    let best = null, least = 144;
+    const x = event.clientX - box.left,
+      y = event.clientY - box.top;
+    let best = null,
+      least = 144;
     for (const point of this.points) {
       const far = (this.place(point.x, 0) - x) ** 2 + (this.place(point.y, 1) - y) ** 2;
-      if (far < least) { best = point; least = far; }
+      if (far < least) {
+        best = point;
+        least = far;
+      }
     }
     return best;
   }
@@ -170,8 +195,9 @@ class Scatter {
     tip.hidden = !near;
     this.canvas.style.cursor = near ? "pointer" : "default";
     if (!near) return;
-    const decimals = this.axes.map((axis) => this.report.metrics[axis.metric].shown);
-    tip.textContent = `segment ${this.report.label(near.segment)}: ${formatted(near.x, decimals[0])}, ${formatted(near.y, decimals[1])}`;
+    const [x, y] = this.axes.map((axis) => this.report.metrics[axis.metric].shown);
+    const scores = `${formatted(near.x, x)}, ${formatted(near.y, y)}`;
+    tip.textContent = `segment ${this.report.label(near.segment)}: ${scores}`;
     const left = this.place(near.x, 0);
     const right = left > this.canvas.clientWidth / 2;
     tip.style.left = right ? "auto" : `${left + 10}px`;
@@ -181,9 +207,16 @@ class Scatter {
 }
 
 function extent(values) {
-  let low = Infinity, high = -Infinity;
-  for (const value of values) { low = Math.min(low, value); high = Math.max(high, value); }
-  if (!(high > low)) { low -= 0.5; high += 0.5; }
+  let low = Infinity,
+    high = -Infinity;
+  for (const value of values) {
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  }
+  if (!(high > low)) {
+    low -= 0.5;
+    high += 0.5;
+  }
   const room = 0.03 * (high - low);
   return [low - room, high + room];
 }
@@ -194,7 +227,8 @@ function ticksBetween(low, high) {
   const step = [1, 2, 5, 10].map((size) => size * power).find((size) => size >= rough);
   const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   const found = [];
-  for (let at = Math.ceil(low / step); at * step <= high; at += 1) found.push({ value: at * step, text: formatted(at * step, digits) });
+  for (let at = Math.ceil(low / step); at * step <= high; at += 1)
+    found.push({ value: at * step, text: formatted(at * step, digits) });
   return found;
 }
 
@@ -207,10 +241,21 @@ function cut(pen, text, room) {
 
 function pearson(points) {
   const n = points.length;
-  let sx = 0, sy = 0;
-  for (const { x, y } of points) { sx += x; sy += y; }
-  const mx = sx / n, my = sy / n;
-  let xx = 0, yy = 0, xy = 0;
-  for (const { x, y } of points) { xx += (x - mx) ** 2; yy += (y - my) ** 2; xy += (x - mx) * (y - my); }
+  let sx = 0,
+    sy = 0;
+  for (const { x, y } of points) {
+    sx += x;
+    sy += y;
+  }
+  const mx = sx / n,
+    my = sy / n;
+  let xx = 0,
+    yy = 0,
+    xy = 0;
+  for (const { x, y } of points) {
+    xx += (x - mx) ** 2;
+    yy += (y - my) ** 2;
+    xy += (x - mx) * (y - my);
+  }
   return xy / Math.sqrt(xx * yy);
 }

@@ -3,9 +3,9 @@
 async function showSegment(report, state, segment, move) {
   const place = byId("segment");
   state.chosen = segment;
-  const steps = make("span", {},
-    stepButton("Previous", -1, move), " ", stepButton("Next", 1, move));
+  const steps = make("span", {}, stepButton("Previous", -1, move), " ", stepButton("Next", 1, move));
   const parts = [make("div", { class: "bar-head" }, make("h3", { text: `Segment ${report.label(segment)}` }), steps)];
+  if (report.documents) parts.push(userText("p", `Document ${report.document(segment)}`, { class: "note" }));
   const source = report.source(segment);
   if (source !== null) parts.push(make("h4", { text: "source" }), userText("p", source, { class: "words" }));
   const references = report.references(segment);
@@ -26,7 +26,8 @@ async function showSegment(report, state, segment, move) {
     }
   }
   if (key) parts.push(key);
-  else if (report.explained.size) parts.push(make("p", { class: "note", text: "This page holds no alignment of this segment under this metric." }));
+  else if (report.explained.size)
+    parts.push(make("p", { class: "note", text: "This page holds no alignment of this segment under this metric." }));
   const others = report.systems.map((_, at) => at).filter((at) => !chosen.includes(at));
   if (others.length) parts.push(otherSystems(report, state.metric, others, segment));
   if (report.metrics.length > 1) parts.push(allMetrics(report, chosen, segment));
@@ -57,18 +58,29 @@ function otherSystems(report, metric, others, segment) {
   const better = report.metrics[metric].higher ? 1 : -1;
   others.sort((one, two) => better * (report.score(metric, two, segment) - report.score(metric, one, segment)));
   const part = make("details", {}, make("summary", { text: counted(others.length, "other system") }));
-  others.forEach((system) => part.append(systemHead(report, metric, system, segment), outputText(report, system, segment)));
+  others.forEach((system) =>
+    part.append(systemHead(report, metric, system, segment), outputText(report, system, segment)),
+  );
   return part;
 }
 
 function allMetrics(report, chosen, segment) {
   const head = make("tr", {}, make("th", { scope: "col", text: "metric" }));
-  chosen.forEach((system) => head.append(make("th", { scope: "col", class: "num" }, userText("bdi", report.systems[system]))));
+  chosen.forEach((system) =>
+    head.append(make("th", { scope: "col", class: "num" }, userText("bdi", report.systems[system]))),
+  );
   const body = make("tbody");
   report.metrics.forEach((metric, at) => {
     const row = make("tr", {}, make("th", { scope: "row", text: metric.name }));
-    chosen.forEach((system) => row.append(make("td", { class: "num", text: formatted(report.score(at, system, segment), metric.shown) })));
+    chosen.forEach((system) =>
+      row.append(make("td", { class: "num", text: formatted(report.score(at, system, segment), metric.shown) })),
+    );
     body.append(row);
   });
-  return make("details", {}, make("summary", { text: "under all metrics" }), make("table", {}, make("thead", {}, head), body));
+  return make(
+    "details",
+    {},
+    make("summary", { text: "under all metrics" }),
+    make("table", {}, make("thead", {}, head), body),
+  );
 }

@@ -1,0 +1,118 @@
+"""How long comparisons of systems take: `make bench-compare`.
+
+Generated scores of 3,000 segments. The bars are on Bradley-Terry with 1,000 bootstrap resamples for 50 systems, and
+on all pairs of 20 systems under three metrics with 10,000 resamples. Other tests and corpus scores are timed apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.harness import Bar, machine, peak_rss, say
+from nlgauge.compare import CompareSettings, SystemScores, bradley_terry, compare_systems, win_counts
+from nlgauge.compare.draws import strength_draws
+from nlgauge.compare.settings import TESTS
+
+__all__ = ["main"]
+
+_STRENGTHS_S, _PAIRS_S = 3.0, 10.0
+
+
+class _Ratio:
+    """A corpus score: sum of the first count over sum of the second."""
+
+    def __init__(self, counts: NDArray[np.float64]) -> None:
+        self.counts = counts
+
+    def score(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(totals[..., 0] / totals[..., 1], dtype=np.float64)
+
+    def take(self, systems: Sequence[int]) -> _Ratio:
+        return _Ratio(self.counts[:, list(systems)])
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Time each part once and print the figures."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.compare", description=__doc__)
+    parser.add_argument("--segments", type=int, default=3000, help="default: 3000")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file as well")
+    options = parser.parse_args(argv)
+    n: int = options.segments
+    many = made_scores(n, 50, "metric")
+    three = [made_scores(n, 20, f"metric-{number}") for number in range(3)]
+    corpus = [corpus_scores(n, 20)]
+    settings = CompareSettings(tests_shown=())
+
+    def strengths() -> None:
+        bradley_terry(win_counts(many.oriented))
+        strength_draws(many, settings)
+
+    parts: dict[str, Callable[[], object]] = {
+        "Bradley-Terry, 50 systems, 1,000 resamples": strengths,
+        "20 systems x 3 metrics, bootstrap of 10,000": lambda: compare_systems(three, settings=settings),
+        "... with all tests": lambda: compare_systems(three, tests_shown=TESTS),
+        "... over documents of ten segments": lambda: compare_systems(
+            [in_documents(one) for one in three], settings=settings
+        ),
+        "20 systems, corpus score, randomisation": lambda: compare_systems(
+            corpus, test="randomisation", tests_shown=()
+        ),
+        "50 systems, everything but ratings": lambda: compare_systems([many]),
+        "20 systems, Elo and TrueSkill": lambda: compare_systems(three[:1], settings=settings, ratings=True),
+    }
+    compare_systems([made_scores(30, 3, "warm-up")])  # imports
+    seconds, processor = {}, {}
+    for name, run in parts.items():
+        start, used = time.perf_counter(), time.process_time()
+        run()
+        seconds[name], processor[name] = time.perf_counter() - start, time.process_time() - used
+        say(f"{name}: {seconds[name]:.2f} s")
+    about = machine(["numpy", "scipy"])
+    first, second = list(parts)[:2]
+    bars = [
+        Bar(first, seconds[first], _STRENGTHS_S, "s", at_most=True),
+        Bar(second, seconds[second], _PAIRS_S, "s", at_most=True),
+    ]
+    print(f"{n} segments{'':<40}{'s':>6}{'s of processor time':>22}")
+    for name, taken in seconds.items():
+        print(f"{name:<48}{taken:>8.2f}{processor[name]:>22.2f}")
+    print(f"{'peak RSS':<48}{peak_rss():>8.2f} GB")
+    print("; ".join(f"{key} {value}" for key, value in about.items()), end="\n\n")
+    print(*bars, sep="\n")
+    if options.json:
+        report = {"machine": about, "seconds": seconds, "processor": processor, "peak_gb": peak_rss()}
+        options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    return 0
+
+
+def made_scores(segments: int, systems: int, metric: str) -> SystemScores:
+    """Systems a little apart, on segments of unequal difficulty."""
+    rng = np.random.default_rng(len(metric) + systems)
+    values = rng.normal(size=(segments, 1)) + np.linspace(0, 0.3, systems) + rng.normal(size=(segments, systems))
+    return SystemScores(metric, tuple(f"system-{at}" for at in range(systems)), values)
+
+
+def in_documents(scores: SystemScores) -> SystemScores:
+    """The same segments, ten to a document."""
+    documents = tuple(str(at // 10) for at in range(scores.n))
+    return SystemScores(scores.metric, scores.systems, scores.values, documents=documents)
+
+
+def corpus_scores(segments: int, systems: int) -> SystemScores:
+    """A score made of ten counts per segment and system, of which two matter, as many as BLEU has."""
+    rng = np.random.default_rng(0)
+    counts = rng.integers(1, 30, size=(segments, systems, 10)).astype(np.float64)
+    names = tuple(f"system-{at}" for at in range(systems))
+    return SystemScores("corpus", names, counts[..., 0] / counts[..., 1], statistics=_Ratio(counts))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+"""How words are made and left out: flags of the commands that explain."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from nlgauge.cli.parsing import add_hidden
+from nlgauge.text.words import WORD_RULES
+
+__all__ = ["add_word_options", "word_options"]
+
+
+def add_word_options(parser: argparse.ArgumentParser, *, words: str = "words") -> None:
+    """How words are made and left out."""
+    add_hidden(
+        parser,
+        "--words",
+        choices=WORD_RULES,
+        default=words,
+        help="words end at blanks and punctuation (words) or at blanks only (%(default)s)",
+    )
+    add_hidden(
+        parser,
+        "--pieces",
+        choices=("max", "mean", "first"),
+        default="max",
+        help="piece that stands for a word: the worst matched (max), the mean, or the first (%(default)s)",
+    )
+    add_hidden(
+        parser,
+        "--side",
+        choices=("hypothesis", "reference", "source"),
+        default="hypothesis",
+        help="whose words are left out, or evaluated (%(default)s)",
+    )
+    add_hidden(
+        parser, "--component", metavar="NAME", help="of the score that words are left out for (default: the main one)"
+    )
+    add_hidden(
+        parser, "--samples", type=int, default=25, metavar="N", help="orders of words that are sampled (%(default)s)"
+    )
+    add_hidden(parser, "--seed", type=int, default=12345, metavar="N", help="of the sampling (%(default)s)")
+
+
+def word_options(args: argparse.Namespace) -> dict[str, Any]:
+    """The flags of `add_word_options` as keywords."""
+    values = {name: getattr(args, name) for name in ("words", "pieces", "component", "samples", "seed")}
+    # For the library both are the text that a hypothesis is compared with.
+    return values | {"side": "hypothesis" if args.side == "hypothesis" else "reference"}
