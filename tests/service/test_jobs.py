@@ -9,14 +9,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from starlette.testclient import TestClient
+from tests.service.conftest import listening
 
 import nlgauge
 from nlgauge.encoders import load_encoder
 from nlgauge.sensitivity.presets import preset
 from nlgauge.sensitivity.run import StudyOptions, run_study, systems_table
-from nlgauge.service.settings import Limits
+from nlgauge.service import jobs
+from nlgauge.service.settings import Limits, Settings
+from nlgauge.testing import hash_encoder
 
 HASH = {"model": "hash", "layer": 1}
 SYSTEMS = {
@@ -216,11 +220,25 @@ def test_a_stop_interrupts_the_job_at_hand_and_keeps_those_that_wait(
     assert ended(again, names[1])["state"] == "done"
 
 
-def test_too_many_watchers_are_refused(made: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch) -> None:
-    service = made()
-    name = submitted(service)
-    service.app.state.service.streams = 100  # type: ignore[attr-defined]
-    assert service.get(f"/v1/jobs/{name}/events").status_code == 429
+def test_watchers_are_counted_and_those_who_went_away_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = Settings(folder=tmp_path / "data", preload=(), limits=Limits(streams=1))
+    with hash_encoder(), listening(chosen) as url, httpx2.Client(base_url=url, trust_env=False) as service:
+        held = Held(monkeypatch)
+        name = service.post("/v1/jobs/score", json=BODY).json()["id"]
+        with service.stream("GET", f"/v1/jobs/{name}/events") as stream:
+            assert stream.status_code == 200
+            refused = service.get(f"/v1/jobs/{name}/events")
+            assert (refused.status_code, refused.headers["retry-after"]) == (429, "5")
+        until = time.monotonic() + 10
+        while time.monotonic() < until:
+            with service.stream("GET", f"/v1/jobs/{name}/events") as again:
+                if again.status_code == 200:
+                    break
+            time.sleep(0.05)
+        assert again.status_code == 200
+        held.go.set()
 
 
 def test_the_queue_outlives_a_disk_that_is_full(service: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,3 +256,20 @@ def test_the_queue_outlives_a_disk_that_is_full(service: TestClient, monkeypatch
     monkeypatch.setattr(store, "end", full)
     submitted(service)
     assert ended(service, submitted(service))["state"] == "done"
+
+
+def test_a_stop_does_not_wait_for_ever_for_work_that_cannot_be_stopped(
+    made: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = made(stop_seconds=0.2)
+    running = service.app.state.service  # type: ignore[attr-defined]
+    monkeypatch.setattr(jobs, "_LAST_WAIT", 0.1)
+    held = Held(monkeypatch)
+    name = submitted(service)
+    assert held.entered.wait(10)
+    start = time.monotonic()
+    running.stop()
+    assert time.monotonic() - start < 5
+    monkeypatch.setattr(running, "stop", lambda: None)
+    assert made().get(f"/v1/jobs/{name}").json()["state"] == "interrupted"
+    held.go.set()

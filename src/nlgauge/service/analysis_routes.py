@@ -30,6 +30,9 @@ _EXPLAIN = (
     *("side", "component", "samples", "seed", "beside"),
 )
 
+#: Characters times samples of one explanation: Shapley values take a scoring for each word of each sample.
+_MOST_SAMPLED = 100_000
+
 
 def check_systems(asked: CompareRequest, limits: Limits) -> None:
     """Refuse more systems than every two of which may be tested."""
@@ -51,6 +54,9 @@ async def explain(asked: ExplainRequest, service: Used) -> Response:
     if characters > most:
         msg = f"the texts have {characters} characters, and an explanation is made of at most {most}"
         raise ProblemError(413, msg, kind="text-too-long")
+    if asked.shapley is not False and characters * asked.samples > _MOST_SAMPLED:
+        msg = f"{characters} characters with {asked.samples} samples; the product must be at most {_MOST_SAMPLED}"
+        raise ProblemError(413, msg, kind="too-many-samples")
     for name in asked.options:
         if name in _EXPLAIN:
             msg = f"{name} is also a field of this request; set the metric's own as {asked.metric}:{name}=VALUE"
@@ -64,7 +70,7 @@ async def explain(asked: ExplainRequest, service: Used) -> Response:
             found = explain_pair(asked.hyp, asked.ref, metric=asked.metric, source=asked.source, **options)
         return explanation_json(found, warnings, matrix=asked.matrix)
 
-    return Response(await service.in_pool(work), media_type="application/json")
+    return Response(await service.in_thread(work), media_type="application/json")
 
 
 @router.post(
@@ -90,7 +96,7 @@ async def compare(
         with collected_warnings(call.warnings):
             return compare_systems(scored.scores, settings=compare_settings(asked)), scored.scores
 
-    comparison, scores = await service.in_pool(work)
+    comparison, scores = await service.in_thread(work)
     if form != "json":
         table = comparison_tsv(comparison, table="pairs" if form == "pairs" else "ranking")
         return Response(table, media_type=f"{TSV}; charset=utf-8")

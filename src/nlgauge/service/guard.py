@@ -99,8 +99,9 @@ class Guard:
             msg = f"more than {self._settings.limits.rate:g} requests a second"
             raise ProblemError(429, msg, kind="rate", retry_after=wait)
         origin = headers.get("origin")
-        own = f"{scope.get('scheme', 'http')}://{host}"
-        if origin is not None and origin not in (own, *self._settings.allow_origins):
+        # A proxy may have taken the TLS off, so the scheme is not looked at.
+        own = (f"http://{host}", f"https://{host}")
+        if origin is not None and origin not in (*own, *self._settings.allow_origins):
             raise ProblemError(403, "a page of another site may not use this service", kind="origin")
         if self._keys and scope["path"] not in _OPEN and not self._knows(headers):
             msg = "give an API key: 'Authorization: Bearer KEY' or 'X-API-Key: KEY'"

@@ -91,12 +91,12 @@ class InferenceThread:
         """Start the thread."""
         self._thread.start()
 
-    def stop(self) -> None:
-        """Finish what waits, then end."""
+    def stop(self, seconds: float | None = None) -> None:
+        """Finish what waits, within the time if there is one, then end."""
         with self._something:
             self._stopping = True
             self._something.notify_all()
-        self._thread.join()
+        self._thread.join(seconds)
 
     @property
     def alive(self) -> bool:

@@ -22,6 +22,9 @@ __all__ = ["JobRunner", "Progress"]
 #: Seconds between two looks for results that are too old.
 _EXPIRY = 600.0
 
+#: Seconds that a job has to see that it is to stop.
+_LAST_WAIT = 5.0
+
 #: Seconds to wait after the queue itself has failed.
 _PAUSE = 1.0
 
@@ -100,9 +103,12 @@ class JobRunner:
             self._changed.notify_all()
         self._thread.join(seconds)
         current = self._current
-        if current is not None:
-            current.stop_as = "interrupted"
-        self._thread.join()
+        if current is None:
+            return
+        current.stop_as = "interrupted"
+        self._thread.join(_LAST_WAIT)
+        if self._thread.is_alive():  # a single text may keep a metric for minutes
+            self._store.end(current.name, "interrupted")
 
     def submit(self, kind: str, request: bytes) -> Job:
         """Queue a job, if there is room."""

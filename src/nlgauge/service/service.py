@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import TypeVar
 
 from nlgauge.encoders.host import hosted
@@ -44,7 +44,7 @@ class Service:
         self.ready = False
         self.streams = 0
         self._larger_waiting = 0
-        self._pool = ThreadPoolExecutor(_LARGER, thread_name_prefix="nlgauge-request")
+        self._slots = asyncio.Semaphore(_LARGER)
 
     def start(self) -> None:
         """Open the store, start the threads, load the models."""
@@ -67,9 +67,8 @@ class Service:
         """Take nothing new; let what is under way end, or mark it as interrupted; then let go of everything."""
         self.ready = False
         self.stopping.set()
-        self._pool.shutdown(wait=True)
         self.jobs.stop(self.settings.stop_seconds / 2)
-        self.inference.stop()
+        self.inference.stop(self.settings.stop_seconds / 2)
         self.store.close()
 
     async def score(self, call: ScoreCall, *, texts: int, characters: int) -> Scored:
@@ -77,11 +76,11 @@ class Service:
         if texts * len(call.recipes) <= _SMALL_TEXTS and characters <= _SMALL_CHARACTERS:
             scored = await asyncio.wrap_future(self.inference.submit(call))
         else:
-            scored = await self.in_pool(lambda: self.score_here(call))
+            scored = await self.in_thread(lambda: self.score_here(call))
         self.monitor.segments.inc(len(call.corpus) * len(call.corpus.systems))
         return scored
 
-    async def in_pool(self, work: Callable[[], Answer]) -> Answer:
+    async def in_thread(self, work: Callable[[], Answer]) -> Answer:
         """Run larger work in a thread of its own; what it encodes takes turns with the small requests."""
         if self.stopping.is_set():
             raise ProblemError(503, "the service is about to stop", kind="stopping", retry_after=5)
@@ -89,16 +88,27 @@ class Service:
             raise ProblemError(429, f"{self._larger_waiting} requests wait already", kind="busy", retry_after=5)
         self._larger_waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, self._hosted, work)
+            async with self._slots:
+                future: Future[Answer] = Future()
+                # Not of a pool, whose threads Python waits for at its end, however long a text keeps them.
+                threading.Thread(target=self._fulfil, args=[future, work], daemon=True).start()
+                return await asyncio.wrap_future(future)
         finally:
             self._larger_waiting -= 1
+
+    def _fulfil(self, future: Future[Answer], work: Callable[[], Answer]) -> None:
+        if future.set_running_or_notify_cancel():
+            try:
+                future.set_result(self._hosted(work))
+            except BaseException as error:  # whoever waits for it is told
+                future.set_exception(error)
 
     def _hosted(self, work: Callable[[], Answer]) -> Answer:
         with hosted(self.inference):
             return work()
 
     def score_here(self, call: ScoreCall) -> Scored:
-        """Score a request in the thread at hand, which is one of the pool."""
+        """Score a request in the thread at hand, which is that of larger work."""
         prepared = call.prepare()
         return Scored(call.finish(prepared, call.compare(prepared)), call.warnings)
 

@@ -31,7 +31,7 @@ class Limits:
     job_texts: int = 10_000
     systems: int = 50
     """Systems of one comparison, every two of which are tested."""
-    explained_characters: int = 5_000
+    explained_characters: int = 4_000
     """Characters of the texts of one explanation."""
     recipes: int = 16
     """Metrics of one request."""
