@@ -46,6 +46,7 @@ ORDER = [
     "published",
     "plots",
     "report",
+    "service",
     "cli",
 ]
 #: The package's own front door may look everywhere.

@@ -13,6 +13,8 @@ import nlgauge
 
 #: Packages that take long to load, or that not everybody has.
 HEAVY = {
+    "fastapi",
+    "httpx2",
     "huggingface_hub",
     "matplotlib",
     "onnx",
@@ -20,6 +22,7 @@ HEAVY = {
     "openvino",
     "ot",
     "pandas",
+    "pydantic",
     "rouge_score",
     "sacrebleu",
     "scipy",
@@ -27,6 +30,7 @@ HEAVY = {
     "spacy",
     "torch",
     "transformers",
+    "uvicorn",
 }
 
 #: Rooms, and parts of rooms, that only some commands have to do with.
@@ -45,6 +49,7 @@ ROOMS = {
     "nlgauge.plots",
     "nlgauge.published",
     "nlgauge.sensitivity",
+    "nlgauge.service",
     "nlgauge.stats",
     "nlgauge.testing",
     "nlgauge.transforms.fit",
