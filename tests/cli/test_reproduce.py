@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Refusal, Run, write_lines
+from tests.published.rankings.small_frames import write_frames
 
 from nlgauge.published.catalog import PAPER_TABLES
 
@@ -55,10 +56,35 @@ def test_without_data_the_print_and_what_is_missing_are_shown(run: Run) -> None:
 
 
 def test_every_table_prints_without_data(run: Run) -> None:
-    for name in PAPER_TABLES:
+    for name, table in PAPER_TABLES.items():
+        if not (table.data or table.unavailable):
+            continue  # scores are drawn: the test below
         result = run("reproduce", name, "-q")
         assert result.status == 1, "nothing was computed"
         assert name in result.out
+
+
+def test_rankings_of_drawn_scores_need_no_data(run: Run, folder: Path, refused: Refusal) -> None:
+    result = run("reproduce", "bt-figure2", "--plot", "pairings.png", "--seed", "3")
+    assert (result.status, result.err) == (0, "")
+    assert "three types, S as 1 3 2" in result.out
+    assert "note: other than the defaults: seed=3" in result.out
+    assert (folder / "pairings.png").read_bytes().startswith(b"\x89PNG")
+    assert " needs none  " in run("reproduce", "list").out
+    assert "bt-figure2 has no use of ties=half" in refused(2, "reproduce", "bt-figure2", "--ties", "half")
+    assert "options of rankings (ties, full" in refused(2, "reproduce", "table3", "--full")
+    assert "options of sensitivity studies" in refused(2, "reproduce", "bt-table1", "--state", "s")
+
+
+def test_rankings_on_frames(run: Run, folder: Path) -> None:
+    write_frames(folder)
+    command = ("reproduce", "bt-table1", "--at", ".", "--data", "topicalchat-scores", "--format", "json")
+    second, half = (json.loads(run(*command, "--ties", ties).out) for ties in ("second", "half"))
+    assert second["rows"][1]["reason"] == "8 of 296 setups"
+    cells = [found["rows"][1]["cells"]["disagree"]["ours"] for found in (second, half)]
+    assert cells[0] != cells[1]
+    assert half["options"]["ties"] == "half"
+    assert "topicalchat-scores, personachat-scores; not here: tac08" in run("reproduce", "list", "--at", ".").out
 
 
 def test_a_folder_of_data_that_is_not_there_is_refused(refused: Refusal) -> None:

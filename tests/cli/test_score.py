@@ -370,25 +370,40 @@ def test_latex_is_a_tabular_with_the_signature_as_a_comment(run: Run, folder: Pa
     assert lines[-1] == f"% signature: {nlgauge.score(SYSTEM_A, REFERENCE).signature}"
 
 
-def interval(run: Run, *options: str) -> dict[str, Any]:
-    (record,) = run("score", "a.txt", "--refs", "ref.txt", "--format", "json", "--confidence", *options).scores
+def interval(run: Run, *options: str, system: str = "a.txt", refs: str = "ref.txt") -> dict[str, Any]:
+    (record,) = run("score", system, "--refs", refs, "--format", "json", "--confidence", *options).scores
     found: dict[str, Any] = record["interval"]
     return found
 
 
-def test_the_interval_is_seeded(run: Run) -> None:
-    first = interval(run)
-    assert interval(run) == first
-    other = interval(run, "--seed", "1")
+@pytest.fixture
+def many(folder: Path) -> dict[str, str]:
+    """Enough segments for a bootstrap."""
+    write_lines(folder / "many.txt", SYSTEM_A * 6)
+    write_lines(folder / "many-ref.txt", REFERENCE * 6)
+    return {"system": "many.txt", "refs": "many-ref.txt"}
+
+
+def test_the_interval_is_seeded(run: Run, many: dict[str, str]) -> None:
+    first = interval(run, **many)
+    assert interval(run, **many) == first
+    other = interval(run, "--seed", "1", **many)
     assert (other["low"], other["high"]) != (first["low"], first["high"])
-    assert other["mean"] == first["mean"] == nlgauge.score(SYSTEM_A, REFERENCE).mean
+    assert other["mean"] == first["mean"] == pytest.approx(nlgauge.score(SYSTEM_A, REFERENCE).mean)
     assert first["low"] < first["mean"] < first["high"]
+    assert (first["method"], first["n"]) == ("bootstrap", 36)
 
 
-def test_the_interval_is_as_asked(run: Run) -> None:
-    wide, narrow = interval(run), interval(run, "--confidence-level", "0.5", "--resamples", "200")
+def test_the_interval_is_as_asked(run: Run, many: dict[str, str]) -> None:
+    wide, narrow = interval(run, **many), interval(run, "--confidence-level", "0.5", "--resamples", "200", **many)
     assert (narrow["level"], narrow["resamples"], narrow["seed"]) == (0.5, 200, 12345)
     assert wide["low"] < narrow["low"] < narrow["high"] < wide["high"]
+
+
+def test_the_interval_of_few_segments_draws_nothing(run: Run) -> None:
+    found = interval(run)
+    assert (found["method"], found["n"], found["resamples"]) == ("t", 6, 0)
+    assert (found["low"], found["high"]) == (interval(run, "--seed", "1")["low"], found["high"])
 
 
 def test_the_interval_in_text_and_tsv(run: Run) -> None:
@@ -396,7 +411,7 @@ def test_the_interval_in_text_and_tsv(run: Run) -> None:
     text = run("score", "a.txt", "--refs", "ref.txt", "--confidence").out
     assert f"{bounds['low']:.4f}" in text
     assert f"{bounds['high']:.4f}" in text
-    assert "seed 12345" in text
+    assert "\nt interval: 95 %, 6 segments" in text
     (row,) = run("score", "a.txt", "--refs", "ref.txt", "--confidence", "--format", "tsv").rows
     assert (row["low"], row["high"]) == (f"{bounds['low']:.4f}", f"{bounds['high']:.4f}")
 

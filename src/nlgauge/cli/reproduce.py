@@ -6,15 +6,17 @@ import argparse
 import json
 import os
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from nlgauge.cli.common import add_output_options, add_run_options, add_text_options, flag_of, run_options
 from nlgauge.cli.outputs import saving, write_output
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.plots import check_figure, check_plotted, plot_study
+from nlgauge.plots import check_figure, check_plotted, plot_reproduction
 from nlgauge.published.catalog import PAPER_TABLES, find_paper_table
 from nlgauge.published.data import data_at
+from nlgauge.published.rankings.table import RankingOptions
 from nlgauge.published.reproduce import reproduce
 from nlgauge.published.reproduce_study import StudyInputs
 from nlgauge.published.results import Reproduction
@@ -48,9 +50,11 @@ def add_commands(commands: Any) -> None:
         metavar="N",
         help="BERTScore's, for another model than the published one (default: tuned)",
     )
-    parser.add_argument("--rows", nargs="+", metavar="METRIC", help="only these rows, by their names in the table")
+    parser.add_argument("--rows", nargs="+", metavar="ROW", help="only these rows, by their names in the table")
     parser.add_argument("--langpairs", nargs="+", metavar="PAIR", help="only these language pairs, such as cs-en")
-    parser.add_argument("--data", nargs="+", metavar="NAME", help="only columns of these data sets, such as wmt17")
+    parser.add_argument(
+        "--data", nargs="+", metavar="NAME", help="only columns, or frames, of these data sets, such as wmt17"
+    )
     parser.add_argument("--levels", nargs="+", metavar="LEVEL", help="only columns of segment, topic or system level")
     studies = parser.add_argument_group("sensitivity studies (repro-table9 to 15, repro-figure1 and 2)")
     studies.add_argument("--state", metavar="FILE", help="keeps what is finished, so that an interrupted run goes on")
@@ -71,12 +75,47 @@ def add_commands(commands: Any) -> None:
         default=1,
         help="degrees of freedom that the coefficient of variation takes off (%(default)s)",
     )
-    studies.add_argument("--plot", metavar="FILE", help="bars of what was computed (.png, .svg, .pdf)")
+    _add_rankings(parser)
+    parser.add_argument(
+        "--plot",
+        metavar="FILE",
+        help="a figure of what was computed, for studies and bt-figure2, 3, 4 (.png, .svg, .pdf)",
+    )
     add_output_options(parser, width=None)
     add_text_options(parser)
     add_run_options(parser)
     parser.add_help_all()
     parser.set_defaults(run=_reproduce)
+
+
+def _add_rankings(parser: argparse.ArgumentParser) -> None:
+    defaults = RankingOptions()
+    group = parser.add_argument_group(
+        "rankings of systems (bt-table1, ...); the defaults are those of the released code"
+    )
+    group.add_argument(
+        "--ties",
+        choices=("second", "drop", "half"),
+        default=defaults.ties,
+        help="whose win a tie is in Bradley-Terry and Elo: the later system's, nobody's, half of each (%(default)s)",
+    )
+    group.add_argument(
+        "--tie-tolerance",
+        type=float,
+        default=defaults.tie_tolerance,
+        metavar="X",
+        help="scores tie where they differ by at most this, relative to the larger (%(default)g)",
+    )
+    group.add_argument("--reverse", action="store_true", help="systems in reverse order, to see what depends on it")
+    group.add_argument("--full", action="store_true", help="all rows of a frame where the paper draws some of them")
+    group.add_argument("--draws", type=int, metavar="N", help="parts of the rows to draw (default: as in the paper)")
+    group.add_argument("--seed", type=int, default=defaults.seed, metavar="N", help="of all draws (%(default)s)")
+    group.add_argument(
+        "--design",
+        choices=("coded", "appendix"),
+        default=defaults.design,
+        help="bt-figure3: as the released code has it, or as the paper's appendix says (%(default)s)",
+    )
 
 
 def _reproduce(args: argparse.Namespace) -> int:
@@ -106,6 +145,7 @@ def _reproduce(args: argparse.Namespace) -> int:
             stopwords=tuple(args.stopwords),
             ddof=args.ddof,
         ),
+        rankings=RankingOptions(**{field.name: getattr(args, field.name) for field in fields(RankingOptions)}),
         **run_options(args),
     )
     write_output(args.output, render_reproduction(result, format=args.format))
@@ -114,7 +154,7 @@ def _reproduce(args: argparse.Namespace) -> int:
         return 1
     if args.plot:
         with saving(args.plot) as target:
-            plot_study(result, target)
+            plot_reproduction(result, target)
     return 0
 
 

@@ -18,6 +18,7 @@ from nlgauge.data.loaders.mlqe import load_mlqe
 from nlgauge.data.loaders.mqm import load_mqm
 from nlgauge.data.loaders.mt_metrics_eval import load_mt_metrics_eval
 from nlgauge.data.loaders.multi30k import load_multi30k
+from nlgauge.data.loaders.score_frames import load_score_frames
 from nlgauge.data.loaders.sentence_pairs import load_paws, load_sts
 from nlgauge.data.loaders.tac import load_tac
 from nlgauge.data.loaders.wmt_json import load_wmt_json
@@ -105,6 +106,22 @@ _D2T = ("informativeness", "naturalness", "quality")
 _RATINGS = "Novikova, Dusek, Cercas Curry, Rieser 2017, Why We Need New Evaluation Metrics for NLG (EMNLP)"
 _REPRODUCTION = "github.com/PierreColombo/nlg_eval_via_simi_measures, github.com/cyr19/Reproducibility"
 _FACTORS = "github.com/SteffenEger/global-explainability-metrics"
+
+
+def _frames(name: str, title: str, folder: str, rows: int, *, human: str = "") -> DataCard:
+    """Scores of 13 metrics for the outputs of systems, as *Better than Average* compares them."""
+    return DataCard(
+        name=name,
+        title=f"{title}, scores of 13 metrics without texts",
+        gold="pyramid" if human else "none",
+        published="github.com/epfl-dlab/BT-eval (pickles; here a CSV per data set and metric)",
+        citation="Peyrard, Zhao, Eger, West 2021, Better than Average: Paired Evaluation of NLP Systems (ACL)",
+        loader=partial(load_score_frames, folder=folder, human=human),
+        rows={"en": rows},
+        folders=("", "compare"),
+        pitfall="keep all digits: a copy cut to ten has ties that the scores do not have",
+    )
+
 
 _ALL = (
     DataCard(
@@ -304,6 +321,18 @@ _ALL = (
         folders=("", "explain"),
         pitfall="300 pairs chosen by overlap gap, not the 100 that the paper speaks of",
     ),
+    *(
+        _frames(
+            f"tac{year}-scores",
+            f"TAC 20{year}: {topics} topics x {systems} systems",
+            f"tac/TAC/{year}",
+            topics * systems,
+            human=f"tac_pyramid/TAC_pyr/{year}.csv",
+        )
+        for year, topics, systems in (("08", 48, 58), ("09", 44, 55), ("11", 44, 50))
+    ),
+    _frames("topicalchat-scores", "TopicalChat: 60 dialogue turns x 5 systems", "dialogue/Dialogue/tc", 300),
+    _frames("personachat-scores", "PersonaChat: 60 dialogue turns x 4 systems", "dialogue/Dialogue/pc", 240),
     DataCard(
         name="eval4nlp",
         title="Eval4NLP 2021: translations with wrong words marked, in the translation and in the source",

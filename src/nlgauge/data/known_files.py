@@ -90,6 +90,24 @@ KNOWN_FILES: Mapping[str, tuple[FileSet, ...]] = {
     ),
     "sts": (FileSet("sts_en.tsv", 1, "93bd7f264fd46e7335caa10fd55f1568abdf29675dbd111e9e9177574a943a4d"),),
     "paws": (FileSet("out_paws.tsv", 1, "9630b664cbfd84a12c431bb295858c75259e5fe88330d276c0cf267b4d63924a"),),
+    "tac08-scores": (
+        FileSet("tac/TAC/08/*.csv", 13, "5669058a2fdf6da9f087802f1a2d42b5cf49c9f7ae56d15f85eefb926012c479"),
+        FileSet("tac_pyramid/TAC_pyr/08.csv", 1, "fb23f370db010dd885fcd26643a440ddf12de08089ef36391b410b7d9e33e9d2"),
+    ),
+    "tac09-scores": (
+        FileSet("tac/TAC/09/*.csv", 13, "3c3aef3fcdab099092828b2af24b835e2a1c7f097afdeef271a0988f798a4f8e"),
+        FileSet("tac_pyramid/TAC_pyr/09.csv", 1, "986a5524119f0d469121a89fcbc7033e6c6672fb0b8570a30d5683a8d598cdf9"),
+    ),
+    "tac11-scores": (
+        FileSet("tac/TAC/11/*.csv", 13, "199df4b74700155abfde3b29d360c0b125fe58ac640979b9709e587d814e858e"),
+        FileSet("tac_pyramid/TAC_pyr/11.csv", 1, "91db006b635cdf6c3a5f6abc4000fb3f6518388be47da18fd577cfbcd8c95c8c"),
+    ),
+    "topicalchat-scores": (
+        FileSet("dialogue/Dialogue/tc/*.csv", 13, "4e530efa6e88df9c9a9b623295fd7c0758948e6c17524eaee66967d607c48812"),
+    ),
+    "personachat-scores": (
+        FileSet("dialogue/Dialogue/pc/*.csv", 13, "5b4c47963726fb557f14eabe9abaf4aaa08e37aff7db27f8ed9dec6802ab0c1a"),
+    ),
     "eval4nlp": (
         FileSet("de-zh-test21.tar.gz", 1, "5b5d243a8ba9e9fe72f6e144c16d93cc68b2653857ae4283d9ca64871483b4f1"),
         FileSet("et-en-dev.tar.gz", 1, "04d37d0333fc4c0c31950a64fc5f1da04ac5b3312d9960d034d674792d1e461c"),

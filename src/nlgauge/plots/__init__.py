@@ -3,7 +3,7 @@
 from nlgauge.plots.agreement import plot_agreement
 from nlgauge.plots.canvas import check_figure
 from nlgauge.plots.comparison import plot_comparison
-from nlgauge.plots.reproduction import check_plotted, plot_study
+from nlgauge.plots.reproduction import check_plotted, plot_reproduction, plot_study
 from nlgauge.plots.sensitivity import plot_ranks, plot_variation
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "plot_agreement",
     "plot_comparison",
     "plot_ranks",
+    "plot_reproduction",
     "plot_study",
     "plot_variation",
 ]

@@ -1,4 +1,7 @@
-"""A published sensitivity study as bars: a panel per statistic, a group per column, a bar per metric."""
+"""Figures of published tables: experiments on rankings, and sensitivity studies.
+
+A study has bars: a panel per statistic, a group per column, a bar per metric.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,34 @@ from pathlib import Path
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.plots.bars import Bar, BarPanel, draw_bar_panels
 from nlgauge.plots.canvas import save_figure, series_styles
+from nlgauge.plots.rankings import plot_disagreement, plot_pairings, plot_simulation
+from nlgauge.published.rankings.table import RankingTable
 from nlgauge.published.results import ReproducedRow, Reproduction
 from nlgauge.published.study import PaperStudy, StudyRow
 
-__all__ = ["check_plotted", "plot_study"]
+__all__ = ["check_plotted", "plot_reproduction", "plot_study"]
+
+_OF_RANKINGS = {"simulation": plot_simulation, "pairing": plot_pairings, "by-metric": plot_disagreement}
 
 
 def check_plotted(table: object) -> None:
-    """Refuse what has no bars before the work is done."""
+    """Refuse what has no figure before the work is done."""
+    if isinstance(table, RankingTable) and table.experiment in _OF_RANKINGS:
+        return
     if not isinstance(table, PaperStudy) or any(row.statistic == "best" for row in table.rows):
         what = f"{getattr(table, 'id', table)}"
-        msg = f"{what} has no figure; sensitivity studies whose cells are numbers do, such as repro-figure1"
+        known = "sensitivity studies whose cells are numbers, bt-figure2, bt-figure3 and bt-figure4"
+        msg = f"{what} has no figure; these have one: {known}"
         raise RecipeError(msg)
+
+
+def plot_reproduction(result: Reproduction, path: Path) -> None:
+    """The figure of a table that has one."""
+    check_plotted(result.table)
+    if isinstance(result.table, RankingTable):
+        _OF_RANKINGS[result.table.experiment](result, path)
+    else:
+        plot_study(result, path)
 
 
 def plot_study(result: Reproduction, path: Path) -> None:

@@ -47,14 +47,13 @@ def slice_of(question: Question, langpair: str, *, data: str = "") -> DataSlice:
 
 def data_at(table: PaperTable, at: str | os.PathLike[str] | None) -> dict[str, bool]:
     """Whether each data set of a published table lies under a folder, with rankings where all depends on them."""
-    unranked = {row.data for row in table.rows if row.data}
-    for column in table.questions:
-        if column.question is not None and not column.question.ranked:
-            unranked.add(column.question.data)
+    asked = [column.question for column in table.questions if column.question is not None]
+    unranked = {row.data for row in table.rows if row.data} | {one.data for one in asked if not one.ranked}
+    ranked = {one.data for one in asked if one.ranked} - unranked
     found = {}
     for name in table.data:
         place = None if at is None else locate(find_data_card(name), at)
-        found[name] = place is not None and (name in unranked or (place / _RANKINGS).is_file())
+        found[name] = place is not None and (name not in ranked or (place / _RANKINGS).is_file())
     return found
 
 

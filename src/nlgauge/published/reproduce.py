@@ -19,6 +19,8 @@ from nlgauge.data.table import select_known
 from nlgauge.errors import DataWarning, MissingExtraError, RecipeError
 from nlgauge.meta import MetricScores, Question, answer, released_rows, score_table
 from nlgauge.published.data import DataSlice, JudgedRows, find_judged, kept_columns, slice_of
+from nlgauge.published.rankings.reproduce import reproduce_rankings
+from nlgauge.published.rankings.table import RankingOptions, RankingTable
 from nlgauge.published.reproduce_study import StudyInputs, StudyRun, with_corpora
 from nlgauge.published.results import Reproduction
 from nlgauge.published.run import PublishedRun, Value, Values
@@ -40,6 +42,7 @@ def reproduce(
     data: str | Iterable[str] | None = None,
     levels: str | Iterable[str] | None = None,
     study: StudyInputs | None = None,
+    rankings: RankingOptions | None = None,
     run: RunOptions | None = None,
     **options: Any,
 ) -> Reproduction:
@@ -47,13 +50,19 @@ def reproduce(
 
     `at` is the folder under which the data sets lie; `langpairs`, `data` and `levels` limit the columns, `rows` the
     metrics. `layer` is BERTScore's in another model than the published one (default: the model's tuned one). `study`
-    is what a sensitivity study can be given (`PaperStudy` only). Options are those of a run (`RunOptions`: engine,
-    threads, ...), as keywords or in one object (`run`). Without a model the table's own stand-in is taken: `minilm`,
-    or `muse` across languages. With `model="none"` only lexical metrics and released scores are computed.
+    is what a sensitivity study can be given (`PaperStudy` only), `rankings` how a table on rankings is run
+    (`RankingTable` only, which has no use of models, layers, language pairs and levels). Options are those of a run
+    (`RunOptions`: engine, threads, ...), as keywords or in one object (`run`). Without a model the table's own
+    stand-in is taken: `minilm`, or `muse` across languages. With `model="none"` only lexical metrics and released
+    scores are computed.
 
     A study scores English texts only; `langpairs` names others, for a model that reads them.
     """
     inputs = study or StudyInputs()
+    if isinstance(table, RankingTable):
+        _refuse_given(table, model=model, layer=layer, langpairs=langpairs, levels=levels, study=study)
+        return reproduce_rankings(table, at=at, rows=rows, data=data, options=rankings)
+    _refuse_given(table, rankings=rankings)
     running = RunOptions.of(options) if run is None else replace(run, **options)
     if isinstance(table, PaperStudy):
         table = with_corpora(table, inputs)
@@ -77,6 +86,16 @@ def reproduce(
     if table.unavailable:
         of_table.missing[table.unavailable] = None
     return _reproduction(of_table, kept, values, empty_columns=True)
+
+
+def _refuse_given(table: PaperTable, **given: object) -> None:
+    """Refuse what a table of its kind has no use of."""
+    for name, value in given.items():
+        if value not in (None, StudyInputs(), RankingOptions()):
+            kind = "a table on rankings of systems" if isinstance(table, RankingTable) else "no table on rankings"
+            what = {"study": "options of sensitivity studies", "rankings": "options of rankings (ties, full, ...)"}
+            msg = f"{table.id} is {kind}; leave out {what.get(name, name)}"
+            raise RecipeError(msg)
 
 
 def _reproduction(

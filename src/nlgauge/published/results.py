@@ -50,19 +50,21 @@ class Reproduction:
 
     table: PaperTable
     model: str
+    """Empty where nothing is encoded."""
     columns: tuple[Column | Mean, ...]
     rows: tuple[ReproducedRow, ...]
     missing: tuple[str, ...] = ()
     """What is not here, and where it is published."""
     notes: tuple[str, ...] = ()
     """What this run adds to the notes of the table."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """How a table on rankings was run."""
 
     def __repr__(self) -> str:
         computed = sum(any(cell.ours is not None for cell in row.cells.values()) for row in self.rows)
         missing = f", {len(self.missing)} inputs missing" if self.missing else ""
-        return (
-            f"<Reproduction {self.table.id} with {self.model}: {computed} of {len(self.rows)} rows computed{missing}>"
-        )
+        model = f" with {self.model}" if self.model else ""
+        return f"<Reproduction {self.table.id}{model}: {computed} of {len(self.rows)} rows computed{missing}>"
 
     def _repr_html_(self) -> str:
         labels = [column.label for column in self.columns]
@@ -75,7 +77,11 @@ class Reproduction:
         caption = f"{self.table.id}: {self.table.title}"
         notes = [f"missing: {what}" for what in self.missing]
         return html_table(
-            ["metric", "value", *labels, "reason"], rows, caption=caption, notes=notes, width=self.table.decimals
+            [self.table.row_title, "value", *labels, "reason"],
+            rows,
+            caption=caption,
+            notes=notes,
+            width=self.table.width,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -101,6 +107,7 @@ class Reproduction:
                 }
                 for row in self.rows
             ],
+            **({"options": dict(self.options)} if self.options else {}),
             "notes": [*self.table.notes, *self.notes],
             "missing": list(self.missing),
         }

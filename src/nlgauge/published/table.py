@@ -98,6 +98,15 @@ class PaperTable:
     """Data that no loader reads, and where it is published."""
     default_model: str = "minilm"
     """What stands in for the published model where nobody names one."""
+    row_title: str = "metric"
+    """What a row is."""
+    shown_decimals: int | None = None
+    """Of our values, where print has too few to see a difference."""
+
+    @property
+    def width(self) -> int:
+        """Decimals of our values."""
+        return self.decimals if self.shown_decimals is None else self.shown_decimals
 
     @property
     def questions(self) -> tuple[Column, ...]:

@@ -23,7 +23,7 @@ def render_reproduction(result: Reproduction, *, format: str = "text") -> str:  
     """The result as one string that ends with a newline."""
     if format == "json":
         return json.dumps({"nlgauge": __version__, **result.to_dict()}, ensure_ascii=False, indent=2) + "\n"
-    table, width = _table(result, repeat=format == "tsv"), result.table.decimals
+    table, width = _table(result, repeat=format == "tsv"), result.table.width
     if format == "text":
         return table.to_text(width=width, line=LINE)
     if format == "tsv":
@@ -39,7 +39,7 @@ def render_tables(tables: Sequence[tuple[PaperTable, dict[str, bool]]]) -> str:
     rows = [
         [
             table.id,
-            _data_at_hand(data),
+            _data_at_hand(data) or ("no public copy" if table.unavailable else "needs none"),
             table.title,
         ]
         for table, data in tables
@@ -50,15 +50,20 @@ def render_tables(tables: Sequence[tuple[PaperTable, dict[str, bool]]]) -> str:
 def _data_at_hand(data: Mapping[str, bool]) -> str:
     here = [name for name, found in data.items() if found]
     absent = [name for name, found in data.items() if not found]
-    parts = [", ".join(here)] if here else []
-    return "; ".join([*parts, *([f"not here: {', '.join(absent)}"] if absent else [])]) or "no public copy"
+    return "; ".join([*([_some(here)] if here else []), *([f"not here: {_some(absent)}"] if absent else [])])
+
+
+def _some(names: Sequence[str], most: int = 3) -> str:
+    """Names of a list; of a long one the first."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _table(result: Reproduction, *, repeat: bool) -> Table:
     columns = [column.label for column in result.columns]
     rows = [line for row in result.rows for line in _lines(row, columns, repeat=repeat)]
     return Table(
-        ["metric", "value", *columns, "reason"],
+        [result.table.row_title, "value", *columns, "reason"],
         rows,
         caption=f"{result.table.id}: {result.table.title}",
         notes=list(_notes(result)),
@@ -85,7 +90,7 @@ def _notes(result: Reproduction) -> Iterator[str]:
         shown = [column for column in result.columns if isinstance(column, Column)]
         used = {column.question.data for column in shown if column.question} | {row.data for row in table.rows}
         names = [name for name in table.data if name in used] or table.data
-        pairs = sorted({column.langpair for column in shown})
+        pairs = sorted({column.langpair for column in shown if column.question})
         yield f"data: {', '.join(names)}" + (f" ({', '.join(pairs)})" if pairs else "")
     if table.models:
         yield f"model: {result.model}; published: {', '.join(model.name for model in table.models)}"

@@ -129,20 +129,14 @@ def permutation_both_pearson(
     check_resampling(resamples, seed)
     table, gold = metrics_and_human(scores, human)
     z = z_scores(table)
-    labels = np.zeros(gold.size) if groups is None else np.asarray(groups)
-    if labels.shape != gold.shape:
-        msg = f"groups must hold one label per row, got shape {labels.shape} for {gold.size} rows"
-        raise InputError(msg)
-    _, membership = np.unique(labels, return_inverse=True)
-    order = np.argsort(membership, kind="stable")
-    cuts = np.flatnonzero(np.diff(membership[order])) + 1
+    members = rows_by_group(groups, gold.size)
     first, second = np.triu_indices(len(z), 1)
     # Draw 0 swaps nothing: the observed correlations come out of the same sums.
     totals = np.zeros((2, resamples + 1, first.size))
     defined = np.zeros_like(totals)
     used = skipped = 0
     signs = _Signs(gold.size, resamples, seed)
-    for rows in np.split(order, cuts):
+    for rows in members:
         blocks = signs.take(rows.size)
         unit = _centred_unit(gold[rows])
         if unit is None:
@@ -182,13 +176,8 @@ def permutation_both_pearson_of_means(
     systems, however few they are. Williams' test and the bootstrap ask about other systems.
     """
     check_resampling(resamples, seed)
-    cube = numbers(scores, "scores")
-    gold = vector(human, "human", least=2)
-    if cube.ndim != 3 or cube.shape[0] < 2 or cube.shape[1] != gold.size or cube.shape[2] == 0:
-        msg = f"scores must be 2 or more metrics x {gold.size} systems x segments, got shape {cube.shape}"
-        raise InputError(msg)
-    metrics, systems, segments = cube.shape
-    z = z_scores(cube.reshape(metrics, -1)).reshape(cube.shape)
+    z, gold = systems_and_human(scores, human)
+    metrics, systems, segments = z.shape
     unit = _centred_unit(gold)
     if unit is None:
         msg = f"human scores of all {gold.size} systems are equal, so no correlation is defined"
@@ -322,6 +311,26 @@ def metrics_and_human(scores: ArrayLike, human: ArrayLike) -> tuple[Vector, Vect
         )
         raise InputError(msg)
     return table, gold
+
+
+def systems_and_human(scores: ArrayLike, human: ArrayLike) -> tuple[Vector, Vector]:
+    """Scores of metrics x systems x segments, z-scored by metric, and a human score per system."""
+    cube, gold = numbers(scores, "scores"), vector(human, "human", least=2)
+    if cube.ndim != 3 or cube.shape[0] < 2 or cube.shape[1] != gold.size or cube.shape[2] == 0:
+        msg = f"scores must be 2 or more metrics x {gold.size} systems x segments, got shape {cube.shape}"
+        raise InputError(msg)
+    return z_scores(cube.reshape(len(cube), -1)).reshape(cube.shape), gold
+
+
+def rows_by_group(groups: ArrayLike | None, rows: int) -> list[NDArray[np.intp]]:
+    """The rows of each group, in the order of the labels; all rows where there are no groups."""
+    labels = np.zeros(rows) if groups is None else np.asarray(groups)
+    if labels.shape != (rows,):
+        msg = f"groups must hold one label per row, got shape {labels.shape} for {rows} rows"
+        raise InputError(msg)
+    _, membership = np.unique(labels, return_inverse=True)
+    order = np.argsort(membership, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(membership[order])) + 1)
 
 
 def z_scores(table: Vector) -> Vector:

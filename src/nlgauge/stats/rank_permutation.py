@@ -15,17 +15,25 @@ both metrics' scores, in which a draw's ranks are cumulated counts; Kendall by s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.stats.checks import Vector, check_resampling, numbers, vector
+from nlgauge.stats.checks import Vector, check_resampling
 from nlgauge.stats.correlation import correlate
 from nlgauge.stats.correlation_rows import correlate_rows, rho, tau_b
-from nlgauge.stats.permutation import PairwisePermutation, all_pairs, metrics_and_human, swap_signs, z_scores
+from nlgauge.stats.permutation import (
+    PairwisePermutation,
+    all_pairs,
+    metrics_and_human,
+    rows_by_group,
+    swap_signs,
+    systems_and_human,
+    z_scores,
+)
 
 __all__ = ["permutation_both_of_systems", "permutation_both_ranks"]
 
@@ -70,11 +78,7 @@ def permutation_both_ranks(
         raise RecipeError(msg)
     table, gold = metrics_and_human(scores, human)
     z = z_scores(table)
-    labels = np.zeros(gold.size) if groups is None else np.asarray(groups)
-    if labels.shape != gold.shape:
-        msg = f"groups must hold one label per row, got shape {labels.shape} for {gold.size} rows"
-        raise InputError(msg)
-    batches, skipped = _batches(gold, labels, most=max(1, _CELLS // (resamples + 1)))
+    batches, skipped = _batches(gold, rows_by_group(groups, gold.size), most=max(1, _CELLS // (resamples + 1)))
     if not batches:
         msg = f"human scores are constant in each of {skipped} group(s), so no correlation is defined"
         raise InputError(msg)
@@ -115,12 +119,8 @@ def permutation_both_of_systems(
     array of any shape.
     """
     check_resampling(resamples, seed)
-    cube, gold = numbers(scores, "scores"), vector(human, "human", least=2)
-    if cube.ndim != 3 or cube.shape[0] < 2 or cube.shape[1] != gold.size or cube.shape[2] == 0:
-        msg = f"scores must be 2 or more metrics x {gold.size} systems x segments, got shape {cube.shape}"
-        raise InputError(msg)
-    metrics, systems, segments = cube.shape
-    z = z_scores(cube.reshape(metrics, -1)).reshape(cube.shape)
+    z, gold = systems_and_human(scores, human)
+    metrics, systems, segments = z.shape
     keep = (_all_signs(systems * segments, resamples, seed) > 0).reshape(-1, systems, segments)
     first, second = np.triu_indices(metrics, 1)
     means = np.empty((2, resamples + 1, first.size))
@@ -146,15 +146,12 @@ def _all_signs(rows: int, resamples: int, seed: int) -> NDArray[np.int8]:
     return signs
 
 
-def _batches(gold: Vector, labels: NDArray[np.generic], *, most: int) -> tuple[list[_Batch], int]:
+def _batches(gold: Vector, members: Sequence[NDArray[np.intp]], *, most: int) -> tuple[list[_Batch], int]:
     """Groups with a correlation, those of one size together, about `most` rows at once; and how many have none."""
-    _, membership = np.unique(labels, return_inverse=True)
-    order = np.argsort(membership, kind="stable")
-    cuts = np.flatnonzero(np.diff(membership[order])) + 1
     _, ranks = np.unique(gold, return_inverse=True)
     by_size: dict[int, list[NDArray[np.intp]]] = {}
     skipped = 0
-    for rows in np.split(order, cuts):
+    for rows in members:
         if rows.size < 2 or np.ptp(ranks[rows]) == 0:
             skipped += 1
         else:

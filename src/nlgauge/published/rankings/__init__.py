@@ -1,0 +1,1 @@
+"""Experiments on how scores of systems become a ranking."""
