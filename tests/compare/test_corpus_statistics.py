@@ -88,6 +88,21 @@ def test_tests_agree_with_those_of_sacrebleu(rate: float, metric: str) -> None:
     assert pair.p["bootstrap"] > theirs
 
 
+@pytest.mark.parametrize("count", [12, 120])
+def test_intervals_are_those_of_the_score_itself(count: int) -> None:
+    references = sentences(1, count)
+    outputs = {"a": noisy(references, 2, 0.2), "b": noisy(references, 3, 0.4)}
+    for metric in ("bleu", "chrf", "rouge1"):
+        scores = nlgauge.score_systems(outputs, references, metrics=metric)
+        rows = nlgauge.compare_systems(scores).metrics[0].systems
+        for score in scores:
+            (row,) = (one for one in rows if one.system == score.system)
+            interval = score.interval()
+            assert row.interval is not None
+            assert row.interval[:3] == pytest.approx(interval[:3], abs=1e-6)
+            assert (row.interval.method, row.interval.n) == (interval.method, interval.n)
+
+
 def test_corpus_scores_are_resampled_by_documents_too() -> None:
     references = sentences(1, 120)
     outputs = {"a": noisy(references, 2, 0.2), "b": noisy(references, 3, 0.4)}
