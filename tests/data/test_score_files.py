@@ -123,7 +123,7 @@ def test_documents_and_names_of_columns(tmp_path: Path) -> None:
     assert (found.systems, found.documents) == (("a", "b"), ("x", "y"))
     with pytest.raises(FileFormatError, match=r"line 4, column 'story': segment '1' was in document 'x' before"):
         read(tmp_path, "judge.tsv", text.replace("b\t1\tx", "b\t1\ty"), columns=columns)
-    with pytest.raises(RecipeError, match="has the columns system, segment, document, metric, not 'judge'"):
+    with pytest.raises(RecipeError, match="has the columns system, segment, document, metric, langpair, not 'judge'"):
         read(tmp_path, "judge.tsv", text, columns={"judge": "model"})
     with pytest.raises(FileFormatError, match="column 'models': there is none of that name"):
         read(tmp_path, "judge.tsv", text, columns={"system": "models"})
