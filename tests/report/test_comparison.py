@@ -23,7 +23,7 @@ def made(count: int, *, instances: int = 12, step: float = 1.0) -> Compared:
 
 
 def test_what_a_mark_means_is_said() -> None:
-    text = render_comparison(made(3, step=3))
+    text = render_comparison(made(3, instances=30, step=3))
     header, first = text.split("chrf, pairs\n")[1].splitlines()[0::2][:2]
     assert header.split()[:3] == ["first", "second", "difference"]
     assert "*" in first
