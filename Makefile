@@ -14,12 +14,12 @@ LONG := long
 
 # Human judgements for tests and studies; code and tests know only this variable, and make test does without.
 ifneq ($(wildcard ../shared/data),)
-test-more test-torch test-long bench-matrix bench-meta: export NLGAUGE_DATA ?= $(abspath ../shared/data)
+test-more test-torch test-long bench-matrix bench-meta bench-service: export NLGAUGE_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-more test-torch test-all test-long test-isa lint browser-tools
-.PHONY: bench bench-costs bench-matrix bench-memory bench-meta bench-compare bench-isa bench-start clean
+.PHONY: bench bench-costs bench-matrix bench-memory bench-meta bench-compare bench-isa bench-start bench-service clean
 
 help:
 	@echo "make demo          install, fetch the embedded model, score examples/"
@@ -38,6 +38,7 @@ help:
 	@echo "make bench-meta    time of a full comparison of ten metrics with people"
 	@echo "make bench-compare time of comparisons of 20 and 50 systems"
 	@echo "make bench-start   processor time of the command line for one pair"
+	@echo "make bench-service the service under load beside the library"
 	@echo "make bench-isa     which instruction sets move a bit of a score, and how far"
 
 $(VENV)/.installed: pyproject.toml constraints.txt
@@ -121,6 +122,10 @@ bench-compare: $(VENV)/.installed
 bench-start: $(VENV)/.installed
 	$(BIN)/nlgauge models pull minilm
 	$(BIN)/python -m benchmarks.start
+
+bench-service: $(VENV)/.test-tools
+	$(BIN)/nlgauge models pull minilm
+	$(BIN)/python -m benchmarks.service
 
 bench-costs: $(VENV)/.test-tools
 	$(BIN)/nlgauge models pull minilm

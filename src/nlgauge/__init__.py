@@ -32,6 +32,7 @@ from nlgauge.errors import (
     NlgaugeWarning,
     OldFileWarning,
     RecipeError,
+    ServiceError,
     SignatureError,
     TooLongError,
     TruncationWarning,
@@ -53,6 +54,7 @@ from nlgauge.scores import Score
 from nlgauge.scoring import score, score_systems
 
 if typing.TYPE_CHECKING:  # found by __getattr__ below
+    from nlgauge import compare as compare
     from nlgauge import data as data
     from nlgauge import meta as meta
     from nlgauge import testing as testing
@@ -62,10 +64,14 @@ if typing.TYPE_CHECKING:  # found by __getattr__ below
     from nlgauge.explain.explanation import Explanation
     from nlgauge.explain.pairs import explain_pair, explain_pairs
     from nlgauge.report.html import ReportOptions, ReportTexts, write_report
+    from nlgauge.service.async_client import AsyncClient
+    from nlgauge.service.client import Client
 
 __all__ = [
     "Alignment",
+    "AsyncClient",
     "BaselineError",
+    "Client",
     "Comparison",
     "ConvergenceWarning",
     "DataWarning",
@@ -93,6 +99,7 @@ __all__ = [
     "ReportTexts",
     "Score",
     "ScoreMatrix",
+    "ServiceError",
     "Signature",
     "SignatureError",
     "State",
@@ -131,11 +138,13 @@ __all__ += sorted(_metrics)
 del built_in_metrics
 
 
-#: Public modules that scoring has no need of: `nlgauge.data.load` imports the first.
-_ON_DEMAND = ("data", "meta", "testing")
+#: Public modules that scoring has no need of: `nlgauge.compare.gate` imports the first.
+_ON_DEMAND = ("compare", "data", "meta", "testing")
 
 #: Public names that scoring has no need of, by the module that has them.
 _NAMES_ON_DEMAND = {
+    "AsyncClient": "nlgauge.service.async_client",
+    "Client": "nlgauge.service.client",
     "Explanation": "nlgauge.explain.explanation",
     "SystemComparison": "nlgauge.compare",
     "SystemScores": "nlgauge.compare",

@@ -13,6 +13,7 @@
     │   ├── ModelNotFoundError              ... because it is not here and could not be fetched
     │   ├── DigestError                     ... because its bytes are not the known ones
     │   └── UnsupportedModelError           ... because this engine does not know its architecture
+    ├── ServiceError (RuntimeError)         a service that cannot be reached, or that failed
     └── MissingExtraError (ImportError)     an optional dependency that is not installed
 
     NlgaugeWarning (UserWarning)
@@ -51,6 +52,7 @@ __all__ = [
     "NlgaugeWarning",
     "OldFileWarning",
     "RecipeError",
+    "ServiceError",
     "SignatureError",
     "TooLongError",
     "TruncationWarning",
@@ -111,6 +113,15 @@ class DigestError(ModelError):
 
 class UnsupportedModelError(ModelError):
     """The engine does not know this architecture."""
+
+
+class ServiceError(NlgaugeError, RuntimeError):
+    """A service cannot be reached, does not answer, refuses to, or has failed."""
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        """The HTTP status; None where there was no answer."""
 
 
 class MissingExtraError(NlgaugeError, ImportError):

@@ -31,7 +31,15 @@ from nlgauge.registry import (
 )
 from nlgauge.scores import Score
 
-__all__ = ["check_overridden", "one_metric", "recipes_and_run", "resolved_call", "score", "score_systems"]
+__all__ = [
+    "check_overridden",
+    "chosen_metrics",
+    "one_metric",
+    "recipes_and_run",
+    "resolved_call",
+    "score",
+    "score_systems",
+]
 
 #: Fields of a signature that may come out differently, with a warning. Any other makes another score.
 _MAY_DIFFER = ("refs", "model", *VERSION_FIELDS)
@@ -91,7 +99,7 @@ def score_systems(
     Texts are encoded once for all systems and metrics. The result has a `Score` per metric and system, metric
     by metric; options are those of `score`. `metric=` is taken for `metrics=`.
     """
-    chosen = _chosen_metrics(metrics, options.pop("metric", None))
+    chosen = chosen_metrics(metrics, options.pop("metric", None))
     recipes, run, check_signature = resolved_call(chosen, options)
     corpus = make_corpus(systems, refs, ref_streams=ref_streams, sources=sources)
     return run_metrics(recipes, corpus, run, check_signature=check_signature)
@@ -120,14 +128,14 @@ def resolved_call(
 
 def one_metric(metric: Any, options: dict[str, Any], *, function: str) -> list[Any]:
     """The one metric of a call, also where it is given as `metrics=`, which is taken out of the options."""
-    chosen = _chosen_metrics(metric, options.pop("metrics", None))
+    chosen = chosen_metrics(metric, options.pop("metrics", None))
     if len(chosen) != 1:
         msg = f"{function}() takes one metric, got {len(chosen)}; score_systems() takes several"
         raise RecipeError(msg)
     return chosen
 
 
-def _chosen_metrics(*given: Any) -> list[Any]:
+def chosen_metrics(*given: Any) -> list[Any]:
     """The metrics of a call, under whichever of the two keywords they came."""
     named = [one for one in given if one is not None]
     if len(named) > 1:

@@ -18,8 +18,9 @@ import nlgauge
 import nlgauge.testing
 from nlgauge.encoders import EncodedText
 from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
+from nlgauge.encoders.host import hosted
 from nlgauge.engine import compare as compare_module
-from nlgauge.engine.compare import compare
+from nlgauge.engine.compare import compare, planned_encodings
 from nlgauge.engine.comparisons import Comparisons
 from nlgauge.engine.finish import finish
 from nlgauge.engine.prepare import Prepared, prepare
@@ -230,3 +231,27 @@ def test_a_score_of_the_whole_corpus_is_kept_for_metrics_of_vectors() -> None:
     score = Whole().score(["a cat"], ["the cat"])
     assert score.system_score == 0.25
     assert score.signature.run["seen"] == "1"
+
+
+def test_what_will_be_encoded_is_known_before() -> None:
+    recipes = [parse_metric(text) for text in ("bertscore:layer=2", "moverscore", "bertscore:lowercase=yes")]
+    prepared = prepare(recipes, small_corpus(10), OPTIONS)
+    planned = {
+        (id(encoder), layers, text.ids.astype(np.int64).tobytes())
+        for encoder, layers, texts in planned_encodings(prepared)
+        for text in texts
+        if not text.empty
+    }
+    seen = set()
+
+    class Noting:
+        def encoder(self, key: Any, load: Any) -> Any:
+            return load()
+
+        def encode(self, encoder: Any, ids: Any, layers: Any) -> Any:
+            seen.update((id(encoder), layers, row.tobytes()) for row in ids)
+            return encoder.encode(ids, layers)
+
+    with hosted(Noting()):
+        compare(prepared)
+    assert seen == planned

@@ -7,7 +7,7 @@ from tests.engine.corpora import small_corpus
 
 from nlgauge.engine import windows as module
 from nlgauge.engine.prepare import PreparedMetric, prepare
-from nlgauge.engine.windows import distinct_texts, whole_batches, windows
+from nlgauge.engine.windows import distinct_texts, ranges, whole_batches, windows
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.registry import parse_metric
 
@@ -36,3 +36,15 @@ def test_where_neighbours_count_windows_end_at_whole_batches(monkeypatch: pytest
     assert list(windows(metrics, range(3, 12), 1)) == [range(3, 8), range(8, 12)]
     assert whole_batches(metrics, range(3, 12)) == range(16)
     assert whole_batches(metrics, range(17, 20)) == range(16, 20)
+
+
+@pytest.mark.parametrize("metric", ["bertscore", "chrf", "xmoverscore:transforms=position-norm"])
+@pytest.mark.parametrize("outputs", [1, 9, 1000])
+def test_ranges_make_up_all_segments_in_whole_batches(metric: str, outputs: int) -> None:
+    run = prepare([parse_metric(metric)], small_corpus(20), RunOptions())
+    found = list(ranges(run, outputs))
+    assert [index for part in found for index in part] == list(range(20))
+    batch = 8 if "position-norm" in metric else 1
+    assert all(part.start % batch == 0 for part in found)
+    systems = len(run.corpus.systems)
+    assert all(len(part) <= max(batch, outputs // systems) for part in found)

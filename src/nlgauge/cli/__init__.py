@@ -44,6 +44,7 @@ _MODULES = {
     "align": "align",
     "normalise": "normalise",
     "signature": "signatures",
+    "serve": "serve",
 }
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nlgauge.encoders.batching import equal_length_batches
 from nlgauge.encoders.cache import EmbeddingCache
+from nlgauge.encoders.host import current_host
 from nlgauge.errors import ModelError
 from nlgauge.text import TextTokenizer, Tokens
 
@@ -109,6 +110,7 @@ def encode_texts(
     number of tokens after each batch. What `cache` holds is not encoded, and what was encoded is put there.
     """
     result: list[EncodedText | None] = [None] * len(tokens)
+    host = current_host()
     none = np.empty((0, encoder.hidden_size), dtype=np.float32)
     full = []
     for index, text in enumerate(tokens):
@@ -123,7 +125,7 @@ def encode_texts(
     for batch in equal_length_batches([len(tokens[index]) for index in full], budget=batch_tokens):
         members = [full[place] for place in batch]
         ids = np.stack([tokens[index].ids for index in members]).astype(np.int64)
-        vectors = encoder.encode(ids, layers)
+        vectors = encoder.encode(ids, layers) if host is None else host.encode(encoder, ids, layers)
         for row, index in enumerate(members):
             by_layer = {layer: array[row] for layer, array in zip(layers, vectors, strict=True)}
             result[index] = EncodedText(tokens[index], by_layer)

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 from nlgauge.encoders.base import Encoder
 from nlgauge.encoders.engines.table import Engine, engines_with, find_engine
+from nlgauge.encoders.host import current_host
 from nlgauge.encoders.loaded import LoadedModels, release_models
 from nlgauge.encoders.precision import DEFAULT_PRECISION, check_precision
 from nlgauge.errors import ModelError, RecipeError, UnsupportedModelError
@@ -85,6 +86,15 @@ def load_encoder(
     if model in _added:
         _refuse_precision_of_added(model, precision)
         return _added[model]
+    host = current_host()
+    if host is None:
+        return _load(model, engine, precision, threads, device, progress)
+    # A host answers for the files of its models, so nobody looks at them again for every call.
+    key = (model, engine, precision, threads, device)
+    return host.encoder(key, lambda: _load(model, engine, precision, threads, device, progress))
+
+
+def _load(model: str, engine: str, precision: str, threads: int | None, device: str, progress: bool) -> Encoder:
     asked = find_engine(engine)
     if not asked.chosen:
         msg = f"engine {engine!r} comes with its models and is not chosen; leave the engine out"

@@ -7,7 +7,7 @@ in threads, or in processes that prepare for themselves.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -22,8 +22,9 @@ from nlgauge.engine.windows import distinct_texts, windows
 from nlgauge.errors import InputError
 from nlgauge.recipes.results import Comparison, Pair
 from nlgauge.recipes.run_options import RunOptions
+from nlgauge.text import Tokens
 
-__all__ = ["compare"]
+__all__ = ["compare", "planned_encodings"]
 
 
 def compare(prepared: Prepared, segments: range | None = None, *, only: Collection[int] | None = None) -> Comparisons:
@@ -35,6 +36,22 @@ def compare(prepared: Prepared, segments: range | None = None, *, only: Collecti
         if chosen:
             found |= _compare_group(chosen, group.encoder, segments, prepared.options)
     return Comparisons({number: prepared.metrics[number].signature.recipe_part for number in sorted(found)}, found)
+
+
+def planned_encodings(prepared: Prepared) -> Iterator[tuple[Encoder, tuple[int, ...], list[Tokens]]]:
+    """What `compare` will encode: distinct texts, by encoder and layers.
+
+    For whoever encodes the texts of several runs together, before each is compared.
+    """
+    for group in prepared.groups:
+        members = list(group.metrics.values())
+        tokens = members[0].tokenized.tokens
+        texts = distinct_texts(members, prepared.segments)
+        yield group.encoder, _layers(members), [tokens[text] for text in texts]
+
+
+def _layers(metrics: Iterable[PreparedMetric]) -> tuple[int, ...]:
+    return tuple(sorted({layer for one in metrics for layer in one.state.layers}))
 
 
 def _checked(prepared: Prepared, segments: range | None) -> range:
@@ -52,7 +69,7 @@ def _compare_group(
     """Metrics that share an encoding; each text of a window is encoded once for all of them."""
     members = list(metrics.values())
     tokens = members[0].tokenized.tokens
-    layers = tuple(sorted({layer for one in members for layer in one.state.layers}))
+    layers = _layers(members)
     planned = [(window, distinct_texts(members, window)) for window in windows(members, segments, len(layers))]
     total = sum(len(tokens[text]) for _, texts in planned for text in texts)
     cache = None

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nlgauge.corpus.texts import Corpus
-from nlgauge.engine.prepare import PreparedMetric, segment_texts
+from nlgauge.engine.prepare import Prepared, PreparedMetric, segment_texts
 from nlgauge.transforms.position_norm import POSITION_BATCH
 
-__all__ = ["batch_size", "distinct_texts", "whole_batches", "windows"]
+__all__ = ["batch_size", "distinct_texts", "ranges", "whole_batches", "windows"]
 
 #: Bytes of layer vectors that a window may hold.
 _WINDOW_BYTES = 128 * 2**20
@@ -36,6 +36,13 @@ def windows(metrics: Sequence[PreparedMetric], segments: range, layers: int) -> 
         size += cost
     if start < segments.stop:
         yield range(start, segments.stop)
+
+
+def ranges(prepared: Prepared, outputs: int) -> Iterator[range]:
+    """All segments in ranges of about so many outputs of systems; where they are cut moves no score."""
+    batch = batch_size(list(prepared.compared.values()))
+    step = max(1, outputs // len(prepared.corpus.systems) // batch) * batch
+    return (range(start, min(start + step, len(prepared))) for start in range(0, len(prepared), step))
 
 
 def distinct_texts(metrics: Sequence[PreparedMetric], segments: range) -> list[str]:

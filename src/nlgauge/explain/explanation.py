@@ -179,6 +179,29 @@ class Explanation:
             record["matrix"] = None if found is None else [[_number(x) for x in row] for row in found.tolist()]
         return record
 
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Explanation:
+        """An explanation from what `to_dict` made of it; without the alignment of tokens, which is not in there."""
+        try:
+            if record["format"] != _FORMAT:
+                msg = f"format of an explanation must be {_FORMAT!r}, got {record['format']!r}"
+                raise InputError(msg)
+            return cls(
+                **{name: record[name] for name in ("metric", "against", "scores", "main", "higher_is_better")},
+                hypothesis=record["hypothesis"]["text"],
+                reference=record["reference"]["text"],
+                signature=Signature.parse(record["signature"]),
+                hypothesis_words=tuple(Word(**word) for word in record["hypothesis"]["words"]),
+                reference_words=tuple(Word(**word) for word in record["reference"]["words"]),
+                links=tuple(Link(**link) for link in record["links"]),
+                beside=tuple(Link(**link) for link in record["beside"]),
+                attributions=tuple(_attribution(one) for one in record["attributions"]),
+                notes=tuple(record["notes"]),
+            )
+        except (KeyError, TypeError) as error:
+            msg = f"the dict is not one of Explanation.to_dict(): {error!r}"
+            raise InputError(msg) from error
+
     def __repr__(self) -> str:
         found = ", ".join(f"{name}={value:.4f}" for name, value in self.scores.items())
         return (
@@ -206,6 +229,12 @@ def _error(word: Word) -> float:
 def _plain(one: Attribution) -> dict[str, Any]:
     record = one._asdict() | {"values": list(one.values)}
     return record | {"error": None if one.error is None else list(one.error)}
+
+
+def _attribution(record: Mapping[str, Any]) -> Attribution:
+    error = record["error"]
+    named = {**record, "values": tuple(record["values"]), "error": None if error is None else tuple(error)}
+    return Attribution(**named)
 
 
 def _number(value: float) -> float | None:

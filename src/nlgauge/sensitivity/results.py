@@ -190,6 +190,38 @@ class Sensitivity:
             "options": dict(self.options),
         }
 
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Sensitivity:
+        """A result from what `to_dict` made of it; JSON between the two changes nothing."""
+        try:
+            return cls(
+                **{name: record[name] for name in ("data", "study", "agreement", "stopwords", "options")},
+                settings=tuple(map(_info, record["settings"])),
+                effects=tuple(map(_effect, record["movements"])),
+                rankings=tuple(map(_ranking, record["rankings"])),
+                notes=tuple(record["notes"]),
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            msg = f"the dict is not one of Sensitivity.to_dict(): {error!r}"
+            raise InputError(msg) from error
+
+
+def _info(record: Mapping[str, Any]) -> SettingInfo:
+    return SettingInfo(**record)
+
+
+def _effect(record: Mapping[str, Any]) -> SettingEffect:
+    groups = {group: tuple(row["values"]) for group, row in record["groups"].items()}
+    named = {name: record[name] for name in ("metric", "sweep", "level", "ddof")}
+    return SettingEffect(**named, settings=tuple(record["settings"]), values=groups)
+
+
+def _ranking(record: Mapping[str, Any]) -> Ranking:
+    systems = {name: tuple(row) for name, row in record["systems"].items()}
+    lists = {"settings": tuple(record["settings"]), "taus": tuple(record["taus"])}
+    flips = tuple(Flip(**flip) for flip in record["flips"])
+    return Ranking(**{**record, **lists, "systems": systems, "flips": flips})
+
 
 def _warn_of_name(old: str, new: str) -> None:
     msg = f"Sensitivity.{old} is now called {new}; the old name goes in 0.3"

@@ -7,7 +7,7 @@ checkpoint the corpus is compared range by range, and what is finished is kept; 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -21,8 +21,8 @@ from nlgauge.engine.compare import compare
 from nlgauge.engine.comparisons import Comparisons
 from nlgauge.engine.finish import finish
 from nlgauge.engine.notes import warn_about_languages
-from nlgauge.engine.prepare import Prepared, prepare
-from nlgauge.engine.windows import batch_size
+from nlgauge.engine.prepare import prepare
+from nlgauge.engine.windows import ranges
 from nlgauge.meta.score_table import pooled_corpora, table_corpora
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.run_options import RunOptions
@@ -121,14 +121,8 @@ def _score(
         comparisons = compare(prepared)
     else:
         comparisons = Comparisons.join(
-            compare_with_checkpoint(prepared, part, checkpoint) for part in _ranges(prepared)
+            compare_with_checkpoint(prepared, part, checkpoint) for part in ranges(prepared, _RANGE)
         )
     scores = finish(prepared, comparisons, warn=False)
     count = len(corpus.systems)
     return {recipe: scores[at * count : (at + 1) * count] for at, recipe in enumerate(recipes)}
-
-
-def _ranges(prepared: Prepared) -> Iterable[range]:
-    batch = batch_size(list(prepared.compared.values()))
-    step = max(1, _RANGE // len(prepared.corpus.systems) // batch) * batch
-    return (range(start, min(start + step, len(prepared))) for start in range(0, len(prepared), step))

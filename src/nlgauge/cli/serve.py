@@ -1,0 +1,131 @@
+"""`nlgauge serve`: the service over HTTP."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from nlgauge.cli.parsing import add_hidden
+from nlgauge.encoders import engine_names
+from nlgauge.encoders.precision import PRECISIONS
+from nlgauge.errors import InputError, MissingExtraError
+from nlgauge.service.settings import Limits, Settings
+
+__all__ = ["add_commands"]
+
+_EXAMPLES = """\
+examples:
+  nlgauge serve
+  NLGAUGE_API_KEY=... nlgauge serve --host 0.0.0.0 --host-name scores.example.org
+"""
+
+_LIMITS = {
+    "body_bytes": "bytes of a request that is answered at once",
+    "job_bytes": "bytes of a request that becomes a job",
+    "text_characters": "characters of a text",
+    "texts": "texts of a request that is answered at once",
+    "job_texts": "texts of a job",
+    "systems": "systems of a comparison",
+    "explained_characters": "characters of texts to explain",
+    "recipes": "metrics of a request",
+    "waiting": "requests that wait",
+    "queued_jobs": "jobs that wait",
+    "streams": "clients that watch jobs",
+    "rate": "requests of a client a second",
+    "keep_days": "days that a result is kept",
+    "keep_bytes": "bytes that all results may take",
+}
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "serve",
+        help="the service over HTTP",
+        description="Scores over HTTP, for programs in any language. The description is at /docs.",
+        epilog=_EXAMPLES,
+    )
+    network = parser.add_argument_group("network")
+    defaults = Settings()
+    network.add_argument("--host", default=defaults.host, help="address to listen on (%(default)s)")
+    network.add_argument("--port", type=int, default=defaults.port, help="0: a free one (%(default)s)")
+    network.add_argument(
+        "--host-name", nargs="+", default=[], metavar="NAME", help="names that the service is reached by"
+    )
+    network.add_argument("--key-file", metavar="FILE", help="API keys, one a line (or $NLGAUGE_API_KEY)")
+    network.add_argument("--insecure", action="store_true", help="another address without a key")
+    add_hidden(network, "--allow-origin", nargs="+", default=[], metavar="URL", help="web sites that may call it")
+    add_hidden(network, "--trust-proxy", default="", metavar="ADDRESS", help="proxy that names the clients")
+    what = parser.add_argument_group("what is served")
+    what.add_argument("--data", type=Path, metavar="FOLDER", help=f"keeps jobs ({defaults.folder})")
+    what.add_argument("--models", nargs="+", default=[], metavar="NAME", help="on offer (all that are here)")
+    what.add_argument(
+        "--preload", nargs="*", default=list(defaults.preload), metavar="NAME", help="loaded at the start (minilm)"
+    )
+    add_hidden(what, "--instance", default="", metavar="NAME", help="begins the names of jobs")
+    add_hidden(what, "--engine", choices=engine_names(), default=defaults.engine, help="what computes (%(default)s)")
+    add_hidden(what, "--precision", choices=PRECISIONS, default=defaults.precision, help="(%(default)s)")
+    add_hidden(what, "--threads", type=int, metavar="N", help="default: the processors at hand")
+    add_hidden(
+        what,
+        "--batch-wait",
+        type=float,
+        default=defaults.batch_wait,
+        metavar="SECONDS",
+        help="longest wait for others to share a batch (%(default)s)",
+    )
+    add_hidden(what, "--stop-seconds", type=float, default=defaults.stop_seconds, metavar="S", help="(%(default)s)")
+    limits = parser.add_argument_group("limits")
+    for entry in fields(Limits):
+        value = getattr(defaults.limits, entry.name)
+        flag = f"--max-{entry.name.replace('_', '-')}" if not entry.name.startswith("keep") else None
+        name = flag or f"--{entry.name.replace('_', '-')}"
+        text = f"{_LIMITS[entry.name]} ({value:g})"
+        add_hidden(limits, name, dest=entry.name, type=type(value), default=value, metavar="N", help=text)
+    parser.add_help_all()
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    settings = Settings(
+        host=args.host,
+        port=args.port,
+        **({"folder": args.data.expanduser().absolute()} if args.data else {}),
+        instance=args.instance,
+        keys=_keys(args.key_file),
+        insecure=args.insecure,
+        host_names=tuple(args.host_name),
+        allow_origins=tuple(args.allow_origin),
+        trust_proxy=args.trust_proxy,
+        models=tuple(args.models),
+        preload=tuple(args.preload),
+        engine=args.engine,
+        precision=args.precision,
+        threads=args.threads,
+        batch_wait=args.batch_wait,
+        stop_seconds=args.stop_seconds,
+        limits=Limits(**{entry.name: getattr(args, entry.name) for entry in fields(Limits)}),
+    )
+    try:
+        from nlgauge.service.server import serve
+    except ImportError as error:
+        msg = f"'nlgauge serve' needs {error.name}: pip install 'nlgauge[service]'"
+        raise MissingExtraError(msg) from error
+    serve(settings, on_start=lambda address: print(f"nlgauge serves at {address}", file=sys.stderr, flush=True))
+    return 0
+
+
+def _keys(path: str | None) -> tuple[str, ...]:
+    """From the environment and a file; never from the command line, which everybody on the machine can read."""
+    found = [os.environ.get("NLGAUGE_API_KEY", "")]
+    if path is not None:
+        try:
+            found += Path(path).read_text(encoding="utf-8").split()
+        except (OSError, UnicodeDecodeError) as error:
+            msg = f"the key file {path!r} cannot be read: {getattr(error, 'strerror', None) or error}"
+            raise InputError(msg) from error
+    return tuple(key for key in found if key)

@@ -1,0 +1,104 @@
+"""Endpoints that look behind scores: why one pair got its score, and which system is better."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Query
+from starlette.responses import Response
+
+from nlgauge.compare import SystemComparison, compare_systems
+from nlgauge.errors import RecipeError
+from nlgauge.explain.pairs import explain_pair
+from nlgauge.scores import Score
+from nlgauge.service.answers import comparison_json, comparison_tsv, explanation_json
+from nlgauge.service.calls import check_size
+from nlgauge.service.problems import ProblemError
+from nlgauge.service.routes import TSV, Used, json_body
+from nlgauge.service.said import collected_warnings
+from nlgauge.service.schemas import CompareAnswer, CompareRequest, ExplainAnswer, ExplainRequest
+from nlgauge.service.settings import Limits
+from nlgauge.service.work import compare_settings
+
+__all__ = ["check_systems", "router"]
+
+router = APIRouter(dependencies=[Depends(json_body)])
+
+#: Fields of a request that `explain_pair` takes by the same names.
+_EXPLAIN = (
+    *("words", "pieces", "shapley", "leave_one_out"),
+    *("side", "component", "samples", "seed", "beside"),
+)
+
+#: Characters times samples of one explanation: Shapley values take a scoring for each word of each sample.
+_MOST_SAMPLED = 100_000
+
+
+def check_systems(asked: CompareRequest, limits: Limits) -> None:
+    """Refuse more systems than every two of which may be tested."""
+    if len(asked.outputs()) > limits.systems:
+        msg = f"{len(asked.outputs())} systems in one comparison, and at most {limits.systems} are taken"
+        raise ProblemError(413, msg, kind="too-many-systems")
+
+
+@router.post(
+    "/v1/explain",
+    response_class=Response,
+    responses={200: {"model": ExplainAnswer}},
+    summary="Why one pair got its score",
+)
+async def explain(asked: ExplainRequest, service: Used) -> Response:
+    """What matched what, and what each word contributes."""
+    texts = asked.as_texts()
+    characters, most = check_size(texts, service.settings, job=False), service.settings.limits.explained_characters
+    if characters > most:
+        msg = f"the texts have {characters} characters, and an explanation is made of at most {most}"
+        raise ProblemError(413, msg, kind="text-too-long")
+    if asked.shapley is not False and characters * asked.samples > _MOST_SAMPLED:
+        msg = f"{characters} characters with {asked.samples} samples; the product must be at most {_MOST_SAMPLED}"
+        raise ProblemError(413, msg, kind="too-many-samples")
+    for name in asked.options:
+        if name in _EXPLAIN:
+            msg = f"{name} is also a field of this request; set the metric's own as {asked.metric}:{name}=VALUE"
+            raise RecipeError(msg)
+    _, run, _, said = service.caller.recipes(texts)
+    options = {**asked.options, **{name: getattr(asked, name) for name in _EXPLAIN}, **run.loading}
+
+    def work() -> bytes:
+        warnings = list(said)
+        with collected_warnings(warnings):
+            found = explain_pair(asked.hyp, asked.ref, metric=asked.metric, source=asked.source, **options)
+        return explanation_json(found, warnings, matrix=asked.matrix)
+
+    return Response(await service.in_thread(work), media_type="application/json")
+
+
+@router.post(
+    "/v1/compare",
+    response_class=Response,
+    responses={200: {"model": CompareAnswer, "content": {TSV: {"schema": {"type": "string"}}}}},
+    summary="Which system is better, and is it more than luck",
+)
+async def compare(
+    asked: CompareRequest,
+    service: Used,
+    form: Annotated[
+        Literal["json", "tsv", "pairs"], Query(alias="format", description="tsv: a row per system; pairs: per pair")
+    ] = "json",
+) -> Response:
+    """Scores of systems on the same segments, intervals, and a test between every two. For more texts see jobs."""
+    check_size(asked, service.settings, job=False)
+    check_systems(asked, service.settings.limits)
+    call = service.caller.score(asked)
+
+    def work() -> tuple[SystemComparison, list[Score]]:
+        scored = service.score_here(call)
+        with collected_warnings(call.warnings):
+            return compare_systems(scored.scores, settings=compare_settings(asked)), scored.scores
+
+    comparison, scores = await service.in_thread(work)
+    if form != "json":
+        table = comparison_tsv(comparison, table="pairs" if form == "pairs" else "ranking")
+        return Response(table, media_type=f"{TSV}; charset=utf-8")
+    content = comparison_json(comparison, scores, call.warnings, segments=asked.segments)
+    return Response(content, media_type="application/json")

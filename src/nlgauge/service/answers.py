@@ -1,0 +1,107 @@
+"""Scores and studies as bytes: JSON as the library's own `to_dict`, and TSV."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from nlgauge._version import __version__
+from nlgauge.compare import SystemComparison, system_scores
+from nlgauge.corpus.texts import Corpus
+from nlgauge.explain.explanation import Explanation
+from nlgauge.report.comparison import Compared, render_comparison
+from nlgauge.report.html import ReportTexts, differing_segments, explain_for_report, html_report
+from nlgauge.report.scores import render
+from nlgauge.report.sensitivity import sensitivity_report
+from nlgauge.scores import Score
+from nlgauge.sensitivity.results import Sensitivity
+
+__all__ = [
+    "compact_json",
+    "comparison_json",
+    "comparison_results",
+    "comparison_tsv",
+    "explanation_json",
+    "score_results",
+    "scores_json",
+    "scores_tsv",
+    "sensitivity_results",
+]
+
+#: Segments of a report that have alignments: those on which systems differ most.
+_EXPLAINED = 200
+
+
+def compact_json(record: Any) -> bytes:
+    """JSON without blanks, in UTF-8; half surrogates, which UTF-8 cannot hold, as JSON's escapes."""
+    try:
+        return json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        return json.dumps(record, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
+
+
+def scores_json(scores: Sequence[Score], warnings: Sequence[str], *, segments: bool = True) -> bytes:
+    """The answer to a request to score."""
+    records = [score.to_dict(segments=segments) for score in scores]
+    return compact_json({"nlgauge": __version__, "scores": records, "warnings": list(warnings)})
+
+
+def scores_tsv(scores: Sequence[Score], *, segments: bool) -> bytes:
+    """A row per score, or per segment, with all digits."""
+    return render(scores, format="tsv", segments=segments, width=17).encode("utf-8", "backslashreplace")
+
+
+def score_results(scores: Sequence[Score], warnings: Sequence[str]) -> dict[str, bytes]:
+    """All that can be downloaded of a job that scored, by format."""
+    return {
+        "json": scores_json(scores, warnings),
+        "tsv": scores_tsv(scores, segments=False),
+        "segments": scores_tsv(scores, segments=True),
+    }
+
+
+def comparison_json(
+    comparison: SystemComparison, scores: Sequence[Score], warnings: Sequence[str], *, segments: bool = True
+) -> bytes:
+    """The answer to a request to compare."""
+    records = [score.to_dict(segments=segments) for score in scores]
+    record = {"comparison": comparison.to_dict(), "scores": records, "warnings": list(warnings)}
+    return compact_json({"nlgauge": __version__, **record})
+
+
+def comparison_tsv(comparison: SystemComparison, *, table: Literal["ranking", "pairs"] = "ranking") -> bytes:
+    """A row per system, or per pair of systems."""
+    return render_comparison(Compared(comparison), format="tsv", table=table, width=17).encode(
+        "utf-8", "backslashreplace"
+    )
+
+
+def comparison_results(
+    comparison: SystemComparison, scores: Sequence[Score], corpus: Corpus, warnings: Sequence[str]
+) -> dict[str, bytes]:
+    """All that can be downloaded of a comparison, by format; the report is one HTML file."""
+    tables = system_scores(scores)
+    explanations = explain_for_report(scores, differing_segments(tables, _EXPLAINED))
+    references = list(corpus.references) if all(corpus.references) else None
+    texts = ReportTexts(corpus.systems, references, corpus.sources)
+    page = html_report(comparison, scores=tables, texts=texts, explanations=explanations)
+    return {
+        "json": comparison_json(comparison, scores, warnings),
+        "tsv": comparison_tsv(comparison),
+        "pairs": comparison_tsv(comparison, table="pairs"),
+        "segments": scores_tsv(scores, segments=True),
+        "html": page.encode("utf-8", "backslashreplace"),
+    }
+
+
+def explanation_json(found: Explanation, warnings: Sequence[str], *, matrix: bool) -> bytes:
+    """The answer to a request to explain."""
+    record = {"nlgauge": __version__, "explanation": found.to_dict(matrix=matrix), "warnings": list(warnings)}
+    return compact_json(record)
+
+
+def sensitivity_results(found: Sensitivity, warnings: Sequence[str]) -> dict[str, bytes]:
+    """All that can be downloaded of a study, by format."""
+    record = {"nlgauge": __version__, "sensitivity": found.to_dict(), "warnings": list(warnings)}
+    return {"json": compact_json(record), "tsv": sensitivity_report(found, format="tsv").encode()}

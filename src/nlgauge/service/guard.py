@@ -1,0 +1,227 @@
+"""What stands between the network and the service: who may ask, from where, how much, how often."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from nlgauge.service.monitoring import Monitor, log
+from nlgauge.service.problems import ProblemError, problem_response
+from nlgauge.service.settings import Settings
+
+__all__ = ["Guard", "Observer", "RateLimit"]
+
+#: Paths that say nothing about anybody's texts; a probe has no key.
+_OPEN = frozenset({"/healthz", "/readyz", "/docs", "/docs.css", "/openapi.json"})
+
+#: Seconds for the whole body of a request to arrive.
+_BODY_SECONDS = 60.0
+
+#: Clients that are remembered for the rate limit.
+_MOST_CLIENTS = 10_000
+
+_HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+_RAW_HEADERS = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
+
+
+class RateLimit:
+    """So many requests a second for each client, and twice as many at once."""
+
+    def __init__(self, rate: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate = rate
+        self._clock = clock
+        self._clients: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait(self, client: str) -> float:
+        """Seconds until the client may ask; 0: now, and it is counted."""
+        now = self._clock()
+        left, then = self._clients.pop(client, (2 * self._rate, now))
+        left = min(2 * self._rate, left + (now - then) * self._rate)
+        allowed = left >= 1
+        self._clients[client] = (left - 1 if allowed else left, now)
+        while len(self._clients) > _MOST_CLIENTS:
+            self._clients.popitem(last=False)
+        return 0.0 if allowed else (1 - left) / self._rate
+
+
+class Guard:
+    """Refuses what must not come in; what does has its whole body, of bounded size."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        self._settings = settings
+        self._hosts = settings.accepted_hosts
+        self._keys = [_digest(key.encode()) for key in settings.keys]
+        self._rate = RateLimit(settings.limits.rate)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request in, or answer it."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # no websockets here
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        try:
+            self._check(scope)
+            body = await self._body(scope, receive)
+        except ProblemError as problem:
+            await problem_response(problem, {"Connection": "close"})(scope, receive, send)
+            return
+        await self._app(scope, _replay(body, receive), send)
+
+    def _check(self, scope: Scope) -> None:
+        headers = _headers(scope)
+        host = headers.get("host", "")
+        if _without_port(host) not in self._hosts:
+            raise ProblemError(421, "the Host header does not name this service", kind="host")
+        wait = self._rate.wait((scope.get("client") or ("",))[0])
+        if wait > 0:
+            msg = f"more than {self._settings.limits.rate:g} requests a second"
+            raise ProblemError(429, msg, kind="rate", retry_after=wait)
+        origin = headers.get("origin")
+        # A proxy may have taken the TLS off, so the scheme is not looked at.
+        own = (f"http://{host}", f"https://{host}")
+        if origin is not None and origin not in (*own, *self._settings.allow_origins):
+            raise ProblemError(403, "a page of another site may not use this service", kind="origin")
+        if self._keys and scope["path"] not in _OPEN and not self._knows(headers):
+            msg = "give an API key: 'Authorization: Bearer KEY' or 'X-API-Key: KEY'"
+            raise ProblemError(401, msg, kind="key")
+
+    def _knows(self, headers: dict[str, str]) -> bool:
+        """Whether a key was given that opens the service; all are compared, each in constant time."""
+        given = headers.get("x-api-key", "")
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            given = token.strip()
+        presented = _digest(given.encode("latin-1"))
+        found = [hmac.compare_digest(presented, key) for key in self._keys]
+        return any(found)
+
+    async def _body(self, scope: Scope, receive: Receive) -> bytes:
+        limits = self._settings.limits
+        most = limits.job_bytes if scope["path"].startswith("/v1/jobs/") else limits.body_bytes
+        stated = _headers(scope).get("content-length", "")
+        if stated.isdigit() and (len(stated) > 18 or int(stated) > most):
+            raise _too_large(most)
+        try:
+            return await asyncio.wait_for(_read(receive, most), _BODY_SECONDS)
+        except asyncio.TimeoutError:
+            raise ProblemError(408, "the body did not arrive in time", kind="timeout") from None
+
+
+class Observer:
+    """Gives each request a number, counts and logs its answer, and sets the headers that all answers have."""
+
+    def __init__(self, app: ASGIApp, monitor: Monitor) -> None:
+        self._app = app
+        self._monitor = monitor
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand the request on, and look at its answer."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        start, status, number = time.perf_counter(), 500, secrets.token_hex(8)
+        begun = False
+        # For what is logged while the request is answered.
+        scope.setdefault("state", {})["request_id"] = number
+
+        async def observed(message: Message) -> None:
+            nonlocal status, begun
+            if message["type"] == "http.response.start":
+                status, begun = message["status"], True
+                given = {name.lower() for name, _ in message.get("headers", ())}
+                added = [(name, value) for name, value in _RAW_HEADERS if name not in given]
+                message["headers"] = [*message.get("headers", ()), *added, (b"x-request-id", number.encode())]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, observed)
+        except Exception:
+            log.exception("a request failed", extra={"fields": {"request_id": number}})
+            if not begun:
+                problem = ProblemError(
+                    500, "something went wrong inside; the log of the service says what", kind="failed"
+                )
+                await problem_response(problem)(scope, receive, observed)
+        finally:
+            seconds = time.perf_counter() - start
+            route = getattr(scope.get("route"), "path", "other")
+            self._monitor.answered(scope["method"], route, status, seconds)
+            fields = {
+                "request_id": number,
+                "method": scope["method"][:20],
+                "path": scope["path"][:200],
+                "status": status,
+                "milliseconds": round(1000 * seconds, 1),
+                "client": (scope.get("client") or ("",))[0],
+            }
+            log.info("answered", extra={"fields": fields})
+
+
+async def _read(receive: Receive, most: int) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ProblemError(400, "the client went away", kind="disconnected")
+        part = message.get("body", b"")
+        size += len(part)
+        if size > most:
+            raise _too_large(most)
+        parts.append(part)
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+def _replay(body: bytes, receive: Receive) -> Callable[[], Awaitable[Any]]:
+    """A body that was read already, and then whatever comes after it."""
+    left = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replayed() -> Message:
+        return left.pop() if left else await receive()
+
+    return replayed
+
+
+def _too_large(most: int) -> ProblemError:
+    return ProblemError(413, f"the body has more than {most} bytes", kind="body-too-large", limit=most)
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+def _without_port(host: str) -> str:
+    """The name of a Host header.
+
+    >>> _without_port("localhost:8765"), _without_port("[::1]:8765")
+    ('localhost', '[::1]')
+    """
+    name, colon, port = host.lower().rpartition(":")
+    return name if colon and port.isdigit() else host.lower()
+
+
+def _digest(key: bytes) -> bytes:
+    return hashlib.sha256(key).digest()

@@ -1,0 +1,212 @@
+"""Endpoints of jobs: submit, watch, cancel, download, remove."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from datetime import datetime, timezone
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from starlette.responses import Response
+
+from nlgauge.service.analysis_routes import check_systems
+from nlgauge.service.calls import check_size
+from nlgauge.service.problems import ProblemError
+from nlgauge.service.routes import TSV, Used, json_body, service_of
+from nlgauge.service.schemas import (
+    CompareRequest,
+    JobProgress,
+    JobStatus,
+    ScoreRequest,
+    SensitivityRequest,
+    TextsRequest,
+)
+from nlgauge.service.service import Service
+from nlgauge.service.store import ENDED, Job
+
+__all__ = ["router"]
+
+router = APIRouter()
+
+#: Seconds between two looks at a job that somebody watches.
+_LOOK = 0.2
+
+JobName = Annotated[str, Path(pattern=r"^([a-z0-9]{1,16}-)?[0-9a-f]{32}$", description="As it was submitted under.")]
+
+_TEXT = {"schema": {"type": "string"}}
+_UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "no such job, or it has expired"}}
+_UNFINISHED: dict[int | str, dict[str, Any]] = {409: {"description": "the job is not in a state for this"}}
+
+
+def _found(service: Service, name: str) -> Job:
+    job = service.store.get(name)
+    if job is None:
+        raise ProblemError(404, "there is no such job; its result may have expired", kind="no-job")
+    return job
+
+
+def _status(service: Service, job: Job) -> JobStatus:
+    progress = service.jobs.progress(job)
+    keep = service.settings.limits.keep_days * 86_400
+    return JobStatus.model_validate(
+        {
+            **{name: getattr(job, name) for name in ("id", "kind", "state")},
+            **{name: _time(getattr(job, name)) for name in ("created", "started", "finished")},
+            "expires": None if job.finished is None else _time(job.finished + keep),
+            "progress": JobProgress(done=progress.done, total=progress.total, unit=progress.unit),
+            "problem": None if job.problem is None else json.loads(job.problem),
+        }
+    )
+
+
+def _time(seconds: float | None) -> str | None:
+    if seconds is None:
+        return None
+    return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _submit(service: Service, kind: str, asked: TextsRequest, response: Response) -> JobStatus:
+    if service.stopping.is_set():
+        raise ProblemError(503, "the service is about to stop", kind="stopping", retry_after=5)
+    check_size(asked, service.settings, job=True)
+    service.caller.recipes(asked)  # what is wrong with a recipe is said now
+    job = service.jobs.submit(kind, asked.model_dump_json(exclude_unset=True).encode())
+    response.headers["Location"] = f"/v1/jobs/{job.id}"
+    return _status(service, job)
+
+
+@router.post(
+    "/v1/jobs/score",
+    status_code=202,
+    dependencies=[Depends(json_body)],
+    summary="Score many texts, in the background",
+)
+def submit_score(asked: ScoreRequest, service: Used, response: Response) -> JobStatus:
+    """The same request as `/v1/score`, for more texts. The answer says where the job is."""
+    return _submit(service, "score", asked, response)
+
+
+@router.post(
+    "/v1/jobs/compare",
+    status_code=202,
+    dependencies=[Depends(json_body)],
+    summary="Compare systems on many texts, in the background",
+)
+def submit_compare(asked: CompareRequest, service: Used, response: Response) -> JobStatus:
+    """The same request as `/v1/compare`, for more texts; the result is also a report, as one HTML file."""
+    check_systems(asked, service.settings.limits)
+    return _submit(service, "compare", asked, response)
+
+
+@router.post(
+    "/v1/jobs/sensitivity",
+    status_code=202,
+    dependencies=[Depends(json_body)],
+    summary="How far preprocessing moves scores, in the background",
+)
+def submit_sensitivity(asked: SensitivityRequest, service: Used, response: Response) -> JobStatus:
+    """Scores under many settings: what moves, and whether systems change places."""
+    return _submit(service, "sensitivity", asked, response)
+
+
+@router.get("/v1/jobs/{name}", responses=_UNKNOWN, summary="State and progress of a job")
+def status(name: JobName, service: Used) -> JobStatus:
+    """For polling; `events` tells without being asked again."""
+    return _status(service, _found(service, name))
+
+
+async def _watched(request: Request, name: JobName) -> AsyncIterator[Service]:
+    """Refuse before the stream begins: no job, or too many streams."""
+    service = service_of(request)
+    await asyncio.to_thread(_found, service, name)
+    if service.streams >= service.settings.limits.streams:
+        raise ProblemError(429, f"{service.streams} clients watch jobs already", kind="streams", retry_after=5)
+    service.streams += 1
+    try:
+        yield service
+    finally:
+        service.streams -= 1
+
+
+@router.get(
+    "/v1/jobs/{name}/events",
+    response_class=EventSourceResponse,
+    responses=_UNKNOWN,
+    summary="Progress of a job as server-sent events",
+)
+async def events(name: JobName, service: Annotated[Service, Depends(_watched)]) -> AsyncIterator[ServerSentEvent]:
+    """An event with the job's status whenever it changes; the last one is named `end`."""
+    last = None
+    while True:
+        job = await asyncio.to_thread(service.store.get, name)
+        if job is None:  # removed meanwhile
+            return
+        current = _status(service, job)
+        ended = job.state in ENDED
+        if current != last:
+            yield ServerSentEvent(event="end" if ended else "progress", data=current.model_dump())
+            last = current
+        if ended or service.stopping.is_set():
+            return
+        await asyncio.sleep(_LOOK)
+
+
+@router.post(
+    "/v1/jobs/{name}/cancel", responses={**_UNKNOWN, **_UNFINISHED}, summary="Cancel a job that has not ended"
+)
+def cancel(name: JobName, service: Used) -> JobStatus:
+    """A job that runs stops at its next batch, and says so in its state a moment later."""
+    job = _found(service, name)
+    if job.state in ENDED:
+        raise ProblemError(409, f"the job has ended already: {job.state}", kind="ended", state=job.state)
+    return _status(service, service.jobs.cancel(name))
+
+
+@router.delete(
+    "/v1/jobs/{name}", status_code=204, responses={**_UNKNOWN, **_UNFINISHED}, summary="Remove a job and its results"
+)
+def remove(name: JobName, service: Used) -> None:
+    """Before it would expire by itself."""
+    job = _found(service, name)
+    if not service.store.remove(name):
+        raise ProblemError(409, f"the job is {job.state}; cancel it first", kind="not-ended", state=job.state)
+
+
+@router.get(
+    "/v1/jobs/{name}/result",
+    response_class=Response,
+    responses={
+        **_UNKNOWN,
+        **_UNFINISHED,
+        200: {"content": {"application/json": {"schema": {"type": "object"}}, TSV: _TEXT, "text/html": _TEXT}},
+    },
+    summary="The result of a job that is done",
+)
+def result(
+    name: JobName,
+    service: Used,
+    form: Annotated[
+        Literal["json", "tsv", "segments", "pairs", "html"],
+        Query(
+            alias="format", description="segments, pairs: TSV, a row per segment, per pair of systems; html: a report"
+        ),
+    ] = "json",
+) -> Response:
+    """JSON as the library has it, or a table."""
+    job = _found(service, name)
+    content = service.store.result(name, form)
+    if job.state != "done":
+        raise ProblemError(
+            409, f"the job is {job.state}, and only one that is done has a result", kind="no-result", state=job.state
+        )
+    if content is None:
+        raise ProblemError(404, f"a job of kind {job.kind} has no result of format {form}", kind="no-format")
+    if form == "json":
+        return Response(content, media_type="application/json")
+    suffix, kind = ("html", "text/html") if form == "html" else ("tsv", TSV)
+    # As a file: the report has a script and a policy of its own, and does not run as a page of the service.
+    headers = {"Content-Disposition": f'attachment; filename="nlgauge-{job.kind}-{name}.{suffix}"'}
+    return Response(content, media_type=f"{kind}; charset=utf-8", headers=headers)

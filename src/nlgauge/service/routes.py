@@ -1,0 +1,140 @@
+"""Endpoints that answer at once: what there is, scores, health."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Query, Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+
+from nlgauge._version import __version__
+from nlgauge.recipes.metric import Metric
+from nlgauge.registry import METRICS
+from nlgauge.report.metrics import describe_metric, describe_option, metric_equation
+from nlgauge.service.answers import scores_json, scores_tsv
+from nlgauge.service.calls import check_size
+from nlgauge.service.docs_page import STYLE, docs_page
+from nlgauge.service.policy import allowed_words
+from nlgauge.service.problems import ProblemError
+from nlgauge.service.schemas import Description, MetricRecord, ModelRecord, ScoreAnswer, ScoreRequest
+from nlgauge.service.service import Service
+
+__all__ = ["TSV", "json_body", "router", "service_of"]
+
+router = APIRouter()
+
+TSV = "text/tab-separated-values"
+
+
+def service_of(request: Request) -> Service:
+    """The service behind the application."""
+    found: Service = request.app.state.service
+    return found
+
+
+def json_body(request: Request) -> None:
+    """A form that a browser sends across sites without asking is never JSON."""
+    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if given != "application/json":
+        raise ProblemError(415, "the body must be application/json", kind="content-type")
+
+
+Used = Annotated[Service, Depends(service_of)]
+
+
+@router.post(
+    "/v1/score",
+    dependencies=[Depends(json_body)],
+    response_class=Response,
+    responses={200: {"model": ScoreAnswer, "content": {TSV: {"schema": {"type": "string"}}}}},
+    summary="Score outputs of systems",
+)
+async def score(
+    asked: ScoreRequest,
+    service: Used,
+    form: Annotated[Literal["json", "tsv"], Query(alias="format")] = "json",
+) -> Response:
+    """One metric or several, one system or several, with references or sources. For larger requests see jobs."""
+    characters = check_size(asked, service.settings, job=False)
+    call = service.caller.score(asked)
+    scored = await service.score(call, texts=len(asked.texts()), characters=characters)
+    if form == "tsv":
+        return Response(scores_tsv(scored.scores, segments=asked.segments), media_type=f"{TSV}; charset=utf-8")
+    return Response(
+        scores_json(scored.scores, scored.warnings, segments=asked.segments), media_type="application/json"
+    )
+
+
+@router.get("/v1", summary="What this service is, and its limits")
+async def description(service: Used) -> Description:
+    """Version, engine and limits."""
+    settings = service.settings
+    return Description(
+        nlgauge=__version__,
+        engine=settings.engine,
+        precision=settings.precision,
+        instance=settings.instance,
+        limits=settings.limits.__dict__,
+    )
+
+
+@router.get("/v1/metrics", summary="Metrics and their options")
+def metrics() -> list[MetricRecord]:
+    """All metrics, with what requests may set."""
+    return list(_records())
+
+
+@cache
+def _records() -> tuple[MetricRecord, ...]:
+    return tuple(MetricRecord.model_validate(_described(metric)) for metric in METRICS.values())
+
+
+@router.get("/v1/models", summary="Models")
+def models(service: Used) -> list[ModelRecord]:
+    """All models that the library knows, and whether requests may name them here."""
+    return [ModelRecord.model_validate(record) for record in service.policy.models()]
+
+
+@router.get("/healthz", response_class=PlainTextResponse, summary="Whether the process answers")
+async def health() -> str:
+    """Always ok."""
+    return "ok\n"
+
+
+@router.get("/readyz", response_class=PlainTextResponse, summary="Whether requests are computed")
+async def ready(service: Used) -> str:
+    """Ok once models are loaded, and until the service is told to stop."""
+    if not service.ready or not service.inference.alive:
+        raise ProblemError(503, "starting or stopping", kind="not-ready", retry_after=2)
+    return "ok\n"
+
+
+@router.get("/metrics", response_class=PlainTextResponse, summary="Figures for Prometheus")
+def figures(service: Used) -> Response:
+    """Requests, batches, jobs, memory."""
+    service.monitor.waiting.set(service.inference.waiting)
+    service.monitor.queued.set(service.store.queued())
+    return Response(service.monitor.text(), media_type=service.monitor.content_type)
+
+
+@router.get("/docs", include_in_schema=False)
+def docs(request: Request) -> Response:
+    """This description, for people."""
+    return HTMLResponse(docs_page(request.app.openapi()))
+
+
+@router.get("/docs.css", include_in_schema=False)
+def docs_style() -> Response:
+    """How the page looks."""
+    return Response(STYLE, media_type="text/css")
+
+
+def _described(metric: type[Metric]) -> dict[str, Any]:
+    recipe = metric()
+    options = [
+        {**describe_option(recipe, name, about), "values": allowed_words(metric, name, about)}
+        for name, about in metric.options().items()
+    ]
+    more = {"options": options, "equation": metric_equation(metric), "citation": metric.citation.strip()}
+    return describe_metric(metric) | more

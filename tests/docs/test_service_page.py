@@ -1,0 +1,77 @@
+"""What docs/service.md tells a reader to run works, and its limits are those of the code."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.service.conftest import listening
+
+import nlgauge
+from nlgauge.service.settings import Limits, Settings
+
+ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
+PAGE = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"```bash\n(.*?)```", PAGE, re.S)
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with listening(Settings(folder=tmp_path_factory.mktemp("service"), preload=())) as address:
+        yield address
+
+
+def run(commands: str, url: str) -> str:
+    """Every command of a block must succeed, and every answer be told apart."""
+    script = "set -eu\n" + commands
+    return subprocess.run(
+        ["sh", "-c", script], env={"URL": url, "PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=True
+    ).stdout
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not here")
+def test_commands_answer_what_the_page_says(url: str) -> None:
+    scores, table, lists, analysis, jobs, errors = COMMANDS
+    found = json.loads(run(scores, url))
+    assert [one["metric"] for one in found["scores"]] == ["bertscore", "chrf"]
+    assert found["scores"][0] == nlgauge.score(["A cat sat on the mat."], ["The cat sat on the mat."]).to_dict()
+    assert [line.split("\t")[0] for line in run(table, url).splitlines()] == ["system", "a", "b"]
+    assert '"limits"' in run(lists, url)
+    explained, compared = re.findall(r"\{\"nlgauge\".*?(?=\{\"nlgauge\"|$)", run(analysis, url), re.S)
+    assert json.loads(explained)["explanation"]["metric"] == "bertscore"
+    assert [one["system"] for one in json.loads(compared)["comparison"]["metrics"][0]["systems"]] == ["a", "b"]
+    watched = run(jobs, url)
+    assert "event: end" in watched
+    assert '"state":"done"' in watched
+    assert '"signature":"bertscore|' in watched
+    assert watched.count("\tbertscore\t") == 2 + 4
+    assert json.loads(run(errors, url))["error"] == "RecipeError"
+
+
+def test_the_python_example_prints_a_score(url: str) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.S)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(code, {"url": url})
+    first, second = printed.getvalue().splitlines()
+    assert float(first) == nlgauge.score(["A cat sat on the mat."], ["The cat sat on the mat."]).system_score
+    assert second == "['bertscore']"
+
+
+def test_limits_are_those_of_the_code() -> None:
+    limits = Limits()
+    shown = dict(re.findall(r"^\| ([^|]*) \| ([^|]*) \|$", PAGE.partition("## Limits")[2].partition("## ")[0], re.M))
+    assert shown["body of a request, of a job"] == f"{limits.body_bytes // 10**6} MB, {limits.job_bytes // 10**6} MB"
+    assert shown["characters of a text"] == f"{limits.text_characters:,}"
+    assert shown["texts of a request, of a job"] == f"{limits.texts:,}, {limits.job_texts:,}"
+    assert shown["metrics of a request, systems of a comparison"] == f"{limits.recipes}, {limits.systems}"
+    assert shown["characters of texts to explain"] == f"{limits.explained_characters:,}"
+    assert shown["requests that wait, jobs that wait"] == f"{limits.waiting}, {limits.queued_jobs}"
+    assert f"kept for {limits.keep_days:g} days" in PAGE

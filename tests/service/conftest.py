@@ -1,0 +1,119 @@
+"""Services for the tests of this folder: in this process, and in one of their own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import uvicorn
+from starlette.testclient import TestClient
+
+from nlgauge.service.app import create_app
+from nlgauge.service.settings import Settings
+from nlgauge.testing import hash_encoder
+
+#: Sent by nobody but the tests; long enough to be a key.
+KEY = "a-key-of-the-tests-0123456789"
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Iterator[Callable[..., TestClient]]:
+    """Makes services inside this process; the model `hash` needs no files."""
+    with hash_encoder(), contextlib.ExitStack() as stack:
+
+        def make(**settings: Any) -> TestClient:
+            chosen = {"folder": tmp_path / "data", "preload": ()} | settings
+            app = create_app(Settings(**chosen))
+            return stack.enter_context(TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False))
+
+        yield make
+
+
+@pytest.fixture
+def service(made: Callable[..., TestClient]) -> TestClient:
+    """A service with the usual settings."""
+    return made()
+
+
+@contextlib.contextmanager
+def listening(settings: Settings) -> Iterator[str]:
+    """A service on a real port, in a thread of this process; its address."""
+    app = create_app(settings)
+    config = uvicorn.Config(app, port=0, log_config=None, access_log=False, timeout_graceful_shutdown=5)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive()
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> Iterator[str]:
+    """A service with the usual settings on a real port."""
+    with hash_encoder(), listening(Settings(folder=tmp_path / "data", preload=())) as url:
+        yield url
+
+
+@dataclass
+class Running:
+    """A service in a process of its own."""
+
+    process: subprocess.Popen[str]
+    url: str
+    log: Path
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self.url.rpartition(":")[2])
+
+    def get(self, path: str, **more: Any) -> httpx2.Response:
+        """Ask for something."""
+        return httpx2.get(self.url + path, timeout=30, trust_env=False, **more)
+
+    def post(self, path: str, body: Any, **more: Any) -> httpx2.Response:
+        """Send something."""
+        return httpx2.post(self.url + path, json=body, timeout=60, trust_env=False, **more)
+
+
+@contextlib.contextmanager
+def started(folder: Path, *flags: str, **environment: str) -> Iterator[Running]:
+    """`nlgauge serve`, until the block ends."""
+    command = [sys.executable, "-m", "nlgauge", "serve", "--port", "0", "--data", str(folder / "data"), *flags]
+    log = folder / "log"
+    with log.open("a") as stderr:
+        begin = log.stat().st_size
+        process = subprocess.Popen(command, stderr=stderr, text=True, env={**os.environ, **environment}, cwd=folder)
+        try:
+            yield Running(process, _wait_for_address(process, log, begin), log)
+        finally:
+            if process.poll() is None:
+                process.terminate()
+            process.wait(60)
+
+
+def _wait_for_address(process: subprocess.Popen[str], log: Path, begin: int) -> str:
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        for line in log.read_text()[begin:].splitlines():
+            if line.startswith("nlgauge serves at "):
+                return line.rpartition(" ")[2]
+        assert process.poll() is None, log.read_text()
+        time.sleep(0.05)
+    raise AssertionError(log.read_text())

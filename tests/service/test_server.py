@@ -1,0 +1,225 @@
+"""`nlgauge serve` in a process of its own: what the network may do to it, kills and stops."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.service.conftest import KEY, Running, started
+
+import nlgauge
+
+PAIR = {"hyps": ["A cat sat on the mat."], "refs": ["The cat sat on the mat."]}
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with started(tmp_path_factory.mktemp("service")) as service:
+        yield service
+
+
+def test_the_command_serves_scores(running: Running) -> None:
+    answer = running.post("/v1/score", PAIR)
+    assert answer.json()["scores"] == [nlgauge.score(PAIR["hyps"], PAIR["refs"]).to_dict()]
+    assert "server" not in answer.headers
+    assert running.get("/readyz").status_code == 200
+
+
+def test_the_log_is_lines_of_json(running: Running) -> None:
+    running.get("/healthz")
+    lines = running.log.read_text().splitlines()
+    assert lines[0].startswith("nlgauge serves at http://127.0.0.1:")
+    assert all(json.loads(line)["level"] for line in lines[1:])
+
+
+def exchange(port: int, content: bytes, *, wait: float = 2.0) -> bytes:
+    """Send bytes, and read what comes until the other side closes or is silent."""
+    with socket.create_connection(("127.0.0.1", port), timeout=wait) as connection:
+        try:
+            connection.sendall(content)
+            connection.shutdown(socket.SHUT_WR)
+            found = b""
+            while part := connection.recv(65536):
+                found += part
+        except (TimeoutError, ConnectionError):
+            return b""
+        return found
+
+
+HEAD = b"POST /v1/score HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+
+
+def broken_requests(count: int, seed: int) -> Iterator[bytes]:
+    """Requests with bytes changed, cut, doubled or made up."""
+    chance = random.Random(seed)
+    body = json.dumps(PAIR).encode()
+    whole = HEAD + b"Content-Length: " + str(len(body)).encode() + b"\r\n\r\n" + body
+    for _ in range(count):
+        kind = chance.randrange(6)
+        if kind == 0:
+            yield chance.randbytes(chance.randrange(1, 400))
+        elif kind == 1:
+            yield whole[: chance.randrange(len(whole))]
+        elif kind == 2:
+            changed = bytearray(whole)
+            for _ in range(chance.randrange(1, 20)):
+                changed[chance.randrange(len(changed))] = chance.randrange(256)
+            yield bytes(changed)
+        elif kind == 3:
+            yield (
+                HEAD + b"Content-Length: " + str(chance.choice([-1, 0, 10**18, 10**30])).encode() + b"\r\n\r\n" + body
+            )
+        elif kind == 4:
+            yield (
+                HEAD
+                + b"Transfer-Encoding: chunked\r\n\r\n"
+                + chance.choice([b"zz\r\n", b"5\r\nab", b"FFFFFFFFFF\r\n"])
+            )
+        else:
+            place = chance.randrange(len(whole))
+            yield whole[:place] + chance.randbytes(chance.randrange(40)) + whole[place:]
+
+
+def test_raw_bytes_on_the_socket_leave_the_service_alive(running: Running) -> None:
+    answered = 0
+    for content in broken_requests(60, seed=1):
+        found = exchange(running.port, content, wait=0.3)
+        assert b"Traceback" not in found
+        assert not found.startswith(b"HTTP/1.1 5")
+        answered += bool(found)
+    assert answered > 10
+    assert running.post("/v1/score", PAIR).status_code == 200
+
+
+@pytest.mark.long
+def test_a_great_many_raw_bytes_leave_the_service_alive(running: Running) -> None:
+    for content in broken_requests(20_000, seed=2):
+        assert not exchange(running.port, content, wait=0.2).startswith(b"HTTP/1.1 5")
+    assert running.post("/v1/score", PAIR).status_code == 200
+
+
+def test_headers_are_bounded_and_silent_clients_harm_nobody(running: Running) -> None:
+    silent = [socket.create_connection(("127.0.0.1", running.port)) for _ in range(20)]
+    for one in silent:
+        one.sendall(HEAD + b"Content-Length: 100\r\n\r\n{")
+    large = exchange(running.port, b"GET /v1 HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"x" * 100_000 + b"\r\n\r\n")
+    assert large == b"" or b" 400 " in large.partition(b"\r\n")[0] or b" 431 " in large.partition(b"\r\n")[0]
+    assert running.post("/v1/score", PAIR).status_code == 200
+    for one in silent:
+        one.close()
+
+
+def test_another_address_needs_a_key(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "nlgauge", "serve", "--host", "0.0.0.0", "--port", "0", "--data", str(tmp_path)]
+    environment = {name: value for name, value in os.environ.items() if name != "NLGAUGE_API_KEY"}
+    refused = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
+    assert refused.returncode == 2
+    assert "--insecure" in refused.stderr
+    short = subprocess.run(
+        command, capture_output=True, text=True, env={**environment, "NLGAUGE_API_KEY": "abc"}, timeout=60
+    )
+    assert short.returncode == 2
+    assert "abc" not in short.stderr
+
+
+@pytest.mark.slow
+def test_with_a_key_it_listens_everywhere_and_says_nothing_of_it(tmp_path: Path) -> None:
+    (tmp_path / "keys").write_text(f"{KEY}\n")
+    flags = ("--host", "0.0.0.0", "--key-file", str(tmp_path / "keys"), "--preload")
+    with started(tmp_path, *flags) as service:
+        url = f"http://127.0.0.1:{service.port}"
+        service.url = url
+        assert service.get("/v1").status_code == 401
+        assert service.get("/v1", headers={"x-api-key": KEY}).status_code == 200
+    assert KEY not in service.log.read_text()
+
+
+@pytest.mark.slow
+def test_a_stop_finishes_what_is_under_way(tmp_path: Path) -> None:
+    with started(tmp_path) as service:
+        running = service.post("/v1/jobs/score", {"hyps": ["A text."] * 2000, "refs": ["A text!"] * 2000}).json()[
+            "id"
+        ]
+        service.process.send_signal(signal.SIGTERM)
+        assert service.process.wait(60) == 0
+    with contextlib.closing(sqlite3.connect(tmp_path / "data" / "jobs.sqlite3")) as base:
+        ((name, state),) = base.execute("SELECT id, state FROM jobs")
+    assert name == running
+    assert state in {"done", "interrupted", "queued"}  # whichever it was, it is not left running
+
+
+@pytest.mark.slow
+def test_a_stop_does_not_wait_for_those_who_watch(tmp_path: Path) -> None:
+    with started(tmp_path) as service:
+        texts = [f"A text with the number {number}." for number in range(4000)]
+        name = service.post("/v1/jobs/score", {"hyps": texts, "refs": texts[::-1]}).json()["id"]
+        watcher = socket.create_connection(("127.0.0.1", service.port))
+        watcher.sendall(f"GET /v1/jobs/{name}/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        assert b"text/event-stream" in watcher.recv(4096)
+        start = time.monotonic()
+        service.process.send_signal(signal.SIGTERM)
+        assert service.process.wait(60) == 0
+        assert time.monotonic() - start < 25
+        watcher.close()
+    with started(tmp_path) as again:
+        assert again.get(f"/v1/jobs/{name}").json()["state"] == "interrupted"
+
+
+@pytest.mark.slow
+def test_a_kill_during_a_hundred_jobs_loses_no_finished_one(tmp_path: Path) -> None:
+    with started(tmp_path) as service:
+        names = []
+        for number in range(100):
+            texts = [f"Sentence {number} of {count} is here." for count in range(40)]
+            names.append(service.post("/v1/jobs/score", {"hyps": texts, "refs": texts[::-1]}).json()["id"])
+        until = time.monotonic() + 60
+        while service.get(f"/v1/jobs/{names[19]}").json()["state"] != "done" and time.monotonic() < until:
+            time.sleep(0.05)
+        finished = {name: service.get(f"/v1/jobs/{name}/result").content for name in names[:20]}
+        assert service.get(f"/v1/jobs/{names[-1]}").json()["state"] == "queued"
+        service.process.kill()
+        service.process.wait()
+    with started(tmp_path) as again:
+        states = [again.get(f"/v1/jobs/{name}").json()["state"] for name in names]
+        assert set(states) <= {"done", "interrupted", "queued", "running"}
+        assert states.count("interrupted") <= 1
+        for name, content in finished.items():
+            assert again.get(f"/v1/jobs/{name}/result").content == content
+
+
+@pytest.mark.long
+def test_memory_stays_flat_over_many_requests(tmp_path: Path) -> None:
+    def resident(service: Running) -> float:
+        lines = service.get("/metrics").text.splitlines()
+        return float(next(line for line in lines if line.startswith("process_resident_memory_bytes")).split()[1])
+
+    with started(tmp_path, "--max-rate", "100000") as service:
+        body = json.dumps(PAIR).encode()
+        request = HEAD + b"Content-Length: " + str(len(body)).encode() + b"\r\n\r\n" + body
+
+        def ask(count: int) -> None:
+            with socket.create_connection(("127.0.0.1", service.port)) as connection:
+                stream = connection.makefile("rb")
+                for _ in range(count):
+                    connection.sendall(request)
+                    length = 0
+                    while (line := stream.readline()) != b"\r\n":
+                        if line.lower().startswith(b"content-length"):
+                            length = int(line.split()[1])
+                    stream.read(length)
+
+        ask(5_000)
+        before = resident(service)
+        ask(45_000)
+        assert resident(service) < before * 1.05
