@@ -231,6 +231,21 @@ def test_a_segment_is_explained_with_the_idf_of_its_run(model: str) -> None:
         assert several[0].to_dict()["links"] == found.to_dict()["links"]
 
 
+def test_alignments_that_a_score_carries_are_not_computed_again(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["the cat sat", "", "the bird sat"], [["a cat sat", "the cat ran"], ["the dog"], ["the bird", "a bird"]]
+    metrics = ("bertscore:layer=2,idf=refs", "moverscore:multiref=best")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", nlgauge.EmptyTextWarning)
+        plain, carrying = (
+            [nlgauge.score(*texts, metric=metric, model=model, alignments=align) for metric in metrics]
+            for align in (False, True)
+        )
+    expected = [[one.to_dict() for one in explain_segments(score, [2, 1, 0])] for score in plain]
+    monkeypatch.setattr("nlgauge.explain.pairs.compare", None)
+    found = [[one.to_dict() for one in explain_segments(score, [2, 1, 0])] for score in carrying]
+    assert found == expected
+
+
 def test_leaving_words_out_keeps_the_idf_of_the_run(model: str) -> None:
     hyps, refs = ["the cat sat", "a dog ran"], ["a cat sat", "the dog slept"]
     score = nlgauge.score(hyps, refs, metric="moverscore", model=model)

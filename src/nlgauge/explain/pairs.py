@@ -26,7 +26,7 @@ from nlgauge.explain.options import ExplainOptions, split_options
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.signature import Signature
-from nlgauge.scores import Score
+from nlgauge.scores import Score, SegmentNotes
 from nlgauge.scoring import one_metric, resolved_call
 
 __all__ = ["explain_pair", "explain_pairs", "explain_segments", "iter_explanations"]
@@ -128,7 +128,21 @@ def explain_segments(score: Score, segments: Sequence[int], **options: Any) -> l
             sources=None if part.sources is None else [part.sources[segment] for segment in segments],
         )
         indices = list(range(len(segments)))
-    return list(_explained(origin.metric, part, origin.options, chosen, None, indices))
+    known = _taken(score, segments) if score.alignments is not None and len(part) == len(segments) else None
+    return list(_explained(origin.metric, part, origin.options, chosen, None, indices, known=known))
+
+
+def _taken(score: Score, segments: Sequence[int]) -> Score:
+    """The score of some segments, with the alignments that it carries."""
+    rows = list(segments)
+    noted = {name: tuple(new for new, old in enumerate(rows) if old in at) for name, at in vars(score.notes).items()}
+    return replace(
+        score,
+        segments={name: values[rows] for name, values in score.segments.items()},
+        notes=SegmentNotes(**noted),
+        best_reference=None if score.best_reference is None else score.best_reference[rows],
+        alignments=None if score.alignments is None else tuple(score.alignments[row] for row in rows),
+    )
 
 
 def _needs_all(metric: Metric) -> bool:
@@ -143,7 +157,10 @@ def _explained(
     chosen: ExplainOptions,
     check: SignatureCheck | None,
     indices: Sequence[int],
+    *,
+    known: Score | None = None,
 ) -> Iterator[Explanation]:
+    """Explanations of a system's texts; `known` is their score with alignments, where it was computed before."""
     (system,) = corpus.systems
     seen = _spelt_out(_seen(metric, corpus), system)
     with warnings.catch_warnings():
@@ -151,7 +168,7 @@ def _explained(
             warnings.simplefilter("ignore", category)
         options = replace(run, alignments=True)
         prepared = prepare([metric], seen, options, check_signature=check)
-        (score,) = finish(prepared, compare(prepared))
+        score = finish(prepared, compare(prepared))[0] if known is None else known
     explainer = Explainer(prepared, seen, score, chosen)
     return map(explainer.explain, indices)
 
