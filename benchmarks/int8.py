@@ -1,7 +1,7 @@
 """What `precision=int8` does to agreement with people: `python -m benchmarks.int8 --at DATA`.
 
-    python -m benchmarks.int8 segments --at DATA [--model minilm] [--engine onnx] [--data wmt15 wmt17-testset] [--rows N]
-    python -m benchmarks.int8 systems --at DATA [--every N]
+    python -m benchmarks.int8 segments --at DATA [--model NAME] [--engine NAME] [--data NAME ...] [--rows N]
+    python -m benchmarks.int8 systems --at DATA [--model NAME] [--engine NAME] [--every N]
 
 `segments`: Pearson of BERTScore F and MoverScore v1 with people, per language pair, in float32 and in int8, and how
 far a score moves. `systems`: whether int8 ranks the systems of WMT17 as float32 does, from every N-th segment.

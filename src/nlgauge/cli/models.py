@@ -40,6 +40,13 @@ def add_commands(commands: Any) -> None:
         metavar="FILE",
         help="texts like those to be scored, one per line; without it, back to the plan that comes with nlgauge",
     )
+    quantise.add_argument(
+        "--float32",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="products to leave in float32, by their weights: 'encoder.layer.*.output.dense'",
+    )
     quantise.add_argument("--note", default="", help="what the corpus is, for the plan")
     quantise.add_argument("-q", "--quiet", action="store_true", help="say nothing but the digest")
     quantise.set_defaults(run=_quantise)
@@ -100,7 +107,7 @@ def _quantise(args: argparse.Namespace) -> int:
         inputs = Inputs()
         texts = [text for spec in args.corpus for text in inputs.texts(parse_source(spec))]
         about = args.note or ", ".join(file_label(spec) for spec in args.corpus)
-        plan = quantise_model(args.model, texts, about=about, progress=not args.quiet)
+        plan = quantise_model(args.model, texts, about=about, float32=args.float32, progress=not args.quiet)
     print(short_digest(plan.digest))
     if not args.quiet:
         said = f"{plan.model}: {len(plan.products)} products in eight bits, {plan.method}; ranges from {plan.about}"

@@ -26,13 +26,15 @@ def quantise_model(
     *,
     about: str = "",
     strength: float = STRENGTH,
+    float32: Sequence[str] = (),
     threads: int | None = None,
     progress: bool = False,
 ) -> Plan:
     """Take the ranges of a model's products from texts, and compute the model by them in eight bits from now on.
 
-    The plan is kept in the cache folder and takes the place of the shipped one. Scores made by another plan have
-    another signature and do not compare.
+    `float32` names products to leave as they are, by the names of their weights (`encoder.layer.*.output.dense`). The
+    plan is kept in the cache folder and takes the place of the shipped one. Scores made by another plan have another
+    signature and do not compare.
     """
     encoder = load_encoder(model, threads=threads, progress=progress)
     if not isinstance(encoder, GraphEncoder):
@@ -44,7 +46,7 @@ def quantise_model(
             "like those to be scored"
         )
         warnings.warn(msg, DataWarning, stacklevel=user_stacklevel())
-    plan = calibrate(encoder, texts, about=about, strength=strength)
+    plan = calibrate(encoder, texts, about=about, strength=strength, float32=float32)
     keep_own_plan(plan)
     release_models()  # one that is loaded has the plan that it was loaded with
     return plan

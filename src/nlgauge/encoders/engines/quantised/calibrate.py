@@ -13,6 +13,7 @@ well, which SmoothQuant leaves as it is. A range reaches from the lowest to the 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 import numpy as np
@@ -21,8 +22,8 @@ from numpy.typing import NDArray
 from nlgauge.encoders.batching import equal_length_batches
 from nlgauge.encoders.engines.graph_encoder import GraphEncoder, Run
 from nlgauge.encoders.engines.quantised.plan import Plan, Rounding
-from nlgauge.encoders.engines.quantised.products import observed_graph
-from nlgauge.errors import InputError
+from nlgauge.encoders.engines.quantised.products import Product, observed_graph
+from nlgauge.errors import InputError, RecipeError
 from nlgauge.files.digests import text_digest
 
 __all__ = ["STRENGTH", "calibrate", "smoothing_powers"]
@@ -50,28 +51,38 @@ class _Extremes(NamedTuple):
     high: FloatArray
 
 
-def calibrate(encoder: GraphEncoder, texts: Sequence[str], *, about: str = "", strength: float = STRENGTH) -> Plan:
-    """The plan of a float32 encoder from what its products see over the texts."""
+def calibrate(
+    encoder: GraphEncoder,
+    texts: Sequence[str],
+    *,
+    about: str = "",
+    strength: float = STRENGTH,
+    float32: Sequence[str] = (),
+) -> Plan:
+    """The plan of a float32 encoder from what its products see over the texts.
+
+    `float32` names products that are left as they are, by the names of their weights, which may hold `*`.
+    """
     distinct = list(dict.fromkeys(text.strip() for text in texts if text.strip()))
     if not distinct:
         msg = "a corpus for int8 needs at least one text that is not empty"
         raise InputError(msg)
     graph, products = observed_graph(encoder.family, encoder.config)
-    extremes = _extremes(
-        encoder, encoder.session(graph), list(dict.fromkeys(product.x for product in products)), distinct
-    )
+    chosen = _without(products, float32, model=encoder.model)
+    seen = _extremes(encoder, encoder.session(graph), list(dict.fromkeys(one.x for one in products)), distinct)
     inputs = {}
-    for x, seen in extremes.items():
-        weights = [encoder.weight(f"{product.at}.weight") for product in products if product.x == x]
-        inputs[x] = _rounding(seen, weights, strength)
+    for x in dict.fromkeys(product.x for product in chosen):
+        weights = [encoder.weight(f"{product.at}.weight") for product in chosen if product.x == x]
+        inputs[x] = _rounding(seen[x], weights, strength)
+    left = f", float32 {' '.join(float32)}" if float32 else ""
     return Plan(
         model=encoder.model,
         weights=encoder.digest,
         corpus=text_digest("\n".join(distinct)),
         about=about or f"{len(distinct)} texts",
-        method=f"min-max, smoothed by {strength:g}, weights of 7 bits by row",
+        method=f"min-max, smoothed by {strength:g}, weights of 7 bits by row{left}",
         inputs=inputs,
-        products={product.at: product.x for product in products},
+        products={product.at: product.x for product in chosen},
     )
 
 
@@ -107,3 +118,16 @@ def _rounding(seen: _Extremes, weights: Sequence[FloatArray], strength: float) -
     shrink = np.exp2(-np.asarray(powers, dtype=np.float64))
     low, high = min(0.0, float((seen.low * shrink).min())), max(0.0, float((seen.high * shrink).max()))
     return Rounding(float(f"{low:.{_DIGITS}g}"), float(f"{high:.{_DIGITS}g}"), powers)
+
+
+def _without(products: Sequence[Product], patterns: Sequence[str], *, model: str) -> list[Product]:
+    """The products that no pattern names; a pattern that names none is a slip of the keyboard."""
+    for pattern in patterns:
+        if not any(fnmatchcase(product.at, pattern) for product in products):
+            msg = f"no product of model {model!r} is called {pattern!r}; there are such as {products[-1].at!r}"
+            raise RecipeError(msg)
+    chosen = [one for one in products if not any(fnmatchcase(one.at, pattern) for pattern in patterns)]
+    if not chosen:
+        msg = f"all products of model {model!r} are to stay float32; leave some to be of eight bits"
+        raise RecipeError(msg)
+    return chosen
