@@ -81,7 +81,7 @@ def pairs_of(count: int) -> tuple[list[str], list[str]]:
     return [hyps[i] for i, _ in chosen], [refs[j] for _, j in chosen]
 
 
-def dump(recipes: Sequence[str], count: int, engine: str) -> Dump:
+def dump(recipes: Sequence[str], count: int, engine: str, precision: str = "fp32") -> Dump:
     """Each component of each recipe, bit for bit."""
     import nlgauge
 
@@ -89,7 +89,9 @@ def dump(recipes: Sequence[str], count: int, engine: str) -> Dump:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
         # One call, so that each text is encoded once: an emulator is a hundred times slower than its machine.
-        scores = nlgauge.score_systems({"pairs": hyps}, refs, sources=refs, metrics=recipes, engine=engine)
+        scores = nlgauge.score_systems(
+            {"pairs": hyps}, refs, sources=refs, metrics=recipes, engine=engine, precision=precision
+        )
     found: Dump = {}
     for recipe, score in zip(recipes, scores, strict=True):
         for name, values in score.segments.items():
@@ -112,20 +114,26 @@ def _report(found: Mapping[str, tuple[int, float]]) -> str:
     return "\n".join(f"{key:{width}}  {count:5d} differ  at most {most:.2g}" for key, (count, most) in found.items())
 
 
-def _child(recipes: Sequence[str], count: int, engine: str, extra: Mapping[str, str]) -> Dump:
+def _child(
+    recipes: Sequence[str], count: int, engine: str, extra: Mapping[str, str], precision: str = "fp32"
+) -> Dump:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "dump.json"
         command = [sys.executable, "-m", "benchmarks.isa", "dump", str(path), "--pairs", str(count)]
-        command += ["--engine", engine, "--recipes", *recipes]
+        command += ["--engine", engine, "--precision", precision, "--recipes", *recipes]
         subprocess.run(command, env=os.environ | extra, check=True, stderr=subprocess.DEVNULL)
         content: Dump = json.loads(path.read_text(encoding="utf-8"))
         return content
 
 
-def _moved(recipes: Sequence[str], count: int, engine: str) -> dict[str, dict[str, tuple[int, float]]]:
+def _moved(
+    recipes: Sequence[str], count: int, engine: str, precision: str = "fp32"
+) -> dict[str, dict[str, tuple[int, float]]]:
     """What each switch moves, against a run without any."""
-    native = _child(recipes, count, engine, {})
-    return {name: compare(native, _child(recipes, count, engine, extra)) for name, extra in SWITCHES.items()}
+    native = _child(recipes, count, engine, {}, precision)
+    return {
+        name: compare(native, _child(recipes, count, engine, extra, precision)) for name, extra in SWITCHES.items()
+    }
 
 
 def _says(name: str, found: Mapping[str, tuple[int, float]], pairs: int) -> str:
@@ -162,7 +170,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if name == "dump":
             command.add_argument("file", type=Path)
         command.add_argument("--pairs", type=int, default=100)
-        command.add_argument("--engine", default="onnx", choices=["onnx", "torch"])
+        command.add_argument("--engine", default="onnx", choices=["onnx", "openvino", "torch"])
+        command.add_argument("--precision", default="fp32", choices=["fp32", "int8"])
         command.add_argument("--recipes", nargs="+", default=list(RECIPES))
     command = commands.add_parser("compare")
     command.add_argument("files", type=Path, nargs=2)
@@ -172,12 +181,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _test(words[1], words[2:])
     options = parser.parse_args(words)
     if options.command == "dump":
-        found = dump(options.recipes, options.pairs, options.engine)
+        found = dump(options.recipes, options.pairs, options.engine, options.precision)
         options.file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     elif options.command == "compare":
         print(_report(compare(*(json.loads(path.read_text(encoding="utf-8")) for path in options.files))))
     else:
-        for name, moved in _moved(options.recipes, options.pairs, options.engine).items():
+        for name, moved in _moved(options.recipes, options.pairs, options.engine, options.precision).items():
             print(_says(name, moved, options.pairs))
     return 0
 

@@ -75,6 +75,10 @@ def first(content: dict[str, Any]) -> dict[str, Any]:
         (lambda content: first(content).update(segments=[3]), "score 0 is not as nlgauge writes one"),
         (lambda content: first(content).update(signature=":"), "score 0: a signature starts with"),
         (lambda content: first(content)["statistics"].update(formula="x"), "score 0: a score of counts must be"),
+        (
+            lambda content: first(content).update(main="f1"),
+            r"score 0: the dict of a score has no component 'f1' \(main",
+        ),
         (lambda content: content.update(scores=[]), "a list of at least one score"),
     ],
 )

@@ -54,6 +54,7 @@ from nlgauge.scores import Score
 from nlgauge.scoring import score, score_systems
 
 if typing.TYPE_CHECKING:  # found by __getattr__ below
+    from nlgauge import compare as compare
     from nlgauge import data as data
     from nlgauge import meta as meta
     from nlgauge import testing as testing
@@ -137,8 +138,8 @@ __all__ += sorted(_metrics)
 del built_in_metrics
 
 
-#: Public modules that scoring has no need of: `nlgauge.data.load` imports the first.
-_ON_DEMAND = ("data", "meta", "testing")
+#: Public modules that scoring has no need of: `nlgauge.compare.gate` imports the first.
+_ON_DEMAND = ("compare", "data", "meta", "testing")
 
 #: Public names that scoring has no need of, by the module that has them.
 _NAMES_ON_DEMAND = {

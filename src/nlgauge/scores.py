@@ -282,6 +282,9 @@ def _from_record(kind: type[Score], record: Mapping[str, Any]) -> Score:
         msg = "the dict of a score needs at least one segment, got none"
         raise InputError(msg)
     names = [name for name in rows[0] if name not in {"segment", "best_reference", "alignment"}]
+    if record["main"] not in names:
+        msg = f"the dict of a score has no component {record['main']!r} (main); it has {names}"
+        raise InputError(msg)
     best = [row["best_reference"] for row in rows] if "best_reference" in rows[0] else None
     matches = tuple(alignment_from_dict(row["alignment"]) for row in rows) if "alignment" in rows[0] else None
     noted = {name: tuple(at) for name, at in record.get("noted_segments", {}).items()}

@@ -423,7 +423,17 @@ def test_names_that_come_twice(refused: Refusal) -> None:
         ("compare base.json --refs refs.txt", 2, "saved runs are compared as they are; leave out --refs"),
         ("compare none.json", 1, "does not exist; make one with 'nlgauge score"),
         ("compare base.txt worse.txt --refs refs.txt -m nothing", 2, "nothing"),
-        ("compare base.txt worse.txt --refs refs.txt -m chrf --alpha 2", 2, "alpha must lie between 0 and 1"),
+        ("compare base.txt worse.txt --refs refs.txt -m chrf --alpha 2", 2, "--alpha must lie between 0 and 1"),
+        (
+            "compare base.txt worse.txt --refs refs.txt -m chrf --tie-tolerance nan",
+            2,
+            "--tie-tolerance must be 0 or more",
+        ),
+        (
+            "compare base.txt worse.txt --refs refs.txt -m chrf --permutations 3",
+            2,
+            "--permutations must be 100 or more",
+        ),
         ("compare base.txt worse.txt --refs refs.txt -m chrf --resamples 3", 2, "--resamples must be 100 or more"),
         (
             "compare base.txt worse.txt --refs refs.txt -m chrf --table pairs",

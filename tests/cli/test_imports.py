@@ -69,7 +69,8 @@ LOADED = {
     "--version": set(),
     "metrics list": set(),
     "metrics show moverscore": set(),
-    "models list": set(),
+    # `models list` looks for what is not here in the hub's cache, so what it loads depends on the machine.
+    "models path minilm": set(),
     f"signature show {SIGNATURE}": set(),
     f"signature diff {SIGNATURE} {SIGNATURE}": set(),
     "normalise a.txt --rules punctuation": set(),

@@ -101,3 +101,24 @@ def test_scores_of_another_tool_are_rows_like_ours(own: Path, capsys: pytest.Cap
     judge.write_text("\n".join(["system,segment,score", *rows[1:]]) + "\n")
     assert main(alone) == 1
     assert "has no score for segment '1' of 'a'" in capsys.readouterr().err
+
+
+def test_a_data_set_without_texts_shows_the_scores_that_it_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, rows in {
+        "tac/TAC/08/ROUGE_1": ("0.1,0.4,0.2", "0.3,0.2,0.5", "0.3,0.1,0.2"),
+        "tac/TAC/08/JS_1": ("-0.2,-0.1,-0.4", "-0.3,-0.2,-0.1", "-0.4,-0.5,-0.1"),
+        "tac_pyramid/TAC_pyr/08": ("1,4,2", "3,2,5", "3,1,2"),
+    }.items():
+        file = tmp_path / f"{name}.csv"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("\n".join(("M0,M1,M2", *rows)) + "\n", encoding="utf-8")
+    command = ["meta", "--data", "tac08-scores", "--at", str(tmp_path), "--level", "topic", "--test", "none", "-q"]
+    assert main([*command, "--format", "json"]) == 0
+    (result,) = json.loads(capsys.readouterr().out)["tables"]
+    found = {row["metric"]: row["average"] for row in result["metrics"]}
+    assert list(found) == ["JS_1", "ROUGE_1"], "neither sentinels nor a metric of ours"
+    assert found["ROUGE_1"] == pytest.approx(1)
+    assert main([*command, "--metric", "chrf"]) == 1
+    assert "chrf compares with references, and tac08-scores has none" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`nlgauge models list|pull|path`."""
+"""`nlgauge models list|pull|path|quantise`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Refusal, Run, offline
+from tests.encoders.tiny_models import TINY, write_model
 
 from nlgauge.models import fetch
 from nlgauge.models.catalog import CARDS, SourceError
@@ -143,3 +144,20 @@ def test_an_incomplete_command(run: Run, command: list[str]) -> None:
     result = run(*command)
     assert (result.status, result.out) == (2, "")
     assert "error: " in result.err
+
+
+def test_quantise_makes_a_plan_that_int8_goes_by(run: Run, tmp_path: Path, empty_cache: Path) -> None:
+    model = str(write_model(tmp_path / "tiny", TINY["bert"]))
+    words = ["cat", "dog", "ferry", "storm", "red"]
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("".join(f"the {a} sat on a {b} {c}\n" for a in words for b in words for c in words))
+    made = run("models", "quantise", model, "--corpus", str(corpus), "--note", "cats and dogs")
+    assert made.status == 0
+    assert "24 products in eight bits, min-max, smoothed by 0.7" in made.err
+    assert "ranges from cats and dogs" in made.err
+    texts = [str(corpus), "--refs", str(corpus), "--model", model, "--layer", "2", "--precision", "int8"]
+    assert f"-int8@{made.out.strip()}.onnx." in run("score", *texts).out
+    assert run("models", "quantise", model, "--corpus", str(corpus), "-q").err == ""
+    back = run("models", "quantise", model)
+    assert back.status == 1
+    assert "'tiny' has no int8 plan yet" in back.err

@@ -15,6 +15,7 @@ from nlgauge.compare import system_scores
 from nlgauge.compare.corpus_statistics import system_counts
 from nlgauge.errors import InputError
 from nlgauge.stats.corpus_counts import resampled_scores
+from nlgauge.stats.resampling import expanded_p
 
 HYPS = {"a": ["A cat sat on it.", "Rain is near."], "b": ["One cat.", "It rains in the north."]}
 REFS = ["The cat sat on it.", "Rain is expected in the north."]
@@ -81,11 +82,26 @@ def test_tests_agree_with_those_of_sacrebleu(rate: float, metric: str) -> None:
     apart = np.abs(resampled[0] - resampled[1])
     theirs = ((apart - apart.mean() > difference).sum() + 1) / (draws + 1)
     assert bootstrap[name][1].p_value == pytest.approx(theirs, abs=2 / draws)
-    # Both directions, around the observed difference: so that p is larger than theirs.
+    # Both directions, around the observed difference, and corrected for 120 instances: p is larger than theirs.
     signed = resampled[0] - resampled[1]
     ours = ((np.abs(signed - pair.difference) >= difference).sum() + 1) / (draws + 1)
-    assert pair.p["bootstrap"] == pytest.approx(ours, abs=2 / draws)
+    assert pair.p["bootstrap"] == pytest.approx(float(expanded_p(np.array(ours), 120)), abs=2 / draws)
     assert pair.p["bootstrap"] > theirs
+
+
+@pytest.mark.parametrize("count", [12, 120])
+def test_intervals_are_those_of_the_score_itself(count: int) -> None:
+    references = sentences(1, count)
+    outputs = {"a": noisy(references, 2, 0.2), "b": noisy(references, 3, 0.4)}
+    for metric in ("bleu", "chrf", "rouge1"):
+        scores = nlgauge.score_systems(outputs, references, metrics=metric)
+        rows = nlgauge.compare_systems(scores).metrics[0].systems
+        for score in scores:
+            (row,) = (one for one in rows if one.system == score.system)
+            interval = score.interval()
+            assert row.interval is not None
+            assert row.interval[:3] == pytest.approx(interval[:3], abs=1e-6)
+            assert (row.interval.method, row.interval.n) == (interval.method, interval.n)
 
 
 def test_corpus_scores_are_resampled_by_documents_too() -> None:

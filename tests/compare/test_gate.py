@@ -86,6 +86,7 @@ def test_each_metric_may_shut_it_unless_one_is_named() -> None:
     assert not found.passed
     assert "bad" in found.sentence
     assert "good" not in found.sentence
+    assert found.sentence.endswith("alpha 0.05 (p corrected for 2 metrics)")
     assert gate(comparison, base="old", new="new", metric="good").passed
 
 

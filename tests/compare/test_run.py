@@ -143,6 +143,16 @@ def test_the_result_is_json_and_the_same_twice() -> None:
     assert record["settings"]["ties"] == "half"
 
 
+def test_a_notebook_shows_tables_with_names_escaped() -> None:
+    found = compare(table(made(20, 2), ["<b>", "new"]))
+    shown = found._repr_html_()
+    assert "&lt;b&gt;" in shown
+    assert "<b>" not in shown
+    assert shown.count("<tr>") == 3
+    assert repr(found).startswith("<SystemComparison by m | compare|test:bootstrap|")
+    assert repr(found.metric()) == "<MetricComparison m: 2 systems on 20 instances, new alone ahead>"
+
+
 def test_the_signature_names_every_choice() -> None:
     found = compare(table(made(20, 2)), ties="drop", seed=7, test="sign", tie_tolerance=0.0)
     for part in (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -71,6 +72,7 @@ def test_tables_follow_the_order_of_the_first() -> None:
         ([result("a", [1, 2]), result("b", [1])], "'a' has 2 instances, system 'b' has 1"),
         ([result("a", [1, 2]), result("a", [1, 2])], "two systems are called 'a'"),
         ([result("a", [1, 2]), result(None, [1, 2])], "no system name"),
+        ([result("a", [1, 2]), replace(result("b", [1, 2]), higher_is_better=False)], "whether higher is better"),
         ([1.0, 2.0], "expected Score or SystemScores objects, or a mapping, got float"),
     ],
 )

@@ -123,7 +123,7 @@ def test_documents_and_names_of_columns(tmp_path: Path) -> None:
     assert (found.systems, found.documents) == (("a", "b"), ("x", "y"))
     with pytest.raises(FileFormatError, match=r"line 4, column 'story': segment '1' was in document 'x' before"):
         read(tmp_path, "judge.tsv", text.replace("b\t1\tx", "b\t1\ty"), columns=columns)
-    with pytest.raises(RecipeError, match="has the columns system, segment, document, metric, not 'judge'"):
+    with pytest.raises(RecipeError, match="has the columns system, segment, document, metric, langpair, not 'judge'"):
         read(tmp_path, "judge.tsv", text, columns={"judge": "model"})
     with pytest.raises(FileFormatError, match="column 'models': there is none of that name"):
         read(tmp_path, "judge.tsv", text, columns={"system": "models"})
@@ -145,8 +145,10 @@ def test_documents_and_names_of_columns(tmp_path: Path) -> None:
             "id\ttext\ta\n1\tno\t.5\n",
             r"column 'text': expected a number, got \"no\"; name the columns of scores",
         ),
-        ("x.tsv", "id\n1\n", "there is no column of scores beside 'id'"),
+        ("x.tsv", "id\n1\n", "there is no column of scores; it has only 'id'"),
         ("x.csv", "system,id,text\na,1,no\n", "no column 'score' and none of numbers; name it"),
+        ("x.csv", "id;a\n1;.5\n", "columns are separated by ';' there"),
+        ("x.csv", "id,a\n1,1e200\n", r"column 'a': expected a score of at most 1e\+100"),
         ("x.jsonl", '{"id": 1, "a": true}\n', "column 'a': expected a number, got true"),
         ("x.jsonl", '{"id": 1, "a": 1}\n{"id": 2}\n', "line 2, column 'a': there is none of that name"),
     ],

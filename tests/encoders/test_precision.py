@@ -74,7 +74,7 @@ def test_an_engine_gets_the_precision_asked_for_and_the_signature_says_it(model:
 
 
 def test_a_precision_that_the_engine_does_not_have_is_refused_with_the_engines_that_have_it(model: str) -> None:
-    expected = "engine 'onnx' computes in fp32, not in 'bf16'; use engine .*'coarse'"
+    expected = "engine 'onnx' computes in fp32, int8, not in 'bf16'; use engine .*'coarse'"
     with pytest.raises(RecipeError, match=expected):
         score(model, engine="onnx", precision="bf16")
     with pytest.raises(RecipeError, match="engine 'coarse' computes in fp32, bf16, int8, not in 'fp16'"):

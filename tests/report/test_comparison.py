@@ -19,11 +19,11 @@ def made(count: int, *, instances: int = 12, step: float = 1.0) -> Compared:
     rng = np.random.default_rng(1)
     noise = rng.normal(size=(count, instances))
     scores: Mapping[str, Sequence[float]] = {f"s{at}": (noise[at] - step * at).tolist() for at in range(count)}
-    return Compared(compare_systems({"chrf": scores}, resamples=100, permutations=200))
+    return Compared(compare_systems({"chrf": scores}, resamples=100, permutations=1000))
 
 
 def test_what_a_mark_means_is_said() -> None:
-    text = render_comparison(made(3, step=3))
+    text = render_comparison(made(3, instances=30, step=3))
     header, first = text.split("chrf, pairs\n")[1].splitlines()[0::2][:2]
     assert header.split()[:3] == ["first", "second", "difference"]
     assert "*" in first

@@ -24,7 +24,14 @@ __all__ = ["check_arguments", "check_metrics", "in_flags", "pasted_signature"]
 _NAMES = ("model", "lang", "source_lang", "target_lang", "option_model", "option_lang", "option_src_lang")
 
 #: Whole numbers, by argument: the least and the greatest that are taken.
-_NUMBERS = {"width": (0, 17), "resamples": (100, None), "seed": (0, None), "sentences": (0, None)}
+_NUMBERS = {
+    "width": (0, 17),
+    "resamples": (100, None),
+    "permutations": (100, None),
+    "seed": (0, None),
+    "sentences": (0, None),
+    "report_alignments": (0, None),
+}
 
 
 def check_arguments(args: argparse.Namespace) -> None:

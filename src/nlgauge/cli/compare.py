@@ -201,7 +201,13 @@ def _run(args: argparse.Namespace) -> int:
 
 def _settings(args: argparse.Namespace) -> CompareSettings:
     given = vars(args)
-    return CompareSettings(**{one.name: given[one.name] for one in fields(CompareSettings) if one.name in given})
+    chosen = {one.name: given[one.name] for one in fields(CompareSettings) if one.name in given}
+    try:
+        return CompareSettings(**chosen)
+    except RecipeError as error:  # it speaks of its fields: "alpha must lie ..."
+        name, blank, rest = str(error).partition(" ")
+        msg = f"{flag_of(name) if name in chosen else name}{blank}{rest}"
+        raise RecipeError(msg) from error
 
 
 def _check(args: argparse.Namespace) -> None:

@@ -120,14 +120,14 @@ def _add_significance(parser: argparse.ArgumentParser) -> None:
 
 
 def _meta(args: argparse.Namespace) -> int:
+    card = find_data_card(args.data)
     if args.metric is None:
-        args.metric = [] if args.scores else ["bertscore"]
+        args.metric = ["bertscore"] if card.texts and not args.scores else []
     if args.metric:
         check_metrics(args.metric, args, command="meta")
     columns = score_columns(args)
     if args.plot:
         check_figure(Path(args.plot))
-    card = find_data_card(args.data)
     args.data = card.name
     whole = args.level == "system" and "level" in card.options
     more = {"level": "system"} if whole else {}
@@ -140,7 +140,8 @@ def _meta(args: argparse.Namespace) -> int:
     )
     table = load_data(args, **more)
     asked = {"level": args.level, "criterion": args.criterion, "aggregate": args.aggregate}
-    released = [released_rows(table, name) for name in args.released]
+    names = args.released or ([] if card.texts or args.scores else table.released)
+    released = [released_rows(table, name) for name in names]
     released += imported_rows(table, args.scores, columns=columns, lower_is_better=args.lower_is_better)
     for agreement in args.agreement:  # what has no answer is an error before the work, not after
         question = Question(agreement=agreement, **asked)
@@ -151,7 +152,7 @@ def _meta(args: argparse.Namespace) -> int:
         score_table(table, args.metric, run=run, **metric_options(args)) if args.metric else ScoreTable(table, ())
     )
     scored = scored.add(*released)
-    if not args.no_sentinels:
+    if card.texts and not args.no_sentinels:
         scored = scored.add(*sentinels_of(table))
     results = [
         evaluate(scored, agreement=agreement, significance=significance, progress=run.progress, **asked)

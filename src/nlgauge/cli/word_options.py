@@ -27,12 +27,12 @@ def add_word_options(parser: argparse.ArgumentParser, *, words: str = "words") -
         default="max",
         help="piece that stands for a word: the worst matched (max), the mean, or the first (%(default)s)",
     )
-    add_hidden(
-        parser,
+    parser.add_argument(
         "--side",
         choices=("hypothesis", "reference", "source"),
         default="hypothesis",
-        help="whose words are left out, or evaluated (%(default)s)",
+        metavar="NAME",
+        help="whose words are left out, or evaluated: hypothesis, reference, source (%(default)s)",
     )
     add_hidden(
         parser, "--component", metavar="NAME", help="of the score that words are left out for (default: the main one)"

@@ -130,24 +130,28 @@ def _swapped(sample: Sample, signed: Matrix, i: int, j: int) -> Matrix:
 
 def strength_draws(table: SystemScores, settings: CompareSettings) -> Matrix:
     """Bradley-Terry strengths in resamples of the units: resamples x systems."""
-    wins, losses = _resampled_wins(table, settings)
-    step = max(1, _CELLS // table.k**2)
-    found = [
-        newman(_square(wins[at : at + step], losses[at : at + step], table.k))[0] for at in range(0, len(wins), step)
-    ]
+    sizes = sum_by_unit(np.ones(table.n), table.documents)
+    blocks = bootstrap_counts(sizes.size, settings.resamples, settings.seed)
+    counts = np.concatenate([block.astype(np.uint16) for block in blocks])
+    found = []
+    # Outcomes of many pairs take longer to find than draws to hold; so few blocks of draws, each of all pairs.
+    draws, matrices = max(1, 8 * _CELLS // table.k**2), max(1, _CELLS // table.k**2)
+    for start in range(0, len(counts), draws):
+        wins, losses = _resampled_wins(table, counts[start : start + draws], sizes, settings)
+        for at in range(0, len(wins), matrices):
+            here = slice(at, at + matrices)
+            found.append(newman(_square(wins[here], losses[here], table.k))[0])
     return np.concatenate(found)
 
 
-def _resampled_wins(table: SystemScores, settings: CompareSettings) -> tuple[_Counts, _Counts]:
-    """Wins of the first and of the second system of every pair in resamples: resamples x pairs each."""
-    sizes = sum_by_unit(np.ones(table.n), table.documents)
-    blocks = bootstrap_counts(sizes.size, settings.resamples, settings.seed)
-    # Outcomes of many pairs take longer to find than draws to hold.
-    counts = [block.astype(np.uint16) for block in blocks]
+def _resampled_wins(
+    table: SystemScores, counts: NDArray[np.uint16], sizes: Matrix, settings: CompareSettings
+) -> tuple[_Counts, _Counts]:
+    """Wins of the first and of the second system of every pair in resamples (draws x units): draws x pairs each."""
     rows, columns = pair_indices(table.k)
-    shape = (settings.resamples, rows.size)
+    shape = (len(counts), rows.size)
     wins, losses = np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.float32)
-    tie = {"half": 0.5, "second": 0.0, "drop": 0.0}[settings.ties]
+    tie = 0.5 if settings.ties == "half" else 0.0
     step = max(1, _CELLS // table.n)
     for start in range(0, rows.size, step):
         here = slice(start, start + step)
@@ -157,15 +161,16 @@ def _resampled_wins(table: SystemScores, settings: CompareSettings) -> tuple[_Co
         if settings.ties == "drop":
             losses[:, here] = _products(counts, found == -1, table)
     if settings.ties != "drop":
-        played = np.concatenate([block @ sizes for block in counts])
-        losses[:] = played[:, None] - wins
+        losses[:] = (counts @ sizes)[:, None] - wins
     return wins, losses
 
 
-def _products(counts: Sequence[NDArray[np.uint16]], won: NDArray[Any], table: SystemScores) -> _Counts:
+def _products(counts: NDArray[np.uint16], won: NDArray[Any], table: SystemScores) -> _Counts:
     """Sums of wins over resamples."""
     columns = sum_by_unit(won, table.documents).astype(np.float32)
-    return np.concatenate([block.astype(np.float32) @ columns for block in counts])
+    step = max(1, _CELLS // counts.shape[1])
+    blocks = (counts[at : at + step].astype(np.float32) @ columns for at in range(0, len(counts), step))
+    return np.concatenate(list(blocks))
 
 
 def _square(wins: _Counts, losses: _Counts, k: int) -> Matrix:

@@ -97,6 +97,8 @@ def gate(
     else:
         said = "; ".join(_said(row, level, unit) + _why_open(row, alpha, smallest_difference) for row in rows)
         sentence = f"{new} is not significantly worse than {base}: {said}"
+    if len(rows) > 1:
+        sentence += f" (p corrected for {len(rows)} metrics)"
     return GateResult(not shut, sentence, base, new, tuple(rows), alpha, smallest_difference)
 
 

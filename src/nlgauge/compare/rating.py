@@ -25,6 +25,9 @@ __all__ = ["elo", "trueskill"]
 #: First and second system of a game, and who wins: 1 the first, -1 the second, 0 nobody.
 _Game: TypeAlias = tuple[int, int, int]
 
+#: Games held as Python numbers at once.
+_BLOCK = 100_000
+
 
 def elo(
     matrix: ArrayLike,
@@ -144,21 +147,29 @@ def _rated(
     if values.ndim != 2:
         msg = f"scores must be instances x systems, got shape {values.shape}"
         raise InputError(msg)
-    n, k = values.shape
-    rows, columns = pair_indices(k)
-    results = outcomes(values[:, rows], values[:, columns], tolerance=tolerance).T.ravel()
-    first, second = np.repeat(rows, n), np.repeat(columns, n)
-    if ties == "second":
-        results = np.where(results == 0, -1, results)
-    elif ties == "drop":
-        first, second, results = (column[results != 0] for column in (first, second, results))
+    games, k = _played(values, ties=ties, tolerance=tolerance), values.shape[1]
     if not shuffles:
-        return play(_games(first, second, results), k)
+        return play(_one_by_one(games), k)
     rng = np.random.default_rng(seed)
-    orders = (rng.permutation(results.size) for _ in range(shuffles))
-    ratings = np.array([play(_games(first[at], second[at], results[at]), k) for at in orders])
+    orders = (rng.permutation(games.shape[1]) for _ in range(shuffles))
+    ratings = np.array([play(_one_by_one(games[:, order]), k) for order in orders])
     return np.asarray(ratings.mean(axis=0), dtype=np.float64)
 
 
-def _games(first: NDArray[np.intp], second: NDArray[np.intp], results: NDArray[np.integer]) -> Iterator[_Game]:
-    return zip(first.tolist(), second.tolist(), results.tolist(), strict=True)
+def _played(values: Matrix, *, ties: TiePolicy, tolerance: float) -> NDArray[np.int16]:
+    """First system, second system and result of all games, pairs outside and instances inside: 3 x games."""
+    rows, columns = pair_indices(values.shape[1])
+    parts = []
+    for i, j in zip(rows, columns, strict=True):
+        results = outcomes(values[:, i], values[:, j], tolerance=tolerance).astype(np.int16)
+        if ties == "second":
+            results[results == 0] = -1
+        elif ties == "drop":
+            results = results[results != 0]
+        parts.append(np.stack([np.full(results.size, i), np.full(results.size, j), results]).astype(np.int16))
+    return np.concatenate(parts, axis=1) if parts else np.empty((3, 0), dtype=np.int16)
+
+
+def _one_by_one(games: NDArray[np.int16]) -> Iterator[_Game]:
+    for start in range(0, games.shape[1], _BLOCK):
+        yield from zip(*games[:, start : start + _BLOCK].tolist(), strict=True)

@@ -11,6 +11,7 @@ import numpy as np
 from nlgauge.compare.settings import CompareSettings
 from nlgauge.compare.table import Matrix
 from nlgauge.errors import InputError
+from nlgauge.files.html import HtmlCell, html_table
 from nlgauge.stats import Interval
 
 __all__ = [
@@ -112,7 +113,7 @@ class Diagnostics:
         return self.__dict__ | {"rank_deviations": dict(self.rank_deviations)}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MetricComparison:
     """All systems under one metric."""
 
@@ -136,6 +137,29 @@ class MetricComparison:
     """Whether wins lead from every system to every other one; else strengths have no finite maximum."""
     notes: tuple[str, ...]
     diagnostics: Diagnostics
+
+    def __repr__(self) -> str:
+        count = len(self.systems)
+        best = f"{self.winner} {'alone ' * self.separated}ahead"
+        return f"<MetricComparison {self.metric}: {count} system{'s' * (count != 1)} on {self.n} instances, {best}>"
+
+    def _repr_html_(self) -> str:
+        columns = ["cluster", "system", "score", "low", "high", "Bradley-Terry", "wins", "ties", "losses"]
+        rows: list[list[HtmlCell]] = [
+            [
+                row.cluster,
+                row.system,
+                row.score,
+                None if row.interval is None else row.interval.low,
+                None if row.interval is None else row.interval.high,
+                row.bradley_terry,
+                row.wins,
+                row.ties,
+                row.losses,
+            ]
+            for row in self.systems
+        ]
+        return html_table(columns, rows, caption=f"{self.metric}, {self.n} instances", notes=self.notes)
 
     @property
     def winner(self) -> str:
@@ -187,7 +211,7 @@ class RankingDisagreement:
         return dict(self.__dict__)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SystemComparison:
     """Systems compared by one or several metrics."""
 
@@ -197,6 +221,12 @@ class SystemComparison:
     settings: CompareSettings
     signature: str
     """How systems were compared; how they were scored is in the signature of each metric."""
+
+    def __repr__(self) -> str:
+        return f"<SystemComparison by {', '.join(found.metric for found in self.metrics)} | {self.signature}>"
+
+    def _repr_html_(self) -> str:
+        return "".join(found._repr_html_() for found in self.metrics)
 
     @property
     def winners(self) -> dict[str, str]:

@@ -84,6 +84,9 @@ def _from_results(metric: str, recipe: str, scores: Sequence[Score], documents: 
         msg = f"a score of {metric!r} has no system name; give one: score(..., system=NAME)"
         raise InputError(msg)
     systems = tuple(score.system or "system" for score in scores)
+    if len({(score.main, score.higher_is_better) for score in scores}) > 1:
+        msg = f"scores of {metric!r} differ in their main component or in whether higher is better"
+        raise InputError(msg)
     columns = _columns(metric, {f"{at}": score.segments[score.main] for at, score in enumerate(scores)}, systems)
     return SystemScores(
         metric,

@@ -52,6 +52,8 @@ class DataCard:
     pitfall: str = ""
     check_options: Mapping[str, Any] = field(default_factory=dict)
     generic: bool = False
+    texts: bool = True
+    """False where it has scores of metrics only: there is nothing to score."""
 
     @property
     def files(self) -> tuple[FileSet, ...]:
@@ -119,6 +121,7 @@ def _frames(name: str, title: str, folder: str, rows: int, *, human: str = "") -
         loader=partial(load_score_frames, folder=folder, human=human),
         rows={"en": rows},
         folders=("", "compare"),
+        texts=False,
         pitfall="keep all digits: a copy cut to ten has ties that the scores do not have",
     )
 

@@ -54,6 +54,9 @@ ROLES: Mapping[Role, tuple[str, ...]] = {
 }
 _SCORE = "score"
 
+#: Sums of squares of larger scores overflow.
+_LARGEST = 1e100
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ImportedScores:
@@ -179,7 +182,11 @@ def read_table(path: str, data: bytes) -> Iterator[Row]:
         return json_lines(data, path)
     # All columns are needed, so that none may stand there twice.
     if form == "csv":
-        return csv_rows(data, path, needed=csv_records(data, path)[0][1])
+        header = csv_records(data, path)[0][1]
+        if len(header) == 1 and ";" in header[0]:
+            msg = f"{path}, line 1: columns are separated by ';' there; a CSV file has commas (RFC 4180)"
+            raise FileFormatError(msg)
+        return csv_rows(data, path, needed=header)
     return delimited_rows(data, path, needed=split_lines(data, path)[0].split("\t"))
 
 
@@ -232,7 +239,10 @@ class _Cells:
         if known != row.at(column):
             msg = f"{row.at(column)}: segment {instance!r} of {system!r} has a score already ({known}); keep one"
             raise FileFormatError(msg)
-        self.values.setdefault(system, {})[instance] = row.number(column)
+        value = row.number(column)
+        if abs(value) > _LARGEST:
+            row.refuse(column, f"a score of at most {_LARGEST:g}, whose square is a number too")
+        self.values.setdefault(system, {})[instance] = value
 
 
 def _wide_cells(rows: Sequence[Row], roles: Mapping[str, str], named: ScoreSpec) -> dict[str, _Cells]:
@@ -247,7 +257,7 @@ def _wide_cells(rows: Sequence[Row], roles: Mapping[str, str], named: ScoreSpec)
             _check_score_column(row, system, named)
             cells.add(row, system, instance, system)
     if not systems:
-        msg = f"{named.path}: there is no column of scores beside {', '.join(map(repr, roles.values()))}"
+        msg = f"{named.path}: there is no column of scores; it has only {', '.join(map(repr, roles.values()))}"
         raise FileFormatError(msg)
     return {named.metric or _stem(named.path): cells}
 
@@ -274,7 +284,8 @@ def score_columns(row: Row, roles: Mapping[str, str], named: ScoreSpec) -> tuple
     others = [name for name in row.values if name not in roles.values()]
     found = tuple(name for name in others if _is_number(row.values[name]))
     if not found:
-        msg = f"{row.file}: no column {_SCORE!r} and none of numbers; name it ({named.path}:COLUMN), one of {others}"
+        there = list(row.values)
+        msg = f"{row.file}: no column {_SCORE!r} and none of numbers; name it ({named.path}:COLUMN), one of {there}"
         raise FileFormatError(msg)
     if "metric" in roles and len(found) > 1:
         msg = (

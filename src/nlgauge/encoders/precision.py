@@ -2,9 +2,10 @@
 
 The field `engine` of a signature says library, version and precision, and where it matters the device:
 
-    onnxruntime-1.31.1-fp32     torch-2.13.0-bf16-cuda     onnxruntime-1.31.1-int8@3f0a51c2d9e8
+    onnxruntime-1.31.1-fp32     torch-2.13.0-bf16-cuda     onnxruntime-1.31.1-int8@3f0a51c2d9e8.onnx.avx512
 
-What follows `int8@` is a digest of the quantised model: there are many of one model, and their vectors differ.
+What follows `int8@` is a digest of the quantised model: there are many of one model, and their vectors differ. So do
+those of another engine, or of a processor with other instructions, which follow the digest.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT_PRECISION",
+    "INT8",
     "PRECISIONS",
     "check_precision",
     "other_precision",
@@ -33,6 +35,9 @@ __all__ = [
 PRECISIONS = ("fp32", "fp16", "bf16", "int8")
 
 DEFAULT_PRECISION = PRECISIONS[0]
+
+#: Made by a plan, not by the engine alone (`engines/quantised`).
+INT8 = "int8"
 
 _SIGNED = re.compile(rf"-((?:{'|'.join(PRECISIONS)})(?:@[^-]+)?)(?=-|$)")
 _VECTORS = re.compile(rf"(.*)-((?:{'|'.join(PRECISIONS)})(?:@[^-]+)?)", re.DOTALL)

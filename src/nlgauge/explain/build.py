@@ -146,12 +146,16 @@ class Explainer:
         side, options = self.options.side, self.options
         wanted = options.shapley if options.shapley is not None else not made.attributions
         notes, further = list(made.notes), list[Attribution]()
+        if not made.attributions and not made.links:
+            notes.append(f"{self.metric.name} has no alignment of this pair")
+        if not wanted and not options.leave_one_out:
+            return replace(made, notes=tuple(notes))
         text = made.hypothesis if side == "hypothesis" else made.reference
         words = split_words(text, options.words)
-        if self.metric.whole_corpus and (wanted or options.leave_one_out):
+        if self.metric.whole_corpus:
             why = f"{self.metric.name} scales its parts over the whole corpus, so a pair has no score of its own"
             if options.shapley or options.leave_one_out:
-                msg = f"{why}; freeze the range with bounds=FILE (nlgauge sentsim bounds)"
+                msg = f"{why}; freeze the range with bounds=FILE (nlgauge sentsim calibrate)"
                 raise RecipeError(msg)
             return replace(made, notes=(*notes, f"{why}: neither an alignment nor Shapley values"))
         if options.leave_one_out:
@@ -160,8 +164,6 @@ class Explainer:
             notes.append(f"no Shapley values: the text has {len(words)} words, more than {MOST_WORDS}")
         elif wanted:
             further.append(shapley(self.masked, index, side, text, words, samples=options.samples, seed=options.seed))
-        if not made.attributions and not made.links:
-            notes.append(f"{self.metric.name} has no alignment of this pair")
         return replace(made, attributions=(*made.attributions, *further), notes=tuple(notes))
 
     def _in_text(self, text: str, spans: tuple[PointSpans, ...]) -> tuple[PointSpans, ...]:

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from nlgauge.data.table import JudgementTable
 from nlgauge.errors import InputError
-from nlgauge.explain.explanation import Side
+from nlgauge.explain.explanation import Explanation, Side
 from nlgauge.explain.options import split_options
-from nlgauge.explain.pairs import explain_pairs
+from nlgauge.explain.pairs import iter_explanations
 from nlgauge.stats import average_precision, recall_at_positives, roc_auc
 from nlgauge.text.words import split_words
 
@@ -105,7 +105,7 @@ def word_errors(
         raise InputError(msg)
     chosen, _ = split_options(options)
     references = None if not all(table.references) else list(table.references)
-    found = explain_pairs(
+    found = iter_explanations(
         table.hypothesis,
         references,
         sources=table.source,
@@ -114,5 +114,10 @@ def word_errors(
     )
     if method == "match":
         return [one.error_scores(chosen.side).tolist() for one in found]
-    sign = -1.0 if found[0].higher_is_better else 1.0
-    return [[sign * value for value in one.attribution(kind=method, side=chosen.side).values] for one in found]
+    return [_gains(one, method, chosen.side) for one in found]
+
+
+def _gains(found: Explanation, method: str, side: Side) -> list[float]:
+    """What the score gains without each word, turned so that more is better."""
+    sign = -1.0 if found.higher_is_better else 1.0
+    return [sign * value for value in found.attribution(kind=method, side=side).values]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +29,7 @@ from nlgauge.recipes.signature import Signature
 from nlgauge.scores import Score
 from nlgauge.scoring import one_metric, resolved_call
 
-__all__ = ["explain_pair", "explain_pairs", "explain_segments"]
+__all__ = ["explain_pair", "explain_pairs", "explain_segments", "iter_explanations"]
 
 #: What these say of a text stands in the notes of its explanation.
 _NOTED = (ConvergenceWarning, EmptyTextWarning, TruncationWarning, UnknownWordWarning, ZeroWeightWarning)
@@ -82,6 +82,18 @@ def explain_pairs(
     Scores and idf are those of `nlgauge.score` for the same texts. Shapley values, which cost many scorings each, are
     computed where they are asked for (`shapley=True`).
     """
+    return list(iter_explanations(hyps, refs, metric=metric, sources=sources, **options))
+
+
+def iter_explanations(
+    hyps: Iterable[str],
+    refs: References | None = None,
+    *,
+    metric: str | Metric | Signature | None = None,
+    sources: Iterable[str] | None = None,
+    **options: Any,
+) -> Iterator[Explanation]:
+    """The same one by one, for those who keep little of each: an explanation is many times as large as its texts."""
     chosen, rest = split_options(options, shapley=False)
     named = one_metric(metric, rest, function="explain_pairs")
     (recipe,), run, check = resolved_call(named, rest)
@@ -116,7 +128,7 @@ def explain_segments(score: Score, segments: Sequence[int], **options: Any) -> l
             sources=None if part.sources is None else [part.sources[segment] for segment in segments],
         )
         indices = list(range(len(segments)))
-    return _explained(origin.metric, part, origin.options, chosen, None, indices)
+    return list(_explained(origin.metric, part, origin.options, chosen, None, indices))
 
 
 def _needs_all(metric: Metric) -> bool:
@@ -131,7 +143,7 @@ def _explained(
     chosen: ExplainOptions,
     check: SignatureCheck | None,
     indices: Sequence[int],
-) -> list[Explanation]:
+) -> Iterator[Explanation]:
     (system,) = corpus.systems
     seen = _spelt_out(_seen(metric, corpus), system)
     with warnings.catch_warnings():
@@ -140,8 +152,8 @@ def _explained(
         options = replace(run, alignments=True)
         prepared = prepare([metric], seen, options, check_signature=check)
         (score,) = finish(prepared, compare(prepared))
-        explainer = Explainer(prepared, seen, score, chosen)
-        return [explainer.explain(index) for index in indices]
+    explainer = Explainer(prepared, seen, score, chosen)
+    return map(explainer.explain, indices)
 
 
 def _seen(metric: Metric, corpus: Corpus) -> Corpus:

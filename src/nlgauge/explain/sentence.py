@@ -54,12 +54,14 @@ def _weak_matches(explanation: Explanation, kind: str) -> str:
     links = [
         link for link in explanation.links if link.kind == kind and link.similarity is not None and link.weight > 0
     ]
-    named = [link for link in links if link.weight >= _LEAST_SHARE or len(links) <= _MOST_NAMED]
-    weakest = sorted(named, key=lambda link: link.similarity or 0.0)[:_MOST_NAMED]
-    if not weakest:
+    if not links:
         return ""
     if all((link.similarity or 0.0) > 1 - 1e-3 for link in links):
         return "Every word found itself." if kind == "forward" else ""
+    mean = sum(link.weight * (link.similarity or 0.0) for link in links) / sum(link.weight for link in links)
+    below = [link for link in links if (link.similarity or 0.0) <= mean]
+    named = [link for link in below if link.weight >= _LEAST_SHARE] or below
+    weakest = sorted(named, key=lambda link: link.similarity or 0.0)[:_MOST_NAMED]
     whose = "hypothesis" if kind == "forward" else explanation.against
     texts = [f"{_pair(explanation, link, back=kind == 'backward')} {link.similarity:.2f}" for link in weakest]
     return f"Weakest matches of the {whose}: {', '.join(texts)}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -41,7 +42,8 @@ class WordView:
     @classmethod
     def of(cls, words: Sequence[WordSpan], points: Sequence[PointSpans]) -> WordView:
         """The words of a text, and where its points stand."""
-        return cls(tuple(words), tuple(_shares(words, spans) for spans in points))
+        ends = [word.end for word in words]
+        return cls(tuple(words), tuple(_shares(words, ends, spans) for spans in points))
 
     def spread(self, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         """Values of points as sums over words, and the sum of what belongs to no word."""
@@ -69,9 +71,9 @@ def reduced(values: Sequence[float], rule: str) -> float:
     return values[0] if rule == "first" else sum(values) / len(values)
 
 
-def _shares(words: Sequence[WordSpan], spans: PointSpans) -> dict[int, float]:
+def _shares(words: Sequence[WordSpan], ends: Sequence[int], spans: PointSpans) -> dict[int, float]:
     found: dict[int, float] = {}
-    placed = [one for one in (_overlaps(words, span) for span in spans) if one]
+    placed = [one for one in (_overlaps(words, ends, span) for span in spans) if one]
     for overlaps in placed:
         total = sum(overlaps.values())
         for word, size in overlaps.items():
@@ -79,10 +81,16 @@ def _shares(words: Sequence[WordSpan], spans: PointSpans) -> dict[int, float]:
     return found
 
 
-def _overlaps(words: Sequence[WordSpan], span: tuple[int, int]) -> dict[int, int]:
+def _overlaps(words: Sequence[WordSpan], ends: Sequence[int], span: tuple[int, int]) -> dict[int, int]:
+    """Words that a span covers, with the number of characters; words are in order, so the first is searched for."""
     start, end = span
-    sizes = {number: min(end, word.end) - max(start, word.start) for number, word in enumerate(words)}
-    return {number: size for number, size in sizes.items() if size > 0}
+    found = {}
+    for number in range(bisect_right(ends, start), len(words)):
+        word = words[number]
+        if word.start >= end:
+            break
+        found[number] = min(end, word.end) - max(start, word.start)
+    return found
 
 
 def lowered_spans(text: str, spans: Sequence[PointSpans]) -> tuple[PointSpans, ...]:

@@ -85,8 +85,7 @@ def _ranking_notes(found: MetricComparison, settings: CompareSettings) -> list[s
         )
     made = next((row.interval for row in found.systems if row.interval is not None), None)
     if made is not None:
-        unit = "instances" if found.documents is None else "documents"
-        notes.append(f"low, high: {100 * settings.level:.10g} % interval over {unit}, seed {settings.seed}")
+        notes.append(f"low, high: {made}; of BT: bootstrap")
     return [*notes, *([f"signature: {found.signature}"] if found.signature else [])]
 
 

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
 from nlgauge.stats.checks import Vector, check_level, check_resampling, vector
+from nlgauge.stats.resampling import expanded_tail
 
 __all__ = ["FEW", "Interval", "bootstrap_mean"]
 
@@ -97,7 +98,7 @@ def bootstrap_mean(
         half = _t_half_width(sums, sizes, mean, level)
         return Interval(mean, mean - half, mean + half, level, 0, seed, "t", sums.size, clusters is not None)
     means = np.concatenate(list(_drawn_means(sums, None if clusters is None else sizes, resamples, seed)))
-    tail = 100 * _expanded_tail(level, sums.size)
+    tail = 100 * expanded_tail(level, sums.size)
     low, high = np.percentile(means, [tail, 100 - tail])
     return Interval(
         mean, float(low), float(high), level, resamples, seed, "bootstrap", sums.size, clusters is not None
@@ -125,13 +126,6 @@ def _t_half_width(sums: Vector, sizes: Vector, mean: float, level: float) -> flo
     residuals = sums - mean * sizes
     error = math.sqrt(n / (n - 1) * float(residuals @ residuals)) / float(sizes.sum())
     return float(stdtrit(n - 1, (1 + level) / 2)) * error
-
-
-def _expanded_tail(level: float, n: int) -> float:
-    """The share of resamples beyond each end."""
-    from scipy.special import ndtr, stdtrit
-
-    return float(ndtr(-stdtrit(n - 1, (1 + level) / 2) * math.sqrt(n / (n - 1))))
 
 
 def _drawn_means(sums: Vector, sizes: Vector | None, resamples: int, seed: int) -> Iterator[Vector]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from nlgauge.data.loaders.builder import TableBuilder
@@ -52,20 +52,12 @@ def load_custom(
     if not criteria:
         msg = f"{file}: name at least one column of human scores (human=...)"
         raise RecipeError(msg)
-    data = read_bytes(file)
     single = {"hypothesis": hypothesis, "source": source, "segment": segment, "system": system}
     single |= {"topic": topic, "document": document, "langpair": langpair}
     several = {"references": reference_columns, "human": criteria, "released": metrics}
     named = [(option, column) for option, column in single.items() if column is not None]
     named += [(option, column) for option, columns in several.items() for column in columns]
-    if form == "tsv":
-        _check_columns(named, split_lines(data, file)[0].split("\t"), f"{file}, line 1")
-        rows = delimited_rows(data, file, needed=[column for _, column in named])
-    elif form == "csv":
-        _check_columns(named, csv_records(data, file)[0][1], f"{file}, line 1")
-        rows = csv_rows(data, file, needed=[column for _, column in named])
-    else:
-        rows = json_lines(data, file)
+    rows = _rows(form, file, named)
     build = TableBuilder()
     for number, row in enumerate(rows, start=1):
         _check_columns(named, row.values, row.at())
@@ -85,6 +77,19 @@ def load_custom(
     (default,) = select_known(criteria[0] if gold is None else gold, criteria, f"{file}: gold criterion")
     table = build.table(name or path.name, default_criterion=default, distances=frozenset(_several(distances)))
     return table if langpairs is None else table.where(langpair=langpairs)
+
+
+def _rows(form: str, file: str, named: Sequence[tuple[str, str]]) -> Iterator[Row]:
+    """The file's rows; of a table, with all columns that are named."""
+    data = read_bytes(file)
+    if form == "jsonl":
+        return json_lines(data, file)
+    needed = [column for _, column in named]
+    if form == "csv":
+        _check_columns(named, csv_records(data, file)[0][1], f"{file}, line 1")
+        return csv_rows(data, file, needed=needed)
+    _check_columns(named, split_lines(data, file)[0].split("\t"), f"{file}, line 1")
+    return delimited_rows(data, file, needed=needed)
 
 
 def _check_columns(named: Iterable[tuple[str, str]], there: Collection[str], place: str) -> None:

@@ -50,9 +50,13 @@ class CheckpointWeights:
                 raise ModelError(msg)
         return found
 
+    def read(self, name: str) -> FloatArray:
+        """The weights of one name, which are not kept in memory for the next call."""
+        return self._load(self._spelling(name))
+
     def _one(self, name: str) -> FloatArray:
         if name not in self._read:
-            self._read[name] = self._load(self._spelling(name))
+            self._read[name] = self.read(name)
         return self._read[name]
 
     def _spelling(self, name: str) -> str:

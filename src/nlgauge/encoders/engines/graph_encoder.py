@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -13,10 +13,15 @@ from numpy.typing import NDArray
 
 from nlgauge.encoders.base import check_ids
 from nlgauge.encoders.engines.checkpoint_weights import CheckpointWeights
-from nlgauge.encoders.engines.graphs.builder import Graph
+from nlgauge.encoders.engines.graphs.builder import Graph, GraphBuilder
 from nlgauge.encoders.engines.graphs.families import encoder_graph, family_of
 from nlgauge.encoders.engines.graphs.stored import stored_graph
+from nlgauge.encoders.engines.quantised.builder import QuantisedBuilder
+from nlgauge.encoders.engines.quantised.plan import Plan
+from nlgauge.encoders.engines.quantised.weights import QuantisedWeights
+from nlgauge.encoders.precision import DEFAULT_PRECISION
 from nlgauge.errors import ModelError
+from nlgauge.files.digests import short_digest
 from nlgauge.models.resolve import ModelFiles
 from nlgauge.text import TextTokenizer
 
@@ -38,8 +43,10 @@ class GraphEncoder(ABC):
     as_inputs: ClassVar[bool]
     """Whether the engine wants a graph's parameters as inputs; else as external initializers."""
 
-    def __init__(self, files: ModelFiles, *, threads: int) -> None:
+    def __init__(self, files: ModelFiles, *, threads: int, plan: Plan | None = None) -> None:
+        """`plan` says which products are of eight bits; without one all are float32."""
         self._files = files
+        self._plan = plan
         self._threads = threads
         self._sessions: dict[tuple[int, ...], Run] = {}
         self._lock = threading.Lock()
@@ -47,8 +54,8 @@ class GraphEncoder(ABC):
         self.weights_digest = files.weights_digest
         self.config_digest = files.config_digest
         self.digest = files.digest
-        self._family = family_of(files.config, model=self.model, engine=self.name)
-        size = self._family.dimensions(files.config)
+        self.family = family_of(files.config, model=self.model, engine=self.name)
+        size = self.family.dimensions(files.config)
         self._rows = size.vocabulary
         self.layers = size.layers
         self.hidden_size = size.hidden
@@ -58,14 +65,38 @@ class GraphEncoder(ABC):
 
     @property
     @abstractmethod
+    def library(self) -> str:
+        """The engine's library and its version, as signatures name it."""
+
+    @cached_property
     def engine(self) -> str:
         """Engine, version and precision."""
+        precision = DEFAULT_PRECISION if self._plan is None else self._plan.signed(self.name)
+        return f"{self.library}-{precision}"
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The model's config.json."""
+        return self._files.config
+
+    def weight(self, name: str) -> NDArray[np.float32]:
+        """A weight of the checkpoint, by its name there."""
+        return self._checkpoint.read(name)
+
+    def session(self, graph: Graph) -> Run:
+        """A graph of the model's family with the model's weights, ready to run."""
+        values = self._weights.take(graph.parameters)
+        try:
+            return self._session(graph, values)
+        except Exception as error:  # the engines have exceptions of their own
+            msg = f"{self.title} cannot start model {self.model!r}: {error}"
+            raise ModelError(msg) from error
 
     def encode(self, ids: NDArray[np.int64], layers: tuple[int, ...]) -> list[NDArray[np.float32]]:
         """Vectors of each layer asked for, for texts of one length."""
         with self._lock:
             if layers not in self._sessions:
-                self._sessions[layers] = self._start(layers)
+                self._sessions[layers] = self.session(self._graph(layers))
         check_ids(ids, self._rows, model=self.model)
         try:
             return self._sessions[layers](ids)
@@ -74,28 +105,24 @@ class GraphEncoder(ABC):
             raise ModelError(msg) from error
 
     @abstractmethod
-    def _session(self, graph: Graph, values: dict[str, NDArray[np.float32]]) -> Run:
+    def _session(self, graph: Graph, values: dict[str, NDArray[Any]]) -> Run:
         """A graph with its parameters, ready to run."""
 
-    def _start(self, layers: tuple[int, ...]) -> Run:
-        graph = self._graph(layers)
-        values = self._weights.take(graph.parameters)
-        try:
-            return self._session(graph, values)
-        except Exception as error:  # the engines have exceptions of their own
-            msg = f"{self.title} cannot start model {self.model!r}: {error}"
-            raise ModelError(msg) from error
-
     def _graph(self, layers: tuple[int, ...]) -> Graph:
-        config: dict[str, Any] = self._files.config
         kind = "_".join(map(str, layers)) + ("-inputs" if self.as_inputs else "")
-        return stored_graph(
-            config,
-            kind,
-            key=self.weights_digest,
-            make=lambda: encoder_graph(self._family, config, layers, as_inputs=self.as_inputs),
-        )
+        if self._plan is not None:
+            kind += f"-int8-{short_digest(self._plan.digest)}"
+
+        def make() -> Graph:
+            build = GraphBuilder() if self._plan is None else QuantisedBuilder(self._plan, fused=not self.as_inputs)
+            return encoder_graph(self.family, self.config, layers, as_inputs=self.as_inputs, build=build)
+
+        return stored_graph(self.config, kind, key=self.weights_digest, make=make)
 
     @cached_property
-    def _weights(self) -> CheckpointWeights:
-        return CheckpointWeights(self._files.path, self._family, model=self.model, engine=self.name)
+    def _checkpoint(self) -> CheckpointWeights:
+        return CheckpointWeights(self._files.path, self.family, model=self.model, engine=self.name)
+
+    @cached_property
+    def _weights(self) -> CheckpointWeights | QuantisedWeights:
+        return self._checkpoint if self._plan is None else QuantisedWeights(self._checkpoint, self._plan)

@@ -1,10 +1,12 @@
-"""The default engine: ONNX Runtime on CPU, float32, no torch.
+"""The default engine: ONNX Runtime on CPU, no torch.
 
 A text's vectors are the same bits whatever the batch and the number of threads, because batches hold texts of one
 length (see `batching`) and ONNX Runtime's kernels work row by row; `tests/encoders` checks it.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +25,13 @@ class OnnxEncoder(GraphEncoder):
     as_inputs = False
 
     @property
-    def engine(self) -> str:
-        """Engine, version and precision."""
+    def library(self) -> str:
+        """ONNX Runtime and its version."""
         import onnxruntime
 
-        return f"onnxruntime-{onnxruntime.__version__}-fp32"
+        return f"onnxruntime-{onnxruntime.__version__}"
 
-    def _session(self, graph: Graph, values: dict[str, NDArray[np.float32]]) -> Run:
+    def _session(self, graph: Graph, values: dict[str, NDArray[Any]]) -> Run:
         import onnxruntime as ort
 
         options = ort.SessionOptions()

@@ -1,4 +1,4 @@
-"""OpenVINO on CPU, float32 (extra `nlgauge[fast]`): the faster engine on processors with AVX-512.
+"""OpenVINO on CPU (extra `nlgauge[fast]`): often the faster engine in float32 on processors with AVX-512.
 
 It runs the graphs of the default engine under the same contract: a text's vectors are the same bits whatever the
 batch and the number of threads; `tests/encoders` checks it.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import threading
 import warnings
-from functools import cache, cached_property
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from nlgauge.encoders.engines.graph_encoder import GraphEncoder, Run
 from nlgauge.encoders.engines.graphs.builder import Graph
+from nlgauge.encoders.engines.quantised.plan import Plan
 from nlgauge.errors import MissingExtraError, NlgaugeWarning, user_stacklevel
 from nlgauge.models.resolve import ModelFiles
 
@@ -34,21 +35,21 @@ class OpenVinoEncoder(GraphEncoder):
     title = "OpenVINO"
     as_inputs = True
 
-    def __init__(self, files: ModelFiles, *, threads: int) -> None:
+    def __init__(self, files: ModelFiles, *, threads: int, plan: Plan | None = None) -> None:
         try:
             import openvino
         except ImportError as error:
             msg = "engine 'openvino' needs the package openvino: pip install 'nlgauge[fast]'"
             raise MissingExtraError(msg) from error
         self._openvino: Any = openvino
-        super().__init__(files, threads=threads)
+        super().__init__(files, threads=threads, plan=plan)
 
-    @cached_property
-    def engine(self) -> str:
-        """Engine, version and precision."""
-        return f"openvino-{version('openvino')}-fp32"
+    @property
+    def library(self) -> str:
+        """OpenVINO and its version."""
+        return f"openvino-{version('openvino')}"
 
-    def _session(self, graph: Graph, values: dict[str, NDArray[np.float32]]) -> Run:
+    def _session(self, graph: Graph, values: dict[str, NDArray[Any]]) -> Run:
         network = _core().read_model(graph.data)
         for parameter in network.get_parameters():
             name = parameter.get_friendly_name()

@@ -10,12 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 from nlgauge.encoders.base import Encoder
 from nlgauge.encoders.engines.torch_support import TORCH_PRECISIONS
-from nlgauge.encoders.precision import DEFAULT_PRECISION
+from nlgauge.encoders.precision import DEFAULT_PRECISION, INT8
 from nlgauge.errors import RecipeError
 from nlgauge.models.resolve import ModelFiles
+
+if TYPE_CHECKING:
+    from nlgauge.encoders.engines.quantised.plan import Plan
 
 __all__ = ["GROUP", "Engine", "engine_names", "engine_of_signature", "engines_with", "find_engine"]
 
@@ -42,13 +46,22 @@ class Engine:
 def _onnx(files: ModelFiles, threads: int, device: str, precision: str) -> Encoder:
     from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
 
-    return OnnxEncoder(files, threads=threads)
+    return OnnxEncoder(files, threads=threads, plan=_plan(files, precision))
 
 
 def _openvino(files: ModelFiles, threads: int, device: str, precision: str) -> Encoder:
     from nlgauge.encoders.engines.openvino_engine import OpenVinoEncoder
 
-    return OpenVinoEncoder(files, threads=threads)
+    return OpenVinoEncoder(files, threads=threads, plan=_plan(files, precision))
+
+
+def _plan(files: ModelFiles, precision: str) -> Plan | None:
+    """How the model is brought to eight bits, where it is to be."""
+    if precision != INT8:
+        return None
+    from nlgauge.encoders.engines.quantised.plans import plan_of
+
+    return plan_of(files)
 
 
 def _torch(files: ModelFiles, threads: int, device: str, precision: str) -> Encoder:
@@ -72,8 +85,8 @@ def _static(files: ModelFiles, threads: int, device: str, precision: str) -> Enc
 _BUILT_IN = {
     engine.name: engine
     for engine in (
-        Engine("onnx", "onnxruntime", _onnx),
-        Engine("openvino", "openvino", _openvino),
+        Engine("onnx", "onnxruntime", _onnx, precisions=(DEFAULT_PRECISION, INT8)),
+        Engine("openvino", "openvino", _openvino, precisions=(DEFAULT_PRECISION, INT8)),
         Engine("torch", "torch", _torch, only_cpu=False, precisions=TORCH_PRECISIONS),
         Engine("muse", "numpy", _muse, chosen=False),
         Engine("static", "static", _static, chosen=False),

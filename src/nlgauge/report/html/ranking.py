@@ -88,7 +88,9 @@ def _note(found: MetricComparison, level: str) -> Html:
     bar = "" if interval is None else f", the bar its {level} interval ({_method(interval)})"
     said = [f"The dot is the score ({better}){bar}."]
     if found.systems[-1].cluster > 1:
-        said.append("A rule starts a new group: its first system is significantly worse than the best one above.")
+        said.append(
+            "A rule starts a new group: its first system is significantly worse than the first of the group above."
+        )
     said.append("Won, tied and lost count segments against all other systems.")
     return tag("p", " ".join(said), class_="note")
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Graph", "GraphBuilder"]
 
-_OPSET = 20  # the first with Gelu
+#: Of ONNX the first with Gelu; of ONNX Runtime's own operators the only one.
+_OPSETS = {"": 20, "com.microsoft": 1}
 _IR_VERSION = 9
 
 
@@ -47,6 +48,7 @@ class GraphBuilder:
 
     def __init__(self) -> None:
         self.parameters: dict[str, tuple[int, ...]] = {}
+        self._of_bytes: set[str] = set()
         self._nodes: list[onnx.NodeProto] = []
         self._constants: dict[str, onnx.TensorProto] = {}
 
@@ -68,19 +70,21 @@ class GraphBuilder:
         return names
 
     def constant(self, name: str, value: NDArray[Any] | float | Sequence[int]) -> str:
-        """Add a small value that belongs to the structure; whole numbers are int64, others float32."""
+        """Add a small value that belongs to the structure; whole numbers are int64 (or uint8), others float32."""
         from onnx import numpy_helper
 
         array = np.asarray(value)
         wanted = np.int64 if np.issubdtype(array.dtype, np.integer) else np.float32
-        if array.dtype != np.bool_:
+        if array.dtype not in {np.dtype(np.bool_), np.dtype(np.uint8)}:
             array = array.astype(wanted)
         self._constants.setdefault(name, numpy_helper.from_array(array, name))
         return name
 
-    def parameter(self, name: str, *shape: int) -> str:
-        """Declare a weight of the checkpoint."""
+    def parameter(self, name: str, *shape: int, of_bytes: bool = False) -> str:
+        """Declare a weight of the checkpoint, float32 unless it is one of signed bytes."""
         self.parameters[name] = shape
+        if of_bytes:
+            self._of_bytes.add(name)
         return name
 
     def linear(
@@ -110,10 +114,11 @@ class GraphBuilder:
         inputs = [helper.make_tensor_value_info("ids", TensorProto.INT64, ["batch", "length"])]
         initializers = list(self._constants.values())
         for name, shape in self.parameters.items():
+            kind = TensorProto.INT8 if name in self._of_bytes else TensorProto.FLOAT
             if as_inputs:
-                inputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, list(shape)))
+                inputs.append(helper.make_tensor_value_info(name, kind, list(shape)))
             else:
-                tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=shape)
+                tensor = TensorProto(name=name, data_type=kind, dims=shape)
                 tensor.data_location = TensorProto.EXTERNAL
                 tensor.external_data.add(key="location", value="parameters")
                 initializers.append(tensor)
@@ -123,7 +128,10 @@ class GraphBuilder:
         ]
         model = helper.make_model(
             helper.make_graph(self._nodes, "encoder", inputs, infos, initializers),
-            opset_imports=[helper.make_opsetid("", _OPSET)],
+            opset_imports=[
+                helper.make_opsetid(domain, _OPSETS[domain])
+                for domain in sorted({"", *(node.domain for node in self._nodes)})
+            ],
             ir_version=_IR_VERSION,
         )
         return Graph(model.SerializeToString(), dict(self.parameters))

@@ -1,0 +1,1 @@
+"""Products with weights in eight bits, with scales that are fixed beforehand (`precision=int8`)."""

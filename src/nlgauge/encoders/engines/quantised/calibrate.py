@@ -1,0 +1,109 @@
+"""Fix, from a corpus, how the inputs of a model's products are rounded.
+
+Some channels of an input are up to a hundred times as large as the others, and in one range with them the others
+would keep few bits. So channels are brought nearer to each other, and their weights take up what is left, as
+SmoothQuant does (Xiao et al. 2023, equation 4):
+
+    s_k = max |x_k|^alpha / max |W_k|^(1 - alpha)
+
+but by powers of two, with which scaling is exact, and for the input of the second product of a feed-forward layer as
+well, which SmoothQuant leaves as it is. A range reaches from the lowest to the highest value that occurred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.encoders.batching import equal_length_batches
+from nlgauge.encoders.engines.graph_encoder import GraphEncoder, Run
+from nlgauge.encoders.engines.quantised.plan import Plan, Rounding
+from nlgauge.encoders.engines.quantised.products import observed_graph
+from nlgauge.errors import InputError
+from nlgauge.files.digests import text_digest
+
+__all__ = ["STRENGTH", "calibrate", "smoothing_powers"]
+
+FloatArray = NDArray[np.float32]
+
+#: alpha of the equation (docs/findings.md has what others do).
+STRENGTH = 0.7
+
+#: Tokens of a batch: all inputs of all products of a batch are in memory at once.
+_BATCH_TOKENS = 512
+
+#: Significant digits of a range, so that a plan is the same one when another processor makes it again.
+_DIGITS = 4
+
+
+#: A channel that is never larger over the corpus may be so in other texts, and is not blown up.
+_SMALLEST = 1e-5
+
+
+class _Extremes(NamedTuple):
+    """The lowest and the highest value of each channel of an input."""
+
+    low: FloatArray
+    high: FloatArray
+
+
+def calibrate(encoder: GraphEncoder, texts: Sequence[str], *, about: str = "", strength: float = STRENGTH) -> Plan:
+    """The plan of a float32 encoder from what its products see over the texts."""
+    distinct = list(dict.fromkeys(text.strip() for text in texts if text.strip()))
+    if not distinct:
+        msg = "a corpus for int8 needs at least one text that is not empty"
+        raise InputError(msg)
+    graph, products = observed_graph(encoder.family, encoder.config)
+    extremes = _extremes(
+        encoder, encoder.session(graph), list(dict.fromkeys(product.x for product in products)), distinct
+    )
+    inputs = {}
+    for x, seen in extremes.items():
+        weights = [encoder.weight(f"{product.at}.weight") for product in products if product.x == x]
+        inputs[x] = _rounding(seen, weights, strength)
+    return Plan(
+        model=encoder.model,
+        weights=encoder.digest,
+        corpus=text_digest("\n".join(distinct)),
+        about=about or f"{len(distinct)} texts",
+        method=f"min-max, smoothed by {strength:g}, weights of 7 bits by row",
+        inputs=inputs,
+        products={product.at: product.x for product in products},
+    )
+
+
+def smoothing_powers(largest: FloatArray, weights: FloatArray, strength: float) -> tuple[int, ...]:
+    """The power of two that each channel is divided by, from the largest sizes of its values and of its weights.
+
+    Only ratios of channels matter: the powers are as near to 0 as can be.
+
+    >>> smoothing_powers(np.array([1, 16], dtype=np.float32), np.array([1, 1], dtype=np.float32), 0.5)
+    (-1, 1)
+    """
+    sizes, steepness = (np.log2(np.maximum(values, _SMALLEST)) for values in (largest, weights))
+    wanted = strength * sizes - (1 - strength) * steepness
+    return tuple(int(power) for power in np.rint(wanted - wanted.mean()))
+
+
+def _extremes(encoder: GraphEncoder, run: Run, names: Sequence[str], texts: Sequence[str]) -> dict[str, _Extremes]:
+    """Of each channel of each input, over all tokens of the texts."""
+    tokens = encoder.tokenizer.encode(texts)
+    found: dict[str, _Extremes] = {}
+    for batch in equal_length_batches([len(one) for one in tokens], budget=_BATCH_TOKENS):
+        ids = np.stack([tokens[index].ids for index in batch]).astype(np.int64)
+        for name, values in zip(names, run(ids), strict=True):
+            low, high = values.min(axis=(0, 1)), values.max(axis=(0, 1))
+            before = found.get(name, _Extremes(low, high))
+            found[name] = _Extremes(np.minimum(before.low, low), np.maximum(before.high, high))
+    return found
+
+
+def _rounding(seen: _Extremes, weights: Sequence[FloatArray], strength: float) -> Rounding:
+    steepest = np.max([np.abs(one).max(axis=0) for one in weights], axis=0)
+    powers = smoothing_powers(np.maximum(-seen.low, seen.high), steepest, strength)
+    shrink = np.exp2(-np.asarray(powers, dtype=np.float64))
+    low, high = min(0.0, float((seen.low * shrink).min())), max(0.0, float((seen.high * shrink).max()))
+    return Rounding(float(f"{low:.{_DIGITS}g}"), float(f"{high:.{_DIGITS}g}"), powers)

@@ -1,0 +1,37 @@
+"""What docs/explain.md shows is what a reader gets."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from nlgauge.cli import build_parser
+
+ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
+PAGE = (ROOT / "docs" / "explain.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^    (nlgauge (?:[^\n]*\\\n)*[^\n]*)\n", PAGE, re.M)
+
+
+def test_the_example_prints_what_the_page_shows() -> None:
+    ((code, expected),) = re.findall(r"```python\n(.*?)```\n\n((?:    [^\n]*\n)+)", PAGE, re.S)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(code, {})
+    assert printed.getvalue() == textwrap.dedent(expected)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_are_understood(command: str) -> None:
+    words = shlex.split(command.replace("\\\n", " "))[1:]
+    assert build_parser(words[0]).parse_args(words).run
+
+
+def test_the_picture_is_small() -> None:
+    (name,) = re.findall(r"\((images/[^)]*)\)", PAGE)
+    assert (ROOT / "docs" / name).stat().st_size < 150_000
