@@ -44,6 +44,21 @@ def test_the_log_is_lines_of_json(running: Running) -> None:
     assert all(json.loads(line)["level"] for line in lines[1:])
 
 
+def test_small_answers_are_sent_at_once(running: Running) -> None:
+    times = []
+    with socket.create_connection(("127.0.0.1", running.port)) as connection:
+        stream = connection.makefile("rb")
+        for _ in range(20):
+            start = time.perf_counter()
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            while stream.readline() != b"\r\n":
+                pass
+            assert stream.readline() == b"ok\n"
+            times.append(time.perf_counter() - start)
+        stream.close()
+    assert min(times) < 0.03  # with Nagle's algorithm on each would take 40 ms
+
+
 def exchange(port: int, content: bytes, *, wait: float = 2.0) -> bytes:
     """Send bytes, and read what comes first; nothing where the other side closes or is silent."""
     with socket.create_connection(("127.0.0.1", port), timeout=wait) as connection:
