@@ -183,6 +183,11 @@ def test_what_cannot_run_is_refused_before_it_is_queued(
     assert service.post("/v1/jobs/score", json=body).status_code == status
 
 
+@pytest.mark.parametrize("lang", ["../../etc/passwd", "en.x", "", "e" * 30, "en\n"])
+def test_a_language_is_a_plain_code(service: TestClient, lang: str) -> None:
+    assert service.post("/v1/jobs/sensitivity", json={**BODY, "lang": lang}).status_code == 422
+
+
 def test_a_study_of_a_signature_fails_with_a_reason(service: TestClient) -> None:
     signature = str(nlgauge.score(["a cat"], ["a dog"], **HASH).signature)
     name = submitted(service, {**BODY, "options": {}, "metrics": [signature], "preset": "idf"}, "sensitivity")

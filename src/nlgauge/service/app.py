@@ -79,7 +79,14 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         middleware=around,
         docs_url=None,  # FastAPI's page loads its parts from elsewhere
         redoc_url=None,
-        telemetry={"tracing": False},
+        # It would tell whoever listens in the process about requests and errors, with their texts.
+        telemetry={
+            "tracing": False,
+            "metrics": False,
+            "logs": False,
+            "operation_spans": False,
+            "auto_configure": False,
+        },
     )
     app.state.service = service
     app.include_router(routes.router)

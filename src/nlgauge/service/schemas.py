@@ -99,7 +99,10 @@ class SensitivityRequest(TextsRequest):
     preset: Literal["stopwords", "idf", "subwords", "punctuation", "subwords-x-punctuation", "layers", "all"] = Field(
         "all", description="What is varied."
     )
-    lang: Annotated[StrictStr, Field(max_length=20)] = Field("en", description="Language of the texts.")
+    # A plain code: names of lists of stop words are made of it.
+    lang: Annotated[StrictStr, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}$")] = Field(
+        "en", description="Language of the texts."
+    )
     alpha: float = Field(
         0.05, gt=0, lt=1, description="Significance level of the test whether systems change places."
     )
