@@ -285,3 +285,13 @@ def test_the_public_names_are_found_on_demand() -> None:
     assert nlgauge.compare_systems is compare_systems
     assert "compare_systems" in dir(nlgauge)
     assert "compare_systems" in nlgauge.__all__
+
+
+def test_the_order_of_games_is_signed_where_ratings_depend_on_it() -> None:
+    assert "shuffles" not in CompareSettings(shuffles=7).signature()
+    assert "|shuffles:7|" in CompareSettings(ratings=True, shuffles=7).signature()
+
+
+def test_a_signature_tells_settings_apart_that_differ_in_the_last_digits() -> None:
+    near = CompareSettings(alpha=0.05), CompareSettings(alpha=0.050000001)
+    assert near[0].signature() != near[1].signature()

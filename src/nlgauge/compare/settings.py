@@ -82,9 +82,11 @@ class CompareSettings:
         'compare|test:bootstrap|correction:holm|alpha:0.05|leve'
         """
         fields: dict[str, object] = {name: getattr(self, name) for name in _SIGNED}
+        if self.ratings:  # which depend on the order of games
+            fields["shuffles"] = self.shuffles
         fields |= {"unit": unit, "nlgauge": __version__}
         shown = (
-            f"{name}:{value:g}" if isinstance(value, float) else f"{name}:{value}" for name, value in fields.items()
+            f"{name}:{value:.15g}" if isinstance(value, float) else f"{name}:{value}" for name, value in fields.items()
         )
         return "|".join(["compare", *shown])
 
