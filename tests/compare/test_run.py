@@ -12,6 +12,7 @@ from tests.compare.made_scores import FIGURE_1, Ratio, made, table
 
 import nlgauge
 from nlgauge import SystemComparison, SystemScores, compare_systems
+from nlgauge.compare.settings import CompareSettings
 from nlgauge.errors import InputError, RecipeError
 
 FAST = {"resamples": 200, "permutations": 1000}

@@ -86,7 +86,8 @@ class CompareSettings:
             fields["shuffles"] = self.shuffles
         fields |= {"unit": unit, "nlgauge": __version__}
         shown = (
-            f"{name}:{value:.15g}" if isinstance(value, float) else f"{name}:{value}" for name, value in fields.items()
+            f"{name}:{value:.15g}" if isinstance(value, float) else f"{name}:{value}"
+            for name, value in fields.items()
         )
         return "|".join(["compare", *shown])
 
