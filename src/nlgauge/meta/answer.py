@@ -183,13 +183,13 @@ def judgements(question: Question, table: JudgementTable, langpair: str, *, docu
     return Judgements(question, langpair, rows, gold, place, shape, systems)
 
 
-def _documents(table: JudgementTable, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> NDArray[np.intp] | None:
+def _documents(table: JudgementTable, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> NDArray[np.intp]:
     """The document of each column (a row, or a topic), by its number."""
-    if table.document is None:
-        return None
+    names = table.document_of_rows()
     found: dict[int, str] = {}
     for at, column in zip(rows, columns.tolist(), strict=True):
-        first, own = found.setdefault(column, table.document[at]), table.document[at]
+        own = names[at]
+        first = found.setdefault(column, own)
         if first != own:
             msg = (
                 f"{table.name}: outputs of one topic are of documents {first!r} and {own!r}, so documents cannot be "

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from nlgauge.data import JudgementTable, RankedPairs
-from nlgauge.errors import InputError, RecipeError
+from nlgauge.errors import RecipeError
 from nlgauge.meta.ranks import check_comparison
 from nlgauge.scores import LEAST_RESAMPLES
 
@@ -161,9 +161,4 @@ def _check_documents(question: Question, table: JudgementTable) -> None:
         where = f"{question.agreement} at level {question.level!r}"
         msg = f"documents mean nothing to {where}, where {drawn}; leave them out"
         raise RecipeError(msg)
-    if table.document is None:
-        msg = (
-            f"{table.name} does not say which document a row is of; name the document of each row "
-            "(--document-ids FILE), or in data 'custom' their column (--set document=COLUMN)"
-        )
-        raise InputError(msg)
+    table.document_of_rows()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,11 +118,8 @@ def _by_system(oriented: NDArray[np.float64], table: JudgementTable, langpair: s
 
 def _documents(table: JudgementTable, langpair: str) -> dict[str, str]:
     """The document of each segment of a language pair."""
-    if table.document is None:
-        msg = f"{table.name} does not say which document a row is of; leave out documents, or name them"
-        raise InputError(msg)
     found: dict[str, str] = {}
-    for pair, segment, document in zip(table.langpair, table.segment, table.document, strict=True):
+    for pair, segment, document in zip(table.langpair, table.segment, table.document_of_rows(), strict=True):
         if pair == langpair and found.setdefault(segment, document) != document:
             msg = (
                 f"{table.name}: segment {segment!r}, {langpair}, is of documents {found[segment]!r} and {document!r}"
@@ -140,7 +138,7 @@ def _ranking(
     options: StudyOptions,
 ) -> Ranking:
     means = [system_means(rank) for rank in ranks]
-    drawn = {"alpha": options.alpha, "resamples": options.resamples, "seed": options.seed}
+    drawn: dict[str, Any] = {"alpha": options.alpha, "resamples": options.resamples, "seed": options.seed}
     flips = [
         flip
         for label, rank in zip(labels[1:], ranks[1:], strict=True)

@@ -118,7 +118,7 @@ def bootstrap_correlations(
     block = max(1, _CELLS // gold.size)
     for start in range(0, resamples, block):
         counts = drawn_counts(rng.integers(0, count, size=(min(block, resamples - start), count)))
-        draws[start : start + len(counts)] = resample(counts if clusters is None else counts[:, units])
+        draws[start : start + len(counts)] = resample(counts if clusters is None else counts.take(units, axis=1))
         if advance is not None:
             advance(len(counts))
     return CorrelationDraws(observed, draws, seed)
