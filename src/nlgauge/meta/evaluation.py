@@ -164,12 +164,12 @@ def evaluate(
     notes = list(table.notes)
     for number, langpair in enumerate(table.langpairs, start=1):
         people = judgements(question, table, langpair, documents=significance.documents)
-        if significance.documents:
-            notes.append(f"{langpair}: {people.items} documents are drawn as wholes, instead of {question.unit}s")
         found = {}
         for metric in scored.metrics:
             one = people.answer(metric, **significance.draws)
             found[metric.name] = Cell(one.value, count=one.count, note=one.note)
+        if significance.documents and (people.items >= LEAST_ITEMS or not question.testable):
+            notes.append(f"{langpair}: {people.items} documents are drawn as wholes, instead of {question.unit}s")
         if people.items >= LEAST_ITEMS:
             with progress_stage(f"pair {number} of {len(table.langpairs)}" * (len(table.langpairs) > 1)):
                 _add_significance(found, people, scored.metrics, significance, progress=progress)

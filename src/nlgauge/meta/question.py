@@ -90,9 +90,6 @@ class Significance:
     def resolved(self, question: Question) -> Significance:
         """With the test that a question really gets; one that does not exist for it is refused."""
         level, agreement = question.level, question.agreement
-        if self.documents and self.test == "williams":
-            msg = "Williams' test takes outputs for independent; use 'permutation' or 'bootstrap'"
-            raise RecipeError(msg)
         if not question.testable:
             if self.test not in ("default", "none"):
                 msg = f"there is no significance test for agreement {agreement!r}; leave out test={self.test!r}"
@@ -106,7 +103,8 @@ class Significance:
             raise RecipeError(msg)
         if self.test != "none":
             kind = agreement if agreement in CORRELATIONS else "pearson"
-            check_comparison("item" if level == "topic" else "segment", kind, self.test, self.alpha, self.correction)
+            tested = "item" if level == "topic" else "segment"
+            check_comparison(tested, kind, self.test, self.alpha, self.correction, documents=self.documents)
         return self
 
     @property

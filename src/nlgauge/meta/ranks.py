@@ -96,11 +96,8 @@ def compare_metrics(
     told how many of the n (n - 1) / 2 pairs of metrics are done, where that takes a while: all that have a
     correlation at the end.
     """
-    check_comparison(level, kind, test, alpha, correction, undefined)
+    check_comparison(level, kind, test, alpha, correction, undefined, documents=documents is not None)
     check_resampling(resamples, seed)
-    if documents is not None and (level == "system" or test == "williams"):
-        msg = f"documents cannot be drawn at level {level!r} with test {test!r}; leave them out"
-        raise RecipeError(msg)
     distinct_names(metrics)
     kept, correlations, left_out = _correlations(metrics, human, level, kind, aggregate, undefined)
     order = np.argsort(-correlations, kind="stable")
@@ -188,7 +185,14 @@ def correct_pairs(p_values: Matrix, correction: str | None) -> Matrix:
 
 
 def check_comparison(
-    level: str, kind: str, test: str, alpha: float, correction: str | None, undefined: str = "raise"
+    level: str,
+    kind: str,
+    test: str,
+    alpha: float,
+    correction: str | None,
+    undefined: str = "raise",
+    *,
+    documents: bool = False,
 ) -> None:
     """Refuse options of `compare_metrics` that do not exist or do not go together."""
     for name, value, allowed in (
@@ -205,6 +209,10 @@ def check_comparison(
         raise RecipeError(msg)
     if test == "williams" and kind != "pearson":
         msg = f"Williams' test is for Pearson correlations, not {kind!r}; use 'permutation' or 'bootstrap'"
+        raise RecipeError(msg)
+    if documents and (level == "system" or test == "williams"):
+        where = "Williams' test" if test == "williams" else "level 'system'"
+        msg = f"{where} draws no documents; leave them out, or compare segments by 'permutation' or 'bootstrap'"
         raise RecipeError(msg)
     if not 0 < alpha < 1:
         msg = f"alpha must lie between 0 and 1, got {alpha!r}"
