@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from nlgauge.cli import main
@@ -122,3 +123,44 @@ def test_a_data_set_without_texts_shows_the_scores_that_it_has(
     assert found["ROUGE_1"] == pytest.approx(1)
     assert main([*command, "--metric", "chrf"]) == 1
     assert "chrf compares with references, and tac08-scores has none" in capsys.readouterr().err
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Path:
+    """Twelve documents of three rows each, with the scores of two metrics."""
+    rng = np.random.default_rng(4)
+    lines = ["hypothesis\treference\tscore\tdoc\tfirst\tsecond"]
+    for number in range(36):
+        human, one, other = rng.normal(size=3)
+        lines.append(f"a {number}\tb {number}\t{human:.3f}\td{number // 3}\t{human + one:.3f}\t{human + other:.3f}")
+    path = tmp_path / "judged.tsv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_documents_of_the_data_or_of_a_file(judged: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = ["meta", "--data", "custom", "--at", str(judged), "--set", "released=first,second", "-m", "chrf"]
+    command = [*data, "--released", "first", "second", "--no-sentinels", "--resamples", "100", "-q", "-f", "json"]
+    ids = f"{judged}:doc"
+    found = []
+    for more in (["--set", "document=doc", "--documents"], ["--document-ids", ids], ["--set", "document=doc"], []):
+        assert main([*command, *more]) == 0
+        found.append(json.loads(capsys.readouterr().out)["tables"])
+    assert found[0] == found[1]
+    assert found[2] == found[3], "a column is not asked for yet"
+    assert found[0][0]["options"]["unit"] == "document"
+    assert found[0][0]["notes"] == ["und: 12 documents are drawn as wholes, instead of judged outputs"]
+    assert found[3][0]["options"]["unit"] == "judged output"
+    low = [[row["by_langpair"]["und"]["low"] for row in tables[0]["metrics"]] for tables in (found[0], found[3])]
+    assert all(one != other for one, other in zip(*low, strict=True))
+    short = judged.parent / "short.txt"
+    short.write_text("d1\nd2\n")
+    for more, status, word in (
+        (["--document-ids", str(short)], 1, "names 2 documents, one per line, for 36 rows of judged.tsv"),
+        (["--documents"], 1, "does not say which document"),
+        (["--documents", "--document-ids", ids], 2, "one of the two"),
+        (["--document-ids", ids, "--test", "williams"], 2, "Williams"),
+        (["--document-ids", ids, "--agreement", "auc"], 2, "nothing is drawn"),
+    ):
+        assert main([*command, *more]) == status
+        assert word in capsys.readouterr().err

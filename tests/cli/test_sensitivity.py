@@ -137,3 +137,29 @@ def test_what_the_settings_start_from_is_signed(run: Run) -> None:
     signed = [line for line in out.splitlines() if line.startswith("signature of ")]
     assert [line.partition(": ")[0] for line in signed] == ["signature of moverscore (punctuation drop-ascii)"]
     assert "|punctuation:drop-ascii|" in signed[0]
+
+
+def test_flips_over_documents(run: Run, refused: Refusal, folder: Path) -> None:
+    command = (*FILES, "--preset", "punctuation", "--metric", "moverscore")
+    lines = len((folder / "ref.txt").read_text().splitlines())
+    write_lines(folder / "docs.txt", [f"d{at // 2}" for at in range(lines)])
+    record = json.loads(run(*command, "--document-ids", "docs.txt", "-f", "json").out)
+    assert record["options"]["documents"] is True
+    assert f"flips are tested by draws of whole documents, not of segments: {-(-lines // 2)} (en)" in record["notes"]
+    assert json.loads(run(*command, "-f", "json").out)["options"]["documents"] is False
+    write_lines(folder / "short.txt", ["d1"])
+    said = refused(1, *command, "--document-ids", "short.txt")
+    assert f"'short.txt' names 1 documents, one per line, for {lines} segments" in said
+    assert "--documents goes with --data" in refused(2, *command, "--documents")
+
+
+def test_documents_of_data(run: Run, refused: Refusal, folder: Path) -> None:
+    texts = ["The ferry, late.", "Bread!", "A storm came.", "She wrote letters."]
+    rows = [f"{texts[at % 4]}\t{texts[at // 2 % 4]}\t{at}\t{at // 2}\ts{at % 2}\td{at // 4}" for at in range(12)]
+    write_lines(folder / "own.tsv", ["hypothesis\treference\tscore\tsegment\tsystem\tdoc", *rows])
+    data = ("--data", "custom", "--at", "own.tsv", "--set", "system=system", "segment=segment")
+    command = ("sensitivity", *data, "--preset", "punctuation", "--metric", "moverscore", "-q", "-f", "json")
+    of_data = run(*command, "--set", "document=doc", "--documents")
+    assert json.loads(of_data.out)["notes"][-1].endswith("not of segments: 3 (und)")
+    assert run(*command, "--document-ids", "own.tsv:doc").out == of_data.out
+    assert "does not say which document" in refused(1, *command, "--documents")

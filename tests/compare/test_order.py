@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from nlgauge.compare.order import SegmentScores, find_flips, rank_agreement
+from nlgauge.stats import paired_order
 
 
 def scores(**systems: np.ndarray) -> SegmentScores:
@@ -57,3 +58,41 @@ def test_systems_without_common_segments_flip_untested() -> None:
     (flip,) = find_flips(base, other, setting="other")
     assert flip.p is None
     assert not flip.significant
+
+
+def test_whole_documents_are_drawn() -> None:
+    """Two documents of five decide both orders; segments alone would call each of them sure."""
+    wins = np.repeat([1.0, 1.0, 0.5, -0.4, -0.5], 20)
+    base, other = scores(a=wins, b=0 * wins), scores(a=0 * wins, b=wins)
+    documents = {str(at): f"d{at // 20}" for at in range(100)}
+    (alone,) = find_flips(base, other, setting="other")
+    (whole,) = find_flips(base, other, setting="other", documents=documents)
+    assert alone.significant
+    assert not whole.significant
+    assert whole.p is not None
+    assert whole.p > 0.05
+    (few,) = find_flips(base, other, setting="other", documents=dict.fromkeys(documents, "one"))
+    assert few.p is None, "fewer than five documents are not tested"
+    (single,) = find_flips(base, other, setting="other", documents={name: name for name in documents})
+    assert single == alone
+
+
+def test_documents_follow_segments_in_whatever_order_systems_have_them() -> None:
+    rng = np.random.default_rng(2)
+    names = [str(at) for at in range(30)]
+    documents = {name: f"d{int(name) // 3}" for name in names}
+    made = {system: dict(zip(names, rng.normal(size=30), strict=True)) for system in "ab"}
+    base = {"a": {n: made["a"][n] + 1 for n in names}, "b": made["b"]}
+    other = {"a": made["a"], "b": {n: made["b"][n] + 1 for n in names}}
+    turned = {system: dict(reversed(found.items())) for system, found in other.items()}
+    for second in (other, turned):
+        (flip,) = find_flips(base, second, setting="other", documents=documents)
+        order = list(second["b"])
+        expected = paired_order(
+            [second["b"][n] for n in order],
+            [second["a"][n] for n in order],
+            clusters=[documents[n] for n in order],
+        ).p
+        assert flip.p is not None
+        assert flip.base_p is not None
+        assert flip.p == max(flip.base_p, expected)

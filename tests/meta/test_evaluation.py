@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import pearsonr
+from tests.stats.made_scores import clustered_scores
 
 import nlgauge
 from nlgauge import MoverScore
@@ -285,3 +286,103 @@ def test_intervals_of_ten_topics_are_students() -> None:
     ]
     assert cell.value == pytest.approx((cell.low + cell.high) / 2)  # as a t interval is, and percentiles are not
     assert cell.low < cell.high
+
+
+def documented(seed: int = 0, *, documents: int = 12, rows: int = 6) -> ScoreTable:
+    """One system's rows with two metrics, equally good; rows of a document are alike."""
+    scores, human, of = clustered_scores(seed, documents, rows)
+    made = replace(
+        table(systems=1, segments=human.size),
+        human={"adequacy": human},
+        released={},
+        document=tuple(f"d{one}" for one in of),
+    )
+    return ScoreTable(made, tuple(MetricScores(name, row) for name, row in zip("ab", scores, strict=True)))
+
+
+@pytest.mark.parametrize("agreement", ["pearson", "spearman", "kendall"])
+@pytest.mark.parametrize("test", ["permutation", "bootstrap"])
+def test_documents_are_drawn_as_wholes(agreement: str, test: Any) -> None:
+    scored = documented()
+    plain = evaluate(scored, agreement=agreement, significance=Significance(test=test, resamples=200))
+    found = evaluate(scored, agreement=agreement, significance=Significance(test=test, resamples=200, documents=True))
+    for name in "ab":
+        one, other = plain.cells[name]["en"], found.cells[name]["en"]
+        assert one.value == other.value
+        assert other.high - other.low > 1.3 * (one.high - one.low)
+    assert (plain.options["unit"], found.options["unit"]) == ("judged output", "document")
+    assert found.notes == ("en: 12 documents are drawn as wholes, instead of judged outputs",)
+    assert "200 resamples of whole documents, seed 12345" in found.mark
+    assert found.to_dict()["options"]["documents"] is True
+    single = replace(scored.table, document=tuple(map(str, range(72))))
+    rows = evaluate(
+        ScoreTable(single, scored.metrics),
+        agreement=agreement,
+        significance=Significance(test=test, resamples=200, documents=True),
+    )
+    assert rows.cells == plain.cells, "a document for each row is no documents, to the bit"
+
+
+def test_metrics_that_are_equally_good_differ_only_if_rows_are_taken_for_independent() -> None:
+    """Of 60 sets of equally good metrics about six should have a loser at p <= .05 for either metric."""
+    losers = {False: 0, True: 0}
+    for seed in range(60):
+        for documents in losers:
+            significance = Significance(resamples=100, seed=seed, documents=documents)
+            cells = evaluate(documented(seed, documents=30), significance=significance).cells
+            losers[documents] += not all(cells[name]["en"].unbeaten for name in "ab")
+    assert losers[True] <= 14
+    assert losers[False] >= 25
+
+
+@pytest.mark.parametrize(("level", "agreement"), [("topic", "kendall"), ("topic", "acc-eq"), ("system", "spa")])
+def test_topics_of_a_document_are_drawn_together(level: Any, agreement: str) -> None:
+    made = table(systems=4, segments=40)
+    documents = tuple(f"d{int(segment) // 4}" for segment in made.segment)
+    scored = ScoreTable(
+        replace(made, document=documents),
+        (released_rows(made, "other"), MetricScores("m", made.human["fluency"] + made.human["adequacy"])),
+    )
+    question = {"level": level, "agreement": agreement}
+    plain = evaluate(scored, significance=Significance(resamples=100), **question)
+    found = evaluate(scored, significance=Significance(resamples=100, documents=True), **question)
+    unit = {"topic": "topic", "system": "segment"}[level]
+    assert found.notes == (f"en: 10 documents are drawn as wholes, instead of {unit}s",)
+    assert plain.options["unit"] == unit
+    if agreement == "spa":  # defined by draws
+        assert found.cells["other"]["en"].value != plain.cells["other"]["en"].value
+    else:
+        assert found.cells["other"]["en"].value == plain.cells["other"]["en"].value
+        assert found.cells["m"]["en"].unbeaten
+    if agreement == "kendall":
+        assert found.cells["m"]["en"].low != plain.cells["m"]["en"].low
+
+
+def test_fewer_than_ten_documents_are_not_drawn() -> None:
+    found = evaluate(documented(documents=9), significance=Significance(resamples=100, documents=True))
+    assert found.notes == ("en: 9 documents, fewer than 10: no interval and no significance test",)
+    assert np.isnan(found.cells["a"]["en"].low)
+    assert found.cells["a"]["en"].rank is None
+
+
+@pytest.mark.parametrize(
+    ("question", "word"),
+    [
+        ({"level": "system"}, "systems are drawn"),
+        ({"level": "topic", "agreement": "differences"}, "nothing is drawn"),
+        ({"significance": Significance(test="williams", documents=True)}, "Williams"),
+        ({"level": "topic"}, "'0' and '4'"),
+    ],
+)
+def test_documents_that_cannot_be_drawn_are_refused(question: dict[str, Any], word: str) -> None:
+    made = table()
+    made = replace(made, document=tuple(map(str, range(len(made)))))
+    question = {"significance": Significance(documents=True), **question}
+    with pytest.raises((InputError, RecipeError), match=word):
+        evaluate(ScoreTable(made, (released_rows(made, "other"),)), **question)
+
+
+def test_data_without_documents_says_so() -> None:
+    made = table()
+    with pytest.raises(InputError, match="made does not say which document a row is of"):
+        evaluate(ScoreTable(made, (released_rows(made, "other"),)), significance=Significance(documents=True))

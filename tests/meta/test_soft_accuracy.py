@@ -85,3 +85,15 @@ def test_a_metric_that_separates_nothing_has_no_accuracy() -> None:
     found = soft_pairwise_accuracy(blind, human, undefined="nan")
     assert math.isnan(found.value)
     assert found.reason == "all systems get the same scores"
+
+
+def test_segments_of_a_document_are_swapped_together() -> None:
+    human, scores = made_systems()
+    documents = np.repeat(np.arange(12), 5)
+    signs = 2 * np.rint(np.random.default_rng(4).random(size=(1000, 12), dtype=np.float32)) - 1
+    found = pairwise_p_values(human[None], clusters=documents)[0]
+    difference = human[1] - human[3]
+    assert found[1, 3] == np.mean((signs[:, documents] * difference).sum(axis=1) >= difference.sum() - 1e-9)
+    metric = MetricScores("m", scores)
+    assert soft_pairwise_accuracy(metric, human, documents=range(60)) == soft_pairwise_accuracy(metric, human)
+    assert soft_pairwise_accuracy(metric, human, documents=documents) != soft_pairwise_accuracy(metric, human)

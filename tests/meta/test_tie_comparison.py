@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.meta.made_tables import NAN
+from tests.meta.made_tables import NAN, Array
 
 from nlgauge.meta import (
     MetricScores,
@@ -50,3 +50,26 @@ def test_compared_accuracies_equal_swapping_pair_by_pair() -> None:
         difference = weighted[0] - weighted[1]
         expected = np.mean(signs.T @ difference >= difference.sum() - 1e-12)
         assert comparison.p_values[first, second] == pytest.approx(expected)
+
+
+def test_outcomes_of_a_document_are_swapped_together() -> None:
+    rng = np.random.default_rng(1)
+    human = rng.integers(0, 4, size=(4, 30)).astype(float)
+    metrics = [MetricScores(f"m{k}", human + noise * rng.normal(size=human.shape)) for k, noise in enumerate((2, 3))]
+    documents = np.repeat(np.arange(10), 3)
+    found = compare_tie_accuracies(metrics, human, documents=documents, resamples=200, seed=3)
+    first, second = (by_pair(metrics[int(one.metric[1])], human, one.epsilon) for one in found.accuracies)
+    signs = np.concatenate(list(swap_signs(10, 200, 3)))[documents]  # of items: a pair of outputs has its item's
+    difference = (first - second).sum(axis=0)
+    expected = np.mean(signs.T @ difference >= difference.sum() - 1e-9)
+    assert found.comparison.p_values[0, 1] == pytest.approx(expected)
+
+
+def by_pair(metric: MetricScores, human: Array, epsilon: float) -> Array:
+    """1 where a pair of outputs (rows) of an item (columns) is right."""
+    rows = []
+    for i, j in itertools.combinations(range(len(human)), 2):
+        difference = metric.values[i] - metric.values[j]
+        sign = np.where(np.abs(difference) <= epsilon, 0, np.sign(difference))
+        rows.append((sign == np.sign(human[i] - human[j])).astype(float))
+    return np.array(rows)

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import nlgauge
 from nlgauge.data import JudgementTable
 from nlgauge.engine import checkpoint as checkpoint_module
 from nlgauge.engine.checkpoint import Checkpoint
-from nlgauge.errors import RecipeError
+from nlgauge.errors import InputError, RecipeError
 from nlgauge.report.sensitivity import sensitivity_report
 from nlgauge.sensitivity import scores as module
 from nlgauge.sensitivity import study as study_module
@@ -375,3 +376,26 @@ def test_systems_beside_their_source(stop: str) -> None:
     assert movement.values["terse"] == pytest.approx((base.mean, base.mean))
     assert any("what the recipe says of it is not used" in note for note in result.notes)
     assert "refs:source" in result.settings[0].signatures["en"]
+
+
+def test_flips_are_tested_over_documents(study: Study) -> None:
+    texts = {"terse": TERSE, "fluent": FLUENT}
+    few = systems_table(texts, REFS, documents=["one"] * 5 + ["two"] * 5)
+    result = run_study(study, few, options=StudyOptions(documents=True))
+    assert "flips are tested by draws of whole documents, not of segments: 2 (en)" in result.notes
+    assert result.to_dict()["options"]["documents"] is True
+    flips = [flip for one in result.rankings for flip in one.flips]
+    assert flips
+    assert all(flip.p is None for flip in flips), "two documents are too few"
+    assert "too few documents in common" in sensitivity_report(result)
+    single = systems_table(texts, REFS, documents=[str(at) for at in range(10)])
+    plain = run_study(study, systems_table(texts, REFS))
+    assert run_study(study, single, options=StudyOptions(documents=True)).rankings == plain.rankings
+
+
+def test_documents_that_are_not_known_are_refused_before_the_work(study: Study, table: JudgementTable) -> None:
+    with pytest.raises(InputError, match="does not say which document"):
+        run_study(study, table, options=StudyOptions(documents=True))
+    torn = replace(table, document=tuple(map(str, range(len(table)))))
+    with pytest.raises(InputError, match="segment '0', en, is of documents '0' and '10'"):
+        run_study(study, torn, options=StudyOptions(documents=True))

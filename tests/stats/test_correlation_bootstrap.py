@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.stats.made_scores import made_scores
+from tests.stats.made_scores import clustered_scores, made_scores
 
 from nlgauge.errors import InputError
 from nlgauge.stats import (
@@ -72,3 +72,43 @@ def test_bootstrap_refuses() -> None:
         paired_bootstrap([1, 2], [1, 2, 3], [1, 2])
     with pytest.raises(InputError, match="level"):
         correlation_interval([1, 2, 3], [1, 2, 3], level=2)
+    with pytest.raises(InputError, match="at least 2 documents, got 1"):
+        bootstrap_correlations([[1, 2, 4]], [1, 2, 3], clusters="aaa")
+
+
+@pytest.mark.parametrize("kind", ["pearson", "spearman", "kendall"])
+def test_whole_documents_are_drawn(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    scores, human = made_scores(rows=24)
+    scores = np.round(scores)  # with ties
+    documents = np.array([*"abacadbbcaeebbccdddafffg"])
+    found = bootstrap_correlations(scores, human, kind=kind, clusters=documents, resamples=40, seed=5)
+    names = list(dict.fromkeys(documents.tolist()))
+    drawn = np.random.default_rng(5).integers(0, 7, size=(40, 7))
+    rows = [np.concatenate([np.flatnonzero(documents == names[one]) for one in draw]) for draw in drawn]
+    expected = [[correlate(metric[row], human[row], kind=kind).value for metric in scores] for row in rows]
+    assert found.draws == pytest.approx(np.array(expected), abs=1e-12)
+    monkeypatch.setattr("nlgauge.stats.rank_bootstrap._MOST_KENDALL", 10)  # sorted, resample by resample
+    again = bootstrap_correlations(scores, human, kind=kind, clusters=documents, resamples=40, seed=5)
+    assert again.draws == pytest.approx(found.draws)
+
+
+@pytest.mark.parametrize("kind", ["pearson", "spearman", "kendall"])
+def test_a_document_for_each_row_changes_no_bit(kind: str) -> None:
+    scores, human = made_scores(rows=40)
+    plain, single = (
+        bootstrap_correlations(scores, human, kind=kind, clusters=clusters, resamples=60)
+        for clusters in (None, [str(row) for row in range(40)])
+    )
+    assert plain.draws.tobytes() == single.draws.tobytes()
+
+
+def test_intervals_of_documents_hold_the_correlation_and_those_of_rows_do_not() -> None:
+    held = {"rows": 0, "documents": 0}
+    for seed in range(100):
+        scores, human, documents = clustered_scores(seed)
+        for name, clusters in (("rows", None), ("documents", documents)):
+            drawn = bootstrap_correlations(scores[:1], human, clusters=clusters, resamples=150, seed=seed)
+            interval = drawn.interval(level=0.95)
+            held[name] += interval.low <= 1.25 / np.sqrt(1.25 * 2.5) <= interval.high
+    assert held["documents"] >= 85
+    assert held["rows"] <= 65

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from tests.stats.made_scores import Array, made_scores
+from tests.stats.made_scores import Array, clustered_scores, made_scores
 
 from nlgauge.errors import InputError
 from nlgauge.stats import (
@@ -16,6 +16,8 @@ from nlgauge.stats import (
     permutation_both_pearson_of_means,
     swap_signs,
 )
+from nlgauge.stats.permutation import permutation_of_outcomes
+from nlgauge.stats.resampling import unit_numbers
 
 
 def naive(a: Array, b: Array, statistic: Callable[[Array], float], swaps: Array) -> float:
@@ -147,3 +149,52 @@ def test_perm_both_refuses(scores: list[list[float]], human: list[float], messag
 def test_a_metric_constant_in_every_group_is_named() -> None:
     with pytest.raises(InputError, match="metric 1 is constant wherever"):
         permutation_both_pearson([[1, 2, 5, 3], [1, 1, 2, 2]], [1, 2, 1, 2], groups=[0, 0, 1, 1])
+
+
+def test_whole_documents_are_swapped() -> None:
+    scores, human = made_scores(rows=60)
+    documents = np.random.default_rng(4).integers(0, 12, size=60)
+    groups = np.repeat([0, 1, 2], 20)
+    numbers = unit_numbers(documents, 60)
+    signs = signs_of(12, 200, 7)[numbers]
+
+    def r(values: Array) -> float:
+        return pearson(values, human).value
+
+    def mean_r(values: Array) -> float:
+        return float(np.mean([pearson(values[groups == g], human[groups == g]).value for g in range(3)]))
+
+    for of, statistic in ((None, r), (groups, mean_r)):
+        found = permutation_both_pearson(scores, human, groups=of, clusters=documents, resamples=200, seed=7)
+        for i, j in ((0, 1), (1, 0), (1, 2)):
+            assert found.p_values[i, j] == naive(scores[i], scores[j], statistic, signs)
+
+
+def test_a_document_for_each_row_changes_no_bit() -> None:
+    scores, human = made_scores()
+    plain, single = (
+        permutation_both_pearson(scores, human, clusters=clusters, resamples=100) for clusters in (None, range(120))
+    )
+    assert plain.p_values.tobytes() == single.p_values.tobytes()
+    assert plain.correlations.tobytes() == single.correlations.tobytes()
+
+
+def test_rows_of_a_document_make_the_test_too_eager_and_documents_do_not() -> None:
+    """Both metrics are equally good: either should lead at p <= .05 in one of twenty sets, so one of both in ten."""
+    found = {"rows": 0, "documents": 0}
+    for seed in range(200):
+        scores, human, documents = clustered_scores(seed)
+        for name, clusters in (("rows", None), ("documents", documents)):
+            p_values = permutation_both_pearson(scores, human, clusters=clusters, resamples=150, seed=seed).p_values
+            found[name] += bool(np.nanmin(p_values) <= 0.05)
+    assert found["documents"] <= 35  # 20 expected; 35 is 3.5 standard deviations above
+    assert found["rows"] >= 90
+
+
+def test_outcomes_of_a_document_are_swapped_together() -> None:
+    rng = np.random.default_rng(6)
+    right, weights, documents = rng.random((2, 50)) < [[0.7], [0.5]], rng.random(50), rng.integers(0, 9, size=50)
+    found = permutation_of_outcomes(right, weights, clusters=documents, resamples=300, seed=2)
+    signs = signs_of(9, 300, 2)[unit_numbers(documents, 50)]
+    difference = weights * (right[0].astype(float) - right[1])
+    assert found.p_values[0, 1] == np.mean(signs.T @ difference >= difference.sum() - 1e-12)

@@ -10,7 +10,13 @@ import pytest
 from tests.stats.made_scores import Array, made_scores
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.stats import correlate, permutation_both, permutation_both_of_systems, permutation_both_ranks
+from nlgauge.stats import (
+    correlate,
+    permutation_both,
+    permutation_both_of_systems,
+    permutation_both_ranks,
+    swap_signs,
+)
 
 KINDS = ("kendall", "spearman")
 
@@ -145,3 +151,27 @@ def test_systems_of_another_number_are_refused() -> None:
         permutation_both_of_systems(
             np.ones((2, 2, 5)), [1, 2, 3], kind="kendall", aggregate=partial(np.mean, axis=-1)
         )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whole_documents_are_swapped(kind: str) -> None:
+    scores, human = rounded_scores(30, step=0.5)
+    documents = np.repeat(np.arange(10), 3)
+    found = permutation_both_ranks(scores, human, kind=kind, clusters=documents, resamples=60, seed=3)
+    signs = np.concatenate(list(swap_signs(10, 60, 3)))[documents]
+    r = coefficient(kind, human)
+    z = (scores - scores.mean(axis=1, keepdims=True)) / scores.std(axis=1, keepdims=True)
+    for i, j in ((0, 1), (2, 0)):
+        pairs = [(np.where(s > 0, z[i], z[j]), np.where(s > 0, z[j], z[i])) for s in signs.T]
+        deltas = np.array([r(one) - r(other) for one, other in pairs])
+        assert found.p_values[i, j] == np.mean(deltas >= r(z[i]) - r(z[j]) - 1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_document_for_each_row_changes_no_bit(kind: str) -> None:
+    scores, human = made_scores(rows=40)
+    plain, single = (
+        permutation_both_ranks(scores, human, kind=kind, clusters=clusters, resamples=60)
+        for clusters in (None, range(40))
+    )
+    assert plain.p_values.tobytes() == single.p_values.tobytes()

@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlgauge.stats.resampling import bootstrap_counts, bootstrap_sums, expanded_tail, sum_by_unit, swap_sums
+from nlgauge.errors import InputError
+from nlgauge.stats.resampling import (
+    bootstrap_counts,
+    bootstrap_sums,
+    expanded_tail,
+    sum_by_unit,
+    swap_sums,
+    unit_numbers,
+)
 
 COLUMNS = np.random.default_rng(1).normal(size=(17, 3))
 
@@ -46,3 +54,10 @@ def test_tails_go_further_out_for_few_units() -> None:
     """t_9(.025) is -2.2622; times sqrt(10/9) it is -2.3845, with a normal tail of .00855 (tables)."""
     assert expanded_tail(0.95, 10) == pytest.approx(0.00855, abs=1e-5)
     assert expanded_tail(0.9, 10**6) == pytest.approx(0.05, abs=1e-5)
+
+
+def test_units_are_numbered_as_they_come() -> None:
+    assert unit_numbers(["b", "a", "b", "c"], 4).tolist() == [0, 1, 0, 2]
+    assert unit_numbers(np.array([7, 7, 3]), 3).tolist() == [0, 0, 1]
+    with pytest.raises(InputError, match="each of 3 values, got 2"):
+        unit_numbers(["a", "b"], 3)

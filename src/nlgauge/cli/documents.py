@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import Any
 
 from nlgauge.cli.parsing import add_hidden
-from nlgauge.errors import FileFormatError, InputError
+from nlgauge.data import JudgementTable
+from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.files.textfiles import Inputs, parse_source
 
-__all__ = ["add_document_option", "check_documents", "read_documents"]
+__all__ = ["add_document_option", "add_documents_of_data", "check_documents", "read_documents", "with_documents"]
 
 
-def add_document_option(group: Any) -> None:
-    """Add `--document-ids`, which only `--help-all` shows."""
+def add_document_option(group: Any, *, line: str = "segment") -> None:
+    """Add `--document-ids`, which only `--help-all` shows; `line` is what a line of the file is about."""
     add_hidden(
         group,
         "--document-ids",
         metavar="FILE",
-        help="the document of each segment, a line each; documents are resampled, not segments",
+        help=f"the document of each {line}, a line each; documents are resampled, not {line}s",
     )
+
+
+def add_documents_of_data(group: Any) -> None:
+    """Add `--documents`, for data that knows its documents."""
+    add_hidden(group, "--documents", action="store_true", help="resample the documents that the data names")
 
 
 def read_documents(args: argparse.Namespace) -> tuple[str, ...] | None:
@@ -35,8 +42,22 @@ def read_documents(args: argparse.Namespace) -> tuple[str, ...] | None:
     return tuple(names)
 
 
-def check_documents(documents: tuple[str, ...] | None, segments: int, args: argparse.Namespace) -> None:
+def check_documents(
+    documents: tuple[str, ...] | None, count: int, args: argparse.Namespace, *, what: str = "segments"
+) -> None:
     """Refuse a file that does not name the document of every segment."""
-    if documents is not None and len(documents) != segments:
-        msg = f"{args.document_ids!r} names {len(documents)} documents, one per line, for {segments} segments"
+    if documents is not None and len(documents) != count:
+        msg = f"{args.document_ids!r} names {len(documents)} documents, one per line, for {count} {what}"
         raise InputError(msg)
+
+
+def with_documents(table: JudgementTable, args: argparse.Namespace) -> JudgementTable:
+    """The data with the documents of `--document-ids`, a line for each of its rows."""
+    documents = read_documents(args)
+    if documents is None:
+        return table
+    if args.documents:
+        msg = "--documents takes those of the data, --document-ids those of a file; give one of the two"
+        raise RecipeError(msg)
+    check_documents(documents, len(table), args, what=f"rows of {table.name}")
+    return replace(table, document=documents)

@@ -18,6 +18,7 @@ from nlgauge.cli.common import (
     run_options,
 )
 from nlgauge.cli.data_options import add_data_options, load_data
+from nlgauge.cli.documents import add_document_option, add_documents_of_data, with_documents
 from nlgauge.cli.outputs import saving, write_output
 from nlgauge.cli.parsing import add_hidden
 from nlgauge.cli.score_file_options import add_score_file_options, score_columns
@@ -117,6 +118,8 @@ def _add_significance(parser: argparse.ArgumentParser) -> None:
     add_hidden(tests, "--correction", choices=("bonferroni", "holm"), help="for the number of pairs of metrics")
     add_hidden(tests, "--resamples", type=int, default=defaults.resamples, metavar="N", help="draws (%(default)s)")
     add_hidden(tests, "--seed", type=int, default=defaults.seed, metavar="N", help="of the draws (%(default)s)")
+    add_documents_of_data(tests)
+    add_document_option(tests, line="row")
 
 
 def _meta(args: argparse.Namespace) -> int:
@@ -137,15 +140,16 @@ def _meta(args: argparse.Namespace) -> int:
         correction=args.correction,
         resamples=args.resamples,
         seed=args.seed,
+        documents=args.documents or args.document_ids is not None,
     )
-    table = load_data(args, **more)
+    table = with_documents(load_data(args, **more), args)
     asked = {"level": args.level, "criterion": args.criterion, "aggregate": args.aggregate}
     names = args.released or ([] if card.texts or args.scores else table.released)
     released = [released_rows(table, name) for name in names]
     released += imported_rows(table, args.scores, columns=columns, lower_is_better=args.lower_is_better)
     for agreement in args.agreement:  # what has no answer is an error before the work, not after
         question = Question(agreement=agreement, **asked)
-        check_question(question, table)
+        check_question(question, table, documents=significance.documents)
         significance.resolved(question)
     run = RunOptions.of(run_options(args))
     scored = (

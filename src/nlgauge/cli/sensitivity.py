@@ -22,6 +22,13 @@ from nlgauge.cli.common import (
     run_options,
 )
 from nlgauge.cli.data_options import add_data_options, load_data
+from nlgauge.cli.documents import (
+    add_document_option,
+    add_documents_of_data,
+    check_documents,
+    read_documents,
+    with_documents,
+)
 from nlgauge.cli.outputs import saving, write_output
 from nlgauge.cli.parsing import add_hidden, add_renamed
 from nlgauge.cli.score import check_systems_first
@@ -45,7 +52,7 @@ examples:
 {METRIC_FLAGS}"""
 
 #: Arguments that only data with human judgements has a use of.
-_OF_DATA = ("at", "langpairs", "set", "without_humans", "rows", "level", "agreement", "criterion")
+_OF_DATA = ("at", "langpairs", "set", "without_humans", "rows", "documents", "level", "agreement", "criterion")
 
 
 def add_commands(commands: Any) -> None:
@@ -62,6 +69,7 @@ def add_commands(commands: Any) -> None:
     add_hidden(data, "--without-humans", action="store_true", help="leave out systems that are people")
     add_renamed(data, "--without-people", "--without-humans", dest="without_humans", nargs=0, const=True)
     add_hidden(data, "--rows", type=int, metavar="N", help="the first N rows of each language pair and system")
+    add_documents_of_data(data)
     what = parser.add_argument_group("what varies")
     what.add_argument("--preset", choices=PRESETS, metavar="NAME", help=", ".join(PRESETS))
     what.add_argument("--study", metavar="FILE", help="a study of your own, as TOML, instead of a preset")
@@ -111,6 +119,7 @@ def _add_measures(parser: argparse.ArgumentParser) -> None:
         measured, "--resamples", type=int, default=defaults.resamples, metavar="N", help="of that test (%(default)s)"
     )
     add_hidden(measured, "--seed", type=int, default=defaults.seed, metavar="N", help="of that test (%(default)s)")
+    add_document_option(measured)
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -129,6 +138,7 @@ def _run(args: argparse.Namespace) -> int:
         alpha=args.alpha,
         resamples=args.resamples,
         seed=args.seed,
+        documents=args.documents or args.document_ids is not None,
         lang=args.option_lang or "",
     )
     if args.plot:
@@ -181,7 +191,7 @@ def _table(args: argparse.Namespace) -> JudgementTable:
         if args.rows is not None and args.rows < 2:
             msg = f"--rows must be at least 2, got {args.rows}"
             raise RecipeError(msg)
-        table = load_data(args)
+        table = with_documents(load_data(args), args)
         table = table.without_humans() if args.without_humans else table
         return table if args.rows is None else table.first_rows(args.rows)
     given = [flag_of(name) for name in _OF_DATA if getattr(args, name) not in (None, False, [])]
@@ -191,5 +201,13 @@ def _table(args: argparse.Namespace) -> JudgementTable:
     if not (args.refs or args.source):
         msg = "files of systems need --refs or --source"
         raise RecipeError(msg)
+    documents = read_documents(args)
     texts = read_texts(args)
-    return systems_table(texts.systems, texts.references, sources=texts.sources, lang=args.option_lang or "en")
+    check_documents(documents, len(next(iter(texts.systems.values()))), args)
+    return systems_table(
+        texts.systems,
+        texts.references,
+        sources=texts.sources,
+        documents=documents,
+        lang=args.option_lang or "en",
+    )

@@ -274,6 +274,16 @@ class JudgementTable:
         part = self.where(langpair=langpair, system=system)
         return Documents(part.source, part.hypothesis, part.references)
 
+    def document_of_rows(self) -> tuple[str, ...]:
+        """The document of each row, where that is needed: an error where the data does not say."""
+        if self.document is None:
+            msg = (
+                f"{self.name} does not say which document a row is of; name the document of each row "
+                "(--document-ids FILE), or in data 'custom' their column (--set document=COLUMN)"
+            )
+            raise InputError(msg)
+        return self.document
+
     def __reduce__(self) -> tuple[Any, ...]:
         # The read-only views of mappings do not pickle; their content does.
         values = [getattr(self, entry.name) for entry in fields(self)]

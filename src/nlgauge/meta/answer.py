@@ -23,6 +23,7 @@ from nlgauge.meta.relative_ranking import ranking_tau
 from nlgauge.meta.soft_accuracy import soft_pairwise_accuracy
 from nlgauge.meta.tie_accuracy import tie_calibrated_accuracy
 from nlgauge.stats import correlate, roc_auc
+from nlgauge.stats.resampling import unit_numbers
 
 __all__ = ["Answer", "Judgements", "answer", "judgements"]
 
@@ -89,11 +90,14 @@ class Judgements:
     """Of systems x topics."""
     systems: tuple[tuple[int, str], ...] = ()
     """Line and name of the systems that have a human score; of system level only."""
+    documents: NDArray[np.intp] | None = None
+    """The document of each column of `human`, by its number, where documents are drawn."""
 
     @property
     def items(self) -> int:
-        """How many things are drawn in a resampling: judged rows, topics or systems."""
-        return int((~np.isnan(self.human)).any(axis=0).sum())
+        """How many things are drawn in a resampling: judged rows, topics or systems; or documents of them."""
+        judged = (~np.isnan(self.human)).any(axis=0)
+        return int(judged.sum() if self.documents is None else np.unique(self.documents[judged]).size)
 
     @property
     def whole(self) -> bool:
@@ -119,7 +123,9 @@ class Judgements:
             differences = pairwise_difference_pearson(ours, self.human, undefined="nan")
             return Answer(differences.value, differences.pairs, differences.reason or "")
         if kind == "spa":
-            soft = soft_pairwise_accuracy(ours, self.human, resamples=resamples, seed=seed, undefined="nan")
+            soft = soft_pairwise_accuracy(
+                ours, self.human, documents=self.documents, resamples=resamples, seed=seed, undefined="nan"
+            )
             return Answer(soft.value, soft.pairs, soft.reason or "")
         if kind == "auc":
             there = ~np.isnan(self.human)
@@ -148,14 +154,16 @@ class Judgements:
         return aggregated(sign * self._matrix(metric)[lines], self.question.aggregate)
 
 
-def judgements(question: Question, table: JudgementTable, langpair: str) -> Judgements:
-    """People's side of a question for one language pair.
+def judgements(question: Question, table: JudgementTable, langpair: str, *, documents: bool = False) -> Judgements:
+    """People's side of a question for one language pair; with the documents of rows or topics where those are drawn.
 
     Of a whole system that is the official score where there is one, never a mean of its segments then.
     """
     rows = np.array([at for at, pair in enumerate(table.langpair) if pair == langpair], dtype=np.intp)
     if question.level == "segment":
-        return Judgements(question, langpair, rows, table.gold(question.criterion)[rows][None, :])
+        human = table.gold(question.criterion)[rows][None, :]
+        known = _documents(table, rows, np.arange(rows.size)) if documents else None
+        return Judgements(question, langpair, rows, human, documents=known)
     place, shape = _places(table, rows)
     official = table.system_scores.get(langpair) if question.criterion is None else None
     whole = question.level == "system" and question.agreement != "spa"
@@ -167,11 +175,28 @@ def judgements(question: Question, table: JudgementTable, langpair: str) -> Judg
     human = np.full(shape, np.nan)
     human[place] = table.gold(question.criterion)[rows]
     if not whole:
-        return Judgements(question, langpair, rows, human, place, shape)
+        known = _documents(table, rows, place[1]) if documents else None
+        return Judgements(question, langpair, rows, human, place, shape, documents=known)
     names = list(dict.fromkeys(table.system[at] for at in rows))
     systems = tuple((line, name) for line, name in enumerate(names) if not np.isnan(human[line]).all())
     gold = np.array([[np.nanmean(human[line]) for line, _ in systems]])
     return Judgements(question, langpair, rows, gold, place, shape, systems)
+
+
+def _documents(table: JudgementTable, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The document of each column (a row, or a topic), by its number."""
+    names = table.document_of_rows()
+    found: dict[int, str] = {}
+    for at, column in zip(rows, columns.tolist(), strict=True):
+        own = names[at]
+        first = found.setdefault(column, own)
+        if first != own:
+            msg = (
+                f"{table.name}: outputs of one topic are of documents {first!r} and {own!r}, so documents cannot be "
+                "drawn; use level 'segment'"
+            )
+            raise InputError(msg)
+    return unit_numbers([found[column] for column in range(len(found))], len(found))
 
 
 def _places(table: JudgementTable, rows: NDArray[np.intp]) -> tuple[_Place, tuple[int, int]]:

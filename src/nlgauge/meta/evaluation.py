@@ -10,7 +10,8 @@
               auc                                 how well two classes are told apart (segment level; gold is 0 or 1)
 
 Language pairs are averaged without weights, as published. A metric that no other one beats significantly is marked.
-On fewer than ten rows, topics or systems there is neither an interval nor a test: they would say nothing.
+On fewer than ten rows, topics or systems there is neither an interval nor a test: they would say nothing. Outputs of
+one document are not independent; `Significance(documents=True)` draws whole documents instead of rows or topics.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numpy as np
 from nlgauge.engine.progress import Progress, progress_stage
 from nlgauge.files.html import HtmlCell, html_table
 from nlgauge.meta.answer import Judgements, judgements
-from nlgauge.meta.metric_scores import Matrix, MetricScores, ScoreTable
+from nlgauge.meta.metric_scores import MetricScores, ScoreTable
 from nlgauge.meta.question import CORRELATIONS, Question, Significance, check_question
 from nlgauge.meta.ranks import MetricComparison, compare_metrics, small_products
 from nlgauge.meta.tie_comparison import compare_tie_accuracies
@@ -110,7 +111,8 @@ class AgreementTable:
         options = {**asdict(Significance()), **self.options}
         name = _TESTS.get("acc-eq" if self.agreement == "acc-eq" else options["test"], "PERM-BOTH permutation")
         corrected = f", {options['correction']} corrected" if options["correction"] else ""
-        draws = "" if name == "Williams" else f", {options['resamples']} resamples, seed {options['seed']}"
+        whole = " of whole documents" * options["documents"]
+        draws = "" if name == "Williams" else f", {options['resamples']} resamples{whole}, seed {options['seed']}"
         level = f"p <= {options['alpha']:g}{corrected}{draws}"
         return f"no other metric is significantly better ({name}, {level})"
 
@@ -154,22 +156,25 @@ def evaluate(
     """
     table = scored.table
     question = Question(level=level, agreement=agreement, criterion=criterion, aggregate=aggregate)
-    check_question(question, table)
-    significance = (significance or Significance()).resolved(question)
+    significance = significance or Significance()
+    check_question(question, table, documents=significance.documents)
+    significance = significance.resolved(question)
+    unit = "document" if significance.documents else question.unit
     cells: dict[str, dict[str, Cell]] = {name: {} for name in scored.names}
     notes = list(table.notes)
     for number, langpair in enumerate(table.langpairs, start=1):
-        people = judgements(question, table, langpair)
+        people = judgements(question, table, langpair, documents=significance.documents)
         found = {}
         for metric in scored.metrics:
             one = people.answer(metric, **significance.draws)
             found[metric.name] = Cell(one.value, count=one.count, note=one.note)
+        if significance.documents and (people.items >= LEAST_ITEMS or not question.testable):
+            notes.append(f"{langpair}: {people.items} documents are drawn as wholes, instead of {question.unit}s")
         if people.items >= LEAST_ITEMS:
             with progress_stage(f"pair {number} of {len(table.langpairs)}" * (len(table.langpairs) > 1)):
                 _add_significance(found, people, scored.metrics, significance, progress=progress)
         elif question.testable:
-            what = {"segment": "judged output", "topic": "topic", "system": "system"}[level]
-            few = f"{people.items} {what}{'s' * (people.items != 1)}"
+            few = f"{people.items} {unit}{'s' * (people.items != 1)}"
             notes.append(f"{langpair}: {few}, fewer than {LEAST_ITEMS}: no interval and no significance test")
         for name, cell in found.items():
             cells[name][langpair] = cell
@@ -182,7 +187,7 @@ def evaluate(
         cells,
         {metric.name: metric.signatures for metric in scored.metrics},
         tuple(notes),
-        {"aggregate": aggregate, **asdict(significance)},
+        {"aggregate": aggregate, "unit": unit, **asdict(significance)},
     )
 
 
@@ -199,7 +204,7 @@ def _add_significance(
     kept = [people.scores(metric) for metric in metrics if np.isfinite(cells[metric.name].value)]
     if question.agreement in CORRELATIONS:
         draw = _topic_intervals if question.level == "topic" else _intervals
-        for name, (low, high) in draw(kept, people.human, question.agreement, significance, progress).items():
+        for name, (low, high) in draw(kept, people, significance, progress).items():
             cells[name] = replace(cells[name], low=low, high=high)
     if significance.test == "none" or len(kept) < 2:
         return
@@ -214,7 +219,8 @@ def _compared(
     """Metrics from best to worst, every pair tested."""
     kind = people.question.agreement
     if kind == "acc-eq":
-        return compare_tie_accuracies(metrics, people.human, **significance.pairs).comparison
+        tested = compare_tie_accuracies(metrics, people.human, documents=people.documents, **significance.pairs)
+        return tested.comparison
     tests = len(metrics) * (len(metrics) - 1) // 2
     with Progress(tests, show=progress, what=f"testing {kind}", unit="test") as advance:
         return compare_metrics(
@@ -223,6 +229,7 @@ def _compared(
             level="item" if people.question.level == "topic" else "segment",  # systems are drawn as segments are
             kind=kind,
             test=significance.test,  # type: ignore[arg-type]  # resolved above
+            documents=people.documents,
             undefined="leave out",
             advance=advance,
             **significance.pairs,
@@ -230,9 +237,10 @@ def _compared(
 
 
 def _intervals(
-    metrics: Sequence[MetricScores], human: Matrix, kind: str, significance: Significance, progress: bool
+    metrics: Sequence[MetricScores], people: Judgements, significance: Significance, progress: bool
 ) -> dict[str, tuple[float, float]]:
-    judged = ~np.isnan(human)
+    human, kind = people.human, people.question.agreement
+    judged = ~np.isnan(human)  # one line: of rows, or of systems
     if not metrics:
         return {}
     table = np.stack([metric.oriented[judged] for metric in metrics])
@@ -244,6 +252,7 @@ def _intervals(
             table,
             human[judged],
             kind=kind,
+            clusters=None if people.documents is None else people.documents[judged[0]],
             resamples=significance.resamples,
             seed=significance.seed,
             advance=advance,
@@ -253,19 +262,20 @@ def _intervals(
 
 
 def _topic_intervals(
-    metrics: Sequence[MetricScores], human: Matrix, kind: str, significance: Significance, progress: bool
+    metrics: Sequence[MetricScores], people: Judgements, significance: Significance, progress: bool
 ) -> dict[str, tuple[float, float]]:
-    """Topics are what is drawn; those without a correlation are left out, as in the mean."""
+    """Topics are what is drawn, or their documents; those without a correlation are left out, as in the mean."""
     found = {}
     for metric in metrics:
-        values = []
-        for ours, theirs in zip(metric.oriented.T, human.T, strict=True):
+        values: dict[int, float] = {}
+        for topic, (ours, theirs) in enumerate(zip(metric.oriented.T, people.human.T, strict=True)):
             judged = ~np.isnan(theirs)
             if judged.sum() > 1:
-                value = correlate(ours[judged], theirs[judged], kind=kind, undefined="nan").value
-                values += [value] if np.isfinite(value) else []
-        if len(values) > 1:  # one topic has no spread
-            one = bootstrap_mean(values, resamples=significance.resamples, seed=significance.seed)
+                value = correlate(ours[judged], theirs[judged], kind=people.question.agreement, undefined="nan").value
+                values |= {topic: value} if np.isfinite(value) else {}
+        documents = None if people.documents is None else people.documents[list(values)]
+        if len(values if documents is None else np.unique(documents)) > 1:  # one topic, or document, has no spread
+            one = bootstrap_mean(list(values.values()), clusters=documents, **significance.draws)
             found[metric.name] = (one.low, one.high)
     return found
 

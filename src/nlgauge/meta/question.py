@@ -52,6 +52,15 @@ class Question:
         return self.agreement == _RANKED
 
     @property
+    def unit(self) -> str | None:
+        """What intervals and tests draw where no documents are asked for; None where there is neither."""
+        if self.agreement == "spa":
+            return "segment"
+        return (
+            {"segment": "judged output", "topic": "topic", "system": "system"}[self.level] if self.testable else None
+        )
+
+    @property
     def testable(self) -> bool:
         """Whether metrics can be tested against each other on it."""
         return self.agreement not in _UNTESTED
@@ -67,6 +76,8 @@ class Significance:
     correction: Literal["bonferroni", "holm"] | None = None
     resamples: int = 1000
     seed: int = 12345
+    documents: bool = False
+    """Draw whole documents (the table's column `document`): outputs, or topics, of one are not independent."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.resamples, int) or self.resamples < LEAST_RESAMPLES:
@@ -92,7 +103,8 @@ class Significance:
             raise RecipeError(msg)
         if self.test != "none":
             kind = agreement if agreement in CORRELATIONS else "pearson"
-            check_comparison("item" if level == "topic" else "segment", kind, self.test, self.alpha, self.correction)
+            tested = "item" if level == "topic" else "segment"
+            check_comparison(tested, kind, self.test, self.alpha, self.correction, documents=self.documents)
         return self
 
     @property
@@ -106,8 +118,10 @@ class Significance:
         return {"alpha": self.alpha, "correction": self.correction, **self.draws}
 
 
-def check_question(question: Question, table: JudgementTable, *, pairs: RankedPairs | None = None) -> None:
-    """Refuse a question that has no answer on this data, before hours of work."""
+def check_question(
+    question: Question, table: JudgementTable, *, pairs: RankedPairs | None = None, documents: bool = False
+) -> None:
+    """Refuse a question that has no answer on this data, before hours of work; `documents`: are those to be drawn?"""
     level, agreement = question.level, question.agreement
     known = (*AGREEMENTS, _RANKED)
     for what, value, allowed in (("level", level, LEVELS), ("agreement", agreement, known)):
@@ -123,6 +137,8 @@ def check_question(question: Question, table: JudgementTable, *, pairs: RankedPa
             f"it means nothing to {agreement} at level {level!r}"
         )
         raise RecipeError(msg)
+    if documents:
+        _check_documents(question, table)
     if question.ranked:
         if pairs is None:
             msg = f"agreement {agreement!r} needs ranked pairs of outputs (nlgauge.data.load_wmt_rankings)"
@@ -135,3 +151,12 @@ def check_question(question: Question, table: JudgementTable, *, pairs: RankedPa
     official = level == "system" and criterion is None and set(table.langpairs) <= set(table.system_scores)
     if not official or agreement == "spa":
         table.gold(criterion)
+
+
+def _check_documents(question: Question, table: JudgementTable) -> None:
+    if question.unit in (None, "system"):
+        drawn = "nothing is drawn" if question.unit is None else "systems are drawn"
+        where = f"{question.agreement} at level {question.level!r}"
+        msg = f"documents mean nothing to {where}, where {drawn}; leave them out"
+        raise RecipeError(msg)
+    table.document_of_rows()

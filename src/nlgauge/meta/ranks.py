@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.encoders.blas import one_blas_thread
 from nlgauge.errors import InputError, RecipeError
@@ -33,6 +33,7 @@ from nlgauge.stats.permutation import (
     permutation_both_pearson_of_means,
 )
 from nlgauge.stats.rank_permutation import permutation_both_of_systems, permutation_both_ranks
+from nlgauge.stats.resampling import Units, unit_numbers
 from nlgauge.stats.significance import bonferroni, holm, williams
 
 __all__ = ["MetricComparison", "assign_ranks", "check_comparison", "compare_metrics", "correct_pairs", "unbeaten"]
@@ -76,6 +77,7 @@ def compare_metrics(
     kind: str = "pearson",
     test: Test = "permutation",
     aggregate: str | Aggregate = "mean",
+    documents: Units | None = None,
     alpha: float = 0.05,
     correction: Literal["bonferroni", "holm"] | None = None,
     undefined: Literal["raise", "leave out"] = "raise",
@@ -89,10 +91,12 @@ def compare_metrics(
     The permutation test is PERM-BOTH (`stats.permutation`). With Pearson all pairs of metrics share one matrix
     product, with Kendall and Spearman all draws of a pair (`stats.rank_permutation`); only an `aggregate` that is a
     function is called again in every draw. `bootstrap` resamples outputs (or systems); `williams` needs Pearson.
-    Neither is defined for means over groups. `advance` is told how many of the n (n - 1) / 2 pairs of metrics are
-    done, where that takes a while: all that have a correlation at the end.
+    Neither is defined for means over groups. `documents` names the document of each item (column): all its outputs
+    are swapped or drawn together then; at system level, and for Williams' test, that is not defined. `advance` is
+    told how many of the n (n - 1) / 2 pairs of metrics are done, where that takes a while: all that have a
+    correlation at the end.
     """
-    check_comparison(level, kind, test, alpha, correction, undefined)
+    check_comparison(level, kind, test, alpha, correction, undefined, documents=documents is not None)
     check_resampling(resamples, seed)
     distinct_names(metrics)
     kept, correlations, left_out = _correlations(metrics, human, level, kind, aggregate, undefined)
@@ -101,7 +105,7 @@ def compare_metrics(
     size = len(kept)
     p_values = np.full((size, size), np.nan)
     if size > 1:
-        draws = {"resamples": resamples, "seed": seed}
+        draws: dict[str, Any] = {"documents": documents, "resamples": resamples, "seed": seed}
         with small_products(human, level):
             if test == "permutation":
                 raw = _permutation(kept, human, level, kind, aggregate, add_one=add_one, advance=advance, **draws)
@@ -181,7 +185,14 @@ def correct_pairs(p_values: Matrix, correction: str | None) -> Matrix:
 
 
 def check_comparison(
-    level: str, kind: str, test: str, alpha: float, correction: str | None, undefined: str = "raise"
+    level: str,
+    kind: str,
+    test: str,
+    alpha: float,
+    correction: str | None,
+    undefined: str = "raise",
+    *,
+    documents: bool = False,
 ) -> None:
     """Refuse options of `compare_metrics` that do not exist or do not go together."""
     for name, value, allowed in (
@@ -198,6 +209,10 @@ def check_comparison(
         raise RecipeError(msg)
     if test == "williams" and kind != "pearson":
         msg = f"Williams' test is for Pearson correlations, not {kind!r}; use 'permutation' or 'bootstrap'"
+        raise RecipeError(msg)
+    if documents and (level == "system" or test == "williams"):
+        where = "Williams' test" if test == "williams" else "level 'system'"
+        msg = f"{where} draws no documents; leave them out, or compare segments by 'permutation' or 'bootstrap'"
         raise RecipeError(msg)
     if not 0 < alpha < 1:
         msg = f"alpha must lie between 0 and 1, got {alpha!r}"
@@ -239,6 +254,7 @@ def _permutation(
     *,
     add_one: bool,
     advance: Callable[[int], None] | None,
+    documents: Units | None,
     resamples: int,
     seed: int,
 ) -> Matrix:
@@ -250,6 +266,7 @@ def _permutation(
     scores = np.stack([segment_vectors(metric, gold)[0] for metric in metrics])
     systems_of, items_of = np.nonzero(judged)
     groups = {"segment": None, "item": items_of, "by-system": systems_of}[level]
+    draws["clusters"] = _documents_of_rows(documents, gold)
     if kind == "pearson":
         return permutation_both_pearson(scores, gold[judged], groups=groups, **draws).p_values
     return permutation_both_ranks(scores, gold[judged], kind=kind, groups=groups, advance=advance, **draws).p_values
@@ -294,6 +311,7 @@ def _on_vectors(
     aggregate: str | Aggregate,
     test: str,
     *,
+    documents: Units | None,
     resamples: int,
     seed: int,
 ) -> Matrix:
@@ -304,11 +322,10 @@ def _on_vectors(
         vectors = [system_vectors(metric, human, aggregate=aggregate)[:2] for metric in metrics]
     scores, gold = np.stack([ours for ours, _ in vectors]), vectors[0][1]
     p_values = np.full((len(metrics), len(metrics)), np.nan)
-    draws = (
-        bootstrap_correlations(scores, gold, kind=kind, resamples=resamples, seed=seed)
-        if test == "bootstrap"
-        else None
-    )
+    draws = None
+    if test == "bootstrap":
+        clusters = _documents_of_rows(documents, human)
+        draws = bootstrap_correlations(scores, gold, kind=kind, clusters=clusters, resamples=resamples, seed=seed)
     with_human = [correlate(row, gold, kind=kind).value for row in scores]
     for i, j in zip(*np.triu_indices(len(metrics), 1), strict=True):
         if draws is not None:
@@ -317,3 +334,11 @@ def _on_vectors(
             between = correlate(scores[i], scores[j]).value
             p_values[i, j] = williams(with_human[i], with_human[j], between, gold.size).p_value
     return p_values
+
+
+def _documents_of_rows(documents: Units | None, human: ArrayLike) -> NDArray[np.intp] | None:
+    """The document of each judged output, from that of each item."""
+    if documents is None:
+        return None
+    gold = human_scores(human)
+    return unit_numbers(documents, gold.shape[1])[np.nonzero(~np.isnan(gold))[1]]

@@ -7,7 +7,8 @@ better", once from human and once from metric scores of the same segments:
 
 Swapping the two scores of a segment flips the sign of its difference, so a draw is a vector of signs s, the
 statistic s.(a - b) = s.a - s.b, and one product of the signs with all score columns serves every pair. The
-signs are those that mt-metrics-eval draws from the same seed.
+signs are those that mt-metrics-eval draws from the same seed. Where documents are named, all segments of one have its
+sign: the columns are summed over documents first.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from nlgauge.errors import InputError
 from nlgauge.meta.metric_scores import Matrix, MetricScores, check_scores, human_scores, judged_systems
 from nlgauge.stats.checks import check_resampling, numbers
 from nlgauge.stats.correlation import Undefined
+from nlgauge.stats.resampling import Units, sum_by_unit, unit_numbers
 
 __all__ = ["SoftAccuracy", "pairwise_p_values", "soft_pairwise_accuracies", "soft_pairwise_accuracy"]
 
@@ -46,11 +48,13 @@ class SoftAccuracy(NamedTuple):
     reason: str | None = None
 
 
-def pairwise_p_values(tables: ArrayLike, *, resamples: int = 1000, seed: int = 4) -> Matrix:
+def pairwise_p_values(
+    tables: ArrayLike, *, clusters: Units | None = None, resamples: int = 1000, seed: int = 4
+) -> Matrix:
     """One-sided p values p[t, i, j] (i < j, else nan) of "system i is better than j" for each table.
 
     `tables` is tables x systems x segments; all share their draws. A p value is the share of sign flips whose
-    summed difference is at least the observed one.
+    summed difference is at least the observed one. `clusters` names the document of each segment.
     """
     check_resampling(resamples, seed)
     cube = numbers(tables, "tables")
@@ -61,16 +65,17 @@ def pairwise_p_values(tables: ArrayLike, *, resamples: int = 1000, seed: int = 4
         msg = f"tables must hold finite scores, got {np.argwhere(~np.isfinite(cube))[0].tolist()} without one"
         raise InputError(msg)
     count, systems, segments = cube.shape
-    columns = cube.reshape(count * systems, segments).T
+    columns = sum_by_unit(cube.reshape(count * systems, segments).T, clusters)
+    units = len(columns)
     observed = columns.sum(axis=0).reshape(count, systems)
     size = np.abs(columns).sum(axis=0).reshape(count, systems)
     first, second = np.triu_indices(systems, 1)
     least = observed[:, first] - observed[:, second] - _SAME * (size[:, first] + size[:, second])
     reached = np.zeros((count, first.size), dtype=np.int64)
     rng = np.random.default_rng(seed)
-    block = max(1, _CELLS // segments)
+    block = max(1, _CELLS // units)
     for start in range(0, resamples, block):
-        random = rng.random(size=(min(block, resamples - start), segments), dtype=np.float32)
+        random = rng.random(size=(min(block, resamples - start), units), dtype=np.float32)
         signs = 2.0 * np.rint(random).astype(np.float64) - 1.0
         sums = (signs @ columns).reshape(len(signs), count, systems)
         for table in range(count):  # one table at a time keeps draws x pairs small
@@ -85,11 +90,12 @@ def soft_pairwise_accuracies(
     metrics: Sequence[MetricScores],
     human: ArrayLike,
     *,
+    documents: Units | None = None,
     resamples: int = 1000,
     seed: int = 4,
     undefined: Undefined = "raise",
 ) -> list[SoftAccuracy]:
-    """SPA of several metrics on shared draws.
+    """SPA of several metrics on shared draws; `documents` names that of each segment, swapped as a whole.
 
     A metric that gives all systems the same scores separates none of them, so its SPA would only restate the
     order in which systems are listed: that is an error, or nan with its reason.
@@ -99,7 +105,8 @@ def soft_pairwise_accuracies(
     needed = np.zeros(gold.shape, dtype=bool)
     needed[:, segments] = True
     tables = [gold[:, segments]] + [check_scores(metric, needed)[:, segments] for metric in metrics]
-    p_values = pairwise_p_values(np.stack(tables), resamples=resamples, seed=seed)
+    clusters = None if documents is None else unit_numbers(documents, gold.shape[1])[segments]
+    p_values = pairwise_p_values(np.stack(tables), clusters=clusters, resamples=resamples, seed=seed)
     upper = np.triu_indices(len(gold), 1)
     results = []
     for metric, scores, p in zip(metrics, tables[1:], p_values[1:], strict=True):
@@ -120,7 +127,15 @@ def soft_pairwise_accuracies(
 
 
 def soft_pairwise_accuracy(
-    metric: MetricScores, human: ArrayLike, *, resamples: int = 1000, seed: int = 4, undefined: Undefined = "raise"
+    metric: MetricScores,
+    human: ArrayLike,
+    *,
+    documents: Units | None = None,
+    resamples: int = 1000,
+    seed: int = 4,
+    undefined: Undefined = "raise",
 ) -> SoftAccuracy:
     """SPA of one metric against human scores of systems x segments."""
-    return soft_pairwise_accuracies([metric], human, resamples=resamples, seed=seed, undefined=undefined)[0]
+    return soft_pairwise_accuracies(
+        [metric], human, documents=documents, resamples=resamples, seed=seed, undefined=undefined
+    )[0]

@@ -75,6 +75,8 @@ class OutcomePairs(NamedTuple):
     weight: Vector
     items: int
     skipped: int
+    item: NDArray[np.intp]
+    """The item of each pair, by its number."""
 
     def right(self, epsilon: float) -> NDArray[np.bool_]:
         """Which pairs are right if differences up to epsilon are ties."""
@@ -159,4 +161,5 @@ def outcome_pairs(metric: MetricScores, human: ArrayLike) -> OutcomePairs:
     theirs = np.sign((gold[first] - gold[second])[there])
     weight = np.broadcast_to(weights, there.shape)[there]
     agrees = (np.sign(ours) == theirs) & (theirs != 0)
-    return OutcomePairs(np.abs(ours), agrees, theirs == 0, weight, items, gold.shape[1] - items)
+    skipped = gold.shape[1] - items
+    return OutcomePairs(np.abs(ours), agrees, theirs == 0, weight, items, skipped, np.nonzero(there)[1])

@@ -51,7 +51,7 @@ def _caption(result: AgreementTable) -> str:
     cells = [cell for row in result.cells.values() for cell in row.values()]
     what = [f"Bars: {_LABELS[result.agreement]}"]
     if any(math.isfinite(cell.low) for cell in cells):
-        what.append("whiskers: 95 % interval")
+        what.append("whiskers: 95 % interval" + " (whole documents)" * bool(result.options.get("documents")))
     else:
         what.append("without intervals")
     if len(result.langpairs) > 1:

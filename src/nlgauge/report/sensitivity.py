@@ -144,5 +144,6 @@ def _flips(result: Sensitivity) -> list[Table]:
     columns = ["metric", "sweep", "pair", "setting", "ahead", "behind", "base diff", "diff", "p", "significant"]
     notes = [f"{len(weak) - _LISTED} more that are not significant"] if len(weak) > _LISTED else []
     if any(flip.p is None for _, flip in shown):
-        notes.append("untested: the two systems have too few segments in common for a paired test")
+        units = "documents" if result.options.get("documents") else "segments"
+        notes.append(f"untested: the two systems have too few {units} in common for a paired test")
     return [Table(columns, rows, "Pairs of systems whose order flips", notes)]

@@ -24,6 +24,8 @@ class StudyOptions:
     alpha: float = 0.05
     resamples: int = 1000
     seed: int = 12345
+    documents: bool = False
+    """Draw whole documents (the table's column `document`) in the test of flips, instead of segments."""
     lang: str = ""
     """Language of the texts, for lists of stop words; default: the target of each language pair."""
 

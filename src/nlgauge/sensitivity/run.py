@@ -18,7 +18,7 @@ from nlgauge.sensitivity.plan import IdfTexts, make_plan
 from nlgauge.sensitivity.results import Sensitivity
 from nlgauge.sensitivity.scores import score_settings
 from nlgauge.sensitivity.study import Study
-from nlgauge.sensitivity.summary import summarise
+from nlgauge.sensitivity.summary import check_documents, summarise
 from nlgauge.sensitivity.warn import warn_about_segments
 
 __all__ = ["StudyOptions", "run_study", "systems_table"]
@@ -29,9 +29,13 @@ def systems_table(
     refs: References | None,
     *,
     sources: Iterable[str] | None = None,
+    documents: Sequence[str] | None = None,
     lang: str = "en",
 ) -> JudgementTable:
-    """Outputs of systems with their references, or sources, as a table without human scores."""
+    """Outputs of systems with their references, or sources, as a table without human scores.
+
+    `documents` names the document of each segment.
+    """
     corpus = make_corpus(systems, refs, sources=sources)
     count, names = len(corpus), list(corpus.systems)
     return JudgementTable(
@@ -41,6 +45,7 @@ def systems_table(
         langpair=(lang,) * (count * len(names)),
         hypothesis=tuple(text for name in names for text in corpus.systems[name]),
         references=tuple(corpus.references) * len(names),
+        document=None if documents is None else tuple(documents) * len(names),
         source=None if corpus.sources is None else tuple(corpus.sources) * len(names),
         human={},
         default_criterion=None,
@@ -74,6 +79,7 @@ def run_study(
         more: The same as keywords: `engine=`, `threads=`, `cache=`, ...
     """
     options = options or StudyOptions()
+    check_documents(options, table)
     running = RunOptions.of(more) if run is None else replace(run, **more)
     languages = {pair: options.lang or pair.rpartition("-")[2] for pair in table.langpairs}
     with tempfile.TemporaryDirectory(prefix="nlgauge-study-") as folder:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,14 @@ from nlgauge.sensitivity.results import Ranking, Sensitivity, SettingEffect, Set
 from nlgauge.sensitivity.scores import StudyScores
 from nlgauge.sensitivity.study import Setting
 
-__all__ = ["summarise"]
+__all__ = ["check_documents", "summarise"]
+
+
+def check_documents(options: StudyOptions, table: JudgementTable) -> None:
+    """Refuse documents that the table does not know, before hours of work."""
+    if options.documents:
+        for langpair in table.langpairs:
+            _documents(table, langpair)
 
 
 def summarise(
@@ -56,7 +64,11 @@ def summarise(
         for langpair in table.langpairs if rankings else ():
             ranks = [_by_system(oriented[metric, setting], table, langpair) for setting in settings]
             if len(ranks[0]) > 1:
-                ranked.append(_ranking(metric, sweep.name, langpair, labels, ranks, options))
+                documents = _documents(table, langpair) if options.documents else None
+                ranked.append(_ranking(metric, sweep.name, langpair, labels, ranks, documents, options))
+    if options.documents and ranked:
+        known = (f"{len(set(_documents(table, pair).values()))} ({pair})" for pair in table.langpairs)
+        notes.append(f"flips are tested by draws of whole documents, not of segments: {', '.join(known)}")
     if rankings and not ranked:
         notes.append("the data names fewer than two systems, so there is no ranking that could change")
     agreement = f"{options.agreement} with {options.criterion or table.default_criterion or 'official system scores'}"
@@ -104,21 +116,33 @@ def _by_system(oriented: NDArray[np.float64], table: JudgementTable, langpair: s
     return ScoreTable(table, (MetricScores("m", oriented, True),)).by_system("m", langpair)
 
 
+def _documents(table: JudgementTable, langpair: str) -> dict[str, str]:
+    """The document of each segment of a language pair."""
+    found: dict[str, str] = {}
+    for pair, segment, document in zip(table.langpair, table.segment, table.document_of_rows(), strict=True):
+        if pair == langpair and found.setdefault(segment, document) != document:
+            msg = (
+                f"{table.name}: segment {segment!r}, {langpair}, is of documents {found[segment]!r} and {document!r}"
+            )
+            raise InputError(msg)
+    return found
+
+
 def _ranking(
     metric: str,
     sweep: str,
     langpair: str,
     labels: tuple[str, ...],
     ranks: Sequence[SegmentScores],
+    documents: Mapping[str, str] | None,
     options: StudyOptions,
 ) -> Ranking:
     means = [system_means(rank) for rank in ranks]
+    drawn: dict[str, Any] = {"alpha": options.alpha, "resamples": options.resamples, "seed": options.seed}
     flips = [
         flip
         for label, rank in zip(labels[1:], ranks[1:], strict=True)
-        for flip in find_flips(
-            ranks[0], rank, setting=label, alpha=options.alpha, resamples=options.resamples, seed=options.seed
-        )
+        for flip in find_flips(ranks[0], rank, setting=label, documents=documents, **drawn)
     ]
     return Ranking(
         metric,

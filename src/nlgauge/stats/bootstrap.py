@@ -17,15 +17,15 @@ what is drawn and what is counted, and the t interval has the deviation of their
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from nlgauge.errors import InputError
 from nlgauge.stats.checks import Vector, check_level, check_resampling, vector
-from nlgauge.stats.resampling import expanded_tail
+from nlgauge.stats.resampling import Units, expanded_tail, unit_numbers
 
 __all__ = ["FEW", "Interval", "bootstrap_mean"]
 
@@ -70,7 +70,7 @@ class Interval(NamedTuple):
 def bootstrap_mean(
     values: ArrayLike,
     *,
-    clusters: Sequence[Hashable] | NDArray[np.generic] | None = None,
+    clusters: Units | None = None,
     level: float = 0.95,
     resamples: int = 1000,
     seed: int = 12345,
@@ -105,14 +105,9 @@ def bootstrap_mean(
     )
 
 
-def _by_cluster(data: Vector, clusters: Sequence[Hashable] | NDArray[np.generic]) -> tuple[Vector, Vector]:
+def _by_cluster(data: Vector, clusters: Units) -> tuple[Vector, Vector]:
     """Sum and number of the values of each cluster, in the order in which clusters come first."""
-    names = list(clusters)
-    if len(names) != data.size:
-        msg = f"clusters must name the document of each of {data.size} values, got {len(names)}"
-        raise InputError(msg)
-    numbers: dict[Hashable, int] = {}
-    at = np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.intp)
+    at = unit_numbers(clusters, data.size)
     sums: Vector = np.bincount(at, weights=data).astype(np.float64)
     return sums, np.bincount(at).astype(np.float64)
 

@@ -2,7 +2,8 @@
 
 Rows are drawn with replacement, the same rows for every metric. For Pearson a resample is a vector of
 counts c, and the sums behind r (c.a, c.a^2, c.ah, c.h, c.h^2) of all metrics are one matrix product; what counts
-give for ranks is in `rank_bootstrap`.
+give for ranks is in `rank_bootstrap`. Rows of one document (cluster) are not independent: with `clusters` documents
+are drawn, and a row counts as often as its document.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
 from nlgauge.stats.checks import Vector, check_level, check_resampling, numbers, vector
 from nlgauge.stats.correlation import correlate
 from nlgauge.stats.rank_bootstrap import RankResampler, drawn_counts
+from nlgauge.stats.resampling import Units, unit_numbers
 
 __all__ = [
     "BootstrapDifference",
@@ -88,13 +90,15 @@ def bootstrap_correlations(
     human: ArrayLike,
     *,
     kind: str = "pearson",
+    clusters: Units | None = None,
     resamples: int = 1000,
     seed: int = 12345,
     advance: Callable[[int], None] | None = None,
 ) -> CorrelationDraws:
     """Correlations of the metrics in `scores` (metrics x rows) with `human` over resampled rows.
 
-    `advance` is told how many resamples are done.
+    `clusters` names the document of each row: whole documents are drawn then. `advance` is told how many resamples
+    are done.
     """
     check_resampling(resamples, seed)
     gold = vector(human, "human", least=2)
@@ -102,16 +106,21 @@ def bootstrap_correlations(
     if table.ndim != 2 or not len(table) or table.shape[1] != gold.size:
         msg = f"scores must be metrics x {gold.size} rows (as many as human scores), got shape {table.shape}"
         raise InputError(msg)
+    units = np.arange(gold.size) if clusters is None else unit_numbers(clusters, gold.size)
+    count = int(units.max()) + 1
+    if count < 2:
+        msg = f"a bootstrap needs at least 2 documents, got {count} for all {gold.size} rows"
+        raise InputError(msg)
     observed = np.array([correlate(row, gold, kind=kind).value for row in table])
     rng = np.random.default_rng(seed)
     draws = np.empty((resamples, len(table)))
     resample = _PearsonResampler(table, gold) if kind == "pearson" else RankResampler(table, gold, kind)
     block = max(1, _CELLS // gold.size)
     for start in range(0, resamples, block):
-        rows = rng.integers(0, gold.size, size=(min(block, resamples - start), gold.size))
-        draws[start : start + len(rows)] = resample(rows)
+        counts = drawn_counts(rng.integers(0, count, size=(min(block, resamples - start), count)))
+        draws[start : start + len(counts)] = resample(counts if clusters is None else counts.take(units, axis=1))
         if advance is not None:
-            advance(len(rows))
+            advance(len(counts))
     return CorrelationDraws(observed, draws, seed)
 
 
@@ -161,9 +170,9 @@ class _PearsonResampler:
         self._columns = np.concatenate([[h, h**2], z, z**2, z * h]).T
         self._metrics = len(table)
 
-    def __call__(self, rows: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Vector:
-        sums = drawn_counts(rows).astype(np.float64) @ self._columns
-        n, metrics = rows.shape[1], self._metrics
+    def __call__(self, counts: NDArray[np.int64]) -> Vector:
+        sums = counts.astype(np.float64) @ self._columns
+        n, metrics = counts.sum(axis=1, keepdims=True), self._metrics
         h, hh = sums[:, :1], sums[:, 1:2]
         a, aa, ah = (sums[:, 2 + part * metrics : 2 + (part + 1) * metrics] for part in range(3))
         human_spread, spread = hh - h**2 / n, aa - a**2 / n

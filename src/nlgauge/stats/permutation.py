@@ -11,6 +11,9 @@ metric is A' = (A + B)/2 + s (A - B)/2, so the sums behind r(A', human) are line
     sum A'h  = (A.h     + B.h    )/2 + (s.Ah  - s.Bh )/2          and B' is the same with -s.
 
 One product of the signs with three columns per metric therefore serves every pair of metrics and every draw.
+
+Scores of one document (cluster) are not independent. With `clusters` a sign is drawn for each document, and all its
+rows have it: they are swapped together.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
 from nlgauge.stats.checks import Vector, check_resampling, numbers, vector
+from nlgauge.stats.resampling import Units, sum_by_unit, unit_numbers
 
 __all__ = [
     "PairwisePermutation",
@@ -116,6 +120,7 @@ def permutation_both_pearson(
     human: ArrayLike,
     *,
     groups: ArrayLike | None = None,
+    clusters: Units | None = None,
     resamples: int = 1000,
     seed: int = 12345,
     add_one: bool = False,
@@ -124,7 +129,7 @@ def permutation_both_pearson(
 
     With `groups` (a label per row) the statistic is the unweighted mean of r over groups. A group in which
     people give one score only says nothing and is skipped and counted; a swapped metric that is constant in
-    a group leaves that group out of that draw.
+    a group leaves that group out of that draw. `clusters` names the document of each row, swapped as a whole.
     """
     check_resampling(resamples, seed)
     table, gold = metrics_and_human(scores, human)
@@ -135,9 +140,13 @@ def permutation_both_pearson(
     totals = np.zeros((2, resamples + 1, first.size))
     defined = np.zeros_like(totals)
     used = skipped = 0
-    signs = _Signs(gold.size, resamples, seed)
+    signs = (
+        _Signs(gold.size, resamples, seed)
+        if clusters is None
+        else _ClusterSigns(unit_numbers(clusters, gold.size), resamples, seed)
+    )
     for rows in members:
-        blocks = signs.take(rows.size)
+        blocks = signs.of(rows)
         unit = _centred_unit(gold[rows])
         if unit is None:
             skipped += 1
@@ -207,12 +216,19 @@ def permutation_both_pearson_of_means(
 
 
 def permutation_of_outcomes(
-    outcomes: ArrayLike, weights: ArrayLike, *, resamples: int = 1000, seed: int = 12345, add_one: bool = False
+    outcomes: ArrayLike,
+    weights: ArrayLike,
+    *,
+    clusters: Units | None = None,
+    resamples: int = 1000,
+    seed: int = 12345,
+    add_one: bool = False,
 ) -> PairwisePermutation:
     """Swap outcomes (right or wrong, metrics x cases) instead of scores; the statistic is their weighted sum.
 
     For accuracies whose decisions are fixed beforehand (mt-metrics-eval's `PairwisePermutationSigDiff`). That is
     a test of its own, not PERM-BOTH made cheaper: swapped decisions need not come from any list of scores.
+    `clusters` names the document of each case, swapped as a whole.
     """
     check_resampling(resamples, seed)
     weight = vector(weights, "weights")
@@ -225,6 +241,9 @@ def permutation_of_outcomes(
     if not np.isfinite(table).all():
         msg = f"outcomes must be finite, got {np.argwhere(~np.isfinite(table))[0].tolist()} without a value"
         raise InputError(msg)
+    if clusters is not None:
+        table = sum_by_unit((table * weight).T, clusters).T
+        weight = np.ones(table.shape[1])
     flips = np.zeros((resamples + 1, len(table)))
     at = 0
     for block in swap_signs(weight.size, resamples, seed):
@@ -243,6 +262,10 @@ class _Signs:
         self._blocks = swap_signs(rows, resamples, seed)
         self._rest: Vector = np.empty((0, resamples))
 
+    def of(self, rows: NDArray[np.intp]) -> Iterator[Vector]:
+        """Signs of these rows, which no other call gets."""
+        return self.take(rows.size)
+
     def take(self, rows: int) -> Iterator[Vector]:
         while rows:
             if not len(self._rest):
@@ -250,6 +273,20 @@ class _Signs:
             piece, self._rest = self._rest[:rows], self._rest[rows:]
             rows -= len(piece)
             yield piece
+
+
+class _ClusterSigns:
+    """Signs of documents, given to the rows of each."""
+
+    def __init__(self, clusters: NDArray[np.intp], resamples: int, seed: int) -> None:
+        self._clusters = clusters
+        blocks = swap_signs(int(clusters.max()) + 1, resamples, seed)
+        self._signs = np.concatenate([block.astype(np.int8) for block in blocks])
+
+    def of(self, rows: NDArray[np.intp]) -> Iterator[Vector]:
+        """Signs (rows x resamples) of these rows, in blocks of rows."""
+        for start in range(0, rows.size, _ROWS):
+            yield self._signs[self._clusters[rows[start : start + _ROWS]]].astype(np.float64)
 
 
 def _pair_correlations(

@@ -2,8 +2,9 @@
 
 A resample is a vector of counts c. Rows drawn twice are tied with themselves, so of a list with tie groups g, each
 drawn t_g times, the ranks are cumulated counts (sorted once, whatever is drawn), and the pairs that differ are
-n^2 - sum t_g^2. The sum behind tau is c'Mc with M = sign(a_i - a_j) sign(h_i - h_j): one product of all resamples
-with a matrix. Everything is a whole number until the last division.
+n^2 - sum t_g^2; n is the sum of c, which differs between resamples of whole documents. The sum behind tau is c'Mc
+with M = sign(a_i - a_j) sign(h_i - h_j): one product of all resamples with a matrix. Everything is a whole number
+until the last division.
 """
 
 from __future__ import annotations
@@ -43,12 +44,12 @@ class RankResampler:
         self._lists = [_TieGroups(row) for row in table]
         self._people = _TieGroups(gold)
 
-    def __call__(self, rows: NDArray[np.int64]) -> Vector:
-        """Correlations (resamples x metrics) of numbers of rows (resamples x n); nan where there is none."""
+    def __call__(self, counts: NDArray[np.int64]) -> Vector:
+        """Correlations (resamples x metrics) from how often each row was drawn (resamples x rows); nan for none."""
         if self._kind == "kendall" and self._gold.size > _MOST_KENDALL:
-            return np.array([[self._sorted(metric, drawn) for metric in self._table] for drawn in rows])
-        counts = drawn_counts(rows)
-        found = np.empty((len(rows), len(self._table)))
+            drawn = (np.repeat(np.arange(self._gold.size), often) for often in counts)
+            return np.array([[self._sorted(metric, rows) for metric in self._table] for rows in drawn])
+        found = np.empty((len(counts), len(self._table)))
         people = self._people.ranks(counts) if self._kind == "spearman" else self._people.distinct(counts)
         for at, groups in enumerate(self._lists):
             if self._kind == "spearman":
@@ -69,8 +70,8 @@ class RankResampler:
             total += np.einsum("rb,rb->r", product, counts[:, part], dtype=np.float64)
         return total
 
-    def _sorted(self, metric: Vector, drawn: NDArray[np.int64]) -> float:
-        return correlate(metric[drawn], self._gold[drawn], kind="kendall", undefined="nan").value
+    def _sorted(self, metric: Vector, rows: NDArray[np.intp]) -> float:
+        return correlate(metric[rows], self._gold[rows], kind="kendall", undefined="nan").value
 
 
 class _TieGroups:
@@ -90,13 +91,13 @@ class _TieGroups:
         """Twice the average rank of each row, centred, among what was drawn."""
         drawn = self._drawn(counts)
         upto = drawn.cumsum(axis=1)
-        doubled = 2 * upto - drawn + 1 - (counts.shape[1] + 1)
+        doubled = 2 * upto - drawn - upto[:, -1:]
         ranks: Vector = doubled[:, self._group].astype(np.float64)
         return ranks
 
     def distinct(self, counts: NDArray[np.int64]) -> Vector:
         """Ordered pairs of drawn rows whose values differ."""
         drawn = self._drawn(counts)
-        n = counts.shape[1]
+        n = drawn.sum(axis=1)
         pairs: Vector = (n * n - np.einsum("rg,rg->r", drawn, drawn)).astype(np.float64)
         return pairs

@@ -34,6 +34,7 @@ from nlgauge.stats.permutation import (
     systems_and_human,
     z_scores,
 )
+from nlgauge.stats.resampling import Units, unit_numbers
 
 __all__ = ["permutation_both_of_systems", "permutation_both_ranks"]
 
@@ -62,6 +63,7 @@ def permutation_both_ranks(
     *,
     kind: str,
     groups: ArrayLike | None = None,
+    clusters: Units | None = None,
     resamples: int = 1000,
     seed: int = 12345,
     add_one: bool = False,
@@ -70,7 +72,8 @@ def permutation_both_ranks(
     """PERM-BOTH on `kind` (spearman, kendall) for all pairs of the metrics in `scores` (metrics x rows).
 
     With `groups` (a label per row) the statistic is the unweighted mean over groups, of those where it has a value
-    in that draw. `advance` is told of every pair of metrics that is done, or that as much work as one takes is.
+    in that draw. `clusters` names the document of each row, swapped as a whole. `advance` is told of every pair of
+    metrics that is done, or that as much work as one takes is.
     """
     check_resampling(resamples, seed)
     if kind not in ("spearman", "kendall"):
@@ -82,7 +85,11 @@ def permutation_both_ranks(
     if not batches:
         msg = f"human scores are constant in each of {skipped} group(s), so no correlation is defined"
         raise InputError(msg)
-    signs = _all_signs(gold.size, resamples, seed)
+    if clusters is None:
+        signs = _all_signs(gold.size, resamples, seed)
+    else:
+        units = unit_numbers(clusters, gold.size)
+        signs = _all_signs(int(units.max()) + 1, resamples, seed)[:, units]
     first, second = np.triu_indices(len(z), 1)
     totals = np.zeros((2, resamples + 1, first.size))
     defined = np.zeros_like(totals)

@@ -8,21 +8,47 @@ instances, or documents: then columns are summed over documents first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.errors import InputError
 from nlgauge.stats.checks import Vector, check_resampling
 
-__all__ = ["bootstrap_counts", "bootstrap_sums", "expanded_p", "expanded_tail", "sum_by_unit", "swap_sums"]
+__all__ = [
+    "Units",
+    "bootstrap_counts",
+    "bootstrap_sums",
+    "expanded_p",
+    "expanded_tail",
+    "sum_by_unit",
+    "swap_sums",
+    "unit_numbers",
+]
+
+#: The unit (document) of each instance, by any name.
+Units: TypeAlias = Sequence[Hashable] | NDArray[np.generic]
 
 #: Counts or signs held at once (16 MB).
 _CELLS = 2_000_000
 
 
-def sum_by_unit(columns: NDArray[Any], units: Sequence[str] | None) -> Vector:
+def unit_numbers(units: Units, instances: int) -> NDArray[np.intp]:
+    """Units numbered in order of first appearance: the number of each instance's own.
+
+    >>> unit_numbers(["b", "a", "b"], 3).tolist()
+    [0, 1, 0]
+    """
+    if len(units) != instances:
+        msg = f"clusters must name the document of each of {instances} values, got {len(units)}"
+        raise InputError(msg)
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(name, len(numbers)) for name in units], dtype=np.intp)
+
+
+def sum_by_unit(columns: NDArray[Any], units: Units | None) -> Vector:
     """Columns (instances x anything) summed over the instances of each unit, units in order of first appearance.
 
     >>> sum_by_unit(np.array([[1.0], [2.0], [4.0]]), ["a", "b", "a"]).tolist()
@@ -30,9 +56,9 @@ def sum_by_unit(columns: NDArray[Any], units: Sequence[str] | None) -> Vector:
     """
     if units is None:
         return columns
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(units))}
-    sums = np.zeros((len(numbers), *columns.shape[1:]))
-    np.add.at(sums, [numbers[name] for name in units], columns)
+    numbers = unit_numbers(units, len(columns))
+    sums = np.zeros((numbers.max() + 1, *columns.shape[1:]))
+    np.add.at(sums, numbers, columns)
     return sums
 
 

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from nlgauge.errors import InputError
 from nlgauge.stats.checks import check_resampling, vector
+from nlgauge.stats.resampling import Units, sum_by_unit
 
 __all__ = ["OrderTest", "coefficient_of_variation", "paired_order", "relative_difference"]
 
@@ -68,10 +69,18 @@ class OrderTest(NamedTuple):
     seed: int
 
 
-def paired_order(first: ArrayLike, second: ArrayLike, *, resamples: int = 1000, seed: int = 12345) -> OrderTest:
+def paired_order(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    clusters: Units | None = None,
+    resamples: int = 1000,
+    seed: int = 12345,
+) -> OrderTest:
     """Paired bootstrap, one-sided: are the first's values higher on average, segments drawn with replacement?
 
     The draw depends on the seed and the number of segments only, so all pairs of systems see the same ones.
+    `clusters` names the document of each segment: whole documents are drawn then.
 
     >>> paired_order([1.0, 2.0, 3.0], [0.0, 1.0, 2.0], resamples=99).p
     0.01
@@ -81,11 +90,13 @@ def paired_order(first: ArrayLike, second: ArrayLike, *, resamples: int = 1000, 
         msg = f"paired_order needs the same segments on both sides, got {a.size} and {b.size} values"
         raise InputError(msg)
     check_resampling(resamples, seed)
-    differences = a - b
+    difference = float((a - b).mean())
+    # Documents differ in length, but a mean over their segments has the sign of the sum.
+    differences = sum_by_unit(a - b, clusters)
     rng = np.random.default_rng(seed)
     against = 0
     for start in range(0, resamples, _BLOCK):
         rows = min(_BLOCK, resamples - start)
-        draw = rng.integers(0, a.size, size=(rows, a.size))
+        draw = rng.integers(0, differences.size, size=(rows, differences.size))
         against += int((differences[draw].mean(axis=1) <= 0).sum())
-    return OrderTest(float(differences.mean()), (against + 1) / (resamples + 1), resamples, seed)
+    return OrderTest(difference, (against + 1) / (resamples + 1), resamples, seed)
