@@ -1,6 +1,6 @@
 """Fix, from a corpus, how the inputs of a model's products are rounded.
 
-Some channels of an input are up to a hundred times as large as the others, and in one range with them the others
+Some channels of an input are tens of times as large as the median one, and in one range with them the others
 would keep few bits. So channels are brought nearer to each other, and their weights take up what is left, as
 SmoothQuant does (Xiao et al. 2023, equation 4):
 
