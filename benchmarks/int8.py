@@ -1,6 +1,6 @@
 """What `precision=int8` does to agreement with people: `python -m benchmarks.int8 --at DATA`.
 
-    python -m benchmarks.int8 segments --at DATA [--model NAME] [--engine NAME] [--data NAME ...] [--rows N]
+    python -m benchmarks.int8 segments --at DATA [--model NAME] [--engine NAME] [--data NAME ...] [--every N]
     python -m benchmarks.int8 systems --at DATA [--model NAME] [--engine NAME] [--every N]
 
 `segments`: Pearson of BERTScore F and MoverScore v1 with people, per language pair, in float32 and in int8, and how
@@ -41,8 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", default="minilm")
     parser.add_argument("--engine", default="onnx", choices=["onnx", "openvino"])
     parser.add_argument("--data", nargs="+", default=["wmt15", "wmt17-testset"], help="for segments")
-    parser.add_argument("--rows", type=int, metavar="N", help="for segments: the first N of each language pair")
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="for systems: one segment of N")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="one segment of N")
     options = parser.parse_args(argv)
     warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
     if options.command == "segments":
@@ -78,7 +77,7 @@ def _compare_segments(name: str, options: argparse.Namespace) -> None:
     agreement: dict[str, list[tuple[float, float]]] = {metric: [] for metric in _METRICS}
     moved: dict[str, list[NDArray[np.float64]]] = {metric: [] for metric in _METRICS}
     for langpair in table.langpairs:
-        rows = np.flatnonzero((pairs == langpair) & ~np.isnan(human))[: options.rows]
+        rows = np.flatnonzero((pairs == langpair) & ~np.isnan(human))[:: options.every]
         found = _scores([table.hypothesis[i] for i in rows], [table.references[i][0] for i in rows], options)
         for metric in _METRICS:
             full, rough = (found[precision][metric] for precision in _PRECISIONS)

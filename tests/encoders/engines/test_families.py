@@ -19,6 +19,7 @@ from nlgauge.encoders.engines.graph_encoder import GraphEncoder
 from nlgauge.encoders.engines.graphs.deberta import relative_rows
 from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
 from nlgauge.encoders.engines.openvino_engine import OpenVinoEncoder
+from nlgauge.encoders.engines.quantised.calibrate import calibrate
 from nlgauge.encoders.engines.torch_engine import TorchEncoder
 from nlgauge.models.resolve import resolve
 from nlgauge.text import TextTokenizer
@@ -112,6 +113,21 @@ def test_every_layer_is_that_of_transformers(engine: type[GraphEncoder], folder_
     limit = ours.tokenizer.limit
     assert limit == theirs.tokenizer.limit
     assert largest_difference(ours, theirs, (1, 2, 3, 9, 30, limit, 4)) < VECTORS
+
+
+@pytest.mark.parametrize("shape", FAMILIES)
+def test_eight_bits_are_near_float32_in_any_batch(engine: type[GraphEncoder], folder_of: Folders, shape: str) -> None:
+    files = resolve(str(folder_of(shape)))
+    plan = calibrate(OnnxEncoder(files, threads=1), TEXTS)
+    full, rough = engine(files, threads=1), engine(files, threads=1, plan=plan)
+    top = (full.layers,)
+    for tokens in full.tokenizer.encode(TEXTS):
+        ids = tokens.ids[None].astype(np.int64)
+        (near,), (exact,) = rough.encode(ids, top)[0], full.encode(ids, top)[0]
+        cosines = (near * exact).sum(-1) / np.linalg.norm(near, axis=-1) / np.linalg.norm(exact, axis=-1)
+        assert cosines.min() > 0.97
+        assert not np.array_equal(near, exact)
+        assert np.array_equal(rough.encode(np.repeat(ids, 5, axis=0), top)[0][3], near)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

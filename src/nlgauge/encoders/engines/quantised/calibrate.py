@@ -1,6 +1,6 @@
 """Fix, from a corpus, how the inputs of a model's products are rounded.
 
-Some channels of an input are up to a hundred times as large as the others, and in one range with them the others
+Some channels of an input are tens of times as large as the median one, and in one range with them the others
 would keep few bits. So channels are brought nearer to each other, and their weights take up what is left, as
 SmoothQuant does (Xiao et al. 2023, equation 4):
 
@@ -12,6 +12,7 @@ well, which SmoothQuant leaves as it is. A range reaches from the lowest to the 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -121,12 +122,18 @@ def _rounding(seen: _Extremes, weights: Sequence[FloatArray], strength: float) -
 
 
 def _without(products: Sequence[Product], patterns: Sequence[str], *, model: str) -> list[Product]:
-    """The products that no pattern names; a pattern that names none is a slip of the keyboard."""
+    """The products that no pattern names; a pattern that names none is a slip of the keyboard.
+
+    Weights that are multiplied with two inputs (DeBERTa's, with content and positions) cannot be scaled for both.
+    """
     for pattern in patterns:
         if not any(fnmatchcase(product.at, pattern) for product in products):
             msg = f"no product of model {model!r} is called {pattern!r}; there are such as {products[-1].at!r}"
             raise RecipeError(msg)
-    chosen = [one for one in products if not any(fnmatchcase(one.at, pattern) for pattern in patterns)]
+    used = Counter(product.at for product in products)
+    chosen = [
+        one for one in products if used[one.at] == 1 and not any(fnmatchcase(one.at, pattern) for pattern in patterns)
+    ]
     if not chosen:
         msg = f"all products of model {model!r} are to stay float32; leave some to be of eight bits"
         raise RecipeError(msg)

@@ -37,8 +37,8 @@ class Rounding:
     def grid(self) -> tuple[float, int]:
         """The step, and the whole number that stands for 0.
 
-        >>> Rounding(-1.0, 4.1).grid()
-        (0.02, 50)
+        >>> Rounding(-16.0, 47.75).grid()
+        (0.25, 64)
         """
         step = (self.high - self.low) / LEVELS
         return step, round(-self.low / step)

@@ -37,12 +37,11 @@ class _ListingBuilder(GraphBuilder):
         return super().linear(x, at, into, out, name, bias=bias, scale=scale)
 
     def finish(self, outputs: Sequence[tuple[str, int]], *, as_inputs: bool) -> Graph:
-        """A graph whose outputs are what enters the products."""
-        shape = self.node("Shape", ["ids"], "observed.shape")
+        """A graph whose outputs are what enters the products, each (1, rows, width): rows need not be tokens."""
         shown = []
         for x, width in {product.x: product.into for product in self.products}.items():
-            whole = self.node("Concat", [shape, self.constant(f"{x}.width", [width])], f"{x}.by_text", axis=0)
-            shown.append((self.node("Reshape", [x, whole], f"{x}.observed"), width))
+            shape = self.constant(f"{x}.one_text", [1, -1, width])
+            shown.append((self.node("Reshape", [x, shape], f"{x}.observed"), width))
         return super().finish(shown, as_inputs=as_inputs)
 
 
