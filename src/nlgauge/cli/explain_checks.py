@@ -10,7 +10,7 @@ from nlgauge.errors import RecipeError
 from nlgauge.explain.explanation import Explanation
 from nlgauge.scoring import recipes_and_run
 
-__all__ = ["check_evaluate", "check_left_out", "check_pair"]
+__all__ = ["check_evaluate", "check_left_out", "check_pair", "check_source_side"]
 
 
 def check_pair(args: argparse.Namespace) -> None:
@@ -24,12 +24,13 @@ def check_pair(args: argparse.Namespace) -> None:
     (recipe,), _ = recipes_and_run(args.metric, metric_options(args))
     with_source = getattr(recipe, "against", "refs") == "source"
     if args.source_text is not None and not with_source:
-        has_choice = "against" in recipe.options()
-        fix = "give --ref-text TEXT" + (", or --against source" if has_choice else ", without --source-text")
+        fix = "leave it out" if args.ref_text else "give --ref-text TEXT instead"
+        if "against" in recipe.options():
+            fix += ", or give it alone with --against source" if args.ref_text else ", or add --against source"
         msg = f"--source-text is not read: {recipe.name} compares with references; {fix}"
         raise RecipeError(msg)
     if args.ref_text and with_source:
-        msg = f"--ref-text is not read: {recipe.name} compares with the source here; leave it out, or --against refs"
+        msg = f"--ref-text is not read: {recipe.name} compares with the source; leave it out, or add --against refs"
         raise RecipeError(msg)
     other = "reference" if with_source else "source"
     if args.side == other:
@@ -47,7 +48,7 @@ def check_left_out(args: argparse.Namespace, found: Explanation) -> None:
         return
     kinds = {one.kind for one in found.attributions}
     if "shapley" not in kinds:
-        _refuse(args, ("samples", "seed"), f"to --shapley, which was not given and {found.metric} does not need")
+        _refuse(args, ("samples", "seed"), "to --shapley, which was not given")
     if not kinds & {"shapley", "leave-one-out"}:
         _refuse(args, ("side", "component"), "to --shapley or --leave-one-out; neither was given")
 
@@ -71,6 +72,15 @@ def check_evaluate(args: argparse.Namespace) -> None:
         _refuse(args, ("component",), "to --method leave-one-out or shapley")
     else:
         _refuse(args, ("pieces",), "to --method match")
+
+
+def check_source_side(args: argparse.Namespace, metrics: Sequence[str]) -> None:
+    """Refuse to evaluate words of the source by metrics that do not read it."""
+    recipes, _ = recipes_and_run(metrics, metric_options(args))
+    names = [recipe.name for recipe in recipes if getattr(recipe, "against", "refs") != "source"]
+    if names and args.side not in (None, "hypothesis"):
+        msg = f"--side {args.side} is of the source, which {names[0]} does not read; add --against source"
+        raise RecipeError(msg)
 
 
 def _refuse(args: argparse.Namespace, names: Sequence[str], where: str) -> None:

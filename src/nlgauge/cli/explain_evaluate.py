@@ -17,7 +17,7 @@ from nlgauge.cli.common import (
     run_options,
 )
 from nlgauge.cli.data_options import add_data_options, load_data
-from nlgauge.cli.explain_checks import check_evaluate
+from nlgauge.cli.explain_checks import check_evaluate, check_source_side
 from nlgauge.cli.outputs import write_output
 from nlgauge.cli.word_options import add_word_options, word_options
 from nlgauge.errors import RecipeError
@@ -48,9 +48,7 @@ def add_evaluate(actions: Any) -> None:
     data.add_argument("--limit", type=int, metavar="N", help="the first N texts of each language pair and system")
     parser.add_argument("--scores", metavar="FILE", help="a number per word, a text per line; also FILE.jsonl:KEY")
     parser.add_argument("--lower-is-error", action="store_true", help="the scores are of quality, such as SHAP")
-    parser.add_argument(
-        "--method", choices=METHODS, metavar="NAME", help=f"{', '.join(METHODS)} (match)"
-    )
+    parser.add_argument("--method", choices=METHODS, metavar="NAME", help=f"{', '.join(METHODS)} (match)")
     add_word_options(parser, words="blanks")
     add_metric_options(parser, default=None, shown="bertscore")
     add_run_options(parser)
@@ -90,6 +88,7 @@ def _from_data(args: argparse.Namespace) -> list[tuple[str, str, ErrorAgreement]
     metrics = args.metric or ["bertscore"]
     if args.scores is None:
         check_metrics(metrics, args, command="explain evaluate")
+        check_source_side(args, metrics)
     method = args.method or "match"
     found = []
     for langpair in table.langpairs:

@@ -78,7 +78,8 @@ class SeveralReferences(NamedTuple):
     """How the score comes from several references, of which one is shown."""
 
     rule: ReferenceRule
-    count: int
+    number: int
+    """How many there are."""
     shown: int
     """From 0."""
     scores: tuple[float, ...]

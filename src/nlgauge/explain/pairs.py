@@ -175,9 +175,11 @@ def _explained(
             warnings.simplefilter("ignore", category)
         options = replace(run, alignments=True)
         prepared = prepare([metric], seen, options, check_signature=check)
-        comparisons = compare(prepared) if known is None else None
-        score = known if comparisons is None else finish(prepared, comparisons)[0]
-    explainer = Explainer(prepared, seen, score, chosen, ScoresByReference(prepared, seen, comparisons))
+        comparisons = None
+        if known is None:
+            comparisons = compare(prepared)
+            known = finish(prepared, comparisons)[0]
+    explainer = Explainer(prepared, seen, known, chosen, ScoresByReference(prepared, seen, comparisons))
     return map(explainer.explain, indices)
 
 

@@ -49,9 +49,9 @@ def _of_references(explanation: Explanation) -> str:
     each = _listed([f"{value:.3f}" for value in found.scores])
     if found.rule == "mean":
         values, own = (f" ({each})", f", with {found.scores[found.shown]:.3f}") if each else ("", "")
-        return f"That is the mean over {found.count} references{values}; shown here is the best of them{own}."
+        return f"That is the mean over {found.number} references{values}; shown here is the best of them{own}."
     alone = f"; against each alone it is {each}" if each else ""
-    count = "both" if found.count == 2 else f"all {found.count}"
+    count = "both" if found.number == 2 else f"all {found.number}"
     return f"It reads {count} references at once{alone}; shown here is the first."
 
 
@@ -120,7 +120,9 @@ def _strongest(explanation: Explanation, one: Attribution) -> str:
     texts: list[str] = []
     for verb, chosen in (("raise", up), ("lower", down)):
         if chosen:
-            named = _listed([f"'{words[number].text}' ({one.values[number]:+.3f})" for number in chosen[:_MOST_NAMED]])
+            named = _listed(
+                [f"'{words[number].text}' ({one.values[number]:+.3f})" for number in chosen[:_MOST_NAMED]]
+            )
             most = " most" if len(chosen) > _MOST_NAMED else ""
             texts.append(f"{named} {verb}{'s' if len(chosen) == 1 else ''} {'it' if texts else name}{most}")
     how = {"shapley": "By Shapley values", "leave-one-out": "Judged by leaving out one word at a time"}[one.kind]
