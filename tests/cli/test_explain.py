@@ -162,7 +162,10 @@ def test_evaluation_says_what_is_missing(refused: Refusal, folder: Path) -> None
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (("--gold", "tags", "--scores", "scores", "--metric", "bleu"), "--metric belongs to scores that are computed"),
+        (
+            ("--gold", "tags", "--scores", "scores", "--metric", "bleu"),
+            "--metric belongs to scores that are computed",
+        ),
         (("--gold", "tags", "--scores", "scores", "--layer", "2"), "--layer belongs to scores that are computed"),
         (("--gold", "tags", "--scores", "scores", "--method", "match"), "--method belongs to scores that are"),
         (("--gold", "tags", "--scores", "scores", "--limit", "2"), "--limit belongs to --data NAME"),

@@ -12,7 +12,7 @@ from nlgauge import Explanation, explain_pair
 from nlgauge.explain.explanation import SeveralReferences
 from nlgauge.explain.pairs import explain_segments
 from nlgauge.explain.several_references import reference_rule
-from nlgauge.registry import resolve_metric
+from nlgauge.registry import parse_metric
 from nlgauge.testing import hash_encoder
 
 HYP = "the cat sat on the mat"
@@ -109,7 +109,13 @@ def test_plain_data_keeps_it_and_older_records_have_none(model: str) -> None:
 
 @pytest.mark.parametrize(
     ("metric", "rule"),
-    [("bertscore", "best"), ("moverscore", "mean"), ("xmoverscore", "mean"), ("bleu", "together"), ("rouge1", "mean")],
+    [
+        ("bertscore", "best"),
+        ("moverscore", "mean"),
+        ("xmoverscore", "mean"),
+        ("bleu", "together"),
+        ("rouge1", "mean"),
+    ],
 )
 def test_the_rule_is_that_of_the_recipe(metric: str, rule: str) -> None:
-    assert reference_rule(resolve_metric(metric)) == rule
+    assert reference_rule(parse_metric(metric)) == rule
