@@ -35,8 +35,10 @@ def test_texts_of_which_nothing_is_left_at_all() -> None:
 
 
 def test_a_special_token_is_called_one() -> None:
-    found = explain_pair("cat .", "a very old dog ran", metric="moverscore:idf=none,specials=keep")
-    assert "[special]" not in found.sentence
+    moved = explain_pair("cat .", "a very old dog ran", metric="moverscore:idf=none,punctuation=keep").sentence
+    assert "Costliest moves" in moved
+    assert " a special token to 'ran' " in moved
+    assert "'.' to a special token" in explain_pair("cat .", "a very old dog ran").sentence
 
 
 def test_words_that_are_left_out_have_a_verb(model: str) -> None:
