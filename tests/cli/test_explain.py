@@ -57,9 +57,39 @@ def test_what_cannot_be_explained_is_said(refused: Refusal) -> None:
     assert "has no alignment of this pair" in refused_after_output(refused)
     assert "takes one metric, got 2" in refused(2, *PAIR, "--metric", "bleu", "chrf")
     assert "--ref-text TEXT or --source-text TEXT" in refused(2, *PAIR[:4])
-    source = ("--source-text", "Eine Katze.", "-q")
-    assert "bertscore compares with references, and none were given" in refused(1, *PAIR[:4], *source)
     assert "empty" in refused(1, *PAIR[:3], "", "--ref-text", "")
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--plot-kind", "flow"), "--plot-kind belongs to --plot FILE"),
+        (("--samples", "30"), "--samples belongs to --shapley"),
+        (("--samples", "30", "--leave-one-out"), "--samples belongs to --shapley"),
+        (("--seed", "1"), "--seed belongs to --shapley"),
+        (("--component", "recall"), "--component belongs to --shapley or --leave-one-out"),
+        (("--side", "reference"), "--side belongs to --shapley or --leave-one-out"),
+        (("--side", "source", "--shapley"), "bertscore compares with the reference; --side reference"),
+        (("--source-text", "Eine Katze."), "--source-text is not read: bertscore compares with references; leave it"),
+        (("--source-text", "Eine Katze.", "-m", "chrf"), "--source-text is not read: chrf"),
+        (("--against", "source", "--source-text", "Katze"), "--ref-text is not read: bertscore compares with the"),
+    ],
+)
+def test_a_flag_that_would_not_be_read_is_refused(refused: Refusal, flags: tuple[str, ...], message: str) -> None:
+    assert message in refused(2, *PAIR, *flags)
+
+
+def test_the_source_alone_names_the_flag_that_reads_it(refused: Refusal) -> None:
+    said = refused(2, *PAIR[:4], "--source-text", "Eine Katze.")
+    assert "give --ref-text TEXT instead, or add --against source" in said
+    source = ("--source-text", "Katze", "--against", "source", "--side", "reference", "--shapley")
+    assert "bertscore compares with the source; --side source" in refused(2, *PAIR[:4], *source)
+
+
+def test_samples_are_read_where_shapley_values_come_by_themselves(run: Run) -> None:
+    result = run(*PAIR, "--metric", "chrf", "--samples", "3", "--seed", "1", "--side", "reference")
+    assert result.status == 0
+    assert "shapley chrf" in result.out
 
 
 def refused_after_output(refused: Refusal) -> str:
@@ -127,6 +157,32 @@ def test_evaluation_says_what_is_missing(refused: Refusal, folder: Path) -> None
     assert "is not here" in refused(
         2, "explain", "evaluate", "--data", "mqm-ted", "--at", ".", "--langpairs", "de-en"
     )
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (
+            ("--gold", "tags", "--scores", "scores", "--metric", "bleu"),
+            "--metric belongs to scores that are computed",
+        ),
+        (("--gold", "tags", "--scores", "scores", "--layer", "2"), "--layer belongs to scores that are computed"),
+        (("--gold", "tags", "--scores", "scores", "--method", "match"), "--method belongs to scores that are"),
+        (("--gold", "tags", "--scores", "scores", "--limit", "2"), "--limit belongs to --data NAME"),
+        (("--data", "mqm-ted", "--lower-is-error"), "--lower-is-error belongs to --scores FILE"),
+        (("--data", "mqm-ted", "--samples", "9"), "--samples belongs to --method shapley"),
+        (("--data", "mqm-ted", "--component", "f1"), "--component belongs to --method leave-one-out or shapley"),
+        (("--data", "mqm-ted", "--method", "shapley", "--pieces", "max"), "--pieces belongs to --method match"),
+        (("--data", "mqm-ted", "--at", ".", "--side", "source"), "which bertscore does not read; add --against"),
+    ],
+)
+def test_an_evaluation_refuses_flags_that_would_not_be_read(
+    refused: Refusal, folder: Path, flags: tuple[str, ...], message: str
+) -> None:
+    mqm(folder)
+    (folder / "tags").write_text("0 1 0\n", encoding="utf-8")
+    (folder / "scores").write_text("1 2 3\n", encoding="utf-8")
+    assert message in refused(2, "explain", "evaluate", *flags)
 
 
 def test_an_input_is_not_replaced(refused: Refusal, folder: Path) -> None:

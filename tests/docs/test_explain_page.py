@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nlgauge.cli import build_parser
+from nlgauge.cli import build_parser, main
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
 PAGE = (ROOT / "docs" / "explain.md").read_text(encoding="utf-8")
@@ -30,6 +30,19 @@ def test_the_example_prints_what_the_page_shows() -> None:
 def test_commands_are_understood(command: str) -> None:
     words = shlex.split(command.replace("\\\n", " "))[1:]
     assert build_parser(words[0]).parse_args(words).run
+
+
+def test_the_sentence_on_several_references_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    (command,) = (one for one in COMMANDS if '"A dog ran."' in one)
+    assert main(shlex.split(command)[1:]) == 0
+    assert f"\n    {capsys.readouterr().out.splitlines()[0]}\n" in PAGE
+
+
+def test_scores_of_a_file_are_evaluated_as_typed(data_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (command,) = (one for one in COMMANDS if "--scores" in one)
+    typed = command.replace("\\\n", " ").replace("$NLGAUGE_DATA", str(data_folder))
+    assert main([*shlex.split(typed)[1:], "--at", str(data_folder)]) == 0
+    assert capsys.readouterr().out.splitlines()[2].split()[2:5] == ["0.638", "0.464", "0.339"]
 
 
 def test_the_picture_is_small() -> None:

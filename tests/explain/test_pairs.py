@@ -110,7 +110,7 @@ def test_what_preprocessing_removed_is_named() -> None:
     # As published, a stop word may be the first piece of another word.
     assert removed == {"The": "stop word", "ofgem": "its first piece, 'of', is a stop word", ".": "punctuation"}
     assert "hypothesis: 3 later pieces of words were left out (subwords=first)" in found.notes
-    assert "idf gave a text no weight, so its words weigh the same" in found.notes
+    assert "idf gave a text no weight, so all its tokens weigh the same" in found.notes
 
 
 def test_a_word_that_continues_another_for_the_tokenizer_is_named() -> None:
@@ -210,7 +210,7 @@ def test_hard_and_soft_alignments_stand_side_by_side() -> None:
 def test_one_of_several_references_is_shown_and_the_note_says_which() -> None:
     found = explain_pair(SYSTEM_A[0], [SECOND_REFERENCE[0], SYSTEM_A[0]])
     assert found.reference == SYSTEM_A[0]
-    assert "of 2 references the best one, number 1, is shown" in found.notes
+    assert "of 2 references (counted from 0) the best one, number 1, is shown" in found.notes
 
 
 def test_the_source_is_the_other_text_where_a_metric_compares_with_it() -> None:
@@ -346,11 +346,11 @@ def test_the_matrix_has_the_similarity_of_the_nearest_pieces() -> None:
 
 def test_a_sentence_names_what_matters(model: str) -> None:
     same = explain_pair("the cat sat", "the cat sat", metric="bertscore:layer=2", model=model)
-    assert same.sentence == "bertscore f1 is 1.000 (precision 1.000, recall 1.000). Every word found itself."
+    assert same.sentence == "bertscore f1 is 1.000 (precision 1.000, recall 1.000). Every word has an exact match."
     moved = explain_pair("the cat sat", "the cat sat", metric="moverscore", model=model).sentence
     assert moved == "moverscore is 1.000. Nothing has to move: the words that count are the same."
     found = explain_pair("the cat sat", "the dog sat", metric="moverscore", model=model).sentence
-    assert "Dearest moves, by their share of the cost" in found
+    assert "Costliest moves, by their share of the cost" in found
     assert "'cat' to 'dog'" in found
     distance = explain_pair("the cat", "the dog", metric="baryscore", model=model).sentence
     assert distance.startswith("baryscore W is 0.")

@@ -19,7 +19,7 @@ def test_a_word_of_every_document_weighs_nothing() -> None:
             ["the cat sat", "the dog ran"], ["the cat slept", "the dog sat"], metric="moverscore", model=model
         )
         found = score.explain(0)
-    assert reasons(found) == {"the": "weight 0 (idf)", "cat": "", "sat": ""}
+    assert reasons(found) == {"the": "weight 0 by idf", "cat": "", "sat": ""}
     assert found.hypothesis_words[0].weight == 0
 
 

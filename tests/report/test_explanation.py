@@ -57,3 +57,10 @@ def test_a_metric_without_an_alignment_has_its_shapley_values(metric: str) -> No
     out = render_explanation(explain_pair("the cat sat", "a cat sat", metric=metric))
     assert f"shapley {metric}" in out
     assert f"note: {metric} has no alignment of this pair" in out
+    assert "\nreference\n---" not in out  # its words have no numbers
+
+
+def test_special_tokens_are_explained_where_they_stand() -> None:
+    out = render_explanation(explain_pair("...", "A cat", metric="moverscore"))
+    assert "[special] 100%" in out
+    assert "[special]: a token that is no word, such as [CLS]\n" in out

@@ -17,6 +17,7 @@ from nlgauge.cli.common import (
     metric_options,
     run_options,
 )
+from nlgauge.cli.explain_checks import check_left_out, check_pair
 from nlgauge.cli.explain_evaluate import add_evaluate
 from nlgauge.cli.outputs import saving, write_output
 from nlgauge.cli.word_options import add_word_options, word_options
@@ -64,9 +65,7 @@ def _add_pair(actions: Any) -> None:
     add_text_options(parser)
     output = add_output_options(parser, formats=("text", "json"))
     output.add_argument("--plot", metavar="FILE", help="a figure: .png, .svg or .pdf")
-    output.add_argument(
-        "--plot-kind", choices=("flow", "heat-map"), default="flow", metavar="NAME", help="flow or heat-map (flow)"
-    )
+    output.add_argument("--plot-kind", choices=("flow", "heat-map"), metavar="NAME", help="flow or heat-map (flow)")
     parser.add_help_all()
     parser.set_defaults(run=_pair)
 
@@ -79,9 +78,7 @@ def _pair(args: argparse.Namespace) -> int:
     if len(args.metric) != 1:
         msg = f"nlgauge explain pair takes one metric, got {len(args.metric)}"
         raise RecipeError(msg)
-    if not args.ref_text and args.source_text is None:
-        msg = "nlgauge explain pair needs a text to compare with: --ref-text TEXT or --source-text TEXT"
-        raise RecipeError(msg)
+    check_pair(args)
     if args.plot:
         from nlgauge.plots.canvas import check_figure
 
@@ -98,13 +95,14 @@ def _pair(args: argparse.Namespace) -> int:
         **metric_options(args),
         **(run_options(args) | {"progress": False}),
     )
+    check_left_out(args, found)
     colour = args.output == "-" and wants_colour(sys.stdout)
     write_output(args.output, render_explanation(found, format=args.format, colour=colour, width=args.width))
     if args.plot:
         from nlgauge.plots.explanation import plot_flow, plot_heat_map
 
         with saving(args.plot) as path:
-            (plot_flow if args.plot_kind == "flow" else plot_heat_map)(found, path)
+            (plot_heat_map if args.plot_kind == "heat-map" else plot_flow)(found, path)
     if args.format == "text" and not args.quiet:
         print(f"signature: {found.signature}", file=sys.stderr)
     return 0

@@ -17,6 +17,7 @@ from nlgauge.cli.common import (
     run_options,
 )
 from nlgauge.cli.data_options import add_data_options, load_data
+from nlgauge.cli.explain_checks import check_evaluate, check_source_side
 from nlgauge.cli.outputs import write_output
 from nlgauge.cli.word_options import add_word_options, word_options
 from nlgauge.errors import RecipeError
@@ -47,11 +48,9 @@ def add_evaluate(actions: Any) -> None:
     data.add_argument("--limit", type=int, metavar="N", help="the first N texts of each language pair and system")
     parser.add_argument("--scores", metavar="FILE", help="a number per word, a text per line; also FILE.jsonl:KEY")
     parser.add_argument("--lower-is-error", action="store_true", help="the scores are of quality, such as SHAP")
-    parser.add_argument(
-        "--method", choices=METHODS, default="match", metavar="NAME", help=f"{', '.join(METHODS)} (match)"
-    )
+    parser.add_argument("--method", choices=METHODS, metavar="NAME", help=f"{', '.join(METHODS)} (match)")
     add_word_options(parser, words="blanks")
-    add_metric_options(parser)
+    add_metric_options(parser, default=None, shown="bertscore")
     add_run_options(parser)
     add_text_options(parser)
     add_output_options(parser, width=3, formats=("text", "json", "tsv", "latex"))
@@ -65,6 +64,7 @@ def _evaluate(args: argparse.Namespace) -> int:
     if (args.gold is None) == (args.data is None):
         msg = "nlgauge explain evaluate needs marked errors: --gold FILE, or --data NAME, not both"
         raise RecipeError(msg)
+    check_evaluate(args)
     found = _from_files(args) if args.gold else _from_data(args)
     write_output(args.output, render_error_agreement(found, format=args.format, width=args.width))
     return 0
@@ -85,8 +85,11 @@ def _from_data(args: argparse.Namespace) -> list[tuple[str, str, ErrorAgreement]
     if args.scores is not None and len(table.langpairs) != 1:
         msg = f"--scores belong to one language pair, and {table.name} has {', '.join(table.langpairs)}; --langpairs"
         raise RecipeError(msg)
+    metrics = args.metric or ["bertscore"]
     if args.scores is None:
-        check_metrics(args.metric, args, command="explain evaluate")
+        check_metrics(metrics, args, command="explain evaluate")
+        check_source_side(args, metrics)
+    method = args.method or "match"
     found = []
     for langpair in table.langpairs:
         part = table.where(langpair=langpair)
@@ -96,6 +99,6 @@ def _from_data(args: argparse.Namespace) -> list[tuple[str, str, ErrorAgreement]
             scores = {file_label(args.scores): read_word_scores(args.scores, lower_is_error=args.lower_is_error)}
         else:
             options |= metric_options(args) | run_options(args)
-            scores = {name: word_errors(part, metric=name, method=args.method, **options) for name in args.metric}
+            scores = {name: word_errors(part, metric=name, method=method, **options) for name in metrics}
         found += [(langpair, name, evaluate_errors(gold, values)) for name, values in scores.items()]
     return found

@@ -24,27 +24,24 @@ def add_word_options(parser: argparse.ArgumentParser, *, words: str = "words") -
         parser,
         "--pieces",
         choices=("max", "mean", "first"),
-        default="max",
-        help="piece that stands for a word: the worst matched (max), the mean, or the first (%(default)s)",
+        help="piece that stands for a word: the worst matched (max), the mean, or the first (max)",
     )
     parser.add_argument(
         "--side",
         choices=("hypothesis", "reference", "source"),
-        default="hypothesis",
         metavar="NAME",
-        help="whose words are left out, or evaluated: hypothesis, reference, source (%(default)s)",
+        help="whose words are left out, or evaluated: hypothesis, reference, source (hypothesis)",
     )
     add_hidden(
         parser, "--component", metavar="NAME", help="of the score that words are left out for (default: the main one)"
     )
-    add_hidden(
-        parser, "--samples", type=int, default=25, metavar="N", help="orders of words that are sampled (%(default)s)"
-    )
-    add_hidden(parser, "--seed", type=int, default=12345, metavar="N", help="of the sampling (%(default)s)")
+    add_hidden(parser, "--samples", type=int, metavar="N", help="orders of words that are sampled (25)")
+    add_hidden(parser, "--seed", type=int, metavar="N", help="of the sampling (12345)")
 
 
 def word_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The flags of `add_word_options` as keywords."""
+    """The flags of `add_word_options` that were given, as keywords; the library has the other defaults."""
     values = {name: getattr(args, name) for name in ("words", "pieces", "component", "samples", "seed")}
+    given = {name: value for name, value in values.items() if value is not None}
     # For the library both are the text that a hypothesis is compared with.
-    return values | {"side": "hypothesis" if args.side == "hypothesis" else "reference"}
+    return given | {"side": "reference" if args.side in ("reference", "source") else "hypothesis"}

@@ -13,11 +13,12 @@ from nlgauge.clouds.cloud import PointSpans
 from nlgauge.corpus.texts import Corpus
 from nlgauge.engine.prepare import Prepared
 from nlgauge.errors import RecipeError
-from nlgauge.explain.explanation import Attribution, Explanation, Side, Word
+from nlgauge.explain.explanation import Attribution, Explanation, SeveralReferences, Side, Word
 from nlgauge.explain.links import is_whole_text, linear_attributions, other_links, own_links, shares_of, word_links
 from nlgauge.explain.masking import MOST_WORDS, MaskedScores, leave_one_out, shapley
 from nlgauge.explain.options import ExplainOptions
 from nlgauge.explain.removed import TextFilter, reasons_removed
+from nlgauge.explain.several_references import ScoresByReference
 from nlgauge.explain.word_view import WordView, lowered_spans
 from nlgauge.recipes.metric import Metric
 from nlgauge.scores import Score
@@ -32,10 +33,14 @@ _TOLERANCE = 1e-6
 
 _SEGMENT_NOTES = {
     "empty": "a text is empty, so there is nothing to align",
-    "zero_weight": "idf gave a text no weight, so its words weigh the same",
+    "zero_weight": "idf gave a text no weight, so all its tokens weigh the same",
     "unconverged": "Sinkhorn did not converge, so the score is approximate",
     "unknown": "a text holds nothing but tokens unknown to the model",
 }
+
+
+#: Where idf, or what preprocessing removes, leaves no point at all.
+_NOTHING_COUNTS = "no token of one of the texts counts, so there is nothing to align"
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +52,7 @@ class Explainer:
     """As the metric sees it, with the documents of idf spelt out."""
     score: Score
     options: ExplainOptions
+    by_reference: ScoresByReference
 
     @property
     def metric(self) -> Metric:
@@ -67,8 +73,11 @@ class Explainer:
         alignment = None if self.score.alignments is None else self.score.alignments[index]
         texts = hypotheses[index], references[best]
         notes = [text for name, text in _SEGMENT_NOTES.items() if index in getattr(self.score.notes, name)]
-        if len(references) > 1:
-            notes.append(f"of {len(references)} references the best one, number {best}, is shown")
+        if alignment is None and _SEGMENT_NOTES["zero_weight"] in notes:
+            notes[notes.index(_SEGMENT_NOTES["zero_weight"])] = _NOTHING_COUNTS
+        several = self.by_reference.of(index, best)
+        if several is not None:
+            notes += self._notes_of_references(several)
         made = Explanation(
             metric=self.score.metric,
             hypothesis=texts[0],
@@ -81,6 +90,7 @@ class Explainer:
             hypothesis_words=(),
             reference_words=(),
             notes=tuple(notes),
+            references=several,
         )
         made = self._aligned(made, alignment)
         return self._attributed(made, index)
@@ -147,7 +157,7 @@ class Explainer:
         empty = not (made.hypothesis_words and made.reference_words)
         wanted = options.shapley if options.shapley is not None else not (made.attributions or empty)
         notes, further = list(made.notes), list[Attribution]()
-        if not (made.attributions or made.links or empty):
+        if not (made.attributions or made.links or empty or _NOTHING_COUNTS in notes):
             notes.append(f"{self.metric.name} has no alignment of this pair")
         if not wanted and not options.leave_one_out:
             return replace(made, notes=tuple(notes))
@@ -180,12 +190,26 @@ class Explainer:
         pieces = one.tokenized.encoder.tokenizer.pieces(tokens) if stopwords else ()
         return TextFilter(one.metric, tokens, pieces, stopwords, one.tokenized.limit)
 
+    def _notes_of_references(self, several: SeveralReferences) -> list[str]:
+        """Which reference is shown, and where words are left out of that one alone."""
+        which = "the first one" if several.rule == "together" else f"the best one, number {several.shown},"
+        notes = [f"of {several.number} references (counted from 0) {which} is shown"]
+        if getattr(self.metric, "multiref", "") == "best-each":
+            notes.append("precision, recall and f1 are each the best over all references (multiref=best-each)")
+        if several.rule != "best" and self.options.side == "reference":
+            notes.append("words of the reference are left out, and scored, with the reference shown alone")
+        return notes
+
     def _notes_of_sums(self, made: Explanation, alignment: Alignment | Flow) -> list[str]:
         """Where the score is not made from the sums that words contribute to."""
         if isinstance(alignment, Alignment):
             raw = float(np.dot(shares_of(alignment.hypothesis_weight), alignment.hypothesis_similarity))
             same = abs(made.scores.get("precision", raw) - raw) < _TOLERANCE
-            return [] if same else [f"contributions are to P and R before rescaling (precision {raw:.4f})"]
+            rescaled = getattr(self.metric, "rescale", "no") != "no"
+            where = " and ".join(
+                ["before rescaling"] * rescaled + ["against the reference shown"] * (made.references is not None)
+            )
+            return [] if same else [f"contributions are to P and R {where} (precision {raw:.4f})"]
         if getattr(self.metric, "trim", 0):
             return ["the score drops the smallest masses (trim); contributions are those of the whole flow"]
         if self.score.main.startswith("SD_"):

@@ -16,9 +16,12 @@ from nlgauge.explain.word_view import WordView
 from nlgauge.files.html import html_table
 from nlgauge.recipes.signature import Signature
 
-__all__ = ["Attribution", "Explanation", "Link", "Side", "Word"]
+__all__ = ["Attribution", "Explanation", "Link", "ReferenceRule", "SeveralReferences", "Side", "Word"]
 
 Side: TypeAlias = Literal["hypothesis", "reference"]
+
+#: How one score is made of several references: that of the best, the mean, or by reading all of them at once.
+ReferenceRule: TypeAlias = Literal["best", "mean", "together"]
 
 _FORMAT = "nlgauge-explanation/1"
 
@@ -71,6 +74,18 @@ class Attribution(NamedTuple):
     """Standard error of each value, where it was sampled."""
 
 
+class SeveralReferences(NamedTuple):
+    """How the score comes from several references, of which one is shown."""
+
+    rule: ReferenceRule
+    number: int
+    """How many there are."""
+    shown: int
+    """From 0."""
+    scores: tuple[float, ...]
+    """The main component against each alone; none where the score is that of the reference shown, or unknown."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     """Why one hypothesis got its score.
@@ -96,6 +111,8 @@ class Explanation:
     attributions: tuple[Attribution, ...] = ()
     notes: tuple[str, ...] = ()
     """What was removed, fell back, or cannot be explained."""
+    references: SeveralReferences | None = None
+    """None for a single one."""
     alignment: Alignment | Flow | None = field(default=None)
     """Of tokens, as the metric made it; not in `to_dict`."""
     views: tuple[WordView, WordView] | None = field(default=None)
@@ -173,6 +190,7 @@ class Explanation:
             "beside": [link._asdict() for link in self.beside],
             "attributions": [_plain(one) for one in self.attributions],
             "notes": list(self.notes),
+            "references": None if self.references is None else _plain_references(self.references),
         }
         if matrix:
             found = self.matrix()
@@ -197,6 +215,7 @@ class Explanation:
                 beside=tuple(Link(**link) for link in record["beside"]),
                 attributions=tuple(_attribution(one) for one in record["attributions"]),
                 notes=tuple(record["notes"]),
+                references=_references(record.get("references")),
             )
         except (KeyError, TypeError) as error:
             msg = f"the dict is not one of Explanation.to_dict(): {error!r}"
@@ -235,6 +254,15 @@ def _attribution(record: Mapping[str, Any]) -> Attribution:
     error = record["error"]
     named = {**record, "values": tuple(record["values"]), "error": None if error is None else tuple(error)}
     return Attribution(**named)
+
+
+def _plain_references(found: SeveralReferences) -> dict[str, Any]:
+    return found._asdict() | {"scores": list(found.scores)}
+
+
+def _references(record: Mapping[str, Any] | None) -> SeveralReferences | None:
+    """Records of earlier versions have none."""
+    return None if record is None else SeveralReferences(**{**record, "scores": tuple(record["scores"])})
 
 
 def _number(value: float) -> float | None:

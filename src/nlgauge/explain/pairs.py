@@ -23,6 +23,7 @@ from nlgauge.errors import (
 from nlgauge.explain.build import Explainer
 from nlgauge.explain.explanation import Explanation
 from nlgauge.explain.options import ExplainOptions, split_options
+from nlgauge.explain.several_references import ScoresByReference, reference_rule
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.signature import Signature
@@ -128,7 +129,8 @@ def explain_segments(score: Score, segments: Sequence[int], **options: Any) -> l
             sources=None if part.sources is None else [part.sources[segment] for segment in segments],
         )
         indices = list(range(len(segments)))
-    known = _taken(score, segments) if score.alignments is not None and len(part) == len(segments) else None
+    usable = score.alignments is not None and len(part) == len(segments) and not _needs_values(origin.metric, part)
+    known = _taken(score, segments) if usable else None
     return list(_explained(origin.metric, part, origin.options, chosen, None, indices, known=known))
 
 
@@ -150,6 +152,11 @@ def _needs_all(metric: Metric) -> bool:
     return metric.whole_corpus or getattr(metric, "transforms", "none") != "none"
 
 
+def _needs_values(metric: Metric, corpus: Corpus) -> bool:
+    """Whether scores against each reference are shown, which a score does not carry."""
+    return reference_rule(metric) != "best" and any(len(group) > 1 for group in corpus.references)
+
+
 def _explained(
     metric: Metric,
     corpus: Corpus,
@@ -168,8 +175,11 @@ def _explained(
             warnings.simplefilter("ignore", category)
         options = replace(run, alignments=True)
         prepared = prepare([metric], seen, options, check_signature=check)
-        score = finish(prepared, compare(prepared))[0] if known is None else known
-    explainer = Explainer(prepared, seen, score, chosen)
+        comparisons = None
+        if known is None:
+            comparisons = compare(prepared)
+            known = finish(prepared, comparisons)[0]
+    explainer = Explainer(prepared, seen, known, chosen, ScoresByReference(prepared, seen, comparisons))
     return map(explainer.explain, indices)
 
 

@@ -41,7 +41,7 @@ class TextFilter:
         if getattr(self.metric, "punctuation", "keep") != "keep" and all(map(is_punctuation, word.text)):
             return "punctuation"
         if has_point:
-            return "weight 0 (idf)"
+            return "weight 0 by idf"
         if self.tokens.left_out:
             return "not in the vocabulary"
         places = self.tokens.offsets

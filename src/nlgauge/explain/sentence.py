@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nlgauge.explain.explanation import Attribution, Explanation, Link
+    from nlgauge.explain.explanation import Attribution, Explanation, Link, Side
 
 __all__ = ["in_words"]
 
 #: Words that a sentence names.
 _MOST_NAMED = 3
+
+#: Costs below this are written as 0.000.
+_NO_COST = 5e-4
 
 #: Of all weight, what a word must have to be named; and of a cost, what a move must cost.
 _LEAST_SHARE = 0.02
@@ -19,9 +22,11 @@ _LEAST_SHARE = 0.02
 
 def in_words(explanation: Explanation) -> str:
     """What the score is, and what did most for or against it."""
-    parts = [_head(explanation)]
-    if any(link.kind == "flow" for link in explanation.links):
-        parts.append(_dear_moves(explanation))
+    parts = [_head(explanation), _of_references(explanation)]
+    if bare := _nothing_left(explanation):
+        parts.append(bare)  # that special tokens move to special tokens says nothing of the texts
+    elif any(link.kind == "flow" for link in explanation.links):
+        parts.append(_costly_moves(explanation))
     else:
         parts += [_weak_matches(explanation, "forward"), _weak_matches(explanation, "backward")]
     parts += [_strongest(explanation, one) for one in explanation.attributions if one.kind != "linear"]
@@ -36,18 +41,47 @@ def _head(explanation: Explanation) -> str:
     return f"{explanation.metric}{name} is {explanation.score:.3f}{more}{better}."
 
 
-def _dear_moves(explanation: Explanation) -> str:
+def _of_references(explanation: Explanation) -> str:
+    """Where the score is not that of the reference shown: how it was made, and what each reference gives."""
+    found = explanation.references
+    if found is None or found.rule == "best":
+        return ""
+    each = _listed([f"{value:.3f}" for value in found.scores])
+    if found.rule == "mean":
+        values, own = (f" ({each})", f", with {found.scores[found.shown]:.3f}") if each else ("", "")
+        return f"That is the mean over {found.number} references{values}; shown here is the best of them{own}."
+    alone = f"; against each alone it is {each}" if each else ""
+    count = "both" if found.number == 2 else f"all {found.number}"
+    return f"It reads {count} references at once{alone}; shown here is the first."
+
+
+def _nothing_left(explanation: Explanation) -> str:
+    """Texts of which no word counts, so that special tokens stand for them."""
+    sides: tuple[Side, Side] = ("hypothesis", "reference")
+    bare = [side for side in sides if all(word.removed for word in explanation.words(side))]
+    if not explanation.links or not bare:
+        return ""
+    names = [explanation.against if side == "reference" else side for side in bare]
+    reasons = dict.fromkeys(word.removed for side in bare for word in explanation.words(side))
+    whose = "either text" if len(bare) == 2 else f"the {names[0]}"
+    return (
+        f"No word of {whose} counts ({', '.join(reasons)}): special tokens such as [CLS] "
+        f"stand for {'both' if len(bare) == 2 else 'it'}, so the score says little of the texts."
+    )
+
+
+def _costly_moves(explanation: Explanation) -> str:
     moves = [link for link in explanation.links if link.kind == "flow" and link.cost is not None]
     total = sum(link.weight * (link.cost or 0.0) for link in moves)
-    if total <= 0:
+    if total < _NO_COST:
         return "Nothing has to move: the words that count are the same." if moves else ""
-    dearest = sorted(moves, key=lambda link: -link.weight * (link.cost or 0.0))[:_MOST_NAMED]
+    costliest = sorted(moves, key=lambda link: -link.weight * (link.cost or 0.0))[:_MOST_NAMED]
     named = [
         f"{_pair(explanation, link)} {link.weight * (link.cost or 0.0) / total:.0%}"
-        for link in dearest
+        for link in costliest
         if link.weight * (link.cost or 0.0) > _LEAST_SHARE * total
     ]
-    return f"Dearest moves, by their share of the cost {total:.3f}: {', '.join(named)}." if named else ""
+    return f"Costliest moves, by their share of the cost {total:.3f}: {', '.join(named)}." if named else ""
 
 
 def _weak_matches(explanation: Explanation, kind: str) -> str:
@@ -57,7 +91,7 @@ def _weak_matches(explanation: Explanation, kind: str) -> str:
     if not links:
         return ""
     if all((link.similarity or 0.0) > 1 - 1e-3 for link in links):
-        return "Every word found itself." if kind == "forward" else ""
+        return "Every word has an exact match." if kind == "forward" else ""
     mean = sum(link.weight * (link.similarity or 0.0) for link in links) / sum(link.weight for link in links)
     below = [link for link in links if (link.similarity or 0.0) <= mean]
     named = [link for link in below if link.weight >= _LEAST_SHARE] or below
@@ -68,22 +102,31 @@ def _weak_matches(explanation: Explanation, kind: str) -> str:
 
 
 def _pair(explanation: Explanation, link: Link, *, back: bool = False) -> str:
-    hypothesis = "[special]" if link.hypothesis is None else explanation.hypothesis_words[link.hypothesis].text
-    reference = "[special]" if link.reference is None else explanation.reference_words[link.reference].text
+    hypothesis = _named(explanation, "hypothesis", link.hypothesis)
+    reference = _named(explanation, "reference", link.reference)
     first, second = (reference, hypothesis) if back else (hypothesis, reference)
-    return f"'{first}' to '{second}'"
+    return f"{first} to {second}"
+
+
+def _named(explanation: Explanation, side: Side, number: int | None) -> str:
+    return "a special token" if number is None else f"'{explanation.words(side)[number].text}'"
 
 
 def _strongest(explanation: Explanation, one: Attribution) -> str:
     words = explanation.words(one.side)
     up = [number for number in sorted(range(len(words)), key=lambda n: -one.values[n]) if one.values[number] > 0]
     down = [number for number in sorted(range(len(words)), key=lambda n: one.values[n]) if one.values[number] < 0]
-    texts = []
+    name = "the score" if one.of == "score" else one.of
+    texts: list[str] = []
     for verb, chosen in (("raise", up), ("lower", down)):
-        named = [f"'{words[number].text}' {one.values[number]:+.3f}" for number in chosen[:_MOST_NAMED]]
-        texts += [f"{verb} it {_listed(named)}"] if named else []
-    how = {"shapley": "By Shapley values", "leave-one-out": "Left out one by one"}[one.kind]
-    return f"{how}, words that {' and that '.join(texts)} ({one.of})." if texts else ""
+        if chosen:
+            named = _listed(
+                [f"'{words[number].text}' ({one.values[number]:+.3f})" for number in chosen[:_MOST_NAMED]]
+            )
+            most = " most" if len(chosen) > _MOST_NAMED else ""
+            texts.append(f"{named} {verb}{'s' if len(chosen) == 1 else ''} {'it' if texts else name}{most}")
+    how = {"shapley": "By Shapley values", "leave-one-out": "Judged by leaving out one word at a time"}[one.kind]
+    return f"{how}, {', and '.join(texts)}." if texts else ""
 
 
 def _listed(names: Sequence[str]) -> str:

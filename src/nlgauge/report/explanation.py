@@ -50,10 +50,16 @@ def render_explanation(
         record = {"nlgauge": __version__, **found.to_dict()}
         return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     blocks = [visible(found.sentence) + "\n", _texts(found, colour=colour)]
-    blocks += [_table(found, side).to_text(width=width) for side in _SIDES if found.words(side)]
+    blocks += [_table(found, side).to_text(width=width) for side in _SIDES if _has_table(found, side)]
     if found.notes:
         blocks.append("".join(f"note: {visible(note)}\n" for note in found.notes))
     return "\n".join(blocks)
+
+
+def _has_table(found: Explanation, side: Side) -> bool:
+    """Whether there is more to say of the words of a text than which they are."""
+    has_values = found.links or found.beside or any(one.side == side for one in found.attributions)
+    return bool(found.words(side) and has_values)
 
 
 def _texts(found: Explanation, *, colour: bool) -> str:
@@ -107,10 +113,12 @@ def _table(found: Explanation, side: Side) -> Table:
     notes = [
         f"{one.of}: the words sum to {sum(one.values):.4f}"
         + (f", special tokens to {one.rest:.4f}" if one.rest else "")
-        + ("" if one.kind == "linear" else ", the score minus that of the empty text")
+        + ("" if one.kind == "linear" else ", which is the score minus that of the empty text")
         for one in parts
         if one.total is not None
     ]
+    if any("[special]" in partners for partners in (*links, *beside)):
+        notes.append("[special]: a token that is no word, such as [CLS]")
     return Table(columns, rows, notes=notes)
 
 
