@@ -296,3 +296,31 @@ def test_the_order_of_games_is_signed_where_ratings_depend_on_it() -> None:
 def test_a_signature_tells_settings_apart_that_differ_in_the_last_digits() -> None:
     near = CompareSettings(alpha=0.05), CompareSettings(alpha=0.050000001)
     assert near[0].signature() != near[1].signature()
+
+
+# Test and score on different sides.
+
+
+def wild(n: int = 40) -> np.ndarray:
+    """`a` wins 36 of 40 instances, `b` has the higher mean because of the other four."""
+    a = np.full(n, 0.5) + np.arange(n) / 1e4
+    return np.column_stack([a, np.where(np.arange(n) < 4, a + 9, a - 0.1)])
+
+
+@pytest.mark.parametrize("ranking", ["mean", "bt"])
+def test_opposed_test_and_score_give_no_star_no_cluster_and_a_note(ranking: str) -> None:
+    found = compare(table(wild()), test="sign", ranking=ranking).metric()
+    (pair,) = found.pairs
+    assert (pair.significant, pair.better, pair.favoured, pair.opposed) == (False, None, "a", True)
+    assert pair.p_value == pytest.approx(1.857e-7, rel=1e-3)  # 2 sum_{k<=4} C(40, k) / 2^40
+    assert [row.cluster for row in found.systems] == [1, 1]
+    expected = "test sign favours a over b (p = 1.9e-07), but the score of b is better: neither is called better"
+    assert expected in found.notes
+
+
+def test_a_favoured_system_is_named_from_whichever_side_a_pair_is_seen() -> None:
+    values = made(100, 2, spread=1.0)
+    for columns in (values, values[:, ::-1]):
+        (pair,) = compare(table(columns), test="wilcoxon").metric().pairs
+        assert pair.favoured == pair.better == pair.first
+        assert not pair.opposed

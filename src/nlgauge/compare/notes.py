@@ -23,7 +23,13 @@ def notes(found: MetricComparison, sample: Sample, settings: CompareSettings) ->
     """What was decided, or must be doubted, about the comparison by one metric."""
     if len(found.systems) < 2:
         return ("one system has nothing to be compared with",)
-    return (*_size(found, sample, settings), *_copies(sample), *_strengths(found, settings), *_winners(found))
+    return (
+        *_size(found, sample, settings),
+        *_opposed(found, settings),
+        *_copies(sample),
+        *_strengths(found, settings),
+        *_winners(found),
+    )
 
 
 def _size(found: MetricComparison, sample: Sample, settings: CompareSettings) -> list[str]:
@@ -61,6 +67,22 @@ def _least_p(sample: Sample, settings: CompareSettings) -> float:
         return 0.0
     share = 1 / (settings.permutations + 1)
     return share if settings.test == "randomisation" else float(expanded_p(np.array(share), sample.units))
+
+
+def _opposed(found: MetricComparison, settings: CompareSettings) -> list[str]:
+    """Pairs whose test is on the other side than their scores, so that neither system is called better."""
+    pairs = [row for row in found.pairs if row.opposed]
+    said = []
+    for row in pairs[:_NAMES]:
+        other = row.second if row.favoured == row.first else row.first
+        scores = f"the score of {other} is better" if row.difference else "their scores are equal"
+        said.append(
+            f"test {settings.test} favours {row.favoured} over {other} (p = {row.p_adjusted:.2g}), but {scores}: "
+            "neither is called better"
+        )
+    if len(pairs) > _NAMES:
+        said.append(f"test and score are opposed for {len(pairs) - _NAMES} more pairs; none has a verdict")
+    return said
 
 
 def _copies(sample: Sample) -> list[str]:

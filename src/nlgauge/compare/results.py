@@ -87,6 +87,10 @@ class PairRow:
     """The system that is significantly better."""
     detectable: float | None
     """Smallest true difference that would be found with a chance of 80 per cent."""
+    favoured: str | None = None
+    """The system on whose side the statistic of the test that decides is, significant or not; None for neither."""
+    opposed: bool = False
+    """The test finds a difference, but in favour of the system whose score is not the better one: no verdict."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""

@@ -169,7 +169,8 @@ def _pair_row(table: SystemScores, found: PairStatistics, at: int, i: int, j: in
     effect = float(found.effect[at])
     significant = bool(found.significant[at])
     p: dict[str, float] = {name: float(values[at]) for name, values in found.p.items()}
-    ahead = table.systems[i if difference > 0 else j]
+    side = sign * float(found.side[at])
+    favoured = table.systems[i if side > 0 else j] if side else None
     return PairRow(
         first=table.systems[i],
         second=table.systems[j],
@@ -184,8 +185,10 @@ def _pair_row(table: SystemScores, found: PairStatistics, at: int, i: int, j: in
         p_value=next(iter(p.values()), None),
         p_adjusted=None if found.adjusted is None else float(found.adjusted[at]),
         significant=significant,
-        better=ahead if significant else None,
+        better=favoured if significant else None,
         detectable=None if found.detectable is None else float(found.detectable[at]),
+        favoured=favoured if p else None,
+        opposed=bool(found.opposed[at]),
     )
 
 
