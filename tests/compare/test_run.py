@@ -324,3 +324,11 @@ def test_a_favoured_system_is_named_from_whichever_side_a_pair_is_seen() -> None
         (pair,) = compare(table(columns), test="wilcoxon").metric().pairs
         assert pair.favoured == pair.better == pair.first
         assert not pair.opposed
+
+
+def test_a_strength_lies_in_its_interval_where_one_system_wins_nearly_always() -> None:
+    rng = np.random.default_rng(3)
+    values = np.column_stack([rng.normal(8, 1, 600), rng.normal(0, 3, 600), rng.normal(-1, 3, 600)])
+    for row in compare(table(values)).metric().systems:
+        assert row.bt_interval is not None
+        assert row.bt_interval.low <= row.bradley_terry <= row.bt_interval.high

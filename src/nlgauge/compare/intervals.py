@@ -69,6 +69,8 @@ def strength_intervals(
     if units < LEAST_UNITS:
         return [None] * strengths.size
     low, high = percentile_bounds(draws, level=settings.level, units=units)
+    # Without a finite maximum an estimate is a hair inside of the edge that resamples lie on.
+    low, high = np.minimum(low, strengths), np.maximum(high, strengths)
     return _intervals(strengths, low, high, settings, units=units, clustered=clustered, drawn=True)
 
 

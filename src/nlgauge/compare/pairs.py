@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -131,7 +132,7 @@ def _block(sample: Sample, i: NDArray[np.intp], j: NDArray[np.intp], settings: C
         "mood": lambda: mood(first, second),
     }
     p: dict[TestName, Matrix] = {name: tests[name]() for name in settings.tests if name in tests}
-    sides = {
+    sides: dict[TestName, Callable[[], Matrix]] = {
         "t": lambda: np.sign(means),
         "wilcoxon": lambda: signed_rank_test(differences)[1],
         "sign": lambda: np.sign(wins - losses).astype(np.float64),
@@ -145,7 +146,7 @@ def _side_with_ties(
     wins: NDArray[np.int64], losses: NDArray[np.int64], ties: NDArray[np.int64], settings: CompareSettings
 ) -> Matrix:
     """The system that Bradley-Terry of the two would name, so the policy for ties has its say."""
-    return np.sign(wins - losses - (ties if settings.ties == "second" else 0)).astype(np.float64)
+    return np.asarray(np.sign(wins - losses - (ties if settings.ties == "second" else 0)), dtype=np.float64)
 
 
 def _sign_with_ties(

@@ -24,6 +24,7 @@ __all__ = [
     "different_top3",
     "different_winner",
     "disagreement",
+    "levelled",
     "mean_scores",
     "median_scores",
     "outcomes",
@@ -54,6 +55,20 @@ def mean_scores(matrix: Matrix) -> Matrix:
 def median_scores(matrix: Matrix) -> Matrix:
     """Median of every system over instances; of an even number the middle of the two in the middle."""
     return np.asarray(np.median(matrix, axis=0), dtype=np.float64)
+
+
+def levelled(values: Matrix, *, tolerance: float = 1e-9) -> Matrix:
+    """Values that differ in their last bits only made equal, so that no rank hangs on those.
+
+    >>> levelled(np.array([0.1 + 0.2, 0.5, 0.3])).tolist()
+    [0.30000000000000004, 0.5, 0.30000000000000004]
+    """
+    order = np.argsort(-values, kind="stable")
+    found = values[order]
+    for at in range(1, found.size):
+        if found[at - 1] - values[order[at]] <= tolerance * max(abs(found[at - 1]), abs(values[order[at]])):
+            found[at] = found[at - 1]
+    return found[np.argsort(order)]
 
 
 def pair_indices(k: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -94,7 +94,7 @@ def mood(first: Vector, second: Vector) -> Vector:
 def mood_side(first: Vector, second: Vector) -> Vector:
     """Which system has more scores above the common median: 1 the first, -1 the second, 0 neither."""
     above = _above_median(first, second)
-    return np.sign(above[0] - above[1])
+    return np.asarray(np.sign(above[0] - above[1]), dtype=np.float64)
 
 
 def _above_median(first: Vector, second: Vector) -> Vector:
