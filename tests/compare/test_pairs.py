@@ -17,9 +17,8 @@ from nlgauge.compare.settings import TESTS
 def statistics(scores: SystemScores, **options: object) -> PairStatistics:
     settings = CompareSettings(**{"permutations": 1000, **options})  # type: ignore[arg-type]
     sample = Sample.of(scores)
-    count = max(settings.resamples, settings.permutations)
-    (draws,) = bootstrap_scores([sample], resamples=count, seed=settings.seed)
-    return pair_statistics(sample, draws[: settings.resamples], draws[: settings.permutations], settings)
+    (draws,) = bootstrap_scores([sample], resamples=settings.score_draws, seed=settings.seed)
+    return pair_statistics(sample, draws, settings)
 
 
 def test_numbers_of_a_pair() -> None:
@@ -47,8 +46,7 @@ def test_five_in_a_hundred_equal_pairs_are_called_different(test: str, n: int) -
     for seed in range(200):
         sample = Sample.of(table(np.random.default_rng(seed).normal(size=(n, 10))))
         (draws,) = bootstrap_scores([sample], resamples=400, seed=seed)
-        tested = draws if test == "bootstrap" else None
-        found.append(pair_statistics(sample, None, tested, options).p[options.test][apart])
+        found.append(pair_statistics(sample, draws, options).p[options.test][apart])
     p = np.concatenate(found)
     # Four standard errors of .05 over 1,000 pairs.
     assert (p < 0.05).mean() == pytest.approx(0.05, abs=0.028)
@@ -185,3 +183,18 @@ def test_a_side_that_agrees_is_a_verdict() -> None:
     for test in TESTS:
         found = statistics(table(made(200, 2, spread=1.0)), test=test)
         assert (found.side.tolist(), found.significant.tolist(), found.opposed.tolist()) == ([-1], [True], [False])
+
+
+def test_interval_and_bootstrap_test_are_of_the_same_draws() -> None:
+    """One takes both tails together and the other each by itself; so they part at the very threshold only."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        values = np.column_stack([rng.normal(size=60), np.zeros(60)])
+        # p about .05: two standard errors off.
+        values[:, 0] += 2 * values[:, 0].std(ddof=1) / np.sqrt(60) - values[:, 0].mean()
+        found = statistics(table(values), correction="none", permutations=2000)
+        assert found.low is not None
+        assert found.high is not None
+        outside = found.low[0] > 0 or found.high[0] < 0
+        agree = outside == (found.p["bootstrap"][0] < 0.05)
+        assert agree or abs(found.p["bootstrap"][0] - 0.05) < 0.01

@@ -162,7 +162,7 @@ def test_shares_of_significant_pairs(frames: Frames) -> None:
     found: dict[str, list[NDArray[np.float64]]] = {}
     for scores in frames.values():
         sample = Sample.of(SystemScores("m", tuple(map(str, range(scores.shape[1]))), scores))
-        for name, p in pair_statistics(sample, None, None, settings).p.items():
+        for name, p in pair_statistics(sample, None, settings).p.items():
             found.setdefault(name, []).append(p)
     reached = {name: float((np.concatenate(p) < 0.05).mean()) for name, p in found.items()}
     assert sum(p.size for p in found["t"]) == 56_927

@@ -222,7 +222,7 @@ def test_systems_that_never_win_are_named() -> None:
 
 def test_too_few_draws_for_so_many_pairs_are_told() -> None:
     values = made(40, 5, spread=9.0)
-    found = compare(table(values), permutations=100).metric()
+    found = compare(table(values), resamples=100, permutations=100).metric()
     assert not any(pair.significant for pair in found.pairs)
     assert "100 draws cannot show a difference after Holm's correction for 10 pairs" in found.notes[0]
     enough = compare(table(values), permutations=500).metric()
@@ -332,3 +332,26 @@ def test_a_strength_lies_in_its_interval_where_one_system_wins_nearly_always() -
     for row in compare(table(values)).metric().systems:
         assert row.bt_interval is not None
         assert row.bt_interval.low <= row.bradley_terry <= row.bt_interval.high
+
+
+def test_ties_in_a_ranking_are_not_called_another_order() -> None:
+    """Means 2, 1.5, 1 and .5; two systems tie in strength, and no pair is turned round."""
+    values = np.array([[4.0, 3, 2, 1], [4, 3, 2, 1], [4, 3, 2, 1], [4, 3, 2, 1]]) / 2
+    values[2:, [1, 2]] = [[0.9, 1.4], [0.9, 1.4]]
+    (found,) = compare(table(values)).disagreements
+    assert found.share_of_pairs == 0
+    assert not found.different_winner
+
+
+@pytest.mark.parametrize("columns", [[0, 1], [1, 0]])
+def test_equal_strengths_name_no_other_winner_whatever_the_order_of_columns(columns: list[int]) -> None:
+    values = np.array([[3.0, 1.0], [1.0, 2.0]] * 10)[:, columns]
+    found = compare(table(values, [list("ab")[at] for at in columns]))
+    assert found.metric().winner == found.metric().bt_winner == "a"
+    assert not found.disagreements[0].different_winner
+    assert not any("Bradley-Terry strength" in note for note in found.metric().notes)
+
+
+def test_a_ranking_by_medians_says_that_the_rest_is_of_means() -> None:
+    notes = [compare(table(made(20, 3)), ranking=name).metric().notes for name in ("median", "mean")]
+    assert [any(note.startswith("ranked by the median, but") for note in one) for one in notes] == [True, False]

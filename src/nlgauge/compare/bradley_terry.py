@@ -155,7 +155,7 @@ def zermelo(wins: Matrix, *, tolerance: float = 1e-9, max_iterations: int = 10_0
     return _iterate(wins, step, fixed, tolerance=tolerance, max_iterations=max_iterations)
 
 
-def newman(wins: Matrix, *, tolerance: float = 1e-11, max_iterations: int = 10_000) -> tuple[Matrix, int, bool]:
+def newman(wins: Matrix, *, tolerance: float = 1e-13, max_iterations: int = 10_000) -> tuple[Matrix, int, bool]:
     """The same maximum as `zermelo` in fewer steps; a system that never lost has all the strength there is."""
 
     def step(old: Matrix, wins: Matrix, losses: Matrix, unbeaten: Matrix) -> Matrix:

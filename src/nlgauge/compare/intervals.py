@@ -59,7 +59,8 @@ def score_intervals(sample: Sample, draws: Matrix | None, settings: CompareSetti
     if not sample.table.higher_is_better:
         observed, low, high = -observed, -high, -low
     clustered = sample.table.documents is not None
-    return _intervals(observed, low, high, settings, units=sample.units, clustered=clustered, drawn=not few)
+    drawn = 0 if few else len(draws)
+    return _intervals(observed, low, high, settings, units=sample.units, clustered=clustered, drawn=drawn)
 
 
 def strength_intervals(
@@ -71,7 +72,7 @@ def strength_intervals(
     low, high = percentile_bounds(draws, level=settings.level, units=units)
     # Without a finite maximum an estimate is a hair inside of the edge that resamples lie on.
     low, high = np.minimum(low, strengths), np.maximum(high, strengths)
-    return _intervals(strengths, low, high, settings, units=units, clustered=clustered, drawn=True)
+    return _intervals(strengths, low, high, settings, units=units, clustered=clustered, drawn=len(draws))
 
 
 def _intervals(
@@ -82,12 +83,12 @@ def _intervals(
     *,
     units: int,
     clustered: bool,
-    drawn: bool,
+    drawn: int,
 ) -> list[Interval | None]:
-    resamples, method = (settings.resamples, "bootstrap") if drawn else (0, "t")
+    method = "bootstrap" if drawn else "t"
     return [
         Interval(
-            float(value), float(one), float(other), settings.level, resamples, settings.seed, method, units, clustered
+            float(value), float(one), float(other), settings.level, drawn, settings.seed, method, units, clustered
         )
         for value, one, other in zip(values, low, high, strict=True)
     ]

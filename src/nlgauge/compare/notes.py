@@ -43,7 +43,7 @@ def _size(found: MetricComparison, sample: Sample, settings: CompareSettings) ->
         )
     if sample.units >= LEAST_FOR_A_VERDICT and _least_p(sample, settings) * len(found.pairs) >= settings.alpha:
         said.append(
-            f"{settings.permutations} draws cannot show a difference after Holm's correction for {len(found.pairs)} "
+            f"{settings.score_draws} draws cannot show a difference after Holm's correction for {len(found.pairs)} "
             "pairs; take more permutations, or test t"
         )
     if sample.table.statistics is not None:
@@ -56,6 +56,10 @@ def _size(found: MetricComparison, sample: Sample, settings: CompareSettings) ->
             said.append(f"{', '.join(others)}: instances of a document are taken for independent")
     if settings.ratings and not settings.shuffles:
         said.append("Elo and TrueSkill depend on the order of systems and instances; shuffles average over orders")
+    if settings.ranking == "median":
+        said.append(
+            "ranked by the median, but scores, intervals, tests and clusters are of the mean (or corpus score)"
+        )
     if settings.ranking == "bt" and settings.test not in ("sign", "sign-ties-in", "wilcoxon"):
         said.append(f"ranked by Bradley-Terry, but test {settings.test} is about scores; sign fits")
     return said
@@ -65,8 +69,9 @@ def _least_p(sample: Sample, settings: CompareSettings) -> float:
     """The smallest p value that the test can give; 0 where it does not count draws or nothing is corrected."""
     if settings.test not in ("bootstrap", "randomisation") or settings.correction == "none":
         return 0.0
-    share = 1 / (settings.permutations + 1)
-    return share if settings.test == "randomisation" else float(expanded_p(np.array(share), sample.units))
+    if settings.test == "randomisation":
+        return 1 / (settings.permutations + 1)
+    return float(expanded_p(np.array(1 / (settings.score_draws + 1)), sample.units))
 
 
 def _opposed(found: MetricComparison, settings: CompareSettings) -> list[str]:
@@ -115,7 +120,8 @@ def _strengths(found: MetricComparison, settings: CompareSettings) -> list[str]:
 
 def _winners(found: MetricComparison) -> list[str]:
     said = []
-    if found.condorcet is not None and found.condorcet != found.bt_winner:
+    strengths = {row.system: row.bradley_terry for row in found.systems}
+    if found.condorcet is not None and strengths[found.condorcet] < strengths[found.bt_winner]:
         said.append(
             f"{found.condorcet} beats every other system on more instances than it loses, yet {found.bt_winner} has "
             "the highest Bradley-Terry strength"

@@ -66,10 +66,8 @@ class _Block:
     """Of the statistic of the test that decides; None where that is the difference of the scores itself."""
 
 
-def pair_statistics(
-    sample: Sample, draws: Matrix | None, tested: Matrix | None, settings: CompareSettings
-) -> PairStatistics:
-    """All pairs of a sample's systems; `draws` are resampled scores for intervals, `tested` those for the test."""
+def pair_statistics(sample: Sample, draws: Matrix | None, settings: CompareSettings) -> PairStatistics:
+    """All pairs of a sample's systems; `draws` are their scores in resamples, for intervals and the bootstrap."""
     rows, columns = pair_indices(sample.table.k)
     step = max(1, _CELLS // sample.table.n)
     blocks = [
@@ -78,8 +76,8 @@ def pair_statistics(
     wins, losses = (_joined([getattr(block, name) for block in blocks]) for name in ("wins", "losses"))
     observed = sample.observed
     p = {name: _joined([block.p[name] for block in blocks]) for name in (blocks[0].p if blocks else ())}
-    if tested is not None:
-        p["bootstrap"] = bootstrap_p(tested, observed, units=sample.units)
+    if draws is not None and "bootstrap" in settings.tests:
+        p["bootstrap"] = bootstrap_p(draws, observed, units=sample.units)
     if "randomisation" in settings.tests and sample.units > 1:
         p["randomisation"] = randomisation_p(sample, resamples=settings.permutations, seed=settings.seed)
     errors = _joined([block.errors for block in blocks])

@@ -27,6 +27,7 @@ __all__ = [
     "levelled",
     "mean_scores",
     "median_scores",
+    "opposed_share",
     "outcomes",
     "pair_columns",
     "pair_indices",
@@ -147,7 +148,10 @@ def condorcet_winner(strict: ArrayLike) -> int | None:
 
 
 def disagreement(first: ArrayLike, second: ArrayLike) -> float:
-    """(1 - tau_b) / 2: share of the pairs of systems that two rankings order differently; nan if one is constant.
+    """(1 - tau_b) / 2, the measure of Peyrard et al. (2021); nan if a ranking is constant.
+
+    Where nothing ties it is the share of the pairs of systems that two rankings order differently; where something
+    does it is not (`opposed_share`).
 
     >>> disagreement([3.0, 2.0, 1.0], [2.0, 3.0, 1.0]) == 1 / 3
     True
@@ -155,6 +159,19 @@ def disagreement(first: ArrayLike, second: ArrayLike) -> float:
     if np.size(first) < 2:
         return float("nan")
     return (1 - kendall(first, second, undefined="nan").value) / 2
+
+
+def opposed_share(first: ArrayLike, second: ArrayLike) -> float:
+    """Share of all pairs of systems that two rankings order in opposite ways; nan if one is constant.
+
+    >>> opposed_share([3.0, 2.0, 2.0], [2.0, 3.0, 1.0]) == 1 / 3
+    True
+    """
+    one, other = (np.asarray(values, dtype=np.float64) for values in (first, second))
+    if one.size < 2 or not (np.ptp(one) and np.ptp(other)):
+        return float("nan")
+    rows, columns = pair_indices(one.size)
+    return float(((one[rows] - one[columns]) * (other[rows] - other[columns]) < 0).mean())
 
 
 def different_winner(first: ArrayLike, second: ArrayLike) -> bool:

@@ -206,7 +206,8 @@ class RankingDisagreement:
     """Such as "bertscore mean" or "bertscore BT"."""
     second: str
     share_of_pairs: float | None
-    """(1 - tau_b) / 2: share of the pairs of systems that are ordered differently; None if a ranking is constant."""
+    """Of all pairs of systems, those that one ranking orders one way and the other the other way; None if a ranking
+    ties all systems."""
     different_winner: bool
     different_top3: bool
 

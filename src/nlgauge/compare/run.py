@@ -21,9 +21,10 @@ from nlgauge.compare.rankings import (
     count_wins,
     different_top3,
     different_winner,
-    disagreement,
+    levelled,
     mean_scores,
     median_scores,
+    opposed_share,
     pair_indices,
     policy_wins,
 )
@@ -66,26 +67,24 @@ def compare_systems(scores: Scores, *, settings: CompareSettings | None = None, 
 
 
 def _draws(samples: list[Sample], settings: CompareSettings) -> list[Matrix | None]:
-    """Scores in resamples, for intervals and, where one is asked for, the bootstrap test."""
+    """Scores in resamples: the same ones for intervals and, where one is asked for, the bootstrap test."""
     if min(sample.units for sample in samples) < 2:
         return [None] * len(samples)
-    count = max(settings.resamples, settings.permutations if "bootstrap" in settings.tests else 0)
-    return list(bootstrap_scores(samples, resamples=count, seed=settings.seed))
+    return list(bootstrap_scores(samples, resamples=settings.score_draws, seed=settings.seed))
 
 
 def _compare(sample: Sample, draws: Matrix | None, settings: CompareSettings) -> MetricComparison:
     table = sample.table
     wins = count_wins(table.oriented, tolerance=settings.tie_tolerance)
     strengths = bradley_terry(policy_wins(wins, settings.ties))
-    for_intervals = None if draws is None else draws[: settings.resamples]
-    tested = draws[: settings.permutations] if draws is not None and "bootstrap" in settings.tests else None
-    pairs = pair_statistics(sample, for_intervals, tested, settings)
+    pairs = pair_statistics(sample, draws, settings)
     values = {"mean": sample.observed, "median": median_scores(table.oriented), "bt": strengths.strengths}
     # Of equal values the earlier column comes first.
-    order = np.argsort(-values[settings.ranking], kind="stable")
+    ranking = levelled(values[settings.ranking])
+    order = np.argsort(-ranking, kind="stable")
     rows = _pair_rows(table, pairs, order)
-    systems = _system_rows(sample, for_intervals, wins, strengths, settings)
-    ranked = _ranked([systems[at] for at in order], values[settings.ranking][order], rows)
+    systems = _system_rows(sample, draws, wins, strengths, settings)
+    ranked = _ranked([systems[at] for at in order], ranking[order], rows)
     condorcet = condorcet_winner(wins.strict)
     found = MetricComparison(
         metric=table.metric,
@@ -97,7 +96,7 @@ def _compare(sample: Sample, draws: Matrix | None, settings: CompareSettings) ->
         pairs=rows,
         win_matrix=(wins.strict / table.n)[np.ix_(order, order)],
         condorcet=None if condorcet is None else table.systems[condorcet],
-        bt_winner=table.systems[int(np.argmax(strengths.strengths))],
+        bt_winner=next(table.systems[at] for at in order if strengths.strengths[at] == strengths.strengths.max()),
         connected=strengths.connected,
         notes=(),
         diagnostics=diagnose(table, wins),
@@ -225,8 +224,9 @@ def _disagreements(metrics: tuple[MetricComparison, ...]) -> tuple[RankingDisagr
         for i, j in itertools.combinations(range(len(metrics)), 2)
     ]
     found = []
-    for first, second, one, other in pairs:
-        share = disagreement(one, other)
+    for first, second, *values in pairs:
+        one, other = _ties_broken_alike(*map(levelled, values))
+        share = opposed_share(*map(levelled, values))
         found.append(
             RankingDisagreement(
                 first,
@@ -237,3 +237,10 @@ def _disagreements(metrics: tuple[MetricComparison, ...]) -> tuple[RankingDisagr
             )
         )
     return tuple(found)
+
+
+def _ties_broken_alike(one: Matrix, other: Matrix) -> tuple[Matrix, Matrix]:
+    """Places by two rankings, from above; systems that tie in one are in the order of the other."""
+    columns = np.arange(one.size)
+    first, second = np.lexsort((columns, -other, -one)), np.lexsort((columns, -one, -other))
+    return -np.argsort(first).astype(np.float64), -np.argsort(second).astype(np.float64)

@@ -35,9 +35,9 @@ class CompareSettings:
     level: float = 0.95
     """Of intervals."""
     resamples: int = 1000
-    """Draws for intervals."""
+    """Draws for intervals of strengths."""
     permutations: int = 10_000
-    """Draws for tests."""
+    """Draws for tests, and for intervals of scores and differences: so that the two do not contradict each other."""
     seed: int = 12345
     ties: TiePolicy = "half"
     """A tie on an instance is half a win for both, a win for the later column, or nothing (Bradley-Terry, Elo)."""
@@ -74,6 +74,11 @@ class CompareSettings:
     def tests(self) -> tuple[TestName, ...]:
         """The test that decides, then the others that are shown."""
         return (self.test, *(name for name in dict.fromkeys(self.tests_shown) if name != self.test))
+
+    @property
+    def score_draws(self) -> int:
+        """Bootstrap resamples of scores: for intervals and, where it is asked for, the test."""
+        return max(self.resamples, self.permutations)
 
     def signature(self, unit: str = "instance") -> str:
         """All choices in one line; `unit` is what was drawn: an instance, or a document.
