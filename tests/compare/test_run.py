@@ -355,3 +355,15 @@ def test_equal_strengths_name_no_other_winner_whatever_the_order_of_columns(colu
 def test_a_ranking_by_medians_says_that_the_rest_is_of_means() -> None:
     notes = [compare(table(made(20, 3)), ranking=name).metric().notes for name in ("median", "mean")]
     assert [any(note.startswith("ranked by the median, but") for note in one) for one in notes] == [True, False]
+
+
+def test_other_documents_are_another_signature_and_other_names_are_not() -> None:
+    values = made(20, 2)
+    halves, pairs = tuple("a" * 10 + "b" * 10), tuple("ab" * 10)
+    one, other, renamed = (
+        compare(table(values, documents=names)).signature for names in (halves, pairs, tuple("x" * 10 + "y" * 10))
+    )
+    assert one != other
+    assert one == renamed
+    assert "|unit:document|documents:" in one
+    assert "documents" not in compare(table(values)).signature

@@ -35,7 +35,9 @@ from nlgauge.compare.sources import Scores, score_tables
 from nlgauge.compare.table import Matrix, SystemScores
 from nlgauge.encoders.blas import one_blas_thread
 from nlgauge.errors import RecipeError
+from nlgauge.files.digests import short_digest, text_digest
 from nlgauge.stats import Interval
+from nlgauge.stats.resampling import unit_numbers
 
 __all__ = ["compare_systems"]
 
@@ -63,7 +65,18 @@ def compare_systems(scores: Scores, *, settings: CompareSettings | None = None, 
         draws = _draws(samples, settings)
         metrics = tuple(_compare(sample, drawn, settings) for sample, drawn in zip(samples, draws, strict=True))
     unit = "instance" if tables[0].documents is None else "document"
-    return SystemComparison(metrics, _disagreements(metrics), settings, settings.signature(unit))
+    signature = settings.signature(unit, _documents_digest(tables))
+    return SystemComparison(metrics, _disagreements(metrics), settings, signature)
+
+
+def _documents_digest(tables: list[SystemScores]) -> str:
+    """Of which instances share a document, whatever documents are called; empty where none are named."""
+    found = {
+        short_digest(text_digest(" ".join(map(str, unit_numbers(table.documents, table.n)))))
+        for table in tables
+        if table.documents is not None
+    }
+    return "+".join(sorted(found))
 
 
 def _draws(samples: list[Sample], settings: CompareSettings) -> list[Matrix | None]:

@@ -80,8 +80,8 @@ class CompareSettings:
         """Bootstrap resamples of scores: for intervals and, where it is asked for, the test."""
         return max(self.resamples, self.permutations)
 
-    def signature(self, unit: str = "instance") -> str:
-        """All choices in one line; `unit` is what was drawn: an instance, or a document.
+    def signature(self, unit: str = "instance", documents: str = "") -> str:
+        """All choices in one line; `unit` is what was drawn: an instance, or a document, with a digest of which.
 
         >>> CompareSettings(ties="drop").signature()[:54]
         'compare|test:bootstrap|correction:holm|alpha:0.05|leve'
@@ -89,7 +89,10 @@ class CompareSettings:
         fields: dict[str, object] = {name: getattr(self, name) for name in _SIGNED}
         if self.ratings:  # which depend on the order of games
             fields["shuffles"] = self.shuffles
-        fields |= {"unit": unit, "nlgauge": __version__}
+        fields["unit"] = unit
+        if documents:
+            fields["documents"] = documents
+        fields["nlgauge"] = __version__
         shown = (
             f"{name}:{value:.15g}" if isinstance(value, float) else f"{name}:{value}"
             for name, value in fields.items()
