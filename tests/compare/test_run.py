@@ -367,3 +367,24 @@ def test_other_documents_are_another_signature_and_other_names_are_not() -> None
     assert one == renamed
     assert "|unit:document|documents:" in one
     assert "documents" not in compare(table(values)).signature
+
+
+def test_copies_have_no_difference_that_would_be_found() -> None:
+    values = made(30, 2)
+    pair = compare(table(np.column_stack([values, values[:, 0]]))).metric().pair("a", "c")
+    assert (pair.difference, pair.detectable) == (0, None)
+    assert compare(table(values)).metric().pair("a", "b").detectable is not None
+
+
+def test_an_effect_against_the_corpus_score_is_explained() -> None:
+    """`b` is right on four long segments and wrong on 36 short ones."""
+    long = np.arange(40) < 4
+    length = np.where(long, 1000.0, 10.0)
+    right = np.column_stack([np.where(long, 100.0, 9.0 - np.arange(40) % 2), np.where(long, 900.0, 1.0)])
+    counts = np.stack([right, np.column_stack([length, length])], axis=-1)
+    found = compare(table(right / length[:, None], statistics=Ratio(counts)), tests_shown=()).metric()
+    (pair,) = found.pairs
+    assert pair.effect is not None
+    assert pair.effect < 0 < pair.difference
+    assert "effect: of the scores of instances, not of the corpus score" in found.notes
+    assert any(note.endswith("than the corpus score does (see effect): b and a") for note in found.notes)

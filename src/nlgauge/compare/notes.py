@@ -47,9 +47,12 @@ def _size(found: MetricComparison, sample: Sample, settings: CompareSettings) ->
             "pairs; take more permutations, or test t"
         )
     if sample.table.statistics is not None:
-        others = [name for name in settings.tests if name not in ("bootstrap", "randomisation")]
-        if others:
-            said.append(f"{', '.join(others)}: of the scores of instances, not of the corpus score")
+        others = ["effect", *(name for name in settings.tests if name not in ("bootstrap", "randomisation"))]
+        said.append(f"{', '.join(others)}: of the scores of instances, not of the corpus score")
+        turned = [row for row in found.pairs if row.effect is not None and row.effect * row.difference < 0]
+        if turned:
+            named = _named([f"{row.first} and {row.second}" for row in turned])
+            said.append(f"instances favour the other system than the corpus score does (see effect): {named}")
     elif found.documents is not None:
         others = [name for name in settings.tests if name in ("wilcoxon", "sign", "sign-ties-in", "mood")]
         if others:

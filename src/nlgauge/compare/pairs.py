@@ -50,6 +50,7 @@ class PairStatistics:
     opposed: NDArray[np.bool_]
     """The test finds a difference, but not in favour of the system with the better score: no verdict."""
     detectable: Matrix | None
+    """nan where differences do not vary."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +206,8 @@ def _detectable(errors: Matrix, units: int, settings: CompareSettings) -> Matrix
     """
     if units < LEAST_UNITS or not errors.size:
         return None
-    return detectable_errors(strictest_alpha(settings, errors.size), units) * errors
+    # Without any spread (copies, a constant gap) there is no power to speak of.
+    return np.where(errors > 0, detectable_errors(strictest_alpha(settings, errors.size), units) * errors, np.nan)
 
 
 def strictest_alpha(settings: CompareSettings, pairs: int) -> float:

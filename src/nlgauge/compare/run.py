@@ -198,7 +198,9 @@ def _pair_row(table: SystemScores, found: PairStatistics, at: int, i: int, j: in
         p_adjusted=None if found.adjusted is None else float(found.adjusted[at]),
         significant=significant,
         better=favoured if significant else None,
-        detectable=None if found.detectable is None else float(found.detectable[at]),
+        detectable=None
+        if found.detectable is None or np.isnan(found.detectable[at])
+        else float(found.detectable[at]),
         favoured=favoured if p else None,
         opposed=bool(found.opposed[at]),
     )
