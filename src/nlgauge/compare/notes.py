@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from nlgauge.compare.draws import Sample
-from nlgauge.compare.intervals import LEAST_UNITS
+from nlgauge.compare.intervals import LEAST_UNITS, NARROW
 from nlgauge.compare.pairs import LEAST_FOR_A_VERDICT
 from nlgauge.compare.results import MetricComparison
 from nlgauge.compare.settings import CompareSettings
+from nlgauge.stats.bootstrap import FEW
 from nlgauge.stats.resampling import expanded_p
 
 __all__ = ["notes"]
@@ -46,6 +47,8 @@ def _size(found: MetricComparison, sample: Sample, settings: CompareSettings) ->
             f"{settings.score_draws} draws cannot show a difference after Holm's correction for {len(found.pairs)} "
             "pairs; take more permutations, or test t"
         )
+    if LEAST_UNITS <= sample.units < FEW:
+        said.append(NARROW)
     if sample.table.statistics is not None:
         others = ["effect", *(name for name in settings.tests if name not in ("bootstrap", "randomisation"))]
         said.append(f"{', '.join(others)}: of the scores of instances, not of the corpus score")

@@ -120,8 +120,8 @@ class SystemScores:
             return
         msg = (
             f"scores of {self.metric!r}: the largest is {float(self.values[row, column])!r}, of system "
-            f"{self.systems[column]!r} for instance {self.instances[row]!r}; sizes from {_SMALLEST:g} to {_LARGEST:g} "
-            "can be compared, so scale all scores of the metric"
+            f"{self.systems[column]!r} for instance {self.instances[row]!r}; sizes from {_SMALLEST:g} to "
+            f"{_LARGEST:g} can be compared, so scale all scores of the metric"
         )
         raise InputError(msg)
 
