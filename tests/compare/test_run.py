@@ -349,7 +349,7 @@ def test_equal_strengths_name_no_other_winner_whatever_the_order_of_columns(colu
     found = compare(table(values, [list("ab")[at] for at in columns]))
     assert found.metric().winner == found.metric().bt_winner == "a"
     assert not found.disagreements[0].different_winner
-    assert not any("Bradley-Terry strength" in note for note in found.metric().notes)
+    assert not any("highest Bradley-Terry strength" in note for note in found.metric().notes)
 
 
 def test_a_ranking_by_medians_says_that_the_rest_is_of_means() -> None:
