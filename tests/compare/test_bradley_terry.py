@@ -53,7 +53,7 @@ def published_loop(wins: np.ndarray, epsilon: float = 1e-9) -> np.ndarray:
     ],
 )
 def test_published_examples(scores: np.ndarray, ties: str, expected: list[float]) -> None:
-    assert strengths(scores, ties) == pytest.approx(expected, abs=1e-5)
+    assert strengths(scores, ties, tolerance=1e-9) == pytest.approx(expected, abs=1e-5)
 
 
 def test_the_order_of_the_released_tools_own_test() -> None:
@@ -68,13 +68,62 @@ def test_two_systems_of_figure_1(first: int, second: int, share: float) -> None:
 
 def test_it_is_the_published_iteration() -> None:
     wins = win_counts(made(60, 6))
-    assert bradley_terry(wins).strengths == pytest.approx(published_loop(wins), abs=1e-12)
+    assert bradley_terry(wins, tolerance=1e-9).strengths == pytest.approx(published_loop(wins), abs=1e-12)
 
 
 def test_choix_finds_the_same_maximum() -> None:
     wins = win_counts(made(200, 8))
     log = choix.ilsr_pairwise_dense(wins)
     assert strengths(made(200, 8), tolerance=1e-24) == pytest.approx(np.exp(log) / np.exp(log).sum(), abs=1e-7)
+
+
+def test_the_maximum_is_that_of_choix() -> None:
+    log = choix.ilsr_pairwise_dense(win_counts(made(200, 8)))
+    assert strengths(made(200, 8)) == pytest.approx(np.exp(log) / np.exp(log).sum(), abs=1e-7)
+
+
+#: One system wins nearly always; Zermelo's steps become small long before the maximum.
+STEEP = np.array([[0, 2999, 2999.5], [1, 0, 2000], [0.5, 1000, 0]])
+
+
+def test_where_zermelo_stops_short_the_maximum_is_still_found() -> None:
+    """At the maximum each system is expected to win as often as it did."""
+    found = bradley_terry(STEEP)
+    s = found.strengths
+    expected = ((STEEP + STEEP.T) * (s[:, None] / (s[:, None] + s[None, :]))).sum(axis=1)
+    assert expected == pytest.approx(STEEP.sum(axis=1), rel=1e-9)
+    assert s[1] == pytest.approx(1 / 3000, rel=1e-3)
+    assert found.converged
+    stopped = bradley_terry(STEEP, tolerance=1e-9).strengths
+    assert stopped[1] > 8 * s[1]
+
+
+def test_resamples_go_where_the_estimate_is() -> None:
+    (resampled,), _, _ = newman(STEEP[None])
+    assert resampled == pytest.approx(bradley_terry(STEEP).strengths, rel=0.01)
+
+
+@given(SCORES, st.sampled_from(["half", "drop", "second"]))
+def test_expected_wins_are_the_wins_and_the_climb_ends(scores: np.ndarray, ties: str) -> None:
+    wins = win_counts(scores, ties=ties)  # type: ignore[arg-type]
+    found = bradley_terry(wins)
+    assert found.converged
+    if found.connected:
+        s = found.strengths
+        expected = ((wins + wins.T) * (s[:, None] / (s[:, None] + s[None, :]))).sum(axis=1)
+        assert expected == pytest.approx(wins.sum(axis=1), abs=1e-6)
+
+
+def test_a_chain_keeps_its_order_though_it_has_no_maximum() -> None:
+    wins = np.triu(np.full((12, 12), 1000.0), 1)
+    found = bradley_terry(wins)
+    assert (np.diff(found.strengths) < 0).all()
+    assert found.strengths[0] == pytest.approx(1, abs=1e-6)
+
+
+def test_equal_systems_are_equal_to_the_last_bit() -> None:
+    found = bradley_terry([[0, 7, 3], [7, 0, 3], [5, 5, 0]]).strengths
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("ties", ["half", "drop"])

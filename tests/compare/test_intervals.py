@@ -114,3 +114,24 @@ def test_two_or_three_points_have_none(n: int) -> None:
     (draws,) = bootstrap_scores([sample], resamples=100, seed=1)
     assert score_intervals(sample, draws, SETTINGS) == [None, None]
     assert strength_intervals(np.ones(2) / 2, np.ones((100, 2)), n, SETTINGS) == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("n", "spread", "least", "most"), [(6, 2.0, 0.65, 0.88), (10, 0.0, 0.91, 0.99), (60, 0.0, 0.91, 0.99)]
+)
+def test_of_strengths_of_few_instances_can_be_narrow_and_it_is_said(
+    n: int, spread: float, least: float, most: float
+) -> None:
+    settings = CompareSettings(test="t", tests_shown=(), resamples=300, permutations=100)
+    rng = np.random.default_rng(n)
+    ahead = np.array([0.0, spread / 2, spread])
+    truth = dict(zip("abc", bradley_terry(win_counts(rng.normal(size=(200_000, 3)) + ahead)).strengths, strict=True))
+    covered, notes = [], set()
+    for _ in range(120):
+        found = compare_systems([table(rng.normal(size=(n, 3)) + ahead)], settings=settings).metric()
+        for row in found.systems:
+            assert row.bt_interval is not None
+            covered.append(row.bt_interval.low <= truth[row.system] <= row.bt_interval.high)
+        notes.add(any("can be too narrow below 30" in note for note in found.notes))
+    assert least < np.mean(covered) < most
+    assert notes == {n < 30}

@@ -17,9 +17,8 @@ from nlgauge.compare.settings import TESTS
 def statistics(scores: SystemScores, **options: object) -> PairStatistics:
     settings = CompareSettings(**{"permutations": 1000, **options})  # type: ignore[arg-type]
     sample = Sample.of(scores)
-    count = max(settings.resamples, settings.permutations)
-    (draws,) = bootstrap_scores([sample], resamples=count, seed=settings.seed)
-    return pair_statistics(sample, draws[: settings.resamples], draws[: settings.permutations], settings)
+    (draws,) = bootstrap_scores([sample], resamples=settings.score_draws, seed=settings.seed)
+    return pair_statistics(sample, draws, settings)
 
 
 def test_numbers_of_a_pair() -> None:
@@ -47,8 +46,7 @@ def test_five_in_a_hundred_equal_pairs_are_called_different(test: str, n: int) -
     for seed in range(200):
         sample = Sample.of(table(np.random.default_rng(seed).normal(size=(n, 10))))
         (draws,) = bootstrap_scores([sample], resamples=400, seed=seed)
-        tested = draws if test == "bootstrap" else None
-        found.append(pair_statistics(sample, None, tested, options).p[options.test][apart])
+        found.append(pair_statistics(sample, draws, options).p[options.test][apart])
     p = np.concatenate(found)
     # Four standard errors of .05 over 1,000 pairs.
     assert (p < 0.05).mean() == pytest.approx(0.05, abs=0.028)
@@ -135,3 +133,68 @@ def test_a_corpus_score_is_tested_on_its_counts() -> None:
     assert found.p["t"][0] == 1, "the scores of instances are all 0"
     assert found.detectable is not None
     assert found.detectable[0] > 0
+
+
+def steady_and_wild(n: int = 40) -> np.ndarray:
+    """`a` wins 36 of 40 instances by .1, `b` four of them by far; so the mean of b is the higher one."""
+    a = np.full(n, 0.5) + np.arange(n) / 1e4
+    return np.column_stack([a, np.where(np.arange(n) < 4, a + 9, a - 0.1)])
+
+
+@pytest.mark.parametrize("test", ["sign", "sign-ties-in", "wilcoxon"])
+def test_a_test_on_the_other_side_than_the_scores_is_no_verdict(test: str) -> None:
+    found = statistics(table(steady_and_wild()), test=test)
+    assert found.difference[0] < 0, "b has the higher mean"
+    assert found.p[test][0] < 0.001  # type: ignore[index]
+    assert (found.side.tolist(), found.significant.tolist(), found.opposed.tolist()) == ([1], [False], [True])
+    turned = statistics(table(steady_and_wild()[:, ::-1]), test=test)
+    assert (turned.side.tolist(), turned.significant.tolist(), turned.opposed.tolist()) == ([-1], [False], [True])
+
+
+def test_moods_test_has_a_side_of_its_own() -> None:
+    """36 of a's scores lie above the common median, 4 of b's; yet the mean of b is higher."""
+    found = statistics(table(steady_and_wild()), test="mood")
+    assert (found.side.tolist(), found.significant.tolist(), found.opposed.tolist()) == ([1], [False], [True])
+
+
+def test_a_test_of_instances_may_oppose_a_corpus_score() -> None:
+    """`b` is right on the four long segments and wrong on 36 short ones: better over the corpus, worse on average."""
+    long = np.arange(40) < 4
+    length = np.where(long, 1000.0, 10.0)
+    right = np.column_stack([np.where(long, 100.0, 9.0 - np.arange(40) % 2), np.where(long, 900.0, 1.0)])
+    counts = np.stack([right, np.column_stack([length, length])], axis=-1)
+    scores = table(right / length[:, None], statistics=Ratio(counts))
+    found = statistics(scores, test="t")
+    assert found.difference[0] < 0
+    assert found.effect[0] > 0
+    assert found.adjusted is not None
+    assert found.adjusted[0] < 0.05
+    assert (found.significant.tolist(), found.opposed.tolist()) == ([False], [True])
+    assert statistics(scores).opposed.tolist() == [False], "the bootstrap is of the corpus score itself"
+
+
+def test_equal_means_are_no_verdict_whatever_the_wins() -> None:
+    found = statistics(table(np.column_stack([np.zeros(40), np.where(np.arange(40) < 4, 9.0, -1.0)])), test="sign")
+    assert found.difference.tolist() == [0]
+    assert (found.side.tolist(), found.significant.tolist(), found.opposed.tolist()) == ([1], [False], [True])
+
+
+def test_a_side_that_agrees_is_a_verdict() -> None:
+    for test in TESTS:
+        found = statistics(table(made(200, 2, spread=1.0)), test=test)
+        assert (found.side.tolist(), found.significant.tolist(), found.opposed.tolist()) == ([-1], [True], [False])
+
+
+def test_interval_and_bootstrap_test_are_of_the_same_draws() -> None:
+    """One takes both tails together and the other each by itself; so they part at the very threshold only."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        values = np.column_stack([rng.normal(size=60), np.zeros(60)])
+        # p about .05: two standard errors off.
+        values[:, 0] += 2 * values[:, 0].std(ddof=1) / np.sqrt(60) - values[:, 0].mean()
+        found = statistics(table(values), correction="none", permutations=2000)
+        assert found.low is not None
+        assert found.high is not None
+        outside = found.low[0] > 0 or found.high[0] < 0
+        agree = outside == (found.p["bootstrap"][0] < 0.05)
+        assert agree or abs(found.p["bootstrap"][0] - 0.05) < 0.01

@@ -9,7 +9,7 @@ import pytest
 from tests.compare.made_scores import FIGURE_1, made
 
 from nlgauge.compare import different_top3, different_winner, disagreement, mean_scores, median_scores, win_counts
-from nlgauge.compare.rankings import condorcet_winner, count_wins
+from nlgauge.compare.rankings import condorcet_winner, count_wins, levelled
 from nlgauge.errors import InputError
 
 
@@ -74,3 +74,12 @@ def test_a_condorcet_winner_beats_everybody() -> None:
     assert condorcet_winner([[0, 3, 2], [2, 0, 5], [3, 0, 0]]) is None, "a circle"
     assert condorcet_winner([[0, 2], [2, 0]]) is None, "a draw is no win"
     assert condorcet_winner([[0]]) is None
+
+
+def test_last_bits_make_no_rank() -> None:
+    values = np.array([0.3, 0.1 + 0.2, 1e-12, 2e-12, -1.0, -1.0 - 1e-12, 0.0])
+    found = levelled(values)
+    assert found[0] == found[1]
+    assert found[4] == found[5]
+    assert len(set(found.tolist())) == 5
+    assert found == pytest.approx(values, rel=1e-9)

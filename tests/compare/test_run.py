@@ -222,7 +222,7 @@ def test_systems_that_never_win_are_named() -> None:
 
 def test_too_few_draws_for_so_many_pairs_are_told() -> None:
     values = made(40, 5, spread=9.0)
-    found = compare(table(values), permutations=100).metric()
+    found = compare(table(values), resamples=100, permutations=100).metric()
     assert not any(pair.significant for pair in found.pairs)
     assert "100 draws cannot show a difference after Holm's correction for 10 pairs" in found.notes[0]
     enough = compare(table(values), permutations=500).metric()
@@ -296,3 +296,95 @@ def test_the_order_of_games_is_signed_where_ratings_depend_on_it() -> None:
 def test_a_signature_tells_settings_apart_that_differ_in_the_last_digits() -> None:
     near = CompareSettings(alpha=0.05), CompareSettings(alpha=0.050000001)
     assert near[0].signature() != near[1].signature()
+
+
+# Test and score on different sides.
+
+
+def wild(n: int = 40) -> np.ndarray:
+    """`a` wins 36 of 40 instances, `b` has the higher mean because of the other four."""
+    a = np.full(n, 0.5) + np.arange(n) / 1e4
+    return np.column_stack([a, np.where(np.arange(n) < 4, a + 9, a - 0.1)])
+
+
+@pytest.mark.parametrize("ranking", ["mean", "bt"])
+def test_opposed_test_and_score_give_no_star_no_cluster_and_a_note(ranking: str) -> None:
+    found = compare(table(wild()), test="sign", ranking=ranking).metric()
+    (pair,) = found.pairs
+    assert (pair.significant, pair.better, pair.favoured, pair.opposed) == (False, None, "a", True)
+    assert pair.p_value == pytest.approx(1.857e-7, rel=1e-3)  # 2 sum_{k<=4} C(40, k) / 2^40
+    assert [row.cluster for row in found.systems] == [1, 1]
+    expected = "test sign favours a over b (p = 1.9e-07), but the score of b is better: neither is called better"
+    assert expected in found.notes
+
+
+def test_a_favoured_system_is_named_from_whichever_side_a_pair_is_seen() -> None:
+    values = made(100, 2, spread=1.0)
+    for columns in (values, values[:, ::-1]):
+        (pair,) = compare(table(columns), test="wilcoxon").metric().pairs
+        assert pair.favoured == pair.better == pair.first
+        assert not pair.opposed
+
+
+def test_a_strength_lies_in_its_interval_where_one_system_wins_nearly_always() -> None:
+    rng = np.random.default_rng(3)
+    values = np.column_stack([rng.normal(8, 1, 600), rng.normal(0, 3, 600), rng.normal(-1, 3, 600)])
+    for row in compare(table(values)).metric().systems:
+        assert row.bt_interval is not None
+        assert row.bt_interval.low <= row.bradley_terry <= row.bt_interval.high
+
+
+def test_ties_in_a_ranking_are_not_called_another_order() -> None:
+    """Means 2, 1.5, 1 and .5; two systems tie in strength, and no pair is turned round."""
+    values = np.array([[4.0, 3, 2, 1], [4, 3, 2, 1], [4, 3, 2, 1], [4, 3, 2, 1]]) / 2
+    values[2:, [1, 2]] = [[0.9, 1.4], [0.9, 1.4]]
+    (found,) = compare(table(values)).disagreements
+    assert found.share_of_pairs == 0
+    assert not found.different_winner
+
+
+@pytest.mark.parametrize("columns", [[0, 1], [1, 0]])
+def test_equal_strengths_name_no_other_winner_whatever_the_order_of_columns(columns: list[int]) -> None:
+    values = np.array([[3.0, 1.0], [1.0, 2.0]] * 10)[:, columns]
+    found = compare(table(values, [list("ab")[at] for at in columns]))
+    assert found.metric().winner == found.metric().bt_winner == "a"
+    assert not found.disagreements[0].different_winner
+    assert not any("highest Bradley-Terry strength" in note for note in found.metric().notes)
+
+
+def test_a_ranking_by_medians_says_that_the_rest_is_of_means() -> None:
+    notes = [compare(table(made(20, 3)), ranking=name).metric().notes for name in ("median", "mean")]
+    assert [any(note.startswith("ranked by the median, but") for note in one) for one in notes] == [True, False]
+
+
+def test_other_documents_are_another_signature_and_other_names_are_not() -> None:
+    values = made(20, 2)
+    halves, pairs = tuple("a" * 10 + "b" * 10), tuple("ab" * 10)
+    one, other, renamed = (
+        compare(table(values, documents=names)).signature for names in (halves, pairs, tuple("x" * 10 + "y" * 10))
+    )
+    assert one != other
+    assert one == renamed
+    assert "|unit:document|documents:" in one
+    assert "documents" not in compare(table(values)).signature
+
+
+def test_copies_have_no_difference_that_would_be_found() -> None:
+    values = made(30, 2)
+    pair = compare(table(np.column_stack([values, values[:, 0]]))).metric().pair("a", "c")
+    assert (pair.difference, pair.detectable) == (0, None)
+    assert compare(table(values)).metric().pair("a", "b").detectable is not None
+
+
+def test_an_effect_against_the_corpus_score_is_explained() -> None:
+    """`b` is right on four long segments and wrong on 36 short ones."""
+    long = np.arange(40) < 4
+    length = np.where(long, 1000.0, 10.0)
+    right = np.column_stack([np.where(long, 100.0, 9.0 - np.arange(40) % 2), np.where(long, 900.0, 1.0)])
+    counts = np.stack([right, np.column_stack([length, length])], axis=-1)
+    found = compare(table(right / length[:, None], statistics=Ratio(counts)), tests_shown=()).metric()
+    (pair,) = found.pairs
+    assert pair.effect is not None
+    assert pair.effect < 0 < pair.difference
+    assert "effect: of the scores of instances, not of the corpus score" in found.notes
+    assert any(note.endswith("than the corpus score does (see effect): b and a") for note in found.notes)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tests.compare.made_scores import table
 
+import nlgauge
 from nlgauge import Score, SystemScores
 from nlgauge.compare import system_scores
 from nlgauge.compare.sources import score_tables
@@ -79,3 +80,12 @@ def test_tables_follow_the_order_of_the_first() -> None:
 def test_what_cannot_be_compared(scores: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
         score_tables(scores)  # type: ignore[arg-type]
+
+
+def test_results_against_other_references_are_refused() -> None:
+    first = nlgauge.score_systems({"a": ["a b c", "d e f"]}, ["a b d", "d e g"], metrics="chrf")
+    other = nlgauge.score_systems({"b": ["a b c", "d e f"]}, ["a b d", "d e h"], metrics="chrf")
+    same = nlgauge.score_systems({"b": ["a b x", "d e f"]}, ["a b d", "d e g"], metrics="chrf")
+    with pytest.raises(InputError, match=r"different references: segment 1 has \('d e g',\) and \('d e h',\)"):
+        system_scores([*first, *other])
+    assert system_scores([*first, *same])[0].systems == ("a", "b")

@@ -63,3 +63,10 @@ def test_what_is_no_table(fields: dict[str, object], message: str) -> None:
 def test_a_system_that_is_not_there_is_named() -> None:
     with pytest.raises(InputError, match="for system 'x'"):
         table([[1.0, 2.0]]).take(["a", "x"])
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+def test_sizes_whose_squares_are_no_numbers_are_refused(size: float) -> None:
+    with pytest.raises(InputError, match=r"the largest is .*2e.*system 'b' for instance '1'.*scale all scores"):
+        table([[0.0, size], [size, -2 * size]])
+    assert table(np.zeros((2, 2))).n == 2

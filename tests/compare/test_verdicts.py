@@ -91,7 +91,9 @@ def test_ties_by_policy(ties: str, strength: float) -> None:
 def test_few_verdicts_and_odd_ones() -> None:
     one = compare_verdicts([Verdict("1", "a", "b", "first")], settings=FAST)
     assert one.systems[0].bt_interval is None
-    assert {"1 instances: no intervals", "b never won", "a never lost"} <= set(one.notes)
+    assert {"1 instance: no intervals, and no difference is significant", "b never won", "a never lost"} <= set(
+        one.notes
+    )
     assert not one.connected
     tied = compare_verdicts([Verdict(str(at), "a", "b", "tie") for at in range(5)], settings=FAST)
     assert [row.bradley_terry for row in tied.systems] == [0.5, 0.5]
@@ -123,3 +125,37 @@ def test_the_result_is_json() -> None:
 def test_what_are_no_verdicts(verdicts: list[Verdict], message: str) -> None:
     with pytest.raises(InputError, match=message):
         compare_verdicts(verdicts)
+
+
+def test_pairs_are_tested_with_one_voice_per_instance_and_corrected() -> None:
+    """a against b: 12 instances judged in both orders, 11 for a; that is 11 to 1, not 22 to 2."""
+    said = []
+    for at in range(12):
+        wins = at > 0
+        said += [
+            Verdict(str(at), "a", "b", "first" if wins else "second"),
+            Verdict(str(at), "b", "a", "second" if wins else "first"),
+            Verdict(str(at), "b", "c", "first" if at % 2 else "second"),
+        ]
+    found = compare_verdicts(said, settings=FAST)
+    pair = {frozenset((one.first, one.second)): one for one in found.pairs}
+    ab, bc, ac = (pair[frozenset(names)] for names in ("ab", "bc", "ac"))
+    assert sorted((ab.wins, ab.losses)) == [1, 11]
+    assert ab.p_value == pytest.approx(2 * 13 / 2**12)
+    assert ab.p_adjusted == pytest.approx(3 * ab.p_value)
+    assert (ab.significant, ab.better) == (True, "a")
+    assert (bc.p_value, bc.better) == (1, None)
+    assert (ac.wins, ac.ties, ac.losses, ac.p_value) == (0, 0, 0, 1)
+    record = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert len(record["pairs"]) == 3
+    assert any("can be too narrow below 30" in note for note in found.notes)
+
+
+def test_below_ten_instances_no_verdict_is_significant() -> None:
+    said = [Verdict(str(at), "a", "b", "first") for at in range(9)]
+    (pair,) = compare_verdicts(said, settings=FAST).pairs
+    assert pair.p_value < 0.01
+    assert (pair.significant, pair.better) == (False, None)
+    assert (
+        "9 instances: fewer than 10, so no difference is significant" in compare_verdicts(said, settings=FAST).notes
+    )

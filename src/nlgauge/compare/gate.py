@@ -36,6 +36,8 @@ class GateRow:
     """A loss of this size would be found with a chance of 80 per cent."""
     worse: bool
     """Whether this metric shuts the gate."""
+    opposed: bool = False
+    """The test finds a difference, but not for the system with the better score: this metric decides nothing."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,10 @@ def gate(
     for found, p in zip(metrics, adjusted, strict=True):
         row = _row(found, comparison.settings, base=base, new=new, p=p, alpha=alpha / len(metrics))
         counts = row.difference < 0 and -row.difference >= smallest_difference
-        rows.append(replace(row, worse=counts and p < alpha and row.n >= LEAST_FOR_A_VERDICT))
+        favoured = found.pair(base, new).favoured
+        differ = p < alpha and row.n >= LEAST_FOR_A_VERDICT and favoured is not None
+        opposed = differ and favoured != (new if row.difference > 0 else base if row.difference < 0 else None)
+        rows.append(replace(row, worse=differ and counts and not opposed, opposed=opposed))
     shut = [row for row in rows if row.worse]
     level = comparison.settings.level
     unit = "document" if metrics[0].documents is not None else "instance"
@@ -96,7 +101,11 @@ def gate(
         sentence = f"{new} is significantly worse than {base}: {said}; alpha {alpha:g}"
     else:
         said = "; ".join(_said(row, level, unit) + _why_open(row, alpha, smallest_difference) for row in rows)
-        sentence = f"{new} is not significantly worse than {base}: {said}"
+        undecided = all(row.opposed for row in rows)
+        verdict = (
+            f"{new} against {base} is not decided" if undecided else f"{new} is not significantly worse than {base}"
+        )
+        sentence = f"{verdict}: {said}"
     if len(rows) > 1:
         sentence += f" (p corrected for {len(rows)} metrics)"
     return GateResult(not shut, sentence, base, new, tuple(rows), alpha, smallest_difference)
@@ -143,6 +152,8 @@ def _why_open(row: GateRow, alpha: float, smallest: float) -> str:
     """What a reader may take a pass for, and must not."""
     if row.n < LEAST_FOR_A_VERDICT:
         return f", too few to tell (at least {LEAST_FOR_A_VERDICT})"
+    if row.opposed:
+        return ", but the test favours the system whose score is not the better one, so nothing is decided"
     if row.difference < 0 and row.p_adjusted is not None and row.p_adjusted < alpha:
         return f", less than the {smallest:g} that counts"
     return "" if row.detectable is None else f", a loss of {row.detectable:.2g} would be found with 80 %"

@@ -17,10 +17,22 @@ from nlgauge.stats.bootstrap import FEW
 from nlgauge.stats.paired_tests import t_statistics
 from nlgauge.stats.resampling import expanded_tail
 
-__all__ = ["LEAST_UNITS", "jackknife_errors", "percentile_bounds", "score_intervals", "strength_intervals", "t_reach"]
+__all__ = [
+    "LEAST_UNITS",
+    "NARROW",
+    "jackknife_errors",
+    "percentile_bounds",
+    "score_intervals",
+    "strength_intervals",
+    "t_reach",
+]
 
 #: Fewer instances (or documents) have no interval.
 LEAST_UNITS = 4
+
+#: Said of strengths from fewer than 30 units. For equal systems the level holds from ten on; where one nearly always
+#: wins, resamples without a loss pile up at the edge, and "95 %" hold .90 at ten units and .78 at six.
+NARROW = f"intervals of Bradley-Terry strengths can be too narrow below {FEW} instances (or documents)"
 
 
 def percentile_bounds(draws: Matrix, *, level: float, units: int) -> tuple[Matrix, Matrix]:
@@ -59,7 +71,8 @@ def score_intervals(sample: Sample, draws: Matrix | None, settings: CompareSetti
     if not sample.table.higher_is_better:
         observed, low, high = -observed, -high, -low
     clustered = sample.table.documents is not None
-    return _intervals(observed, low, high, settings, units=sample.units, clustered=clustered, drawn=not few)
+    drawn = 0 if few else len(draws)
+    return _intervals(observed, low, high, settings, units=sample.units, clustered=clustered, drawn=drawn)
 
 
 def strength_intervals(
@@ -69,7 +82,9 @@ def strength_intervals(
     if units < LEAST_UNITS:
         return [None] * strengths.size
     low, high = percentile_bounds(draws, level=settings.level, units=units)
-    return _intervals(strengths, low, high, settings, units=units, clustered=clustered, drawn=True)
+    # Without a finite maximum an estimate is a hair inside of the edge that resamples lie on.
+    low, high = np.minimum(low, strengths), np.maximum(high, strengths)
+    return _intervals(strengths, low, high, settings, units=units, clustered=clustered, drawn=len(draws))
 
 
 def _intervals(
@@ -80,12 +95,12 @@ def _intervals(
     *,
     units: int,
     clustered: bool,
-    drawn: bool,
+    drawn: int,
 ) -> list[Interval | None]:
-    resamples, method = (settings.resamples, "bootstrap") if drawn else (0, "t")
+    method = "bootstrap" if drawn else "t"
     return [
         Interval(
-            float(value), float(one), float(other), settings.level, resamples, settings.seed, method, units, clustered
+            float(value), float(one), float(other), settings.level, drawn, settings.seed, method, units, clustered
         )
         for value, one, other in zip(values, low, high, strict=True)
     ]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from nlgauge.compare.draws import Sample
-from nlgauge.compare.intervals import LEAST_UNITS
+from nlgauge.compare.intervals import LEAST_UNITS, NARROW
 from nlgauge.compare.pairs import LEAST_FOR_A_VERDICT
 from nlgauge.compare.results import MetricComparison
 from nlgauge.compare.settings import CompareSettings
+from nlgauge.stats.bootstrap import FEW
 from nlgauge.stats.resampling import expanded_p
 
 __all__ = ["notes"]
@@ -23,7 +24,13 @@ def notes(found: MetricComparison, sample: Sample, settings: CompareSettings) ->
     """What was decided, or must be doubted, about the comparison by one metric."""
     if len(found.systems) < 2:
         return ("one system has nothing to be compared with",)
-    return (*_size(found, sample, settings), *_copies(sample), *_strengths(found, settings), *_winners(found))
+    return (
+        *_size(found, sample, settings),
+        *_opposed(found, settings),
+        *_copies(sample),
+        *_strengths(found, settings),
+        *_winners(found),
+    )
 
 
 def _size(found: MetricComparison, sample: Sample, settings: CompareSettings) -> list[str]:
@@ -37,19 +44,28 @@ def _size(found: MetricComparison, sample: Sample, settings: CompareSettings) ->
         )
     if sample.units >= LEAST_FOR_A_VERDICT and _least_p(sample, settings) * len(found.pairs) >= settings.alpha:
         said.append(
-            f"{settings.permutations} draws cannot show a difference after Holm's correction for {len(found.pairs)} "
+            f"{settings.score_draws} draws cannot show a difference after Holm's correction for {len(found.pairs)} "
             "pairs; take more permutations, or test t"
         )
+    if LEAST_UNITS <= sample.units < FEW:
+        said.append(NARROW)
     if sample.table.statistics is not None:
-        others = [name for name in settings.tests if name not in ("bootstrap", "randomisation")]
-        if others:
-            said.append(f"{', '.join(others)}: of the scores of instances, not of the corpus score")
+        others = ["effect", *(name for name in settings.tests if name not in ("bootstrap", "randomisation"))]
+        said.append(f"{', '.join(others)}: of the scores of instances, not of the corpus score")
+        turned = [row for row in found.pairs if row.effect is not None and row.effect * row.difference < 0]
+        if turned:
+            named = _named([f"{row.first} and {row.second}" for row in turned])
+            said.append(f"instances favour the other system than the corpus score does (see effect): {named}")
     elif found.documents is not None:
         others = [name for name in settings.tests if name in ("wilcoxon", "sign", "sign-ties-in", "mood")]
         if others:
             said.append(f"{', '.join(others)}: instances of a document are taken for independent")
     if settings.ratings and not settings.shuffles:
         said.append("Elo and TrueSkill depend on the order of systems and instances; shuffles average over orders")
+    if settings.ranking == "median":
+        said.append(
+            "ranked by the median, but scores, intervals, tests and clusters are of the mean (or corpus score)"
+        )
     if settings.ranking == "bt" and settings.test not in ("sign", "sign-ties-in", "wilcoxon"):
         said.append(f"ranked by Bradley-Terry, but test {settings.test} is about scores; sign fits")
     return said
@@ -59,8 +75,25 @@ def _least_p(sample: Sample, settings: CompareSettings) -> float:
     """The smallest p value that the test can give; 0 where it does not count draws or nothing is corrected."""
     if settings.test not in ("bootstrap", "randomisation") or settings.correction == "none":
         return 0.0
-    share = 1 / (settings.permutations + 1)
-    return share if settings.test == "randomisation" else float(expanded_p(np.array(share), sample.units))
+    if settings.test == "randomisation":
+        return 1 / (settings.permutations + 1)
+    return float(expanded_p(np.array(1 / (settings.score_draws + 1)), sample.units))
+
+
+def _opposed(found: MetricComparison, settings: CompareSettings) -> list[str]:
+    """Pairs whose test is on the other side than their scores, so that neither system is called better."""
+    pairs = [row for row in found.pairs if row.opposed]
+    said = []
+    for row in pairs[:_NAMES]:
+        other = row.second if row.favoured == row.first else row.first
+        scores = f"the score of {other} is better" if row.difference else "their scores are equal"
+        said.append(
+            f"test {settings.test} favours {row.favoured} over {other} (p = {row.p_adjusted:.2g}), but {scores}: "
+            "neither is called better"
+        )
+    if len(pairs) > _NAMES:
+        said.append(f"test and score are opposed for {len(pairs) - _NAMES} more pairs; none has a verdict")
+    return said
 
 
 def _copies(sample: Sample) -> list[str]:
@@ -93,7 +126,8 @@ def _strengths(found: MetricComparison, settings: CompareSettings) -> list[str]:
 
 def _winners(found: MetricComparison) -> list[str]:
     said = []
-    if found.condorcet is not None and found.condorcet != found.bt_winner:
+    strengths = {row.system: row.bradley_terry for row in found.systems}
+    if found.condorcet is not None and strengths[found.condorcet] < strengths[found.bt_winner]:
         said.append(
             f"{found.condorcet} beats every other system on more instances than it loses, yet {found.bt_winner} has "
             "the highest Bradley-Terry strength"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ from nlgauge.compare.settings import CompareSettings, TestName
 from nlgauge.compare.table import Matrix
 from nlgauge.stats import holm
 from nlgauge.stats.bootstrap import FEW
-from nlgauge.stats.paired_tests import mood, paired_t, sign_test, t_statistics, wilcoxon
+from nlgauge.stats.paired_tests import mood, mood_side, paired_t, sign_test, signed_rank_test, t_statistics, wilcoxon
 from nlgauge.stats.resampling import sum_by_unit
 
 __all__ = ["LEAST_FOR_A_VERDICT", "PairStatistics", "detectable_errors", "pair_statistics", "strictest_alpha"]
@@ -43,8 +44,13 @@ class PairStatistics:
     p: dict[TestName, Matrix]
     adjusted: Matrix | None
     """p of the test that decides, corrected; None where nothing can be tested."""
+    side: Matrix
+    """Of the statistic of the test that decides: 1 for the first system, -1 for the second, 0 for neither."""
     significant: NDArray[np.bool_]
+    opposed: NDArray[np.bool_]
+    """The test finds a difference, but not in favour of the system with the better score: no verdict."""
     detectable: Matrix | None
+    """nan where differences do not vary."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +63,12 @@ class _Block:
     errors: Matrix
     """Standard errors of the mean differences."""
     p: dict[TestName, Matrix]
+    side: Matrix | None
+    """Of the statistic of the test that decides; None where that is the difference of the scores itself."""
 
 
-def pair_statistics(
-    sample: Sample, draws: Matrix | None, tested: Matrix | None, settings: CompareSettings
-) -> PairStatistics:
-    """All pairs of a sample's systems; `draws` are resampled scores for intervals, `tested` those for the test."""
+def pair_statistics(sample: Sample, draws: Matrix | None, settings: CompareSettings) -> PairStatistics:
+    """All pairs of a sample's systems; `draws` are their scores in resamples, for intervals and the bootstrap."""
     rows, columns = pair_indices(sample.table.k)
     step = max(1, _CELLS // sample.table.n)
     blocks = [
@@ -71,14 +77,17 @@ def pair_statistics(
     wins, losses = (_joined([getattr(block, name) for block in blocks]) for name in ("wins", "losses"))
     observed = sample.observed
     p = {name: _joined([block.p[name] for block in blocks]) for name in (blocks[0].p if blocks else ())}
-    if tested is not None:
-        p["bootstrap"] = bootstrap_p(tested, observed, units=sample.units)
+    if draws is not None and "bootstrap" in settings.tests:
+        p["bootstrap"] = bootstrap_p(draws, observed, units=sample.units)
     if "randomisation" in settings.tests and sample.units > 1:
         p["randomisation"] = randomisation_p(sample, resamples=settings.permutations, seed=settings.seed)
     errors = _joined([block.errors for block in blocks])
     difference = observed[rows] - observed[columns]
     low, high, errors = _bounds(sample, draws, difference, errors, settings)
     adjusted = _adjusted(p.get(settings.test), settings)
+    sides = [block.side for block in blocks if block.side is not None]
+    side = np.concatenate(sides) if sides else np.sign(difference)
+    significant, opposed = _verdicts(adjusted, difference, side, sample.units, settings)
     return PairStatistics(
         difference,
         low,
@@ -89,7 +98,9 @@ def pair_statistics(
         losses,
         {name: p[name] for name in settings.tests if name in p},
         adjusted,
-        _significant(adjusted, difference, sample.units, settings),
+        side,
+        significant,
+        opposed,
         _detectable(errors, sample.units, settings),
     )
 
@@ -106,7 +117,7 @@ def _block(sample: Sample, i: NDArray[np.intp], j: NDArray[np.intp], settings: C
     wins, losses = (signs > 0).sum(axis=0), (signs < 0).sum(axis=0)
     if sample.units < 2:
         nothing = np.full(i.size, np.nan)
-        return _Block(nothing, wins, losses, nothing, {})
+        return _Block(nothing, wins, losses, nothing, {}, None)
     sums = sum_by_unit(differences, documents)
     means, deviations = t_statistics(differences, np.ones(len(differences)))
     deviations *= np.sqrt(len(differences))
@@ -120,14 +131,27 @@ def _block(sample: Sample, i: NDArray[np.intp], j: NDArray[np.intp], settings: C
         "mood": lambda: mood(first, second),
     }
     p: dict[TestName, Matrix] = {name: tests[name]() for name in settings.tests if name in tests}
-    return _Block(effect, wins, losses, errors, p)
+    sides: dict[TestName, Callable[[], Matrix]] = {
+        "t": lambda: np.sign(means),
+        "wilcoxon": lambda: signed_rank_test(differences)[1],
+        "sign": lambda: np.sign(wins - losses).astype(np.float64),
+        "sign-ties-in": lambda: _side_with_ties(wins, losses, len(differences) - wins - losses, settings),
+        "mood": lambda: mood_side(first, second),
+    }
+    return _Block(effect, wins, losses, errors, p, sides[settings.test]() if settings.test in sides else None)
+
+
+def _side_with_ties(
+    wins: NDArray[np.int64], losses: NDArray[np.int64], ties: NDArray[np.int64], settings: CompareSettings
+) -> Matrix:
+    """The system that Bradley-Terry of the two would name, so the policy for ties has its say."""
+    return np.asarray(np.sign(wins - losses - (ties if settings.ties == "second" else 0)), dtype=np.float64)
 
 
 def _sign_with_ties(
     wins: NDArray[np.int64], losses: NDArray[np.int64], ties: NDArray[np.int64], settings: CompareSettings
 ) -> Matrix:
-    """The better system is the one that Bradley-Terry of the two would name, so the policy for ties has its say."""
-    first = wins >= losses + (ties if settings.ties == "second" else 0)
+    first = _side_with_ties(wins, losses, ties, settings) >= 0
     return sign_test(np.where(first, wins, losses), np.where(first, losses, wins), ties)
 
 
@@ -160,13 +184,19 @@ def _adjusted(p: Matrix | None, settings: CompareSettings) -> Matrix | None:
     return holm(p) if settings.correction == "holm" else p
 
 
-def _significant(
-    adjusted: Matrix | None, difference: Matrix, units: int, settings: CompareSettings
-) -> NDArray[np.bool_]:
+def _verdicts(
+    adjusted: Matrix | None, difference: Matrix, side: Matrix, units: int, settings: CompareSettings
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which differences are significant, and where the test is on the other side than the difference of the scores.
+
+    A test of ranks or wins may favour the system with the lower mean, where a few wild scores make the mean. Neither
+    system is called better then.
+    """
     if adjusted is None or units < LEAST_FOR_A_VERDICT:
-        return np.zeros(difference.size, dtype=bool)
-    found = (adjusted < settings.alpha) & (np.abs(difference) >= settings.smallest_difference)
-    return np.asarray(found & (difference != 0))
+        return np.zeros(difference.size, dtype=bool), np.zeros(difference.size, dtype=bool)
+    found = (adjusted < settings.alpha) & (side != 0)
+    agreed = side == np.sign(difference)
+    return found & agreed & (np.abs(difference) >= settings.smallest_difference), found & ~agreed
 
 
 def _detectable(errors: Matrix, units: int, settings: CompareSettings) -> Matrix | None:
@@ -176,7 +206,8 @@ def _detectable(errors: Matrix, units: int, settings: CompareSettings) -> Matrix
     """
     if units < LEAST_UNITS or not errors.size:
         return None
-    return detectable_errors(strictest_alpha(settings, errors.size), units) * errors
+    # Without any spread (copies, a constant gap) there is no power to speak of.
+    return np.where(errors > 0, detectable_errors(strictest_alpha(settings, errors.size), units) * errors, np.nan)
 
 
 def strictest_alpha(settings: CompareSettings, pairs: int) -> float:

@@ -24,8 +24,10 @@ __all__ = [
     "different_top3",
     "different_winner",
     "disagreement",
+    "levelled",
     "mean_scores",
     "median_scores",
+    "opposed_share",
     "outcomes",
     "pair_columns",
     "pair_indices",
@@ -54,6 +56,20 @@ def mean_scores(matrix: Matrix) -> Matrix:
 def median_scores(matrix: Matrix) -> Matrix:
     """Median of every system over instances; of an even number the middle of the two in the middle."""
     return np.asarray(np.median(matrix, axis=0), dtype=np.float64)
+
+
+def levelled(values: Matrix, *, tolerance: float = 1e-9) -> Matrix:
+    """Values that differ in their last bits only made equal, so that no rank hangs on those.
+
+    >>> levelled(np.array([0.1 + 0.2, 0.5, 0.3])).tolist()
+    [0.30000000000000004, 0.5, 0.30000000000000004]
+    """
+    order = np.argsort(-values, kind="stable")
+    found = values[order]
+    for at in range(1, found.size):
+        if found[at - 1] - values[order[at]] <= tolerance * max(abs(found[at - 1]), abs(values[order[at]])):
+            found[at] = found[at - 1]
+    return found[np.argsort(order)]
 
 
 def pair_indices(k: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -132,7 +148,10 @@ def condorcet_winner(strict: ArrayLike) -> int | None:
 
 
 def disagreement(first: ArrayLike, second: ArrayLike) -> float:
-    """(1 - tau_b) / 2: share of the pairs of systems that two rankings order differently; nan if one is constant.
+    """(1 - tau_b) / 2, the measure of Peyrard et al. (2021); nan if a ranking is constant.
+
+    Where nothing ties it is the share of the pairs of systems that two rankings order differently; where something
+    does it is not (`opposed_share`).
 
     >>> disagreement([3.0, 2.0, 1.0], [2.0, 3.0, 1.0]) == 1 / 3
     True
@@ -140,6 +159,19 @@ def disagreement(first: ArrayLike, second: ArrayLike) -> float:
     if np.size(first) < 2:
         return float("nan")
     return (1 - kendall(first, second, undefined="nan").value) / 2
+
+
+def opposed_share(first: ArrayLike, second: ArrayLike) -> float:
+    """Share of all pairs of systems that two rankings order in opposite ways; nan if one is constant.
+
+    >>> opposed_share([3.0, 2.0, 2.0], [2.0, 3.0, 1.0]) == 1 / 3
+    True
+    """
+    one, other = (np.asarray(values, dtype=np.float64) for values in (first, second))
+    if one.size < 2 or not (np.ptp(one) and np.ptp(other)):
+        return float("nan")
+    rows, columns = pair_indices(one.size)
+    return float(((one[rows] - one[columns]) * (other[rows] - other[columns]) < 0).mean())
 
 
 def different_winner(first: ArrayLike, second: ArrayLike) -> bool:

@@ -71,7 +71,10 @@ class PairRow:
     """Of the interval of the difference; None for fewer than four instances."""
     high: float | None
     effect: float | None
-    """Cohen's d_z: mean paired difference over its standard deviation; None where there is no deviation."""
+    """Cohen's d_z: mean paired difference over its standard deviation; None where there is no deviation.
+
+    It is of the scores of instances, and may have another sign than the difference of corpus scores (BLEU, chrF).
+    """
     wins: int
     """Instances on which the first is better."""
     ties: int
@@ -86,7 +89,11 @@ class PairRow:
     better: str | None
     """The system that is significantly better."""
     detectable: float | None
-    """Smallest true difference that would be found with a chance of 80 per cent."""
+    """Smallest true difference that would be found with a chance of 80 per cent; None without any spread."""
+    favoured: str | None = None
+    """The system on whose side the statistic of the test that decides is, significant or not; None for neither."""
+    opposed: bool = False
+    """The test finds a difference, but in favour of the system whose score is not the better one: no verdict."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -202,7 +209,8 @@ class RankingDisagreement:
     """Such as "bertscore mean" or "bertscore BT"."""
     second: str
     share_of_pairs: float | None
-    """(1 - tau_b) / 2: share of the pairs of systems that are ordered differently; None if a ranking is constant."""
+    """Of all pairs of systems, those that one ranking orders one way and the other the other way; None if a ranking
+    ties all systems."""
     different_winner: bool
     different_top3: bool
 

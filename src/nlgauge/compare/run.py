@@ -21,9 +21,10 @@ from nlgauge.compare.rankings import (
     count_wins,
     different_top3,
     different_winner,
-    disagreement,
+    levelled,
     mean_scores,
     median_scores,
+    opposed_share,
     pair_indices,
     policy_wins,
 )
@@ -34,7 +35,9 @@ from nlgauge.compare.sources import Scores, score_tables
 from nlgauge.compare.table import Matrix, SystemScores
 from nlgauge.encoders.blas import one_blas_thread
 from nlgauge.errors import RecipeError
+from nlgauge.files.digests import short_digest, text_digest
 from nlgauge.stats import Interval
+from nlgauge.stats.resampling import unit_numbers
 
 __all__ = ["compare_systems"]
 
@@ -62,30 +65,39 @@ def compare_systems(scores: Scores, *, settings: CompareSettings | None = None, 
         draws = _draws(samples, settings)
         metrics = tuple(_compare(sample, drawn, settings) for sample, drawn in zip(samples, draws, strict=True))
     unit = "instance" if tables[0].documents is None else "document"
-    return SystemComparison(metrics, _disagreements(metrics), settings, settings.signature(unit))
+    signature = settings.signature(unit, _documents_digest(tables))
+    return SystemComparison(metrics, _disagreements(metrics), settings, signature)
+
+
+def _documents_digest(tables: list[SystemScores]) -> str:
+    """Of which instances share a document, whatever documents are called; empty where none are named."""
+    found = {
+        short_digest(text_digest(" ".join(map(str, unit_numbers(table.documents, table.n)))))
+        for table in tables
+        if table.documents is not None
+    }
+    return "+".join(sorted(found))
 
 
 def _draws(samples: list[Sample], settings: CompareSettings) -> list[Matrix | None]:
-    """Scores in resamples, for intervals and, where one is asked for, the bootstrap test."""
+    """Scores in resamples: the same ones for intervals and, where one is asked for, the bootstrap test."""
     if min(sample.units for sample in samples) < 2:
         return [None] * len(samples)
-    count = max(settings.resamples, settings.permutations if "bootstrap" in settings.tests else 0)
-    return list(bootstrap_scores(samples, resamples=count, seed=settings.seed))
+    return list(bootstrap_scores(samples, resamples=settings.score_draws, seed=settings.seed))
 
 
 def _compare(sample: Sample, draws: Matrix | None, settings: CompareSettings) -> MetricComparison:
     table = sample.table
     wins = count_wins(table.oriented, tolerance=settings.tie_tolerance)
     strengths = bradley_terry(policy_wins(wins, settings.ties))
-    for_intervals = None if draws is None else draws[: settings.resamples]
-    tested = draws[: settings.permutations] if draws is not None and "bootstrap" in settings.tests else None
-    pairs = pair_statistics(sample, for_intervals, tested, settings)
+    pairs = pair_statistics(sample, draws, settings)
     values = {"mean": sample.observed, "median": median_scores(table.oriented), "bt": strengths.strengths}
     # Of equal values the earlier column comes first.
-    order = np.argsort(-values[settings.ranking], kind="stable")
+    ranking = levelled(values[settings.ranking])
+    order = np.argsort(-ranking, kind="stable")
     rows = _pair_rows(table, pairs, order)
-    systems = _system_rows(sample, for_intervals, wins, strengths, settings)
-    ranked = _ranked([systems[at] for at in order], values[settings.ranking][order], rows)
+    systems = _system_rows(sample, draws, wins, strengths, settings)
+    ranked = _ranked([systems[at] for at in order], ranking[order], rows)
     condorcet = condorcet_winner(wins.strict)
     found = MetricComparison(
         metric=table.metric,
@@ -97,7 +109,7 @@ def _compare(sample: Sample, draws: Matrix | None, settings: CompareSettings) ->
         pairs=rows,
         win_matrix=(wins.strict / table.n)[np.ix_(order, order)],
         condorcet=None if condorcet is None else table.systems[condorcet],
-        bt_winner=table.systems[int(np.argmax(strengths.strengths))],
+        bt_winner=next(table.systems[at] for at in order if strengths.strengths[at] == strengths.strengths.max()),
         connected=strengths.connected,
         notes=(),
         diagnostics=diagnose(table, wins),
@@ -169,7 +181,8 @@ def _pair_row(table: SystemScores, found: PairStatistics, at: int, i: int, j: in
     effect = float(found.effect[at])
     significant = bool(found.significant[at])
     p: dict[str, float] = {name: float(values[at]) for name, values in found.p.items()}
-    ahead = table.systems[i if difference > 0 else j]
+    side = sign * float(found.side[at])
+    favoured = table.systems[i if side > 0 else j] if side else None
     return PairRow(
         first=table.systems[i],
         second=table.systems[j],
@@ -184,8 +197,12 @@ def _pair_row(table: SystemScores, found: PairStatistics, at: int, i: int, j: in
         p_value=next(iter(p.values()), None),
         p_adjusted=None if found.adjusted is None else float(found.adjusted[at]),
         significant=significant,
-        better=ahead if significant else None,
-        detectable=None if found.detectable is None else float(found.detectable[at]),
+        better=favoured if significant else None,
+        detectable=None
+        if found.detectable is None or np.isnan(found.detectable[at])
+        else float(found.detectable[at]),
+        favoured=favoured if p else None,
+        opposed=bool(found.opposed[at]),
     )
 
 
@@ -222,8 +239,9 @@ def _disagreements(metrics: tuple[MetricComparison, ...]) -> tuple[RankingDisagr
         for i, j in itertools.combinations(range(len(metrics)), 2)
     ]
     found = []
-    for first, second, one, other in pairs:
-        share = disagreement(one, other)
+    for first, second, *values in pairs:
+        one, other = _ties_broken_alike(*map(levelled, values))
+        share = opposed_share(*map(levelled, values))
         found.append(
             RankingDisagreement(
                 first,
@@ -234,3 +252,10 @@ def _disagreements(metrics: tuple[MetricComparison, ...]) -> tuple[RankingDisagr
             )
         )
     return tuple(found)
+
+
+def _ties_broken_alike(one: Matrix, other: Matrix) -> tuple[Matrix, Matrix]:
+    """Places by two rankings, from above; systems that tie in one are in the order of the other."""
+    columns = np.arange(one.size)
+    first, second = np.lexsort((columns, -other, -one)), np.lexsort((columns, -one, -other))
+    return -np.argsort(first).astype(np.float64), -np.argsort(second).astype(np.float64)

@@ -35,9 +35,9 @@ class CompareSettings:
     level: float = 0.95
     """Of intervals."""
     resamples: int = 1000
-    """Draws for intervals."""
+    """Draws for intervals of strengths."""
     permutations: int = 10_000
-    """Draws for tests."""
+    """Draws for tests, and for intervals of scores and differences: so that the two do not contradict each other."""
     seed: int = 12345
     ties: TiePolicy = "half"
     """A tie on an instance is half a win for both, a win for the later column, or nothing (Bradley-Terry, Elo)."""
@@ -75,8 +75,13 @@ class CompareSettings:
         """The test that decides, then the others that are shown."""
         return (self.test, *(name for name in dict.fromkeys(self.tests_shown) if name != self.test))
 
-    def signature(self, unit: str = "instance") -> str:
-        """All choices in one line; `unit` is what was drawn: an instance, or a document.
+    @property
+    def score_draws(self) -> int:
+        """Bootstrap resamples of scores: for intervals and, where it is asked for, the test."""
+        return max(self.resamples, self.permutations)
+
+    def signature(self, unit: str = "instance", documents: str = "") -> str:
+        """All choices in one line; `unit` is what was drawn: an instance, or a document, with a digest of which.
 
         >>> CompareSettings(ties="drop").signature()[:54]
         'compare|test:bootstrap|correction:holm|alpha:0.05|leve'
@@ -84,7 +89,10 @@ class CompareSettings:
         fields: dict[str, object] = {name: getattr(self, name) for name in _SIGNED}
         if self.ratings:  # which depend on the order of games
             fields["shuffles"] = self.shuffles
-        fields |= {"unit": unit, "nlgauge": __version__}
+        fields["unit"] = unit
+        if documents:
+            fields["documents"] = documents
+        fields["nlgauge"] = __version__
         shown = (
             f"{name}:{value:.15g}" if isinstance(value, float) else f"{name}:{value}"
             for name, value in fields.items()

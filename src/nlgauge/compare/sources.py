@@ -87,6 +87,7 @@ def _from_results(metric: str, recipe: str, scores: Sequence[Score], documents: 
     if len({(score.main, score.higher_is_better) for score in scores}) > 1:
         msg = f"scores of {metric!r} differ in their main component or in whether higher is better"
         raise InputError(msg)
+    _check_texts(metric, scores)
     columns = _columns(metric, {f"{at}": score.segments[score.main] for at, score in enumerate(scores)}, systems)
     return SystemScores(
         metric,
@@ -97,6 +98,25 @@ def _from_results(metric: str, recipe: str, scores: Sequence[Score], documents: 
         documents=None if documents is None else tuple(documents),
         statistics=system_counts(scores),
     )
+
+
+def _check_texts(metric: str, scores: Sequence[Score]) -> None:
+    """Results that know their texts must have been scored against the same ones; as many segments prove nothing."""
+    known = [(score.system, score.origin.corpus) for score in scores if score.origin is not None]
+    for name, corpus in known[1:]:
+        first_name, first = known[0]
+        for what, here, there in (
+            ("references", first.references, corpus.references),
+            ("sources", first.sources or (), corpus.sources or ()),
+        ):
+            if here is there or list(here) == list(there) or len(here) != len(there):
+                continue  # other lengths are told with their numbers
+            at = next(at for at, (one, other) in enumerate(zip(here, there, strict=True)) if one != other)
+            msg = (
+                f"{metric!r} of {first_name!r} and of {name!r} was scored against different {what}: segment {at} has "
+                f"{here[at]!r} and {there[at]!r}; score all systems against the same texts"
+            )
+            raise InputError(msg)
 
 
 def _from_mapping(metric: str, systems: Mapping[str, Sequence[float]]) -> SystemScores:

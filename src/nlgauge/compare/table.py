@@ -21,6 +21,9 @@ __all__ = ["CorpusStatistics", "Matrix", "SystemScores"]
 
 Matrix = NDArray[np.float64]
 
+#: Sizes whose squares, and sums of them, are neither infinite nor 0.
+_SMALLEST, _LARGEST = 1e-100, 1e100
+
 
 class CorpusStatistics(Protocol):
     """Counts behind a score of a whole corpus (BLEU, chrF): a resample of instances adds up other counts."""
@@ -97,6 +100,7 @@ class SystemScores:
     def _check_values(self) -> None:
         bad = np.argwhere(~np.isfinite(self.values))
         if not bad.size:
+            self._check_sizes()
             return
         row, column = map(int, bad[0])
         more = f", and {len(bad) - 1} more scores are no finite numbers" if len(bad) > 1 else ""
@@ -104,6 +108,20 @@ class SystemScores:
             f"scores of {self.metric!r}: system {self.systems[column]!r} has {float(self.values[row, column])!r} for "
             f"instance {self.instances[row]!r}{more}; all systems need a score for every instance, so leave such "
             "instances out for all of them"
+        )
+        raise InputError(msg)
+
+    def _check_sizes(self) -> None:
+        """Scores are squared on the way; what is then no number any more is refused before."""
+        sizes = np.abs(self.values)
+        row, column = (int(at) for at in np.unravel_index(int(sizes.argmax()), sizes.shape))
+        largest = float(sizes[row, column])
+        if largest == 0 or _SMALLEST <= largest <= _LARGEST:
+            return
+        msg = (
+            f"scores of {self.metric!r}: the largest is {float(self.values[row, column])!r}, of system "
+            f"{self.systems[column]!r} for instance {self.instances[row]!r}; sizes from {_SMALLEST:g} to "
+            f"{_LARGEST:g} can be compared, so scale all scores of the metric"
         )
         raise InputError(msg)
 

@@ -13,18 +13,21 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nlgauge.compare.bradley_terry import bradley_terry, newman
-from nlgauge.compare.intervals import LEAST_UNITS, strength_intervals
-from nlgauge.compare.rankings import Wins, condorcet_winner, policy_wins
+from nlgauge.compare.intervals import LEAST_UNITS, NARROW, strength_intervals
+from nlgauge.compare.pairs import LEAST_FOR_A_VERDICT
+from nlgauge.compare.rankings import Wins, condorcet_winner, pair_indices, policy_wins
 from nlgauge.compare.settings import CompareSettings, TiePolicy
 from nlgauge.compare.table import Matrix
 from nlgauge.errors import InputError
-from nlgauge.stats import Interval
+from nlgauge.stats import Interval, holm
+from nlgauge.stats.bootstrap import FEW
 from nlgauge.stats.paired_tests import sign_test
 from nlgauge.stats.resampling import bootstrap_counts
 
-__all__ = ["PositionCheck", "Verdict", "VerdictComparison", "VerdictRow", "compare_verdicts"]
+__all__ = ["PositionCheck", "Verdict", "VerdictComparison", "VerdictPair", "VerdictRow", "compare_verdicts"]
 
 _CELLS = 4_000_000
 #: From this share of reversed verdicts on, a judge mostly looks at places.
@@ -80,6 +83,25 @@ class VerdictRow:
     rank: int
 
 
+@dataclass(frozen=True)
+class VerdictPair:
+    """Two systems; `first` comes before `second` in the ranking. An instance has one voice, however often judged."""
+
+    first: str
+    second: str
+    wins: int
+    """Instances on which most verdicts were for the first."""
+    ties: int
+    losses: int
+    p_value: float
+    """Two-sided sign test of wins against losses; 1 where there are none."""
+    p_adjusted: float
+    """The same corrected for the number of pairs."""
+    significant: bool
+    better: str | None
+    """The system that is significantly better; None below ten instances."""
+
+
 @dataclass(frozen=True, eq=False)
 class VerdictComparison:
     """Systems compared by verdicts."""
@@ -89,7 +111,7 @@ class VerdictComparison:
     win_matrix: Matrix
     """In the order of `systems`: share of the verdicts on a pair that the row's system won; nan without verdicts."""
     p_matrix: Matrix
-    """Sign test of every pair of systems, uncorrected; 1 where there are no verdicts."""
+    """Sign test of every pair of systems over instances, uncorrected; 1 where there are no verdicts."""
     verdicts: int
     instances: int
     condorcet: str | None
@@ -97,6 +119,8 @@ class VerdictComparison:
     position: PositionCheck
     notes: tuple[str, ...]
     signature: str
+    pairs: tuple[VerdictPair, ...] = ()
+    """All pairs, in the order of `systems`."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -104,7 +128,8 @@ class VerdictComparison:
         shares = [[None if np.isnan(value) else float(value) for value in row] for row in self.win_matrix]
         position = asdict(self.position) | {"share_first": self.position.share_first}
         nested = {"systems": rows, "win_matrix": shares, "p_matrix": self.p_matrix.tolist(), "position": position}
-        return self.__dict__ | nested | {"notes": list(self.notes)}
+        pairs = [asdict(pair) for pair in self.pairs]
+        return self.__dict__ | nested | {"notes": list(self.notes), "pairs": pairs}
 
 
 def compare_verdicts(verdicts: Sequence[Verdict], *, settings: CompareSettings | None = None) -> VerdictComparison:
@@ -142,10 +167,11 @@ def compare_verdicts(verdicts: Sequence[Verdict], *, settings: CompareSettings |
     shares = np.divide(counted.strict, total, out=np.full(total.shape, np.nan), where=total > 0)
     winner = condorcet_winner(counted.strict)
     position = _position(verdicts)
+    voices = _instance_wins(verdicts, systems)
     return VerdictComparison(
         rows,
         shares[np.ix_(order, order)],
-        sign_test(counted.strict, counted.strict.T)[np.ix_(order, order)],
+        sign_test(voices.strict, voices.strict.T)[np.ix_(order, order)],
         len(verdicts),
         instances,
         None if winner is None else systems[winner],
@@ -153,7 +179,45 @@ def compare_verdicts(verdicts: Sequence[Verdict], *, settings: CompareSettings |
         position,
         _notes(position, rows, counted, instances, connected=found.connected),
         settings.signature().replace("compare|", "compare-verdicts|", 1),
+        _pairs(voices, [systems[at] for at in order], order, settings),
     )
+
+
+def _instance_wins(verdicts: Sequence[Verdict], systems: Sequence[str]) -> Wins:
+    """As `_count`, with one voice per instance: several verdicts on it (both orders, several judges) go together."""
+    balance: Counter[tuple[str, str, str]] = Counter()
+    for instance, first, second, winner in verdicts:
+        turned = first > second
+        one, other = (second, first) if turned else (first, second)
+        balance[instance, one, other] += {"first": 1, "second": -1, "tie": 0}[winner] * (-1 if turned else 1)
+    return _count(
+        [
+            Verdict(instance, one, other, "first" if total > 0 else "second" if total < 0 else "tie")
+            for (instance, one, other), total in balance.items()
+        ],
+        systems,
+    )
+
+
+def _pairs(
+    voices: Wins, names: Sequence[str], order: NDArray[np.intp], settings: CompareSettings
+) -> tuple[VerdictPair, ...]:
+    """Sign tests of all pairs of systems, which are named in the order of the ranking."""
+    rows, columns = pair_indices(len(names))
+    if not rows.size:
+        return ()
+    strict, tied = voices.strict[np.ix_(order, order)], voices.ties[np.ix_(order, order)]
+    p_values = sign_test(strict[rows, columns], strict[columns, rows])
+    adjusted = holm(p_values) if settings.correction == "holm" else p_values
+    found = []
+    for i, j, p, corrected in zip(rows, columns, p_values, adjusted, strict=True):
+        wins, ties, losses = int(strict[i, j]), int(tied[i, j]), int(strict[j, i])
+        significant = bool(corrected < settings.alpha) and wins + ties + losses >= LEAST_FOR_A_VERDICT
+        better = names[i if wins > losses else j] if significant else None
+        found.append(
+            VerdictPair(names[i], names[j], wins, ties, losses, float(p), float(corrected), significant, better)
+        )
+    return tuple(found)
 
 
 def _check(verdicts: Sequence[Verdict]) -> None:
@@ -263,7 +327,11 @@ def _notes(
         if reversed_ > _SHAKY:
             said.append(f"{reversed_:.0%} of {position.swapped} pairs judged in both orders got different verdicts")
     if instances < LEAST_UNITS:
-        said.append(f"{instances} instances: no intervals")
+        said.append(f"{instances} instance{'s' * (instances != 1)}: no intervals, and no difference is significant")
+    elif instances < LEAST_FOR_A_VERDICT:
+        said.append(f"{instances} instances: fewer than {LEAST_FOR_A_VERDICT}, so no difference is significant")
+    if LEAST_UNITS <= instances < FEW:
+        said.append(NARROW)
     if not connected:
         said.append("wins do not lead from every system to every other one: the sizes of strengths mean nothing")
     never = [row.system for row in rows if row.wins == 0 and row.losses]

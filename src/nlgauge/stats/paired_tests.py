@@ -10,9 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.stats.checks import Vector
-from nlgauge.stats.signed_rank import wilcoxon
+from nlgauge.stats.signed_rank import signed_rank_test, wilcoxon
 
-__all__ = ["centred_p", "extreme_p", "mood", "paired_t", "sign_test", "t_statistics", "wilcoxon"]
+__all__ = [
+    "centred_p",
+    "extreme_p",
+    "mood",
+    "mood_side",
+    "paired_t",
+    "sign_test",
+    "signed_rank_test",
+    "t_statistics",
+    "wilcoxon",
+]
 
 #: Sums that differ by less than this share of their size are equal; another order of adding differs that much.
 _SAME = 1e-12
@@ -71,8 +81,7 @@ def mood(first: Vector, second: Vector) -> Vector:
     from scipy.stats import chi2
 
     n = len(first)
-    middle = np.median(np.concatenate([first, second]), axis=0)
-    above = np.stack([(column > middle).sum(axis=0) for column in (first, second)]).astype(np.float64)
+    above = _above_median(first, second)
     expected = above.mean(axis=0)
     off = np.maximum(np.abs(above[0] - expected) - 0.5, 0.0)
     # The four cells are off by the same amount; two are expected to hold `expected`, two the rest.
@@ -80,6 +89,17 @@ def mood(first: Vector, second: Vector) -> Vector:
     safe = np.where(both, expected, 1.0)
     statistic = 2 * off**2 * (1 / safe + 1 / np.where(both, n - safe, 1.0))
     return np.where(both, chi2.sf(statistic, 1), 1.0)
+
+
+def mood_side(first: Vector, second: Vector) -> Vector:
+    """Which system has more scores above the common median: 1 the first, -1 the second, 0 neither."""
+    above = _above_median(first, second)
+    return np.asarray(np.sign(above[0] - above[1]), dtype=np.float64)
+
+
+def _above_median(first: Vector, second: Vector) -> Vector:
+    middle = np.median(np.concatenate([first, second]), axis=0)
+    return np.stack([(column > middle).sum(axis=0) for column in (first, second)]).astype(np.float64)
 
 
 def centred_p(draws: Vector, observed: Vector) -> Vector:

@@ -6,7 +6,7 @@ import numpy as np
 
 from nlgauge.stats.checks import Vector
 
-__all__ = ["wilcoxon"]
+__all__ = ["signed_rank_test", "wilcoxon"]
 
 #: Up to this many differences without ties the distribution of the rank sum is counted out, as scipy does.
 _EXACT = 50
@@ -21,6 +21,11 @@ def wilcoxon(differences: Vector) -> Vector:
     >>> wilcoxon(np.array([[1.0, 1], [2, -2], [4, 4], [3, 3], [-5, 3]])).round(4).tolist()
     [0.625, 0.1362]
     """
+    return signed_rank_test(differences)[0]
+
+
+def signed_rank_test(differences: Vector) -> tuple[Vector, Vector]:
+    """p values as `wilcoxon` gives them, and the side of the rank sum: 1 above its middle, -1 below, 0 on it."""
     from scipy.stats import norm
 
     n = len(differences)
@@ -41,7 +46,7 @@ def wilcoxon(differences: Vector) -> Vector:
     exact = (zeros == 0) & (tied == 0)
     if n <= _EXACT and exact.any():
         p[exact] = _exact(above[exact].astype(np.intp), n)
-    return p
+    return p, np.sign(above - middle)
 
 
 def _runs(ordered: Vector) -> tuple[Vector, Vector]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from nlgauge.compare.bradley_terry import bradley_terry
 from nlgauge.compare.rankings import different_top3, different_winner, mean_scores, median_scores, win_counts
 from nlgauge.compare.rating import elo, trueskill
-from nlgauge.published.rankings.table import RankingOptions
+from nlgauge.published.rankings.table import BT_TOLERANCE, RankingOptions
 
 __all__ = ["MEASURES", "MECHANISMS", "Scores", "average", "measure_pairs", "rank_draws", "rank_frame", "tau"]
 
@@ -36,7 +36,7 @@ def rank_frame(frame: Matrix, mechanisms: Iterable[str], options: RankingOptions
     makers: dict[str, Callable[[], Matrix]] = {
         "mean": lambda: mean_scores(frame),
         "median": lambda: median_scores(frame),
-        "BT": lambda: bradley_terry(_wins(frame, options)).strengths,
+        "BT": lambda: bradley_terry(_wins(frame, options), tolerance=BT_TOLERANCE).strengths,
         "Elo": lambda: elo(frame, ties=options.ties, tolerance=options.tie_tolerance),
         "TrueSkill": lambda: trueskill(frame, tolerance=options.tie_tolerance),
     }
@@ -47,7 +47,11 @@ def rank_draws(frame: Matrix, draws: NDArray[np.intp], options: RankingOptions) 
     """Mean, median and BT on parts of the rows: draws x rows in, draws x systems out."""
     parts = frame[draws]
     wins = np.stack([_wins(part, options) for part in parts])
-    return {"mean": parts.mean(axis=1), "median": np.median(parts, axis=1), "BT": bradley_terry(wins).strengths}
+    return {
+        "mean": parts.mean(axis=1),
+        "median": np.median(parts, axis=1),
+        "BT": bradley_terry(wins, tolerance=BT_TOLERANCE).strengths,
+    }
 
 
 def measure_pairs(scores: Scores, pairs: Iterable[tuple[str, str]] | None = None) -> dict[tuple[str, str], Matrix]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nlgauge.compare.bradley_terry import bradley_terry
 from nlgauge.compare.rankings import win_counts
-from nlgauge.published.rankings.table import RankingOptions
+from nlgauge.published.rankings.table import BT_TOLERANCE, RankingOptions
 
 __all__ = ["FIVE_TYPES", "THREE_TYPES", "Pairing", "TypedSystems", "draw_pairings"]
 
@@ -62,5 +62,9 @@ def draw_pairings(systems: TypedSystems, options: RankingOptions) -> list[Pairin
         scores = np.column_stack([first[:, order].ravel(order="F"), second])
         wins = win_counts(scores, ties=options.ties, tolerance=options.tie_tolerance)
         share = float((scores[:, 0] > scores[:, 1]).mean())
-        made.append(Pairing(tuple(at + 1 for at in order), scores, share, bradley_terry(wins).strengths))
+        made.append(
+            Pairing(
+                tuple(at + 1 for at in order), scores, share, bradley_terry(wins, tolerance=BT_TOLERANCE).strengths
+            )
+        )
     return made

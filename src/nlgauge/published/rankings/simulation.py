@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from nlgauge.compare.bradley_terry import bradley_terry
 from nlgauge.compare.rankings import win_counts
 from nlgauge.published.rankings.mechanisms import Matrix, tau
-from nlgauge.published.rankings.table import RankingOptions
+from nlgauge.published.rankings.table import BT_TOLERANCE, RankingOptions
 
 __all__ = ["GRID", "PANELS", "Grid", "Panel", "Simulated", "draw_appendix", "draw_coded", "simulate"]
 
@@ -126,7 +126,7 @@ def _scored(drawn: list[Drawn], options: RankingOptions) -> Matrix:
     ranked = (
         np.stack([scores.mean(axis=0) for _, scores in drawn]),
         np.stack([np.median(scores, axis=0) for _, scores in drawn]),
-        bradley_terry(np.stack(wins)).strengths,
+        bradley_terry(np.stack(wins), tolerance=BT_TOLERANCE).strengths,
     )
     return np.stack([tau(strengths, one) for one in ranked], axis=1)
 

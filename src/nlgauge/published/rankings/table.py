@@ -20,7 +20,7 @@ from typing import Literal
 from nlgauge.errors import RecipeError
 from nlgauge.published.table import PaperTable, TableRow
 
-__all__ = ["Experiment", "PublishedFrames", "RankingOptions", "RankingRow", "RankingTable"]
+__all__ = ["BT_TOLERANCE", "Experiment", "PublishedFrames", "RankingOptions", "RankingRow", "RankingTable"]
 
 Experiment = Literal["disagreement", "by-data", "by-metric", "tests", "simulation", "pairing", "ties"]
 
@@ -86,6 +86,10 @@ class RankingTable(PaperTable):
     def data(self) -> tuple[str, ...]:
         """Data sets that it needs and that are public, by name."""
         return tuple(one.card for one in self.frames if one.card)
+
+
+#: Squared changes at which the Bradley-Terry iteration of the released code stops.
+BT_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
