@@ -252,10 +252,10 @@ def test_scores_that_do_not_fit_the_texts_are_refused(refused: Refusal, folder: 
 
 
 def test_verdicts_go_straight_into_bradley_terry(run: Run, refused: Refusal, folder: Path) -> None:
-    rows = [f"{at},a,b,{'a' if at % 4 else 'b'}" for at in range(24)] + [f"{at},b,a,b" for at in range(6)]
+    rows = [f"{at},x,y,{'x' if at % 4 else 'y'}" for at in range(24)] + [f"{at},y,x,y" for at in range(6)]
     write_lines(folder / "judge.csv", ["id,first,second,winner", *rows])
     (record,) = found(run("compare", "--scores", "judge.csv", "-f", "json"))["verdicts"]
-    assert [(row["system"], row["wins"]) for row in record["systems"]] == [("a", 18), ("b", 12)]
+    assert [(row["system"], row["wins"]) for row in record["systems"]] == [("x", 18), ("y", 12)]
     assert record["position"]["swapped"] == 6
     text = run("compare", "--scores", "judge.csv").out
     assert "30 verdicts on 24 instances" in text
