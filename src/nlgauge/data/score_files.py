@@ -207,7 +207,10 @@ def _comet_rows(path: str) -> Iterator[Row]:
     """By system a list of objects: the segments in their order."""
     content = json_document(path)
     if "format" in content:
-        msg = f"{path}: this is a file of nlgauge ({content['format']}); saved scores are compared as they are"
+        msg = (
+            f"{path}: this is a file of nlgauge ({content['format']}), not of another tool; saved scores are "
+            f"compared without --scores: nlgauge compare {path} OTHER.json"
+        )
         raise FileFormatError(msg)
     for system, items in content.items():
         if not isinstance(items, list) or not items:
