@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -410,6 +413,17 @@ def test_a_report_that_fails_does_not_open_the_gate(run: Run, monkeypatch: pytes
     )
     assert run(*command, "--gate", "--smallest-difference", "90").status == 1
     assert run(*command).status == 1
+
+
+def test_a_reader_that_went_away_does_not_open_the_gate(
+    process: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    """As in `nlgauge compare ... --gate | head` with pipefail."""
+    for files, status in (("base.txt worse.txt", 3), ("worse.txt base.txt", 0)):
+        reader, writer = os.pipe()
+        os.close(reader)
+        assert process("compare", *files.split(), *CHRF, "--gate", stdout=writer).returncode == status
+        os.close(writer)
 
 
 def test_a_report_has_verdicts_and_budgets_too(run: Run, folder: Path) -> None:

@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, get_args
 
+from nlgauge.cli.checks import in_flags
 from nlgauge.cli.common import (
     METRIC_FLAGS,
     add_metric_options,
@@ -212,7 +213,7 @@ def _run(args: argparse.Namespace) -> int:
         if not closed:
             raise
         # A file that cannot be written opens no gate.
-        print(f"nlgauge: error: {error}", file=sys.stderr)
+        print(f"nlgauge: error: {in_flags(str(error))}", file=sys.stderr)
     if found.gate is not None and not _seen(args) and (closed or not args.quiet):
         print(f"nlgauge: gate {'closed' if closed else 'open'}: {found.gate.sentence}", file=sys.stderr)
     return GATE_CLOSED if closed else 0
