@@ -209,11 +209,12 @@ def _run(args: argparse.Namespace) -> int:
     closed = found.gate is not None and not found.gate.passed
     try:
         _write(found, inputs, args)
-    except NlgaugeError as error:
+    except (NlgaugeError, OSError) as error:
         if not closed:
             raise
-        # A file that cannot be written opens no gate.
-        print(f"nlgauge: error: {in_flags(str(error))}", file=sys.stderr)
+        # A file that cannot be written, or a reader that went away, opens no gate.
+        if not isinstance(error, BrokenPipeError):
+            print(f"nlgauge: error: {in_flags(str(error))}", file=sys.stderr)
     if found.gate is not None and not _seen(args) and (closed or not args.quiet):
         print(f"nlgauge: gate {'closed' if closed else 'open'}: {found.gate.sentence}", file=sys.stderr)
     return GATE_CLOSED if closed else 0
