@@ -481,6 +481,7 @@ def test_all_ties(run: Run, folder: Path) -> None:
     assert result.status == 0
     assert "all systems tie on every instance" in result.out
     assert "base.txt, copy.txt have the same score on every instance" in result.out
+    assert "would be found" not in result.out
     assert run("compare", "base.txt", "copy.txt", *CHRF, "--gate").status == 0
 
 
