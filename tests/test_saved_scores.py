@@ -68,7 +68,11 @@ def first(content: dict[str, Any]) -> dict[str, Any]:
         (lambda content: first(content)["segments"][0].update(bleu=99.0), "numbers are not those of its digest"),
         (lambda content: first(content)["statistics"]["counts"][0].__setitem__(0, 9), "not those of its digest"),
         (lambda content: content["texts"].update(references="0"), "not those of its digest"),
-        (lambda content: content.update(format="nlgauge-scores/9"), "is not a file of saved scores"),
+        (lambda content: content.update(format="other/1"), r"is not a file of saved scores.*-o FILE\.json"),
+        (
+            lambda content: content.update(format="nlgauge-scores/9"),
+            "in format nlgauge-scores/9, and this version of nlgauge reads nlgauge-scores/1",
+        ),
         (lambda content: content.pop("texts"), "'texts' is missing"),
         (lambda content: first(content).pop("segments"), "score 0: the dict of a score needs 'segments'"),
         (lambda content: first(content).update(segments=[]), "score 0: the dict of a score needs at least one"),

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli.conftest import Refusal, Result, Run, write_lines
+from tests.report.report_samples import unpacked
 
 import nlgauge
 
@@ -102,6 +106,21 @@ def test_settings_are_flags(run: Run) -> None:
         "smallest_difference": 1.5,
     }  # fmt: skip
     assert {name: settings[name] for name in expected} == expected
+
+
+def test_orders_of_games_can_be_shuffled(run: Run) -> None:
+    command = ("compare", "base.txt", "worse.txt", *CHRF, "-f", "json", "--ratings")
+    plain, shuffled = (found(run(*command, *more)) for more in ((), ("--shuffles", "5")))
+    assert shuffled["settings"]["shuffles"] == 5
+    assert "|shuffles:5|" in shuffled["signature"]
+    assert plain["metrics"][0]["systems"][0]["elo"] != shuffled["metrics"][0]["systems"][0]["elo"]
+
+
+def test_tables_for_people_say_nothing_of_tests_that_they_do_not_show(run: Run) -> None:
+    command = ("compare", "base.txt", "worse.txt", *CHRF)
+    assert "of the scores of instances, not of the corpus score" not in run(*command).out
+    assert "t: of the scores of instances, not of the corpus score" in run(*command, "--test", "t").out
+    assert "t, wilcoxon, sign: of the scores" in run(*command, "-f", "json").out
 
 
 def test_documents_are_resampled_whole(run: Run) -> None:
@@ -252,13 +271,14 @@ def test_scores_that_do_not_fit_the_texts_are_refused(refused: Refusal, folder: 
 
 
 def test_verdicts_go_straight_into_bradley_terry(run: Run, refused: Refusal, folder: Path) -> None:
-    rows = [f"{at},a,b,{'a' if at % 4 else 'b'}" for at in range(24)] + [f"{at},b,a,b" for at in range(6)]
+    rows = [f"{at},x,y,{'x' if at % 4 else 'y'}" for at in range(24)] + [f"{at},y,x,y" for at in range(6)]
     write_lines(folder / "judge.csv", ["id,first,second,winner", *rows])
     (record,) = found(run("compare", "--scores", "judge.csv", "-f", "json"))["verdicts"]
-    assert [(row["system"], row["wins"]) for row in record["systems"]] == [("a", 18), ("b", 12)]
+    assert [(row["system"], row["wins"]) for row in record["systems"]] == [("x", 18), ("y", 12)]
     assert record["position"]["swapped"] == 6
     text = run("compare", "--scores", "judge.csv").out
-    assert "30 verdicts on 24 instances" in text
+    assert text.startswith("judge: 30 verdicts on 24 instances\n")
+    assert "\nverdicts: judge|scores:" in text
     assert "position: 24 verdicts for the output shown first (80% of those decided), 6 for the second" in text
     assert run("compare", "--scores", "judge.csv", "-f", "tsv").rows[0]["metric"].startswith("judge|scores:")
     beside = found(run("compare", "base.txt", "worse.txt", *CHRF, "--scores", "judge.csv", "-f", "json"))
@@ -329,6 +349,15 @@ def test_the_gate_stays_open_for_the_others(run: Run) -> None:
     assert "nlgauge: gate open: same.txt is not significantly worse" in talking.err
 
 
+def test_a_terminal_shows_the_sentence_of_the_gate_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = ("compare", "base.txt", "worse.txt", *CHRF, "--gate")
+    monkeypatch.setattr("nlgauge.cli.compare.sys.stdout.isatty", lambda: True)
+    shown = run(*command)
+    assert (shown.status, shown.err) == (3, "")
+    assert shown.out.count("gate closed") == 1
+    assert run(*command, "-f", "json").err.startswith("nlgauge: gate closed")
+
+
 def test_what_counts_for_the_gate_can_be_set(run: Run, refused: Refusal, folder: Path) -> None:
     command = ("compare", "base.txt", "worse.txt", *CHRF, "--gate")
     assert run(*command, "--smallest-difference", "90").status == 0
@@ -340,6 +369,7 @@ def test_what_counts_for_the_gate_can_be_set(run: Run, refused: Refusal, folder:
     both = (*command, "--scores", wide(folder), "--lower-is-better", "comet")
     assert run(*both, "--gate-metric", "comet").status == 0
     assert run(*both, "--gate-metric", "chrf").status == 3
+    assert "the old one and the new one are both 'base.txt'" in refused(2, *command, "--new", "base.txt")
     assert "--gate needs two systems, got 1" in refused(2, "compare", "base.txt", *CHRF, "--gate")
     assert "--base belongs to --gate" in refused(2, "compare", "base.txt", "worse.txt", *CHRF, "--base", "x")
 
@@ -358,6 +388,53 @@ def test_a_figure_and_a_report(run: Run, refused: Refusal, folder: Path) -> None
     assert "a figure's file ends in" in refused(2, *command, "--plot", "out.gif")
     assert "the folder 'nowhere' does not exist" in refused(1, *command, "--report", "nowhere/out.html")
     assert "'base.txt' is an input of this command" in refused(1, *command, "--report", "base.txt")
+
+
+def test_a_report_without_alignments(run: Run, folder: Path) -> None:
+    for metric in ("chrf", "bertscore"):
+        command = ("compare", "base.txt", "worse.txt", "--refs", "refs.txt", "-m", metric, "-q", "--gate")
+        result = run(*command, "--report", "out.html", "--report-alignments", "0")
+        assert result.status == 3, "the gate is closed, whatever becomes of the report"
+        page = (folder / "out.html").read_text()
+        assert "gate closed: worse.txt is significantly worse than base.txt" in page
+        assert unpacked(page)["explained"] == []
+
+
+def test_a_report_that_fails_does_not_open_the_gate(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("nlgauge.report.html.write_report", full)
+    command = ("compare", "base.txt", "worse.txt", *CHRF, "--report", "out.html")
+    result = run(*command, "--gate")
+    assert result.status == 3
+    assert result.err.startswith(
+        "nlgauge: error: cannot write 'out.html': No space left on device\nnlgauge: gate closed"
+    )
+    assert run(*command, "--gate", "--smallest-difference", "90").status == 1
+    assert run(*command).status == 1
+
+
+def test_a_reader_that_went_away_does_not_open_the_gate(
+    process: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    """As in `nlgauge compare ... --gate | head` with pipefail."""
+    for files, status in (("base.txt worse.txt", 3), ("worse.txt base.txt", 0)):
+        reader, writer = os.pipe()
+        os.close(reader)
+        assert process("compare", *files.split(), *CHRF, "--gate", stdout=writer).returncode == status
+        os.close(writer)
+
+
+def test_a_report_has_verdicts_and_budgets_too(run: Run, folder: Path) -> None:
+    write_lines(folder / "judge.csv", ["id,first,second,winner", *(f"{at},x,y,x" for at in range(5)), "9,y,x,y"])
+    write_lines(folder / "cost.csv", ["system,GPU hours", "base.txt,12", "worse.txt,3"])
+    command = ("compare", "base.txt", "worse.txt", *CHRF, "--report", "out.html", "--scores", "judge.csv")
+    assert run(*command, "--budget", "cost.csv").status == 0
+    page = (folder / "out.html").read_text()
+    assert "<h3>judge: 6 verdicts on 6 instances</h3>" in page
+    assert "<h3>budgets</h3>" in page
+    assert "<td><bdi>base.txt</bdi></td><td><bdi>12</bdi></td>" in page
 
 
 def test_a_report_of_saved_runs_needs_no_texts(run: Run, folder: Path) -> None:
@@ -404,12 +481,18 @@ def test_all_ties(run: Run, folder: Path) -> None:
     assert result.status == 0
     assert "all systems tie on every instance" in result.out
     assert "base.txt, copy.txt have the same score on every instance" in result.out
+    assert "would be found" not in result.out
     assert run("compare", "base.txt", "copy.txt", *CHRF, "--gate").status == 0
 
 
 def test_names_that_come_twice(refused: Refusal) -> None:
-    assert "system 'base.txt' is given twice" in refused(2, "compare", "base.txt", "base.txt", *CHRF)
+    assert "the file 'base.txt' is given twice" in refused(2, "compare", "base.txt", "base.txt", *CHRF)
     assert "system 'a' is given twice" in refused(2, "compare", "a=base.txt", "a=worse.txt", *CHRF)
+    twice = refused(2, "compare", "a=base.txt", "b=base.txt", *CHRF)
+    assert "the file 'base.txt' is given twice; each system needs one of its own" in twice
+    metrics = ("compare", "base.txt", "worse.txt", "--refs", "refs.txt", "-q", "-m", "chrf")
+    assert "--metric: 'chrf' is given twice; leave one out" in refused(2, *metrics, "chrf")
+    assert "--metric: 'chrf:words=0' is the same recipe as 'chrf'" in refused(2, *metrics, "chrf:words=0")
     assert "two systems are called 'worse.txt'" in refused(2, "compare", "worse.txt=base.txt", "worse.txt", *CHRF)
 
 
@@ -441,6 +524,16 @@ def test_names_that_come_twice(refused: Refusal) -> None:
             "--table chooses the table of --format",
         ),
         ("compare --scores none.tsv -m chrf", 2, "--metric is for texts that are scored"),
+        ("compare --scores none.tsv --refs refs.txt", 2, "--refs is for texts that are scored, and there are none"),
+        ("compare --scores none.tsv --source refs.txt", 2, "--source is for texts that are scored"),
+        ("compare --scores none.tsv --runs", 2, "--runs takes several files of a system (NAME=FILE ...)"),
+        ("compare --scores base.json", 1, "without --scores: nlgauge compare base.json OTHER.json"),
+        ("compare base.json --title Mine", 2, "--title belongs to --report, which was not given"),
+        ("compare base.json --report-alignments 3", 2, "--report-alignments belongs to --report"),
+        ("compare base.json --shuffles 3", 2, "--shuffles belongs to --ratings, which was not given"),
+        ("compare base.json --ratings --shuffles -1", 2, "--shuffles must be 0 or more, got -1"),
+        ("compare base.json -o x.html --report x.html", 1, "-o and --report both write 'x.html'"),
+        ("compare base.json -o x.html --report ./x.html", 1, "-o and --report both write './x.html'"),
         ("compare --scores none.tsv", 1, "no such file: 'none.tsv'"),
         ("compare --scores base.txt", 1, "expected a .tsv, .csv or .jsonl file of scores"),
         ("compare base.txt worse.txt --refs refs.txt -m chrf --lower-is-better x", 2, "belongs to --scores FILE"),

@@ -146,3 +146,9 @@ def test_intervals_over_documents(run: Run, refused: Refusal, folder: Path) -> N
         1, *command, "--document-ids", "few.txt"
     )
     assert "--document-ids belongs to --confidence" in refused(2, *command[:-1], "--document-ids", "docs.txt")
+
+
+def test_a_result_is_not_called_compressed(refused: Refusal, folder: Path) -> None:
+    """`-o x.json.gz` would be a text table under that name, which nothing reads."""
+    assert "cannot write 'x.json.gz': results are not compressed" in refused(1, *SCORE, "-o", "x.json.gz")
+    assert not (folder / "x.json.gz").exists()

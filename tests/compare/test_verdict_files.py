@@ -24,9 +24,23 @@ def test_the_words_for_a_winner(tmp_path: Path) -> None:
     assert found == ["first", "second"] * 4 + ["tie"] * 3
 
 
-def test_a_name_comes_before_a_word(tmp_path: Path) -> None:
-    path = write(tmp_path, "id,first,second,winner", "1,b,a,b")
-    assert read_verdicts(path) == [Verdict("1", "b", "a", "first")]
+def test_a_name_that_is_also_the_word_for_its_place(tmp_path: Path) -> None:
+    path = write(tmp_path, "id,first,second,winner", "1,a,b,a", "2,A,B,B", "3,first,x,first")
+    assert [verdict.winner for verdict in read_verdicts(path)] == ["first", "second", "first"]
+
+
+@pytest.mark.parametrize(
+    ("row", "means"),
+    [
+        ("1,B,A,A", "'A' is the name of the second system, and also means that the other one won"),
+        ("1,b,a,b", "'b' is the name of the first system, and also means that the other one won"),
+        ("1,second,first,second", "'second' is the name of the first system, and also means that the other one won"),
+        ("1,none,x,none", "'none' is the name of the first system, and also means a tie"),
+    ],
+)
+def test_a_name_that_means_something_else_as_well_is_refused(tmp_path: Path, row: str, means: str) -> None:
+    with pytest.raises(FileFormatError, match=f"line 2, column 'winner': {means}; give the systems other names"):
+        read_verdicts(write(tmp_path, "id,first,second,winner", row))
 
 
 def test_position_turns_the_two_round(tmp_path: Path) -> None:

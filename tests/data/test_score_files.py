@@ -183,3 +183,11 @@ def test_specs(tmp_path: Path) -> None:
         read(tmp_path, "scores.txt", ".5\n")
     with pytest.raises(RecipeError, match="two tables of scores are called 'comet'"):
         read_score_files([write(tmp_path, "comet.tsv", WIDE), write(tmp_path, "comet.csv", LONG)])
+
+
+@pytest.mark.parametrize(("name", "text"), [("x.tsv", "0.4199\t0.5\n0.3\t0.2\n"), ("x.csv", "1,.5,2e-1\n2,.3,.2\n")])
+def test_a_first_row_of_numbers_is_not_taken_for_names(tmp_path: Path, name: str, text: str) -> None:
+    with pytest.raises(FileFormatError, match=r"line 1: expected the names of the columns, got numbers \("):
+        read_score_file(write(tmp_path, name, text))
+    (found,) = read_score_file(write(tmp_path, name, text.replace(text[:1], "system ", 1)))
+    assert found.systems[0].startswith("system "), "a name that is no number is enough"

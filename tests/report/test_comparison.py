@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -29,6 +30,42 @@ def test_what_a_mark_means_is_said() -> None:
     assert "*" in first
     assert "with a star, or bold: paired bootstrap, p < 0.05, corrected for all pairs by Holm" in text
     assert "rankings agree" in text
+
+
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_the_verdict_comes_first_and_the_legend_once(form: Literal["text", "markdown"]) -> None:
+    rng = np.random.default_rng(1)
+    scores = {name: (rng.normal(size=40) + shift).tolist() for name, shift in (("a", 3.0), ("b", 0.0), ("c", -3.0))}
+    found = Compared(compare_systems({"chrf": scores, "bleu": scores}, resamples=100, permutations=1000))
+    said = render_comparison(found, format=form)
+    assert said.startswith("By chrf, a comes first of 3 systems (")
+    assert said.index("Both metrics put a first.") < said.index("chrf: 40 instances")
+    for words in ("cluster: systems that", "difference: above 0", "effect: Cohen's d", "low, high: bootstrap"):
+        assert said.count(words) == 1, words
+        assert said.index(words) > said.index("bleu, share of instances")
+    assert said.count("intervals are not corrected for the number of pairs, stars are") == 1
+    assert said.count("% outliers") == 2
+
+
+def test_the_diagnostics_are_a_line() -> None:
+    values = {"a": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 100.0], "b": [1.0, 2.0, 2.0, 4.0, 5.0, 5.0, 7.0, 8.0]}
+    text = render_comparison(Compared(compare_systems({"m": values})))
+    # 1 of 16 scores; 5 of 8 instances tie; (2 / sqrt 2 + 92 / sqrt 2) / 8 between systems.
+    assert "scores: 6.25 % outliers, 62.5 % of comparisons tie; standard deviation 8.31 between systems" in text
+
+
+def test_a_small_p_value_is_never_0() -> None:
+    values = {"a": [1.0 + at % 7 for at in range(60)], "b": [at % 7 + at % 3 / 10 for at in range(60)]}
+    found = Compared(compare_systems({"m": values}, test="t"))
+    (pair,) = found.comparison.metrics[0].pairs if found.comparison else ()
+    assert pair.p_value is not None
+    assert pair.p_value < 1e-6
+    assert "0.0000" not in render_comparison(found).split("m, pairs")[1].split("low, high")[0].split("losses")[1]
+    assert "  <0.0001  <0.0001  " in render_comparison(found)
+    assert "| &lt;0.0001 |" in render_comparison(found, format="markdown")
+    assert "& $<$0.0001 &" in render_comparison(found, format="latex")
+    header, row = (line.split("\t") for line in render_comparison(found, format="tsv", table="pairs").splitlines())
+    assert float(row[header.index("p")]) == pytest.approx(pair.p_value, rel=0.01)
 
 
 def test_only_so_many_pairs_are_shown_and_files_have_all() -> None:

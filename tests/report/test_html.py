@@ -223,6 +223,16 @@ def test_behind_each_table_are_three_forms_of_it(many: Sample) -> None:
     assert sorted(exports) == sorted([*of_metric, "overview", "disagreement", "signatures"])
 
 
+def test_strengths_have_their_intervals(two: Sample) -> None:
+    row = two.comparison.metrics[0].systems[0]
+    assert row.bt_interval is not None
+    low, high = row.bt_interval.low, row.bt_interval.high
+    assert f'title="95 % interval {low:.3f} – {high:.3f}">{row.bradley_terry:.3f}</td>' in page_of(two)
+    header, first, *_ = ranking_table(two.comparison.metrics[0]).to_tsv(width=6).splitlines()
+    cells = dict(zip(header.split("\t"), first.split("\t"), strict=True))
+    assert (cells["bt low"], cells["bt high"]) == (f"{low:.6f}", f"{high:.6f}")
+
+
 def test_tables_of_the_callers_own(two: Sample) -> None:
     table = Table(["system", "runs"], [["<b>", 5], ["b", 3]], caption="Runs", notes=["A note."])
     page = page_of(two, tables=[table])
@@ -314,6 +324,23 @@ def test_explanations_of_results() -> None:
     assert [0, 0] in [link[:2] for link in links]
     assert costs == 0
     assert pairs[f"1/{place}/1"][3] == 1, "a transport has costs"
+
+
+def test_of_many_systems_the_best_and_the_furthest_are_explained() -> None:
+    right = ["The cat sat on the mat.", "Bread is good.", "She lost her keys."]
+    systems = {name: list(right) for name in "abcde"}
+    systems["b"][0], systems["d"][1] = "A plane flew.", "Nobody knows why."
+    systems["c"][2], systems["e"] = "No.", ["The cat sat.", "Bread is.", "She lost keys."]
+    results = nlgauge.score_systems(systems, right, metrics=["bertscore"])
+    found = explain_for_report(results, [0, 1])
+    assert [(one.system, one.segment) for one in found] == [("a", 0), ("a", 1), ("b", 0), ("d", 1)]
+    everybody = explain_for_report(results, [0], systems=list(systems))
+    assert [one.system for one in everybody] == list(systems)
+    tables = nlgauge.compare.system_scores(results)
+    sample = Sample(nlgauge.compare_systems(tables, permutations=100), tables, ReportTexts(systems))
+    assert unpacked(page_of(sample, explanations=found))["explained_systems"] == 2
+    assert unpacked(page_of(sample))["explained_systems"] == 0
+    assert explain_for_report(results, []) == []
 
 
 def test_what_does_not_belong_together_is_refused(two: Sample) -> None:

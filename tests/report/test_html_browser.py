@@ -106,6 +106,21 @@ def choose(page: Page, label: str, value: str) -> None:
     page.locator("#segments").get_by_label(label, exact=True).select_option(value)
 
 
+def test_systems_with_an_alignment_are_named(browser: Browser, tmp_path: Path) -> None:
+    """Of many systems the page holds two on each segment: the best, and another one."""
+    found = sample(6, 20)
+    pairs = [one for one in explained(found, [4]) if one.system in ("system-a", "system-d")]
+    opened = Opened(browser, written(found, tmp_path / "many.html", explanations=pairs))
+    page = opened.page
+    assert "for 1 segment, those on which systems differ most (2 systems each)" in page.inner_text("#explained-said")
+    choose(page, "Show", "explained")
+    page.locator("#segments-list .row").first.click()
+    wait_for_text(page, "#segment .note", "holds alignments of this segment for system-a, system-d")
+    assert page.locator("#segment .alignment").count() == 1
+    page.close()
+    assert opened.said == []
+
+
 def test_sorting(opened: Opened) -> None:
     page = opened.page
     sizes = [abs(value) for value in numbers(page, 1)]

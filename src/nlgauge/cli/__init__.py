@@ -64,6 +64,7 @@ def build_parser(command: str | None = None) -> CommandParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
     _open_streams()
+    status = 0
     try:
         try:
             status = _run(protect_stdin_columns(sys.argv[1:] if argv is None else argv))
@@ -77,8 +78,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("nlgauge: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        _drop_stdout()  # the reader (head, less) went away; nothing is left to say
-        return 0
+        _drop_stdout()  # the reader (head, less) went away; nothing is left to say, but a gate stays closed
+        return status
     except OSError as error:  # such as a full disk under stdout
         print(f"nlgauge: error: {error if error.filename else error.strerror or error}", file=sys.stderr)
         _drop_stdout()

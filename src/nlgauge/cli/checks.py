@@ -31,6 +31,7 @@ _NUMBERS = {
     "seed": (0, None),
     "sentences": (0, None),
     "report_alignments": (0, None),
+    "shuffles": (0, None),
 }
 
 

@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, get_args
 
+from nlgauge.cli.checks import in_flags
 from nlgauge.cli.common import (
     METRIC_FLAGS,
     add_metric_options,
@@ -32,13 +33,23 @@ from nlgauge.compare.run import compare_systems
 from nlgauge.compare.run_tables import compare_run_tables
 from nlgauge.compare.settings import TESTS, CompareSettings, RankBy, TiePolicy
 from nlgauge.compare.verdicts import compare_verdicts
-from nlgauge.errors import RecipeError
-from nlgauge.report.comparison import Compared, CompareFormat, TableName, render_comparison
+from nlgauge.errors import NlgaugeError, RecipeError
+from nlgauge.report.comparison import (
+    Compared,
+    CompareFormat,
+    TableName,
+    further_tables,
+    gate_lines,
+    render_comparison,
+)
 
 __all__ = ["GATE_CLOSED", "add_commands"]
 
 #: Exit status when the new system is significantly worse than the old one.
 GATE_CLOSED = 3
+
+#: Segments of a report that have alignments.
+_ALIGNMENTS = 500
 
 _EXAMPLES = f"""\
 examples:
@@ -84,9 +95,9 @@ def add_commands(commands: Any) -> None:
         output,
         "--report-alignments",
         type=int,
-        default=500,
+        default=None,
         metavar="N",
-        help="segments of the report with alignments, those that differ most (%(default)s)",
+        help=f"segments of the report with alignments, those that differ most ({_ALIGNMENTS})",
     )
     parser.add_help_all()
     parser.set_defaults(run=_run)
@@ -162,6 +173,14 @@ def _add_test_options(parser: argparse.ArgumentParser) -> None:
     )
     add_hidden(tests, "--seed", type=int, default=defaults.seed, metavar="N", help="of all draws (%(default)s)")
     add_hidden(tests, "--ratings", action="store_true", help="Elo and TrueSkill as well")
+    add_hidden(
+        tests,
+        "--shuffles",
+        type=int,
+        default=defaults.shuffles,
+        metavar="N",
+        help="random orders of games to average these two over (%(default)s: the order of systems and segments)",
+    )
 
 
 def _add_gate(parser: argparse.ArgumentParser) -> None:
@@ -169,8 +188,15 @@ def _add_gate(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--gate", action="store_true", help=f"exit status {GATE_CLOSED} if the second system is worse than the first"
     )
-    add_hidden(group, "--base", metavar="NAME", help="the system that counts as the first (default: the first one)")
-    add_hidden(group, "--new", metavar="NAME", help="the system that counts as the second (default: the second one)")
+    add_hidden(
+        group,
+        "--base",
+        metavar="NAME",
+        help="the system that counts as the first (default, of two systems: the first)",
+    )
+    add_hidden(
+        group, "--new", metavar="NAME", help="the system that counts as the second (default, of two: the second)"
+    )
     add_hidden(
         group, "--gate-metric", metavar="METRIC", help="the only metric that can close the gate (default: any)"
     )
@@ -180,6 +206,21 @@ def _run(args: argparse.Namespace) -> int:
     settings = _settings(args)
     _check(args)
     found, inputs = _compared(args, settings)
+    closed = found.gate is not None and not found.gate.passed
+    try:
+        _write(found, inputs, args)
+    except (NlgaugeError, OSError) as error:
+        if not closed:
+            raise
+        # A file that cannot be written, or a reader that went away, opens no gate.
+        if not isinstance(error, BrokenPipeError):
+            print(f"nlgauge: error: {in_flags(str(error))}", file=sys.stderr)
+    if found.gate is not None and not _seen(args) and (closed or not args.quiet):
+        print(f"nlgauge: gate {'closed' if closed else 'open'}: {found.gate.sentence}", file=sys.stderr)
+    return GATE_CLOSED if closed else 0
+
+
+def _write(found: Compared, inputs: Inputs, args: argparse.Namespace) -> None:
     write_output(args.output, render_comparison(found, format=args.format, table=args.table, width=args.width))
     if args.plot and found.comparison is not None:
         from nlgauge.plots import plot_comparison
@@ -188,20 +229,19 @@ def _run(args: argparse.Namespace) -> int:
             plot_comparison(found.comparison, target)
     if args.report and found.comparison is not None:
         with saving(args.report) as target:
-            _write_report(target, found.comparison, inputs, args)
-    if found.gate is None:
-        return 0
-    if found.gate.passed:
-        if not args.quiet:
-            print(f"nlgauge: gate open: {found.gate.sentence}", file=sys.stderr)
-        return 0
-    print(f"nlgauge: gate closed: {found.gate.sentence}", file=sys.stderr)
-    return GATE_CLOSED
+            _write_report(target, found, inputs, args)
+
+
+def _seen(args: argparse.Namespace) -> bool:
+    """Whether the gate's sentence stands on the terminal already, as the first line of the output."""
+    return args.output == "-" and args.format not in ("json", "tsv") and sys.stdout.isatty()
 
 
 def _settings(args: argparse.Namespace) -> CompareSettings:
     given = vars(args)
     chosen = {one.name: given[one.name] for one in fields(CompareSettings) if one.name in given}
+    if args.format not in ("json", "tsv") and not args.report:
+        chosen["tests_shown"] = ()  # tables for people have the p value of the test that decides
     try:
         return CompareSettings(**chosen)
     except RecipeError as error:  # it speaks of its fields: "alpha must lie ..."
@@ -220,10 +260,7 @@ def _check(args: argparse.Namespace) -> None:
     if texts and not (args.refs or args.source):
         msg = "nlgauge compare needs references (--refs REF) or a source (--source SRC) to score texts with"
         raise RecipeError(msg)
-    for name in ("base", "new", "gate_metric"):
-        if getattr(args, name) is not None and not args.gate:
-            msg = f"--{name.replace('_', '-')} belongs to --gate, which was not given"
-            raise RecipeError(msg)
+    _check_companions(args)
     if args.table != "ranking" and args.format != "tsv":
         msg = "--table chooses the table of --format tsv; the other formats have all of them"
         raise RecipeError(msg)
@@ -232,17 +269,49 @@ def _check(args: argparse.Namespace) -> None:
     if not texts and (given := metric_options(args)):
         msg = f"{flag_of(next(iter(given)))} is for texts that are scored, and there are none"
         raise RecipeError(msg)
-    if not args.hyps and args.metric:
-        msg = (
-            "--metric is for texts that are scored, and there are none; the files of --scores have their own metrics"
-        )
-        raise RecipeError(msg)
+    if not args.hyps:
+        _check_scores_alone(args)
     if args.plot:
         from nlgauge.plots import check_figure
 
         check_figure(Path(args.plot))
     if args.report:
         check_writable(args.report)
+
+
+#: Flags by the one that they belong to.
+_COMPANIONS = {
+    "base": "gate",
+    "new": "gate",
+    "gate_metric": "gate",
+    "title": "report",
+    "report_alignments": "report",
+    "shuffles": "ratings",
+}
+
+
+def _check_companions(args: argparse.Namespace) -> None:
+    for name, owner in _COMPANIONS.items():
+        given = getattr(args, name) not in (None, 0) if name == "shuffles" else getattr(args, name) is not None
+        if given and not getattr(args, owner):
+            msg = f"{flag_of(name)} belongs to {flag_of(owner)}, which was not given"
+            raise RecipeError(msg)
+
+
+def _check_scores_alone(args: argparse.Namespace) -> None:
+    """Flags that are about texts say nothing about files of scores."""
+    if args.metric:
+        msg = (
+            "--metric is for texts that are scored, and there are none; the files of --scores have their own metrics"
+        )
+        raise RecipeError(msg)
+    for name in ("refs", "source"):
+        if getattr(args, name):
+            msg = f"--{name} is for texts that are scored, and there are none; scores of other tools need no texts"
+            raise RecipeError(msg)
+    if args.runs:
+        msg = "--runs takes several files of a system (NAME=FILE ...); a file of --scores has one column per system"
+        raise RecipeError(msg)
 
 
 def _check_runs(args: argparse.Namespace) -> None:
@@ -274,7 +343,10 @@ def _compared(args: argparse.Namespace, settings: CompareSettings) -> tuple[Comp
         return Compared(runs=runs, verdicts=verdicts), inputs
     if not inputs.tables:
         if args.gate or args.report or args.plot or args.budget:
-            msg = "--gate, --report, --plot and --budget take scores; verdicts have none"
+            msg = (
+                "--gate, --report, --plot and --budget take scores, and verdicts have none; give the systems' texts "
+                "(HYP ... --refs REF) or a file of scores beside them"
+            )
             raise RecipeError(msg)
         return Compared(verdicts=verdicts), inputs
     comparison = compare_systems(inputs.tables, settings=settings)
@@ -307,10 +379,13 @@ def _gate_systems(systems: Sequence[str], args: argparse.Namespace) -> tuple[str
         if name not in systems:
             msg = f"--gate: there is no system {name!r}; there are {', '.join(map(repr, systems))}"
             raise RecipeError(msg)
+    if chosen[0] == chosen[1]:
+        msg = f"--gate compares two systems, but the old one and the new one are both {chosen[0]!r}; name two"
+        raise RecipeError(msg)
     return chosen
 
 
-def _write_report(path: Path, comparison: SystemComparison, inputs: Inputs, args: argparse.Namespace) -> None:
+def _write_report(path: Path, found: Compared, inputs: Inputs, args: argparse.Namespace) -> None:
     """The HTML file, with alignments of the segments that differ most where their texts are at hand."""
     from nlgauge.report.html import (
         ReportOptions,
@@ -320,12 +395,22 @@ def _write_report(path: Path, comparison: SystemComparison, inputs: Inputs, args
         write_report,
     )
 
-    options = ReportOptions(alignments=args.report_alignments)
+    assert found.comparison is not None
+    kept = _ALIGNMENTS if args.report_alignments is None else args.report_alignments
+    options = ReportOptions(alignments=kept, notes=gate_lines(found))
     if args.title is not None:
         options = replace(options, title=args.title)
     texts, explanations = None, []
     if inputs.texts is not None:
         texts = ReportTexts(inputs.texts.systems, inputs.texts.references, inputs.texts.sources)
-        segments = differing_segments(inputs.tables, args.report_alignments)
+        segments = differing_segments(inputs.tables, kept)
         explanations = explain_for_report(inputs.scores, segments)
-    write_report(path, comparison, scores=inputs.tables, texts=texts, explanations=explanations, options=options)
+    write_report(
+        path,
+        found.comparison,
+        scores=inputs.tables,
+        texts=texts,
+        explanations=explanations,
+        tables=further_tables(found),
+        options=options,
+    )

@@ -25,7 +25,7 @@ from nlgauge.files.lines import read_bytes
 from nlgauge.files.textfiles import ParallelTexts, read_parallel
 from nlgauge.saved_scores import SavedScores
 from nlgauge.scores import Score
-from nlgauge.scoring import score_systems
+from nlgauge.scoring import recipes_and_run, score_systems
 
 __all__ = ["Inputs", "read_inputs"]
 
@@ -129,6 +129,7 @@ def _scored(args: argparse.Namespace, files: _Files, check: Callable[[Sequence[s
         return found
     metrics = args.metric or ["bertscore"]
     check_metrics(metrics, args, command="compare")
+    _check_twice(metrics, metric_options(args))
     texts = read_parallel(files.specs, args.refs or (), args.source, input_format=args.input_format)
     names = files.renamed(list(texts.systems))
     texts = texts._replace(systems={names[label]: lines for label, lines in texts.systems.items()})
@@ -142,6 +143,17 @@ def _scored(args: argparse.Namespace, files: _Files, check: Callable[[Sequence[s
         **run_options(args),
     )
     return Inputs(scores=scores, texts=texts, runs_of=_runs_of(files, list(texts.systems)))
+
+
+def _check_twice(metrics: Sequence[str], options: Mapping[str, str]) -> None:
+    """Two recipes of a metric are two columns of a comparison; one recipe given twice is a mistake."""
+    recipes, _ = recipes_and_run(metrics, dict(options))
+    for at, recipe in enumerate(recipes):
+        if recipe in recipes[:at]:
+            other = metrics[recipes.index(recipe)]
+            same = "is given twice" if other == metrics[at] else f"is the same recipe as {other!r}"
+            msg = f"--metric: {metrics[at]!r} {same}; leave one out"
+            raise RecipeError(msg)
 
 
 def _runs_of(files: _Files, systems: Sequence[str]) -> dict[str, str]:

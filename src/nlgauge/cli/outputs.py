@@ -50,15 +50,29 @@ def check_outputs(args: argparse.Namespace) -> None:
         msg = "standard output is closed; name a file with -o FILE"
         raise InputError(msg)
     inputs = _input_paths(args)
+    taken: dict[str, str] = {}
     for name in _OUTPUTS:
         path = getattr(args, name, None)
         if not path or path == "-":
             continue
         check_writable(path)
+        if path.lower().endswith(".gz"):
+            msg = f"cannot write {path!r}: results are not compressed; give a name without .gz"
+            raise InputError(msg)
+        flag = "-o" if name == "output" else f"--{name.replace('_', '-')}"
+        known = taken.setdefault(os.path.realpath(path), flag)
+        if known != flag and not _is_device(path):
+            msg = f"{known} and {flag} both write {path!r}; give each a file of its own"
+            raise InputError(msg)
         for given in inputs:
             if os.path.isfile(path) and os.path.exists(given) and os.path.samefile(path, given):
                 msg = f"{path!r} is an input of this command and would be replaced; write to another file"
                 raise InputError(msg)
+
+
+def _is_device(path: str) -> bool:
+    """Such as /dev/null, which takes everything."""
+    return os.path.exists(path) and not os.path.isfile(path)
 
 
 def _input_paths(args: argparse.Namespace) -> list[str]:

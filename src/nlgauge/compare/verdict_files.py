@@ -2,7 +2,8 @@
 
 A row is one verdict, with columns `instance` (or `id`, `segment`), `first`, `second` and `winner`. `first` is the
 system whose output was shown first, unless a column `position` says that it was shown second (`2`, `second`). The
-winner is the name of one of the two systems, `first` or `second` (also `A` or `B`, `1` or `2`), or `tie`.
+winner is the name of one of the two systems, `first` or `second` (also `A` or `B`, `1` or `2`), or `tie`. A name that
+is also the word for the other place, such as that of a system `A` shown second, is refused.
 """
 
 from __future__ import annotations
@@ -63,10 +64,16 @@ def _verdict(row: Row, instance: str) -> Verdict:
 
 def _winner(row: Row, first: str, second: str) -> Literal["first", "second", "tie"]:
     value = row.label("winner")
-    # Names of systems come first: a system may be called "b".
-    if value in (first, second):
-        return "first" if value == first else "second"
     word = value.casefold()
+    if value in (first, second):
+        place, other = ("first", _SECOND) if value == first else ("second", _FIRST)
+        if word in (*other, *_TIES):
+            msg = (
+                f"{row.at('winner')}: {value!r} is the name of the {place} system, and also means "
+                f"{'a tie' if word in _TIES else 'that the other one won'}; give the systems other names in the file"
+            )
+            raise FileFormatError(msg)
+        return "first" if value == first else "second"
     if word not in _FIRST + _SECOND + _TIES:
         row.refuse("winner", f"{first!r}, {second!r}, 'first', 'second' or 'tie'")
     if word in _TIES:

@@ -25,7 +25,7 @@ from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.files.csv_files import csv_records, csv_rows
 from nlgauge.files.digests import bytes_digest, short_digest
 from nlgauge.files.lines import read_bytes, split_lines
-from nlgauge.files.records import Row, delimited_rows, json_document, json_lines, row_of
+from nlgauge.files.records import Row, cut, delimited_rows, json_document, json_lines, row_of
 from nlgauge.files.textfiles import parse_source
 from nlgauge.recipes.signature import Signature
 
@@ -186,15 +186,31 @@ def read_table(path: str, data: bytes) -> Iterator[Row]:
         if len(header) == 1 and ";" in header[0]:
             msg = f"{path}, line 1: columns are separated by ';' there; a CSV file has commas (RFC 4180)"
             raise FileFormatError(msg)
+        _check_header(header, path)
         return csv_rows(data, path, needed=header)
-    return delimited_rows(data, path, needed=split_lines(data, path)[0].split("\t"))
+    header = split_lines(data, path)[0].split("\t")
+    _check_header(header, path)
+    return delimited_rows(data, path, needed=header)
+
+
+def _check_header(names: Sequence[str], path: str) -> None:
+    """A first line of numbers is a row of scores: taken for names, its scores would be lost without a word."""
+    if all(map(_is_number, names)):
+        msg = (
+            f"{path}, line 1: expected the names of the columns, got numbers ({cut(', '.join(names))}); "
+            "put a first line with the names of the systems above the scores"
+        )
+        raise FileFormatError(msg)
 
 
 def _comet_rows(path: str) -> Iterator[Row]:
     """By system a list of objects: the segments in their order."""
     content = json_document(path)
     if "format" in content:
-        msg = f"{path}: this is a file of nlgauge ({content['format']}); saved scores are compared as they are"
+        msg = (
+            f"{path}: this is a file of nlgauge ({content['format']}), not of another tool; saved scores are "
+            f"compared without --scores: nlgauge compare {path} OTHER.json"
+        )
         raise FileFormatError(msg)
     for system, items in content.items():
         if not isinstance(items, list) or not items:

@@ -119,6 +119,8 @@ def explain_segments(score: Score, segments: Sequence[int], **options: Any) -> l
         if not isinstance(segment, int) or not 0 <= segment < len(score):
             msg = f"segment must be a whole number from 0 to {len(score) - 1}, got {segment!r}"
             raise InputError(msg)
+    if not segments:
+        return []
     origin, system = score.origin, score.system or ""
     part, indices = _spelt_out(_seen(origin.metric, origin.corpus), system), list(segments)
     if not _needs_all(origin.metric):

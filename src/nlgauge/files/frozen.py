@@ -103,7 +103,7 @@ class FrozenTable(ABC):
         except (ValueError, RecursionError) as error:
             raise FileFormatError(cls._is_not(name)) from error
         if not isinstance(content, dict) or content.get("format") != cls.FORMAT:
-            raise FileFormatError(cls._is_not(name))
+            raise FileFormatError(cls._other_format(name, content) or cls._is_not(name))
         try:
             made = cls.from_content(content)
         except KeyError as error:
@@ -118,7 +118,18 @@ class FrozenTable(ABC):
     @classmethod
     def _is_not(cls, name: str) -> str:
         article = "an" if cls.KIND[0] in "aeiou" else "a"
-        return f"{name!r} is not {article} {cls.KIND} ({cls.FORMAT}); make one with '{cls.COMMAND}'"
+        return f"{name!r} is not {article} {cls.KIND} ({cls.FORMAT}); make one with '{cls.COMMAND} -o FILE.json'"
+
+    @classmethod
+    def _other_format(cls, name: str, content: object) -> str | None:
+        """What to say of a file of the same kind in another version of its format; None of any other file."""
+        stated = content.get("format") if isinstance(content, dict) else None
+        if not isinstance(stated, str) or stated.partition("/")[0] != cls.FORMAT.partition("/")[0]:
+            return None
+        return (
+            f"{name!r} is a {cls.KIND} in format {stated}, and this version of nlgauge reads {cls.FORMAT}; take the "
+            f"version that wrote it, or make it again with '{cls.COMMAND} -o FILE.json'"
+        )
 
 
 def check_digest(found: str, stated: object, *, kind: str, name: str, command: str) -> None:

@@ -259,7 +259,7 @@ def _system_labels(specs: Sequence[str]) -> Mapping[str, str]:
         labels = list(specs)
     for spec in specs:
         if list(specs).count(spec) > 1:
-            msg = f"system {spec!r} is given twice"
+            msg = f"the file {spec!r} is given twice; each system needs one of its own"
             raise RecipeError(msg)
     return dict(zip(labels, specs, strict=True))
 

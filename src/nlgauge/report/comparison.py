@@ -1,13 +1,14 @@
 r"""A comparison of systems as text, JSON, TSV, LaTeX or Markdown.
 
-    text, Markdown  the gate's sentence, where one was asked for; then for each metric the ranking, the pairs of
-                    systems and the win matrix; where rankings disagree; how systems were compared
+    text, Markdown  the gate's sentence, where one was asked for; a verdict in words per metric; then for each metric
+                    the ranking, the pairs of systems and the win matrix; where rankings disagree; a legend; how
+                    systems were compared
     LaTeX           the same as booktabs tabulars
     JSON            everything: {"nlgauge", ["gate"], "metrics", "disagreements", "settings", "signature",
                     ["verdicts"], ["runs"]}; numbers in full
     TSV             one table: ranking, pairs, wins or disagreements of all metrics; or that of verdicts, or of runs
 
-A star (bold in LaTeX and Markdown) means a significant difference; the line below a table says by which test.
+A star (bold in LaTeX and Markdown) means a significant difference; the legend says by which test.
 """
 
 from __future__ import annotations
@@ -25,15 +26,17 @@ from nlgauge.errors import InputError, RecipeError
 from nlgauge.files.json_text import json_text
 from nlgauge.report.comparison_tables import (
     disagreement_table,
+    legend,
     pairs_table,
     ranking_table,
     win_rows_table,
     wins_table,
 )
 from nlgauge.report.other_comparisons import run_pairs_table, run_table, verdict_table
-from nlgauge.report.table import Table, escape_markdown, visible
+from nlgauge.report.table import Cell, Table, escape_markdown, visible
+from nlgauge.report.verdicts import metric_verdict, on_the_winner, plain
 
-__all__ = ["CompareFormat", "Compared", "TableName", "render_comparison"]
+__all__ = ["CompareFormat", "Compared", "TableName", "further_tables", "gate_lines", "render_comparison"]
 
 CompareFormat = Literal["text", "json", "tsv", "latex", "markdown"]
 TableName = Literal["ranking", "pairs", "wins", "disagreements"]
@@ -83,12 +86,37 @@ def render_comparison(
     write = {"text": Table.to_text, "latex": Table.to_latex, "markdown": Table.to_markdown}[format]
     blocks = [write(one, width=width) for one in _tables(found)]
     if found.comparison is not None:
-        blocks += [_line(text, format) for text in _closing(found.comparison)]
-    if found.gate is not None:
-        state = "open" if found.gate.passed else "closed"
-        line = _line(f"gate {state}: {found.gate.sentence}", format)
-        blocks.insert(0, line.replace(f"gate {state}", f"**gate {state}**", 1) if format == "markdown" else line)
+        blocks.insert(0, _lines(_verdicts(found.comparison), format))
+        blocks.append(_lines(legend(found.comparison), format))
+        blocks += [_lines([text], format) for text in _closing(found.comparison)]
+    for text in gate_lines(found):
+        state, colon, sentence = _lines([text], format).partition(":")
+        blocks.insert(0, f"**{state}**{colon}{sentence}" if format == "markdown" else f"{state}{colon}{sentence}")
     return "\n".join(blocks)
+
+
+def gate_lines(found: Compared) -> tuple[str, ...]:
+    """What the gate says; nothing without one."""
+    if found.gate is None:
+        return ()
+    return (f"gate {'open' if found.gate.passed else 'closed'}: {found.gate.sentence}",)
+
+
+def further_tables(found: Compared) -> list[Table]:
+    """What a page shows beside a comparison by scores: verdicts of judges, and what was spent on systems."""
+    tables = [verdict_table([one]) for one in found.verdicts]
+    spent = list(dict.fromkeys(name for budget in found.budgets.values() for name in budget))
+    rows: list[list[Cell]] = [
+        [system, *(budget.get(name) for name in spent)] for system, budget in found.budgets.items()
+    ]
+    return [*tables, *([Table(["system", *spent], rows, "budgets")] if rows else [])]
+
+
+def _verdicts(comparison: SystemComparison) -> list[str]:
+    """Who is better by each metric, in words."""
+    agreed = on_the_winner(comparison)
+    sentences = [metric_verdict(found, comparison.settings) for found in comparison.metrics]
+    return [plain(said) for said in [*sentences, *([] if agreed is None else [agreed])]]
 
 
 def _closing(comparison: SystemComparison) -> list[str]:
@@ -99,10 +127,11 @@ def _closing(comparison: SystemComparison) -> list[str]:
     return [*(agree if agreed else []), f"comparison: {comparison.signature}"]
 
 
-def _line(text: str, form: CompareFormat) -> str:
+def _lines(texts: Sequence[str], form: CompareFormat) -> str:
+    """A block of lines: paragraphs in Markdown, comments in LaTeX."""
     if form == "markdown":
-        return f"{escape_markdown(text)}\n"
-    return f"{'% ' * (form == 'latex')}{visible(text)}\n"
+        return "\n".join(f"{escape_markdown(text)}\n" for text in texts)
+    return "".join(f"{'% ' * (form == 'latex')}{visible(text)}\n" for text in texts)
 
 
 def _tables(found: Compared) -> Iterator[Table]:

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from nlgauge.compare.results import MetricComparison, PairRow, SystemComparison, SystemRow
+from nlgauge.compare.results import Diagnostics, MetricComparison, PairRow, SystemComparison, SystemRow
 from nlgauge.compare.settings import CompareSettings
-from nlgauge.report.table import Cell, Marked, Table
+from nlgauge.report.numbers import counted
+from nlgauge.report.table import Cell, Marked, Probability, Table
+from nlgauge.report.verdicts import test_name
 from nlgauge.stats import Interval
 
-__all__ = ["disagreement_table", "ends", "pairs_table", "ranking_table", "win_rows_table", "wins_table"]
+__all__ = [
+    "disagreement_table",
+    "ends",
+    "legend",
+    "p_cell",
+    "pairs_table",
+    "ranking_table",
+    "win_rows_table",
+    "wins_table",
+]
 
 #: Systems of a win matrix that a page is wide enough for.
 _WIDEST_MATRIX = 16
-
-#: Tests by the words that a reader knows them by.
-_TESTS = {
-    "bootstrap": "paired bootstrap",
-    "randomisation": "approximate randomisation",
-    "t": "paired t test",
-    "wilcoxon": "Wilcoxon signed-rank test",
-    "sign": "sign test, ties out",
-    "sign-ties-in": "sign test, ties in",
-    "mood": "Mood's median test",
-}
 
 
 def ranking_table(
@@ -47,7 +47,7 @@ def ranking_table(
     if named:
         return Table(["metric", *columns, "signature"], rows)
     (found,) = metrics
-    return Table(columns, rows, _caption(found), _ranking_notes(found, settings))
+    return Table(columns, rows, _caption(found), _ranking_notes(found))
 
 
 def _ranking_cells(row: SystemRow, *, rated: bool) -> list[Cell]:
@@ -70,30 +70,51 @@ def ends(interval: Interval | None) -> list[Cell]:
 
 
 def _caption(found: MetricComparison) -> str:
-    counted = f"{found.n} instance{'s' * (found.n != 1)}"
+    on = counted(found.n, "instance")
     if found.documents is not None:
-        counted += f" of {found.documents} document{'s' * (found.documents != 1)}"
-    return f"{found.metric}: {counted}{'' if found.higher_is_better else ' (distance: lower is better)'}"
+        on += f" of {counted(found.documents, 'document')}"
+    return f"{found.metric}: {on}{'' if found.higher_is_better else ' (distance: lower is better)'}"
 
 
-def _ranking_notes(found: MetricComparison, settings: CompareSettings) -> list[str]:
-    notes = list(found.notes)
-    if len(found.systems) > 1:
-        notes.append(
-            "cluster: systems that do not differ significantly from the best one of it "
-            f"({significance_in_words(settings)})"
+def _ranking_notes(found: MetricComparison) -> list[str]:
+    signed = [f"signature: {found.signature}"] if found.signature else []
+    return [*found.notes, _diagnostics(found.diagnostics), *signed]
+
+
+def _diagnostics(of: Diagnostics) -> str:
+    """What the scores look like, in a line: what a mean hides, and how much there is to pair."""
+    said = f"scores: {100 * of.outliers:.3g} % outliers, {100 * of.ties:.3g} % of comparisons tie"
+    spreads = {"systems on an instance": of.instance_deviation, "instances": of.difficulty_deviation}
+    known = [f"{value:.3g} between {what}" for what, value in spreads.items() if value is not None]
+    return f"{said}; standard deviation {', '.join(known)}" if known else said
+
+
+def legend(comparison: SystemComparison) -> list[str]:
+    """What columns, stars and clusters mean; the same for all metrics, so it is said once."""
+    settings, metrics = comparison.settings, comparison.metrics
+    decided = significance_in_words(settings)
+    made = dict.fromkeys(
+        str(row.interval) for found in metrics for row in found.systems[:1] if row.interval is not None
+    )
+    said = [f"low, high: {'; '.join(made)}; of BT (Bradley-Terry strength): bootstrap"] if made else []
+    if len(metrics[0].systems) > 1:
+        said += [
+            "cluster: systems that do not differ significantly from the best one of it",
+            f"difference: above 0 if the first is better; with a star, or bold: {decided}",
+            "effect: Cohen's d of the paired differences; detectable: found with a chance of 80 %",
+        ]
+    if len(metrics[0].pairs) > 1 and settings.correction == "holm":
+        said.append(
+            "intervals are not corrected for the number of pairs, stars are: one that leaves out 0 may lack a star"
         )
-    made = next((row.interval for row in found.systems if row.interval is not None), None)
-    if made is not None:
-        notes.append(f"low, high: {made}; of BT: bootstrap")
-    return [*notes, *([f"signature: {found.signature}"] if found.signature else [])]
+    return [*said, "outliers: scores more than 1.5 interquartile ranges off the middle half"]
 
 
 def significance_in_words(settings: CompareSettings) -> str:
     """How differences are called significant."""
     corrected = ", corrected for all pairs by Holm" if settings.correction == "holm" else ", not corrected"
     least = f", difference at least {settings.smallest_difference:g}" if settings.smallest_difference else ""
-    return f"{_TESTS[settings.test]}, p < {settings.alpha:g}{corrected}{least}"
+    return f"{test_name(settings)}, p < {settings.alpha:g}{corrected}{least}"
 
 
 def pairs_table(
@@ -117,8 +138,7 @@ def pairs_table(
     if named:
         return Table(["metric", *columns, "better"], rows)
     (found,) = metrics
-    notes = [f"difference: above 0 if the first is better; with a star, or bold: {significance_in_words(settings)}"]
-    notes.append("effect: Cohen's d of the paired differences; detectable: found with a chance of 80 %")
+    notes = []
     if most is not None and len(found.pairs) > most:
         notes.append(f"{most} of {len(found.pairs)} pairs; all of them: --format tsv --table pairs, or json")
     return Table(columns, rows, f"{found.metric}, pairs", notes)
@@ -127,11 +147,16 @@ def pairs_table(
 def _pair_cells(row: PairRow, settings: CompareSettings, others: Sequence[str]) -> list[Cell]:
     return [
         *(row.first, row.second, Marked(row.difference) if row.significant else row.difference),
-        *(row.low, row.high, row.effect, row.wins, row.ties, row.losses, row.p_value),
-        *([row.p_adjusted] if settings.correction == "holm" else []),
+        *(row.low, row.high, row.effect, row.wins, row.ties, row.losses, p_cell(row.p_value)),
+        *([p_cell(row.p_adjusted)] if settings.correction == "holm" else []),
         row.detectable,
-        *(row.p.get(name) for name in others),
+        *(p_cell(row.p.get(name)) for name in others),
     ]
+
+
+def p_cell(p: float | None) -> Cell:
+    """A p value in a table; empty where nothing was tested."""
+    return None if p is None else Probability(p)
 
 
 def wins_table(found: MetricComparison) -> Table:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from nlgauge.compare.runs import RunComparison
 from nlgauge.compare.verdicts import PositionCheck, VerdictComparison
-from nlgauge.report.comparison_tables import ends
+from nlgauge.report.comparison_tables import ends, p_cell
+from nlgauge.report.numbers import counted
 from nlgauge.report.table import Cell, Marked, Table
 
 __all__ = ["run_pairs_table", "run_table", "verdict_table"]
@@ -23,14 +24,17 @@ def verdict_table(found: Sequence[tuple[str, VerdictComparison]], *, named: bool
     if named:
         return Table(["metric", *columns], rows)
     ((name, comparison),) = found
-    caption = f"{name}: {comparison.verdicts} verdicts on {comparison.instances} instances"
-    notes = [_position(comparison.position), *comparison.notes, f"signature: {comparison.signature}"]
+    judge, digest, _ = name.partition("|")
+    caption = f"{judge}: {counted(comparison.verdicts, 'verdict')} on {counted(comparison.instances, 'instance')}"
+    notes = [_position(comparison.position), *comparison.notes]
+    notes += [f"verdicts: {name}"] * bool(digest) + [f"signature: {comparison.signature}"]
     return Table(columns, rows, caption, notes)
 
 
 def _position(check: PositionCheck) -> str:
     share = "" if check.share_first is None else f" ({check.share_first:.0%} of those decided)"
-    said = f"position: {check.first} verdicts for the output shown first{share}, {check.second} for the second"
+    first = counted(check.first, "verdict")
+    said = f"position: {first} for the output shown first{share}, {check.second} for the second"
     if check.swapped:
         said += f"; {check.agreed} of {check.swapped} pairs judged in both orders got the same verdict"
     return f"{said}; p = {check.p_value:.4g}"
@@ -61,7 +65,7 @@ def run_pairs_table(found: Sequence[RunComparison], *, named: bool = False) -> T
         for row in one.pairs:
             marked = Marked(row.difference) if row.significant and not named else row.difference
             cells: list[Cell] = [row.first, row.second, marked, row.low, row.high]
-            cells += [row.probability, row.p_value, row.p_adjusted]
+            cells += [row.probability, p_cell(row.p_value), p_cell(row.p_adjusted)]
             rows.append([one.metric, *cells, row.better] if named else cells)
     if named:
         return Table(["metric", *columns, "better"], rows)

@@ -5,10 +5,10 @@ r"""A small table that writes itself as aligned text, as TSV, as a LaTeX tabular
     LaTeX   a booktabs `tabular` (needs \usepackage{booktabs}); caption above and notes below as % comments
     Markdown  a pipe table, for a pull request; caption above and notes below as paragraphs
 
-Floats have `width` decimals, integers none, None is an empty cell, a `Marked` number stands out. A tab, a line
-end or another control character in a cell is written as an escape (`\t`, `\n`, `\x1b`), so that no cell breaks the
-grid or reaches
-the terminal; all other text is written as it is. Every form ends with a newline.
+Floats have `width` decimals, integers none, None is an empty cell, a `Marked` number stands out, a `Probability` is
+never written as 0. A tab, a line end or another control character in a cell is written as an escape (`\t`, `\n`,
+`\x1b`), so that no cell breaks the grid or reaches the terminal; all other text is written as it is. Every form ends
+with a newline.
 """
 
 from __future__ import annotations
@@ -19,11 +19,22 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeGuard
 
 from nlgauge.errors import InputError, RecipeError
 
-__all__ = ["LINE", "Cell", "Marked", "Span", "Table", "display_width", "escape_latex", "escape_markdown", "visible"]
+__all__ = [
+    "LINE",
+    "Cell",
+    "Marked",
+    "Probability",
+    "Span",
+    "Table",
+    "display_width",
+    "escape_latex",
+    "escape_markdown",
+    "visible",
+]
 
 
 #: Letters of a line that a list for people is wrapped at.
@@ -39,7 +50,13 @@ class Marked(NamedTuple):
     value: float
 
 
-Cell = str | int | float | Marked | None
+class Probability(NamedTuple):
+    """A p value: never 0 for people, but less than the decimals show; in TSV a number with an exponent."""
+
+    value: float
+
+
+Cell = str | int | float | Marked | Probability | None
 
 _LATEX = str.maketrans(
     {
@@ -82,7 +99,7 @@ class Table:
                 msg = f"row {index} of the table needs {len(self.columns)} cells, got {len(row)}: {row!r}"
                 raise InputError(msg)
             for name, cell in zip(self.columns, row, strict=True):
-                number = cell.value if isinstance(cell, Marked) else cell
+                number = cell.value if isinstance(cell, Marked | Probability) else cell
                 if isinstance(number, float) and not math.isfinite(number):
                     msg = f"row {index}, column {name!r} of the table needs a finite number, got {cell!r}"
                     raise InputError(msg)
@@ -129,7 +146,11 @@ class Table:
 
     def to_tsv(self, *, width: int = 4) -> str:
         """One header line, then one line per row."""
-        grid = [self._labels(), *self._formatted(width)]
+        numbers = [
+            [f"{cell.value:.3g}" if _too_small(cell, width) else cell for cell in row]  # for programs
+            for row in self.rows
+        ]
+        grid = [self._labels(), *([_formatted(cell, width) for cell in row] for row in numbers)]
         return _joined(["\t".join(map(visible, row)) for row in grid])
 
     def to_latex(self, *, width: int = 4) -> str:
@@ -263,19 +284,26 @@ def _latex_row(cells: Iterable[str]) -> str:
 
 
 def _latex_number(cell: Cell, text: str) -> str:
-    number = text.replace("-", "$-$")
+    number = text.replace("-", "$-$").replace("<", "$<$")
     return rf"\textbf{{{number}}}" if isinstance(cell, Marked) else number
 
 
 def _formatted(cell: Cell, width: int) -> str:
     if cell is None:
         return ""
-    if isinstance(cell, Marked):
+    if _too_small(cell, width):
+        return f"<{10**-width:.{width}f}"
+    if isinstance(cell, Marked | Probability):
         return _formatted(cell.value, width)
     if not isinstance(cell, float):
         return str(cell)
     text = f"{cell:.{width}f}"
     return text if float(text) else text.removeprefix("-")  # never "-0.0000"
+
+
+def _too_small(cell: Cell, width: int) -> TypeGuard[Probability]:
+    """Whether it is a p value that would be written as 0."""
+    return isinstance(cell, Probability) and cell.value < 10.0**-width
 
 
 def _padded(text: str, size: int, *, right: bool) -> str:

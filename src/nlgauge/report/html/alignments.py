@@ -16,9 +16,13 @@ from nlgauge.errors import InputError
 from nlgauge.report.html.inputs import PairExplanation
 
 if TYPE_CHECKING:
+    from nlgauge.compare import SystemScores
     from nlgauge.scores import Score
 
 __all__ = ["explain_for_report", "packed_explanation", "value_ranges"]
+
+#: Of so many systems all are explained; of more, two on each segment, because explaining takes as long as scoring.
+_ALL_SYSTEMS = 4
 
 #: Links of less weight than this share of a text are left out: entropic transport moves a little of everything.
 _LEAST_WEIGHT = 0.001
@@ -32,21 +36,45 @@ def explain_for_report(
     Args:
         results: Of all metrics and systems; metrics that match no words (BLEU, chrF) have nothing to show.
         segments: Places of segments, from 0.
-        systems: Only of these; all by default.
+        systems: Only of these. By default all of up to four systems; of more the best one, and on each segment the
+            one that lies furthest from it.
     """
     from nlgauge.explain.pairs import explain_segments
 
+    tables = system_scores(results)
+    by_recipe = {table.signature: table.metric for table in tables}
+    wanted = _explained_systems(tables, segments, systems)
     found = []
-    for metric, score in _named(results):
-        if systems is not None and score.system not in systems:
-            continue
-        explained = explain_segments(score, list(segments), shapley=False)
+    for score in results:
+        metric, system = by_recipe[score.signature.recipe_part], score.system or "system"
+        places = [segment for segment in segments if system in wanted[segment]]
+        explained = explain_segments(score, places, shapley=False)
         found += [
-            PairExplanation(metric, score.system or "system", segment, one.to_dict())
-            for segment, one in zip(segments, explained, strict=True)
+            PairExplanation(metric, system, segment, one.to_dict())
+            for segment, one in zip(places, explained, strict=True)
             if one.links
         ]
     return found
+
+
+def _explained_systems(
+    tables: Sequence[SystemScores], segments: Sequence[int], systems: Sequence[str] | None
+) -> dict[int, Sequence[str]]:
+    """By segment the systems that are explained there."""
+    names = tables[0].systems
+    if systems is not None or len(names) <= _ALL_SYSTEMS:
+        return dict.fromkeys(segments, names if systems is None else systems)
+    best = names[int(tables[0].oriented.mean(axis=0).argmax())]
+    # How far the others are from the best one, in standard deviations of each metric, as differing_segments has it.
+    apart = np.max(
+        [
+            np.abs(table.take(names).values - table.take([best]).values) / (float(table.values.std()) or 1.0)
+            for table in tables
+        ],
+        axis=0,
+    )
+    apart[:, names.index(best)] = -1
+    return {segment: (best, names[int(apart[segment].argmax())]) for segment in segments}
 
 
 def packed_explanation(record: Mapping[str, Any]) -> list[Any]:
@@ -85,12 +113,6 @@ def value_ranges(packed: Iterable[tuple[int, list[Any]]]) -> dict[int, list[int]
             far = round(float(np.percentile(found, 95 if costs[metric] else 5)))
             ends[metric] = [far, min(found) if costs[metric] else max(found)]
     return ends
-
-
-def _named(results: Sequence[Score]) -> list[tuple[str, Score]]:
-    """Results with the names that their metrics have in a comparison."""
-    by_recipe = {table.signature: table.metric for table in system_scores(results)}
-    return [(by_recipe[score.signature.recipe_part], score) for score in results]
 
 
 def _links(links: Sequence[Mapping[str, Any]]) -> tuple[list[list[int]], bool]:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from nlgauge.report.html.elements import Html, hidden, joined, name_of, tag
 from nlgauge.report.html.exports import export, scrolling
 from nlgauge.report.html.figures import Scale, axis, highest_share, histogram, scale_over
-from nlgauge.report.html.numbers import number
-from nlgauge.report.html.words import metric_decimals
+from nlgauge.report.numbers import number
 from nlgauge.report.table import Cell, Table
+from nlgauge.report.verdicts import metric_decimals
 
 if TYPE_CHECKING:
     from nlgauge.compare import MetricComparison, SystemScores

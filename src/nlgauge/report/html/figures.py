@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.report.html.elements import Html, tag
-from nlgauge.report.html.numbers import number, ticks
+from nlgauge.report.numbers import number, ticks
 
 __all__ = ["Scale", "axis", "highest_share", "histogram", "interval_bar", "scale_over"]
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nlgauge.report.comparison_tables import p_cell
 from nlgauge.report.html.elements import Html, hidden, joined, name_of, tag
 from nlgauge.report.html.exports import export, scrolling
-from nlgauge.report.html.numbers import p_text, signed
-from nlgauge.report.html.words import metric_decimals, test_name
+from nlgauge.report.numbers import p_text, signed
 from nlgauge.report.table import Cell, Table
+from nlgauge.report.verdicts import metric_decimals, test_name
 
 if TYPE_CHECKING:
     from nlgauge.compare import CompareSettings, MetricComparison, PairRow
@@ -66,8 +67,8 @@ def pair_table(found: MetricComparison) -> Table:
     rows: list[list[Cell]] = []
     for pair in found.pairs:
         cells: list[Cell] = [pair.first, pair.second, pair.difference, pair.low, pair.high, pair.effect]
-        cells += [pair.wins, pair.ties, pair.losses, *(pair.p.get(test) for test in tests)]
-        rows.append([*cells, pair.p_adjusted, pair.better or "", pair.detectable])
+        cells += [pair.wins, pair.ties, pair.losses, *(p_cell(pair.p.get(test)) for test in tests)]
+        rows.append([*cells, p_cell(pair.p_adjusted), pair.better or "", pair.detectable])
     return Table(
         [*columns, "p adjusted", "better", "detectable"], rows, caption=f"Pairs of systems by {found.metric}"
     )

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from nlgauge.report.html.elements import Html, hidden, joined, name_of, tag
 from nlgauge.report.html.exports import export, scrolling
-from nlgauge.report.html.numbers import level_text, number
-from nlgauge.report.html.words import agreement_on_the_winner, metric_decimals, test_name, verdict
+from nlgauge.report.html.words import agreement_on_the_winner, verdict
+from nlgauge.report.numbers import counted, level_text, number
 from nlgauge.report.table import Cell, Table
+from nlgauge.report.verdicts import metric_decimals, test_name
 
 if TYPE_CHECKING:
     from nlgauge.compare import SystemComparison
@@ -21,10 +22,10 @@ __all__ = ["compared", "disagreements", "further", "scores_side_by_side", "setti
 def compared(comparison: SystemComparison, texts: ReportTexts | None) -> Html:
     """One line that says what the page is about."""
     first = comparison.metrics[0]
-    facts = [_counted(len(first.systems), "system"), _counted(first.n, "segment")]
+    facts = [counted(len(first.systems), "system"), counted(first.n, "segment")]
     if first.documents is not None:
-        facts.append(_counted(first.documents, "document"))
-    facts.append(_counted(len(comparison.metrics), "metric"))
+        facts.append(counted(first.documents, "document"))
+    facts.append(counted(len(comparison.metrics), "metric"))
     if texts is not None and texts.references is not None:
         most = max(map(len, texts.references), default=0)
         facts.append(f"up to {most} references each" if most > 1 else "one reference each")
@@ -145,7 +146,3 @@ def settings_list(comparison: SystemComparison) -> Html:
 
 def _share(share: float | None) -> str:
     return "" if share is None else f"{100 * share:.1f} %"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"

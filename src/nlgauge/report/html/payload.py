@@ -34,7 +34,10 @@ def page_data(
     texts: ReportTexts | None,
     explained: Iterable[PairExplanation] = (),
 ) -> dict[str, Any]:
-    """Scores, texts, and which segments have explanations, as plain values."""
+    """Scores, texts, and which segments have explanations (and of how many systems at most), as plain values."""
+    systems_of: dict[int, set[str]] = {}
+    for one in explained:
+        systems_of.setdefault(one.segment, set()).add(one.system)
     by_metric = {one.metric: one for one in scores}
     systems = [row.system for row in comparison.metrics[0].systems]
     first = by_metric[comparison.metrics[0].metric]
@@ -46,7 +49,8 @@ def page_data(
         "documents": None if first.documents is None else list(first.documents),
         "metrics": [_metric(by_metric[found.metric], systems) for found in comparison.metrics],
         "texts": None if texts is None else _texts(texts, systems, first.n),
-        "explained": sorted({one.segment for one in explained}),
+        "explained": sorted(systems_of),
+        "explained_systems": max(map(len, systems_of.values()), default=0),
     }
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nlgauge.report.comparison_tables import ends
 from nlgauge.report.html.elements import Html, hidden, joined, name_of, tag
 from nlgauge.report.html.exports import export, scrolling
 from nlgauge.report.html.figures import Scale, axis, interval_bar, scale_over
-from nlgauge.report.html.numbers import level_text, number
-from nlgauge.report.html.words import metric_decimals
+from nlgauge.report.numbers import level_text, number
 from nlgauge.report.table import Cell, Table
+from nlgauge.report.verdicts import metric_decimals
 
 if TYPE_CHECKING:
     from nlgauge.compare import CompareSettings, MetricComparison, SystemRow
@@ -43,12 +44,14 @@ def ranking(found: MetricComparison, settings: CompareSettings, *, name: str) ->
 
 def ranking_table(found: MetricComparison) -> Table:
     """All that is known of each system, as a table to copy."""
-    columns = ["rank", "system", "score", "low", "high", "median", "bradley-terry", "wins", "ties", "losses", "group"]
+    columns = ["rank", "system", "score", "low", "high", "median", "bradley-terry", "bt low", "bt high"]
+    columns += ["wins", "ties", "losses", "group"]
     extra = [name for name in ("elo", "trueskill") if any(getattr(row, name) is not None for row in found.systems)]
     rows: list[list[Cell]] = []
     for row in found.systems:
         low, high = _ends(row)
         cells: list[Cell] = [row.rank, row.system, row.score, low, high, row.median, row.bradley_terry]
+        cells += ends(row.bt_interval)
         rows.append([*cells, row.wins, row.ties, row.losses, row.cluster, *(getattr(row, name) for name in extra)])
     return Table([*columns, *extra], rows, caption=f"Systems by {found.metric}", notes=[found.signature])
 
@@ -77,9 +80,16 @@ def _cells(row: SystemRow, scale: Scale, level: str, decimals: int) -> list[Html
         tag("td", score, class_="num"),
         tag("td", between, class_="num wide"),
         tag("td", interval_bar(scale, row.score, low, high, label=said), class_="figure"),
-        tag("td", number(row.bradley_terry, 3), class_="num wide"),
+        tag("td", number(row.bradley_terry, 3), class_="num wide", title=_strength(row, level)),
         tag("td", f"{row.wins:,} / {row.ties:,} / {row.losses:,}", class_="num wide games"),
     ]
+
+
+def _strength(row: SystemRow, level: str) -> str | None:
+    if row.bt_interval is None:
+        return None
+    low, high = (number(end, 3) for end in (row.bt_interval.low, row.bt_interval.high))
+    return f"{level} interval {low} – {high}"
 
 
 def _note(found: MetricComparison, level: str) -> Html:

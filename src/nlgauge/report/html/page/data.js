@@ -15,6 +15,7 @@ class Report {
     this.documents = data.documents;
     this.texts = data.texts;
     this.explained = new Set(data.explained);
+    this.explainedPerSegment = data.explained_systems; // at most
     this.explanations = null;
     this.folded = [];
     this.metrics = data.metrics.map((metric) => ({
@@ -89,5 +90,13 @@ class Report {
       removed,
       range: ranges[metric] || [0, 1000],
     };
+  }
+
+  // Places of the systems whose alignment of a segment is part of the page: of many systems, two.
+  async explainedSystems(metric, segment) {
+    if (!this.explained.has(segment)) return [];
+    this.explanations ??= unpack("page-explanations");
+    const { pairs } = await this.explanations;
+    return this.systems.map((_, at) => at).filter((at) => pairs[`${metric}/${at}/${segment}`]);
   }
 }

@@ -26,7 +26,9 @@ async function showSegment(report, state, segment, move) {
     }
   }
   if (key) parts.push(key);
-  else if (report.explained.size)
+  const held = await report.explainedSystems(state.metric, segment);
+  if (held.length && !chosen.every((system) => held.includes(system))) parts.push(whoIsExplained(report, held));
+  else if (!key && report.explained.size)
     parts.push(make("p", { class: "note", text: "This page holds no alignment of this segment under this metric." }));
   const others = report.systems.map((_, at) => at).filter((at) => !chosen.includes(at));
   if (others.length) parts.push(otherSystems(report, state.metric, others, segment));
@@ -34,6 +36,11 @@ async function showSegment(report, state, segment, move) {
   if (state.chosen !== segment) return; // another one was chosen while this one's alignment was unpacked
   place.replaceChildren(...parts);
   place.scrollTop = 0;
+}
+
+function whoIsExplained(report, systems) {
+  const names = systems.flatMap((at, place) => [place ? ", " : "", userText("bdi", report.systems[at])]);
+  return make("p", { class: "note" }, "This page holds alignments of this segment for ", ...names, ".");
 }
 
 function stepButton(text, step, move) {

@@ -103,8 +103,10 @@ function startSegments(report) {
 function whatIsExplained(report) {
   const count = report.explained.size;
   if (count === 0) return "This page holds no alignments.";
-  if (count === report.count) return "Alignments of all segments are part of the page.";
-  const which = `for ${counted(count, "segment")}, those on which systems differ most`;
+  const few = report.explainedPerSegment < report.systems.length;
+  const who = few ? ` (${counted(report.explainedPerSegment, "system")} each)` : "";
+  if (count === report.count) return `Alignments of all segments${who} are part of the page.`;
+  const which = `for ${counted(count, "segment")}, those on which systems differ most${who}`;
   return `Alignments are part of the page ${which}: choose “with alignments” under Show.`;
 }
 

@@ -1,11 +1,20 @@
-"""Numbers as the page writes them: decimals by the size of a metric's scores, true minus signs, short p-values."""
+"""Numbers in sentences and on pages: decimals by the size of a metric's scores, true minus signs, short p-values."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 
-__all__ = ["decimals_for", "level_text", "number", "p_text", "signed", "ticks"]
+__all__ = ["counted", "decimals_for", "level_text", "number", "p_text", "signed", "ticks"]
+
+
+def counted(count: int, noun: str) -> str:
+    """So many of them.
+
+    >>> counted(1, "segment"), counted(1200, "segment")
+    ('1 segment', '1,200 segments')
+    """
+    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def decimals_for(scores: Iterable[float]) -> int:
