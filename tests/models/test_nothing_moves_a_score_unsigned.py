@@ -229,6 +229,7 @@ def test_the_environment(folder: Path, tmp_path: Path) -> None:
 def test_the_version_of_the_engine(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = outcome(folder)
     monkeypatch.setattr(onnxruntime, "__version__", "0.0.1")
+    release_models()
     after = outcome(folder)
     assert "engine:onnxruntime-0.0.1-fp32" in after[0][0]
     assert before[0][0] != after[0][0]

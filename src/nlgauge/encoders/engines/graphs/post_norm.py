@@ -17,7 +17,14 @@ import numpy as np
 
 from nlgauge.encoders.engines.graphs.attention import attend, by_head, declare_shapes, distances, places
 from nlgauge.encoders.engines.graphs.builder import GraphBuilder
-from nlgauge.encoders.engines.graphs.dimensions import ENTRIES, Dimensions, check_dimensions, dimensions_of
+from nlgauge.encoders.engines.graphs.dimensions import (
+    ENTRIES,
+    Dimensions,
+    check_dimensions,
+    dimensions_of,
+    is_whole,
+    refuse,
+)
 
 __all__ = ["DISTILBERT", "RELATIVES", "PostNorm", "relative_bucket"]
 
@@ -63,6 +70,14 @@ class PostNorm:
     def check(self, config: Mapping[str, Any], *, model: str) -> None:
         """Refuse a `config.json` that no graph can be built from, saying which entry is wrong."""
         check_dimensions(config, self.entries, model=model, after_padding=self.after_padding)
+        sizes = {
+            "type_vocab_size": self.token_types,
+            "embedding_size": self.narrow_embeddings,
+            "relative_attention_num_buckets": self.relative_bias is not None,
+        }
+        for name, used in sizes.items():
+            if used and name in config and (not is_whole(config[name]) or config[name] < 1):
+                refuse(config, name, "a whole number, at least 1", model=model)
 
     def dimensions(self, config: Mapping[str, Any]) -> Dimensions:
         """Sizes that a `config.json` states."""
