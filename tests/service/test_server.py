@@ -185,7 +185,9 @@ def test_a_stop_does_not_wait_for_those_who_watch(tmp_path: Path) -> None:
         assert time.monotonic() - start < 25
         watcher.close()
     with started(tmp_path) as again:
-        assert again.get(f"/v1/jobs/{name}").json()["state"] == "interrupted"
+        # A fast machine finishes the job while it stops; what was finished can be had.
+        state = again.get(f"/v1/jobs/{name}").json()["state"]
+        assert state == ("done" if again.get(f"/v1/jobs/{name}/result").status_code == 200 else "interrupted")
 
 
 @pytest.mark.slow
