@@ -137,7 +137,8 @@ def settings_list(comparison: SystemComparison) -> Html:
     items = [
         f"Test of two systems: {test_name(used)}, two-sided; correction for the number of pairs: {used.correction}.",
         f"Draws for tests: {used.permutations:,}; a difference counts from {used.smallest_difference:g} upwards.",
-        f"Intervals: {level_text(used.level)}, {used.resamples:,} resamples; seed {used.seed}.",
+        f"Intervals: {level_text(used.level)}; those of Bradley–Terry strengths from {used.resamples:,} resamples; "
+        f"seed {used.seed}.",
         f"Bradley–Terry: ties count as {ties.get(used.ties, used.ties)}; "
         f"scores closer than {used.tie_tolerance:g} (relative) are ties.",
     ]
