@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nlgauge.cli.parsing import add_hidden
-from nlgauge.data import JudgementTable
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.files.textfiles import Inputs, parse_source
+
+if TYPE_CHECKING:  # commands that only score have nothing to do with data sets
+    from nlgauge.data import JudgementTable
 
 __all__ = ["add_document_option", "add_documents_of_data", "check_documents", "read_documents", "with_documents"]
 
