@@ -119,7 +119,7 @@ def test_orders_of_games_can_be_shuffled(run: Run) -> None:
 def test_tables_for_people_say_nothing_of_tests_that_they_do_not_show(run: Run) -> None:
     command = ("compare", "base.txt", "worse.txt", *CHRF)
     assert "sign: of the scores of instances" not in run(*command).out
-    assert "\nt: of the scores of instances, not of the corpus score" in run(*command, "--test", "t").out
+    assert "\neffect, t: of the scores of instances, not of the corpus score" in run(*command, "--test", "t").out
     assert "t, wilcoxon, sign: of the scores" in run(*command, "-f", "json").out
 
 
