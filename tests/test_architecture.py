@@ -25,6 +25,7 @@ ORDER = [
     "files",
     "models",
     "text",
+    "annotate",
     "encoders",
     "transforms",
     "clouds",
