@@ -1,0 +1,142 @@
+"""A rotation between two languages from two texts that say different things: no dictionary, no parallel text.
+
+Words with the same meaning have the same neighbours at the same distances, whatever the directions of their space.
+So a first guess pairs words whose similarities to all other words of their own language are spread alike (Artetxe,
+Labaka, Agirre 2018), and then rotation and dictionary improve each other in turns:
+
+    W      <- the rotation that fits the pairs best (Procrustes)
+    pairs  <- each word's nearest by CSLS, either way, among similarities of which only a share is kept
+
+The share grows each time the agreement stops rising, so that early mistakes are not final. Where that ends depends on
+the seed: runs are repeated, and the one whose pairs are the most similar is taken (`semantic_criterion`, which needs no
+gold). Too low a criterion means that no alignment was found, and that is what is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nlgauge.errors import InputError
+from nlgauge.transforms.fit.neighbours import Pairs, csls, csls_pairs
+from nlgauge.transforms.fit.procrustes import procrustes
+
+__all__ = ["Attempt", "SelfLearned", "learn_alignment"]
+
+#: Share of similarities that the first rounds keep, and what it is multiplied by when the agreement has settled.
+_FIRST_SHARE, _GROWTH = 0.1, 2.0
+#: Rounds without a new best after which it has settled, and the least that counts as better.
+_PATIENCE, _LEAST_GAIN = 10, 1e-6
+_MOST_ROUNDS = 500
+
+
+class Attempt(NamedTuple):
+    """One run, from one seed."""
+
+    seed: int
+    criterion: float
+    """Mean cosine of the pairs it ended with: what tells good runs from bad ones without gold."""
+    pairs: Pairs
+    """Rows of the words that are each other's nearest."""
+    rounds: int
+
+
+class SelfLearned(NamedTuple):
+    """What several runs found."""
+
+    best: Attempt
+    attempts: tuple[Attempt, ...]
+    """All of them, in the order of their seeds."""
+
+
+def learn_alignment(
+    source: ArrayLike,
+    target: ArrayLike,
+    *,
+    most_words: int = 1500,
+    restarts: int = 5,
+    seed: int = 0,
+    advance: Callable[[int], None] | None = None,
+) -> SelfLearned:
+    """Pairs of words of two languages that belong together, from a vector per word, most frequent first.
+
+    Rows may be of different widths only after both were brought to one (`brought_to_one_width`). Runs start from
+    `seed`, `seed` + 1, ...; `advance` is told of each run that is done.
+    """
+    x, z = (_prepared(rows, name)[:most_words] for rows, name in ((source, "source"), (target, "target")))
+    if x.shape[1] != z.shape[1]:
+        msg = f"vectors of both sides must be of one width, got {x.shape[1]} and {z.shape[1]}"
+        raise InputError(msg)
+    start = _first_pairs(x, z)
+    attempts = []
+    for number in range(restarts):
+        attempts.append(_attempt(x, z, start, seed + number))
+        if advance is not None:
+            advance(1)
+    best = max(attempts, key=lambda attempt: attempt.criterion)
+    return SelfLearned(best, tuple(attempts))
+
+
+def _prepared(rows: ArrayLike, name: str) -> NDArray[np.float32]:
+    """Unit vectors around the origin: of length 1, centred, and again of length 1."""
+    vectors = np.asarray(rows, dtype=np.float32)
+    if vectors.ndim != 2 or not np.isfinite(vectors).all():
+        msg = f"the {name} vectors must be a matrix of finite numbers, a row per word"
+        raise InputError(msg)
+    if len(vectors) < 2:
+        msg = f"the {name} has {len(vectors)} words; give more text"
+        raise InputError(msg)
+    unit = _unit(vectors)
+    return _unit(unit - unit.mean(axis=0))
+
+
+def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    unit: NDArray[np.float32] = rows / np.where(lengths > 0, lengths, 1)
+    return unit
+
+
+def _first_pairs(x: NDArray[np.float32], z: NDArray[np.float32]) -> Pairs:
+    """Words whose similarities to the words of their own language are spread alike, whoever those words are."""
+    words = min(len(x), len(z))
+    spread = []
+    for rows in (x[:words], z[:words]):
+        u, sizes, _ = np.linalg.svd(rows, full_matrices=False)
+        own = np.sort((u * sizes) @ u.T, axis=1)  # the root of the matrix of similarities, as published
+        own = _unit(own)
+        spread.append(_unit(own - own.mean(axis=0)))
+    return _both_ways(csls(spread[0] @ spread[1].T))
+
+
+def _both_ways(similarity: NDArray[np.float32]) -> Pairs:
+    """Each word's first on the other side, from either side."""
+    rows, columns = np.arange(similarity.shape[0]), np.arange(similarity.shape[1])
+    forward, backward = similarity.argmax(axis=1), similarity.argmax(axis=0)
+    return Pairs(np.concatenate([rows, backward]), np.concatenate([forward, columns]))
+
+
+def _attempt(x: NDArray[np.float32], z: NDArray[np.float32], start: Pairs, seed: int) -> Attempt:
+    chance = np.random.default_rng(seed)
+    pairs, share, best, waited = start, _FIRST_SHARE, -np.inf, 0
+    rounds = 0
+    for rounds in range(1, _MOST_ROUNDS + 1):
+        rotation = procrustes(x[pairs.source], z[pairs.target]).astype(np.float32)
+        similarity = csls((x @ rotation) @ z.T)
+        reached = float(similarity.max(axis=1).mean() + similarity.max(axis=0).mean()) / 2
+        if reached > best + _LEAST_GAIN:
+            best, waited = reached, 0
+        else:
+            waited += 1
+        if waited >= _PATIENCE:
+            if share >= 1:
+                break
+            share, best, waited = min(1.0, share * _GROWTH), -np.inf, 0
+        if share < 1:
+            dropped = chance.random(similarity.shape, dtype=np.float32) >= share
+            similarity[dropped] = -np.inf
+        pairs = _both_ways(similarity)
+    found, criterion = csls_pairs(_unit(x @ rotation), z)
+    return Attempt(seed, criterion, found, rounds)
