@@ -2,9 +2,10 @@
 
 Rows are vectors; row i of X (source) and of Z (target) are a pair of words that translate each other.
 
-    clp   e -> e W,  W orthogonal with least |X W - Z|:  U S V' = SVD(Z' X),  W = V U'    (D8.11: shapes put right)
-    lsq   e -> e W,  W = argmin |X W - Z| without a constraint
-    umd   e -> e - (e b) b,  b the first right singular vector of X - Z                   (D8.8: right, not left)
+    clp       e -> e W,  W orthogonal with least |X W - Z|:  U S V' = SVD(Z' X),  W = V U'   (D8.11: shapes put right)
+    centred   e -> (e - mean X) W + mean Z,  W the same between the centred rows
+    lsq       e -> e W,  W = argmin |X W - Z| without a constraint
+    umd       e -> e - (e b) b,  b the first right singular vector of X - Z                  (D8.8: right, not left)
 
 Two methods are named in the order in which they work (D8.16 leaves it open): `clp-umd` rotates first and removes
 what then still tells the languages apart; `umd-clp` removes the direction first and rotates what is left.
@@ -31,10 +32,10 @@ from nlgauge.files.frozen import read_arrays, write_arrays
 
 __all__ = ["METHODS", "Operation", "Origin", "Remapping", "Side", "fit_remapping", "fit_to_hub", "load_published"]
 
-METHODS = ("clp", "umd", "clp-umd", "umd-clp", "lsq")
+METHODS = ("clp", "umd", "clp-umd", "umd-clp", "lsq", "centred")
 Side = Literal["source", "target"]
 
-_KINDS = ("linear", "remove")
+_KINDS = ("linear", "remove", "shift")
 
 #: How far the published matrices are from orthogonal and their directions from unit length is at most 2.2e-6.
 _PUBLISHED_SLACK = 1e-4
@@ -42,7 +43,7 @@ _PUBLISHED_SLACK = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Operation:
-    """One thing done to vectors: a product with a matrix (d, d), or the removal of unit directions (k, d)."""
+    """One thing done to vectors: a product with a matrix (d, d), the removal of unit directions (k, d), or a shift."""
 
     kind: str
     array: NDArray[np.float64]
@@ -51,6 +52,8 @@ class Operation:
 
     def apply(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """The rows after this step."""
+        if self.kind == "shift":
+            return rows + self.array
         return rows @ self.array if self.kind == "linear" else _without(rows, self.array)
 
 
@@ -190,7 +193,11 @@ def fit_remapping(
     x, z = row_pairs(source, target)
     count = len(x)
     steps: list[Operation] = []
-    for part in method.split("-"):
+    if method == "centred":
+        from_mean, to_mean = x.mean(axis=0, keepdims=True), z.mean(axis=0, keepdims=True)
+        turn = Operation("linear", procrustes(x - from_mean, z - to_mean))
+        steps = [Operation("shift", -from_mean), turn, Operation("shift", to_mean)]
+    for part in method.split("-") if not steps else ():
         if part == "umd":
             step = Operation("remove", mismatch_directions(x, z, count=directions), both=umd_sides == "both")
         else:

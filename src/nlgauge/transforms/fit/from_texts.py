@@ -22,7 +22,14 @@ from nlgauge.transforms.fit.parallel_words import paired_words
 from nlgauge.transforms.language_means import LanguageMoments
 from nlgauge.transforms.remap import Origin, Remapping, Side, fit_remapping
 
-__all__ = ["FittedMap", "centroids_of_texts", "check_layer", "fit_sentences", "fit_words", "moments_of_texts"]
+__all__ = [
+    "FittedMap",
+    "centroids_of_texts",
+    "check_layer",
+    "fit_sentences",
+    "fit_words",
+    "moments_of_texts",
+]
 
 #: Texts whose vectors are held at once.
 _PORTION = 512
