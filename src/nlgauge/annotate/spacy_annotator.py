@@ -163,8 +163,9 @@ def _digest(folder: Path) -> str:
 def _spans(doc: Any) -> list[Span]:
     """The sentences that spaCy found, without blanks around them."""
     spans = []
+    text = doc.text  # put together anew whenever it is asked for
     for sentence in doc.sents:
-        piece = doc.text[sentence.start_char : sentence.end_char]
+        piece = text[sentence.start_char : sentence.end_char]
         kept = piece.strip()
         if kept:
             start = sentence.start_char + len(piece) - len(piece.lstrip())
