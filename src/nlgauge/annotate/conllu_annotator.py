@@ -1,9 +1,10 @@
 """Annotation out of CoNLL-U files of one's own, in any language.
 
-The files have the sentences of the documents in their order, as UDPipe, Stanza or spaCy wrote them, one document after
-the other (`# newdoc` is not needed). A document is found by its characters, blanks left out: the sentences that follow
-each other and together spell it. So systems, references and sources may stand in one file or several, in any order, and
-a document that stands there twice is read the first time. One that is not there is an error that quotes its beginning.
+The files have the sentences of the documents in their order, as UDPipe, Stanza or spaCy wrote them, one document
+after the other (`# newdoc` is not needed). A document is found by its characters, blanks left out: the sentences that
+follow each other and together spell it. So systems, references and sources may stand in one file or several, in any
+order, and a document that stands there twice is read the first time. One that is not there is an error that quotes
+its beginning.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from nlgauge.annotate.annotated import AnnotatedSentence, AnnotatedText, Annotat
 from nlgauge.annotate.sentences import Span, split_lines, split_sentences
 from nlgauge.errors import InputError
 from nlgauge.files.digests import short_digest, text_digest
-from nlgauge.files.lines import read_bytes, split_lines as lines_of, whole_text
-from nlgauge.text.conllu import Sentence, parse_conllu
+from nlgauge.files.lines import read_bytes, whole_text
+from nlgauge.files.lines import split_lines as lines_of
+from nlgauge.text.conllu import Contraction, Sentence, parse_conllu
 
 __all__ = ["ConlluAnnotator"]
 
@@ -107,7 +109,7 @@ def _after(text: str, count: int) -> str:
 
 def _placed(sentence: Sentence, places: Sequence[int], at: int) -> Iterator[AnnotatedWord]:
     """The words of a sentence whose first character is number `at` of those that are no blanks."""
-    contracted = {}
+    contracted: dict[int, Contraction] = {}
     for contraction in sentence.contractions:
         contracted |= dict.fromkeys(range(contraction.first, contraction.last + 1), contraction)
     for number, word in enumerate(sentence.words, start=1):

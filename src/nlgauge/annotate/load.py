@@ -74,9 +74,9 @@ class LoadedAnnotator:
 def load_annotator(name: str, *, sentences: str = "rules", trees: bool = False) -> LoadedAnnotator:
     """An annotator by name, and a rule for sentences.
 
-    `name` is `spacy-en`, a folder with a spaCy model, or CoNLL-U files joined by +. `sentences` is `rules`, `lines` (a
-    sentence per line of the text) or `annotator` (spaCy's, or those of the file). `trees` also gives heads and relations,
-    by the scheme of the model or file: the English model has ClearNLP's relations (dobj), not those of UD (obj).
+    `name` is `spacy-en`, a folder with a spaCy model, or CoNLL-U files joined by +. `sentences` is `rules`, `lines`
+    (a sentence per line of the text) or `annotator` (spaCy's, or those of the file). `trees` also gives heads and
+    relations, by the scheme of the model or file: the English model has ClearNLP's relations (dobj), not UD's (obj).
 
     Equal calls give the same object while its files are the same, so that metrics share what is annotated.
     """
@@ -86,7 +86,7 @@ def load_annotator(name: str, *, sentences: str = "rules", trees: bool = False) 
     files = _conllu_files(name)
     if files:
         if trees and sentences != "annotator":
-            msg = f"trees of CoNLL-U files are those of their own sentences: give sentences=annotator, not {sentences!r}"
+            msg = f"trees of CoNLL-U files are those of their own sentences; say sentences=annotator, not {sentences}"
             raise RecipeError(msg)
         return _from_files(files, sentences, trees, _state(files))
     card = find_card(name)
@@ -118,12 +118,12 @@ def _state(paths: Sequence[Path]) -> int:
 
 # Few at a time: another state of a file, or another rule, is another annotator with a memory of its own.
 @lru_cache(maxsize=4)
-def _from_files(files: tuple[Path, ...], sentences: str, trees: bool, state: int) -> LoadedAnnotator:  # noqa: ARG001
+def _from_files(files: tuple[Path, ...], sentences: str, trees: bool, state: int) -> LoadedAnnotator:
     return LoadedAnnotator(ConlluAnnotator(files, sentences=sentences, trees=trees))
 
 
 @lru_cache(maxsize=4)
-def _from_spacy(folder: Path, name: str, sentences: str, trees: bool, state: int) -> LoadedAnnotator:  # noqa: ARG001
+def _from_spacy(folder: Path, name: str, sentences: str, trees: bool, state: int) -> LoadedAnnotator:
     return LoadedAnnotator(SpacyAnnotator(folder, name=name, sentences=sentences, trees=trees))
 
 

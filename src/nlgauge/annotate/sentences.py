@@ -1,13 +1,13 @@
 """Where the sentences of a text are, by rules: no model, no language to name.
 
 A sentence ends at a full stop, question or exclamation mark that a blank or the end of the text follows, closing
-quotes and brackets included; at a full stop of a script without blanks (。！？) and a danda (।) whatever follows; and at
-an empty line. A single end of line is a blank like any other: where each line is a sentence, `split_lines` says so.
+quotes and brackets included; at a full stop of a script without blanks (。！？) and a danda (।) whatever follows; and
+at an empty line. A single end of line is a blank like any other: where each line is a sentence, `split_lines` says so.
 No case of letters is asked for, because published metrics lower-case texts first. A full stop ends nothing
 
 - after an abbreviation (`_ABBREVIATIONS`), and after "no.", "fig." and the like where a number follows;
-- after a lone letter or letters with stops between (J. K. Rowling, U.S., e.g., z.B.), unless a word follows that often
-  starts an English sentence, as in "He left the U.S. The talks went on.";
+- after a lone letter or letters with stops between (J. K. Rowling, U.S., e.g., z.B.), unless a word follows that
+  often starts an English sentence, as in "He left the U.S. The talks went on.";
 - after the number that a line of a list starts with (1. First);
 - as an ellipsis where a lower-case letter follows; so does no mark before a closing quote ("Really?" he asked).
 
@@ -29,8 +29,12 @@ class Span(NamedTuple):
     end: int
 
 
+def _words(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
 #: Never at the end of a sentence, or so seldom that a name follows far more often. Lower case, without the last stop.
-_ABBREVIATIONS = frozenset(
+_ABBREVIATIONS = _words(
     """
     mr mrs ms messrs mx dr prof rev hon st ste gen col maj capt cmdr lt sgt cpl pvt adm gov sen rep pres supt insp
     mt ft vs viz cf eg ie approx ca est incl excl esp resp ext dept univ assn bros jan feb apr jun jul aug sept
@@ -39,19 +43,19 @@ _ABBREVIATIONS = frozenset(
     mme mlle env av
     sra srta dra ud uds vd vds excmo pág núm
     sig dott avv ecc
-    """.split()
+    """
 )
 
 #: Abbreviations before a number only; elsewhere words or ends of sentences ("He said no.").
-_BEFORE_NUMBERS = frozenset("no nos nr fig figs eq eqs sec secs ch chap vol vols art para p pp pg ver abs op mar".split())
+_BEFORE_NUMBERS = _words("no nos nr fig figs eq eqs sec secs ch chap vol vols art para p pp pg ver abs op mar")
 
 #: Words that start a sentence where the stop before them may be an abbreviation's.
-_STARTERS = frozenset(
+_STARTERS = _words(
     """
     a after all also an and as at but by even every for he her here his how however i if in it its last many most
     my no not now on one our she since so some still that the their then there these they this those though today
     under we what when where which while who why with yet you your
-    """.split()
+    """
 )
 
 _ENDS = re.compile(
@@ -72,7 +76,7 @@ def split_sentences(text: str) -> list[Span]:
     >>> [span.start for span in split_sentences("Dr. J. Doe paid 3.5 dollars, e.g. in the U.S. He left. Why?")]
     [0, 46, 55]
     """
-    spans = []
+    spans: list[Span] = []
     start = 0
     for found in _ENDS.finditer(text):
         if found["stop"] is None or _ends_sentence(text, start, found):

@@ -62,7 +62,9 @@ class SpacyAnnotator:
         for part in wanted:
             if part not in parts:
                 reason = "trees" if self._trees else "sentences=annotator"
-                msg = f"the spaCy model {folder.name!r} has no {part}, which {reason} needs; it has: {', '.join(parts)}"
+                msg = (
+                    f"the spaCy model {folder.name!r} has no {part}, which {reason} needs; it has: {', '.join(parts)}"
+                )
                 raise RecipeError(msg)
 
     def annotate(self, texts: Sequence[str]) -> list[AnnotatedText]:

