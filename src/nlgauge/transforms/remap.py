@@ -43,12 +43,18 @@ _PUBLISHED_SLACK = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Operation:
-    """One thing done to vectors: a product with a matrix (d, d), the removal of unit directions (k, d), or a shift."""
+    """What is done to vectors: a product with a matrix (d, e), a shift, or the removal of unit directions (k, d)."""
 
     kind: str
     array: NDArray[np.float64]
     both: bool = False
     """Whether the target's vectors go through it too."""
+    target_only: bool = False
+    """Whether only they do: a wider space that is brought to the width of the source."""
+
+    def moves(self, side: Side) -> bool:
+        """Whether vectors of that side go through it."""
+        return self.both or self.target_only == (side == "target")
 
     def apply(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """The rows after this step."""
@@ -71,6 +77,11 @@ class Origin(NamedTuple):
     layer: int = -1
     pairs: int = 0
     note: str = ""
+    target_model: str = ""
+    """Model of the target's vectors, where it is another one."""
+    target_weights: str = ""
+    """Digest of its weights; empty where both sides are of one model."""
+    target_layer: int = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +95,15 @@ class Remapping:
 
     @property
     def width(self) -> int:
-        """Width of the vectors."""
-        return int(self.operations[0].array.shape[-1])
+        """Width of the source's vectors."""
+        return self.width_of("source")
+
+    def width_of(self, side: Side) -> int:
+        """Width of a side's vectors before they are mapped; the target's may be another."""
+        for step in self.operations:
+            if step.moves(side):
+                return int(step.array.shape[0 if step.kind == "linear" else 1])
+        return next(int(step.array.shape[1]) for step in reversed(self.operations) if step.moves("source"))
 
     def apply(self, vectors: ArrayLike, *, side: Side = "source") -> NDArray[np.float32]:
         """Vectors (n, width) of one language, re-mapped; computed in float64."""
@@ -93,11 +111,12 @@ class Remapping:
             msg = f"side must be 'source' or 'target', got {side!r}"
             raise RecipeError(msg)
         rows = np.asarray(vectors, dtype=np.float64)
-        if rows.ndim != 2 or rows.shape[1] != self.width:
-            msg = f"the re-mapping is for vectors of width {self.width}, got an array of shape {rows.shape}"
+        width = self.width_of(side)
+        if rows.ndim != 2 or rows.shape[1] != width:
+            msg = f"the re-mapping is for vectors of width {width}, got an array of shape {rows.shape}"
             raise InputError(msg)
         for step in self.operations:
-            if side == "source" or step.both:
+            if step.moves(side):
                 rows = step.apply(rows)
         return rows.astype(np.float32)
 
@@ -105,14 +124,23 @@ class Remapping:
     def digest(self) -> str:
         """sha256 of the numbers and of what they belong to; notes for people are not part of it."""
         state = hashlib.sha256(f"{self.FORMAT}\n{self.origin.weights}\n{self.origin.layer}\n".encode())
+        if self.origin.target_weights:
+            state.update(f"{self.origin.target_weights}\n{self.origin.target_layer}\n".encode())
         for step in self.operations:
-            state.update(f"{step.kind} {step.both} {step.array.shape}\n".encode())
+            only = " target" if step.target_only else ""
+            state.update(f"{step.kind} {step.both} {step.array.shape}{only}\n".encode())
             state.update(np.ascontiguousarray(step.array, dtype="<f8").tobytes())
         return state.hexdigest()
 
     def check_model(self, weights: str, *, layer: int, width: int) -> None:
         """Refuse vectors that the re-mapping was not fitted on."""
         made = self.origin
+        if made.target_weights:
+            msg = (
+                f"the re-mapping leads from vectors of model {made.model!r} to those of {made.target_model!r}, and a "
+                "metric takes both sides from one model; apply it from Python, or fit one within a model"
+            )
+            raise InputError(msg)
         if made.weights and (made.weights, made.layer) != (weights, layer):
             msg = (
                 f"the re-mapping was fitted on {_layer_name(made.layer)} of model {made.model!r} "
@@ -129,7 +157,7 @@ class Remapping:
         header = {
             "format": self.FORMAT,
             "digest": self.digest,
-            "steps": [{"kind": step.kind, "both": step.both} for step in self.operations],
+            "steps": [_step_entry(step) for step in self.operations],
             "origin": self.origin._asdict(),
         }
         write_arrays(path, header, {f"step{number}": step.array for number, step in enumerate(self.operations)})
@@ -159,11 +187,17 @@ def _layer_name(layer: int) -> str:
     return "sentence vectors" if layer < 0 else f"layer {layer}"
 
 
+def _step_entry(step: Operation) -> dict[str, Any]:
+    only = {"target_only": True} if step.target_only else {}
+    return {"kind": step.kind, "both": step.both} | only
+
+
 def _read_step(entry: Mapping[str, Any], array: NDArray[Any]) -> Operation:
     if entry["kind"] not in _KINDS or array.ndim != 2 or not np.isfinite(array).all():
         msg = f"a step {entry['kind']!r} of shape {array.shape}"
         raise ValueError(msg)
-    return Operation(entry["kind"], np.asarray(array, dtype=np.float64), both=bool(entry["both"]))
+    only = entry.get("target_only") is True
+    return Operation(entry["kind"], np.asarray(array, dtype=np.float64), both=bool(entry["both"]), target_only=only)
 
 
 def fit_remapping(

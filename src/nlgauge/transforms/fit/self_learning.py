@@ -7,9 +7,9 @@ Labaka, Agirre 2018), and then rotation and dictionary improve each other in tur
     W      <- the rotation that fits the pairs best (Procrustes)
     pairs  <- each word's nearest by CSLS, either way, among similarities of which only a share is kept
 
-The share grows each time the agreement stops rising, so that early mistakes are not final. Where that ends depends on
-the seed: runs are repeated, and the one whose pairs are the most similar is taken (`semantic_criterion`, which needs no
-gold). Too low a criterion means that no alignment was found, and that is what is said.
+The share grows each time the agreement stops rising, so that early mistakes are not final. Where that ends depends
+on the seed: runs are repeated, and the one whose pairs have the highest mean cosine is taken (the semantic criterion,
+which needs no gold). Too low a criterion means that no alignment was found, and that is what is said.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nlgauge.errors import InputError
+from nlgauge.encoders.blas import one_blas_thread
+from nlgauge.errors import InputError, RecipeError
 from nlgauge.transforms.fit.neighbours import Pairs, csls, csls_pairs
 from nlgauge.transforms.fit.procrustes import procrustes
 
@@ -63,33 +64,44 @@ def learn_alignment(
 ) -> SelfLearned:
     """Pairs of words of two languages that belong together, from a vector per word, most frequent first.
 
-    Rows may be of different widths only after both were brought to one (`brought_to_one_width`). Runs start from
+    Rows may be of different widths only after both were brought to one (`fit_unsupervised` does). Runs start from
     `seed`, `seed` + 1, ...; `advance` is told of each run that is done.
     """
     x, z = (_prepared(rows, name)[:most_words] for rows, name in ((source, "source"), (target, "target")))
     if x.shape[1] != z.shape[1]:
         msg = f"vectors of both sides must be of one width, got {x.shape[1]} and {z.shape[1]}"
         raise InputError(msg)
-    start = _first_pairs(x, z)
+    if restarts < 1:
+        msg = f"restarts must be 1 or more, got {restarts}"
+        raise RecipeError(msg)
     attempts = []
-    for number in range(restarts):
-        attempts.append(_attempt(x, z, start, seed + number))
-        if advance is not None:
-            advance(1)
+    with one_blas_thread:  # a sum in another order may turn a tie, and with it the whole run
+        start = _first_pairs(x, z)
+        for number in range(restarts):
+            attempts.append(_attempt(x, z, start, seed + number))
+            if advance is not None:
+                advance(1)
     best = max(attempts, key=lambda attempt: attempt.criterion)
     return SelfLearned(best, tuple(attempts))
 
 
 def _prepared(rows: ArrayLike, name: str) -> NDArray[np.float32]:
-    """Unit vectors around the origin: of length 1, centred, and again of length 1."""
+    """Unit vectors around the origin: centred, of length 1, and both again.
+
+    Centred first, so that where a space lies changes nothing; published is length 1 first (Artetxe et al. 2018).
+    """
     vectors = np.asarray(rows, dtype=np.float32)
-    if vectors.ndim != 2 or not np.isfinite(vectors).all():
-        msg = f"the {name} vectors must be a matrix of finite numbers, a row per word"
+    if vectors.ndim != 2:
+        msg = f"the {name} vectors must be a matrix with a row per word, got an array of shape {vectors.shape}"
+        raise InputError(msg)
+    bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+    if bad.size:
+        msg = f"row {bad[0]} of the {name} vectors is not finite ({bad.size} such rows)"
         raise InputError(msg)
     if len(vectors) < 2:
         msg = f"the {name} has {len(vectors)} words; give more text"
         raise InputError(msg)
-    unit = _unit(vectors)
+    unit = _unit(vectors - vectors.mean(axis=0))
     return _unit(unit - unit.mean(axis=0))
 
 
@@ -122,7 +134,8 @@ def _attempt(x: NDArray[np.float32], z: NDArray[np.float32], start: Pairs, seed:
     chance = np.random.default_rng(seed)
     pairs, share, best, waited = start, _FIRST_SHARE, -np.inf, 0
     rounds = 0
-    for rounds in range(1, _MOST_ROUNDS + 1):
+    while rounds < _MOST_ROUNDS:
+        rounds += 1
         rotation = procrustes(x[pairs.source], z[pairs.target]).astype(np.float32)
         similarity = csls((x @ rotation) @ z.T)
         reached = float(similarity.max(axis=1).mean() + similarity.max(axis=0).mean()) / 2

@@ -1,7 +1,7 @@
 """The frequent words of a language with a vector each: the mean over all places where a word stands.
 
-What unsupervised alignment looks at. Words are told by the model's tokenizer, lower-cased, of letters only and not too
-short; a word seen a few times has a vector of chance, so it takes four.
+What unsupervised alignment looks at. Words are told by the model's tokenizer, lower-cased, of letters only and not
+too short; a word seen a few times has a vector of chance, so it takes four.
 """
 
 from __future__ import annotations
