@@ -29,7 +29,7 @@ class Pairs(NamedTuple):
     source: NDArray[np.intp]
     target: NDArray[np.intp]
 
-    def __len__(self) -> int:  # type: ignore[override]  # pairs, not sides
+    def __len__(self) -> int:  # pairs, not sides
         return len(self.source)
 
 

@@ -107,8 +107,7 @@ def _prepared(rows: ArrayLike, name: str) -> NDArray[np.float32]:
 
 def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    unit: NDArray[np.float32] = rows / np.where(lengths > 0, lengths, 1)
-    return unit
+    return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
 
 def _first_pairs(x: NDArray[np.float32], z: NDArray[np.float32]) -> Pairs:
@@ -137,7 +136,8 @@ def _attempt(x: NDArray[np.float32], z: NDArray[np.float32], start: Pairs, seed:
     while rounds < _MOST_ROUNDS:
         rounds += 1
         rotation = procrustes(x[pairs.source], z[pairs.target]).astype(np.float32)
-        similarity = csls((x @ rotation) @ z.T)
+        turned: NDArray[np.float32] = x @ rotation
+        similarity = csls(turned @ z.T)
         reached = float(similarity.max(axis=1).mean() + similarity.max(axis=0).mean()) / 2
         if reached > best + _LEAST_GAIN:
             best, waited = reached, 0
