@@ -21,19 +21,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nlgauge.encoders.precision import shown_vectors
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.files.frozen import read_arrays, write_arrays
+from nlgauge.transforms.origin import Origin, Side, check_fitted
 
 __all__ = ["METHODS", "Operation", "Origin", "Remapping", "Side", "fit_remapping", "fit_to_hub", "load_published"]
 
 METHODS = ("clp", "umd", "clp-umd", "umd-clp", "lsq", "centred")
-Side = Literal["source", "target"]
 
 _KINDS = ("linear", "remove", "shift")
 
@@ -61,27 +60,6 @@ class Operation:
         if self.kind == "shift":
             return rows + self.array
         return rows @ self.array if self.kind == "linear" else _without(rows, self.array)
-
-
-class Origin(NamedTuple):
-    """Where a re-mapping comes from; it belongs to one layer of one model."""
-
-    method: str = ""
-    source: str = ""
-    """Language that is mapped."""
-    target: str = ""
-    """Language that it is mapped to."""
-    model: str = ""
-    weights: str = ""
-    """Digest of the model's weights, with the precision unless it is fp32; empty where nobody knows (published)."""
-    layer: int = -1
-    pairs: int = 0
-    note: str = ""
-    target_model: str = ""
-    """Model of the target's vectors, where it is another one."""
-    target_weights: str = ""
-    """Digest of its weights; empty where both sides are of one model."""
-    target_layer: int = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,23 +112,7 @@ class Remapping:
 
     def check_model(self, weights: str, *, layer: int, width: int) -> None:
         """Refuse vectors that the re-mapping was not fitted on."""
-        made = self.origin
-        if made.target_weights:
-            msg = (
-                f"the re-mapping leads from vectors of model {made.model!r} to those of {made.target_model!r}, and a "
-                "metric takes both sides from one model; apply it from Python, or fit one within a model"
-            )
-            raise InputError(msg)
-        if made.weights and (made.weights, made.layer) != (weights, layer):
-            msg = (
-                f"the re-mapping was fitted on {_layer_name(made.layer)} of model {made.model!r} "
-                f"({shown_vectors(made.weights)}), but the vectors are of layer {layer} of {shown_vectors(weights)}; "
-                "fit it again with 'nlgauge align fit'"
-            )
-            raise InputError(msg)
-        if width != self.width:
-            msg = f"the re-mapping is for vectors of width {self.width}, but the model's have {width}"
-            raise InputError(msg)
+        check_fitted(self.origin, self.width, weights=weights, layer=layer, width=width)
 
     def save(self, path: Path) -> None:
         """Write an .npz file, whole or not at all; equal re-mappings give equal bytes."""
@@ -181,10 +143,6 @@ def _without(rows: NDArray[np.float64], directions: NDArray[np.float64]) -> NDAr
     """Rows without their part along orthonormal directions: e - (e B') B."""
     left: NDArray[np.float64] = rows - (rows @ directions.T) @ directions
     return left
-
-
-def _layer_name(layer: int) -> str:
-    return "sentence vectors" if layer < 0 else f"layer {layer}"
 
 
 def _step_entry(step: Operation) -> dict[str, Any]:
