@@ -6,7 +6,9 @@ already centred, divided by the scale and, of the source, rotated.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,17 @@ import numpy as np
 from nlgauge.errors import MissingExtraError
 from nlgauge.transforms.flow import SCALE_LIMIT, Coupling
 
-__all__ = ["Layers", "couplings_of", "forward", "inverse", "load_torch", "new_layers", "new_network", "run_network"]
+__all__ = [
+    "Layers",
+    "couplings_of",
+    "forward",
+    "inverse",
+    "load_torch",
+    "new_layers",
+    "new_network",
+    "one_thread",
+    "run_network",
+]
 
 #: Of one flow: a dictionary of tensors per coupling; even ones leave the first half as it is, odd ones the second.
 Layers = list[dict[str, Any]]
@@ -28,6 +40,17 @@ def load_torch() -> Any:
         msg = "fitting a flow or a network needs torch: pip install 'nlgauge[torch]' (applying one does not)"
         raise MissingExtraError(msg) from error
     return torch
+
+
+@contextmanager
+def one_thread(torch: Any) -> Iterator[None]:
+    """Sums in one order, whatever the number of processors."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def new_layers(torch: Any, width: int, *, couplings: int, hidden: int, generator: Any) -> Layers:
@@ -89,7 +112,7 @@ def _array(tensor: Any) -> Any:
 def new_network(torch: Any, widths: Sequence[int], *, generator: Any) -> list[Any]:
     """Matrices and biases of a plain network, in order."""
     tensors = []
-    for before, after in zip(widths, widths[1:], strict=False):
+    for before, after in itertools.pairwise(widths):
         tensors += [torch.randn(before, after, generator=generator) * before**-0.5, torch.zeros(after)]
     return [tensor.requires_grad_(True) for tensor in tensors]
 

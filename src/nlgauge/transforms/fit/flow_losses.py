@@ -71,7 +71,7 @@ def constraint_loss(torch: Any, kind: str, x: Any, moved: Any, y: Any) -> Any:
 
 
 def critic_loss(torch: Any, critic: list[Any], real: Any, made: Any, *, penalty: float, generator: Any) -> Any:
-    """What a critic minimises: made rows low, real rows high, and a slope of 1 between them (Gulrajani et al. 2017)."""
+    """What a critic minimises: made rows low, real rows high, a slope of 1 between them (Gulrajani et al. 2017)."""
     share = torch.rand(len(real), 1, generator=generator)
     between = (share * real + (1 - share) * made).requires_grad_(True)
     (slope,) = torch.autograd.grad(judged(torch, critic, between).sum(), between, create_graph=True)
@@ -93,8 +93,8 @@ def unit_rows(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 def structural_criterion(moved: NDArray[np.float32], target: NDArray[np.float32]) -> float:
     """How alike two spaces stretch: minus the squared differences of the logarithms of their singular values.
 
-    After Dubossarsky et al. (2020), which the chapter names without a formula. The same for every rotation, so it does
-    not see whether words lie with their translations.
+    After Dubossarsky et al. (2020), which the chapter names without a formula. The same for every rotation, so it
+    does not see whether words lie with their translations.
     """
     sizes = [np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False) for rows in (moved, target)]
     logs = [
