@@ -8,6 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from nlgauge.cli.align_network import (
+    NETWORK_METHODS,
+    add_network_options,
+    check_network_options,
+    fit_gan,
+    fit_network,
+)
 from nlgauge.cli.align_options import add_model, chosen_layer, parallel_texts, warn_of_languages
 from nlgauge.cli.common import file_label, run_options, text_source
 from nlgauge.cli.outputs import saving
@@ -19,7 +26,7 @@ from nlgauge.files.digests import short_digest
 from nlgauge.files.textfiles import Inputs, parse_source
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.text.word_alignment import read_alignments, write_alignments
-from nlgauge.transforms.fit.from_texts import FittedMap, fit_sentences, fit_words
+from nlgauge.transforms.fit.from_texts import FittedMap, fit_sentences, fit_words, words_of_texts
 from nlgauge.transforms.fit.unsupervised import (
     LEAST_CRITERION,
     SideOfAlignment,
@@ -27,6 +34,7 @@ from nlgauge.transforms.fit.unsupervised import (
     fit_unsupervised,
     vocabularies_of_texts,
 )
+from nlgauge.transforms.fit.vocabulary import Vocabulary
 from nlgauge.transforms.remap import METHODS, Origin
 
 __all__ = ["add_fit"]
@@ -36,7 +44,6 @@ _SENTENCES = 2000
 
 #: What belongs to parallel texts, and what to texts that are not.
 _PARALLEL = {
-    "method": "clp",
     "level": "word",
     "alignments": None,
     "save_alignments": None,
@@ -66,6 +73,7 @@ def add_fit(actions: Any) -> None:
     fit.add_argument("--target-lang", metavar="LANG", help="for the file's header")
     _add_parallel(fit)
     _add_unsupervised(fit)
+    add_network_options(fit)
     add_model(fit)
     fit.set_defaults(run=_fit)
 
@@ -73,7 +81,10 @@ def add_fit(actions: Any) -> None:
 def _add_parallel(fit: argparse.ArgumentParser) -> None:
     group = fit.add_argument_group("with --parallel")
     group.add_argument(
-        "--method", choices=METHODS, default="clp", help="two are named in the order they work (%(default)s)"
+        "--method",
+        choices=(*METHODS, *NETWORK_METHODS),
+        metavar="NAME",
+        help=f"{', '.join((*METHODS, *NETWORK_METHODS))}; two are named in the order they work (clp)",
     )
     group.add_argument("--level", choices=("word", "sentence"), default="word", help="what is mapped (%(default)s)")
     group.add_argument(
@@ -106,13 +117,20 @@ def _add_unsupervised(fit: argparse.ArgumentParser) -> None:
 
 
 def _fit(args: argparse.Namespace) -> int:
+    check_network_options(args)
     if args.unsupervised:
         _refuse_given(args, _PARALLEL, "--unsupervised")
         return _fit_unsupervised(args)
-    _refuse_given(args, _UNSUPERVISED, "--parallel")
+    _refuse_given(args, {name: value for name, value in _UNSUPERVISED.items() if name != "seed"}, "--parallel")
+    if args.seed and args.method not in NETWORK_METHODS:
+        msg = "--seed has no meaning with --parallel and a method without chance; leave it out"
+        raise RecipeError(msg)
+    args.method = args.method or "clp"
     warn_of_languages(args.model, filter(None, (args.source_lang, args.target_lang)))
     _check_fit(args)
     source, target = parallel_texts(args.parallel, most=args.sentences)
+    if args.method in NETWORK_METHODS:
+        return _fit_network(args, source, target)
     fitted = _fitted(args, source, target)
     if args.save_alignments:
         with saving(args.save_alignments) as path:
@@ -167,10 +185,35 @@ def _origin(args: argparse.Namespace, specs: list[str]) -> Origin:
     return Origin(source=args.source_lang or "", target=args.target_lang or "", note=note)
 
 
+def _fit_network(args: argparse.Namespace, source: list[str], target: list[str]) -> int:
+    options = RunOptions.of(run_options(args))
+    encoder = load_encoder(args.model, **options.loading)
+    links = read_alignments(Path(args.alignments))[: len(source)] if args.alignments else None
+    with Progress(len(source), show=options.progress, what="reading texts", unit="pair") as advance:
+        words, what, origin = words_of_texts(
+            encoder,
+            source,
+            target,
+            layer=chosen_layer(args.layer, encoder),
+            alignments=links,
+            alignments_name=file_label(args.alignments or ""),
+            origin=_origin(args, args.parallel),
+            batch_tokens=options.batch_tokens,
+            advance=advance,
+        )
+    if args.save_alignments:
+        with saving(args.save_alignments) as path:
+            write_alignments(path, words.links)
+    return fit_network(args, words.source, words.target, what, origin)
+
+
 def _check_fit(args: argparse.Namespace) -> None:
     """Refuse options that what is fitted has no use of."""
     if "umd" not in args.method and (args.directions != 1 or args.umd_sides != "both"):
         msg = f"--directions and --umd-sides belong to methods with umd, got --method {args.method}"
+        raise RecipeError(msg)
+    if args.level == "sentence" and args.method in NETWORK_METHODS:
+        msg = f"--method {args.method} is fitted to words, got --level sentence; take another method"
         raise RecipeError(msg)
     if args.level == "sentence" and (args.alignments or args.save_alignments or args.layer is not None):
         msg = "--alignments, --save-alignments and --layer are about words, got --level sentence; leave them out"
@@ -184,7 +227,9 @@ def _fit_unsupervised(args: argparse.Namespace) -> int:
         raise RecipeError(msg)
     for model, language in zip(models, (args.source_lang, args.target_lang), strict=True):
         warn_of_languages(model, filter(None, (language,)))
-    fitted = _learned(args, models)
+    fitted, words, others, origin = _learned(args, models)
+    if args.method == "gan-flow":
+        return fit_gan(args, words, others, fitted, origin)
     with saving(args.output) as path:
         fitted.remapping.save(path)
     if not args.quiet:
@@ -199,7 +244,7 @@ def _fit_unsupervised(args: argparse.Namespace) -> int:
     return 0
 
 
-def _learned(args: argparse.Namespace, models: list[str]) -> Unsupervised:
+def _learned(args: argparse.Namespace, models: list[str]) -> tuple[Unsupervised, Vocabulary, Vocabulary, Origin]:
     options = RunOptions.of(run_options(args))
     inputs = Inputs()
     texts = [inputs.texts(parse_source(spec)) for spec in args.unsupervised]
@@ -219,7 +264,7 @@ def _learned(args: argparse.Namespace, models: list[str]) -> Unsupervised:
             advance=advance,
         )
     with Progress(args.restarts, show=options.progress, what="learning", unit="run") as advance:
-        return fit_unsupervised(
+        found = fit_unsupervised(
             words,
             others,
             restarts=args.restarts,
@@ -228,3 +273,4 @@ def _learned(args: argparse.Namespace, models: list[str]) -> Unsupervised:
             origin=origin,
             advance=advance,
         )
+    return found, words, others, origin
