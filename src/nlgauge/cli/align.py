@@ -1,4 +1,4 @@
-"""`nlgauge align fit`, `means` and `centroids`: learn from texts how to bring the vectors of languages together."""
+"""`nlgauge align means` and `centroids`, and its other actions: bring the vectors of languages together."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import itertools
 import sys
 from typing import Any
 
+from nlgauge.cli.align_evaluate import add_evaluate
 from nlgauge.cli.align_fit import add_fit
 from nlgauge.cli.align_options import add_model, chosen_layer, warn_of_languages
 from nlgauge.cli.common import file_label, run_options, text_source
@@ -31,6 +32,7 @@ def add_commands(commands: Any) -> None:
     _add_means(actions)
     _add_centroids(actions)
     add_fit(actions)
+    add_evaluate(actions)
 
 
 def _add_means(actions: Any) -> None:
