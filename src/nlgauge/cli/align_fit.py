@@ -28,7 +28,8 @@ from nlgauge.recipes.run_options import RunOptions
 from nlgauge.text.word_alignment import read_alignments, write_alignments
 from nlgauge.transforms.fit.from_texts import FittedMap, fit_sentences, fit_words, words_of_texts
 from nlgauge.transforms.fit.unsupervised import (
-    LEAST_CRITERION,
+    LEAST_AGREEMENT,
+    LEAST_GAIN,
     SideOfAlignment,
     Unsupervised,
     fit_unsupervised,
@@ -57,7 +58,8 @@ _UNSUPERVISED = {
     "target_layer": None,
     "restarts": 5,
     "seed": 0,
-    "least_criterion": LEAST_CRITERION,
+    "least_gain": LEAST_GAIN,
+    "least_agreement": LEAST_AGREEMENT,
 }
 
 
@@ -108,11 +110,18 @@ def _add_unsupervised(fit: argparse.ArgumentParser) -> None:
     group.add_argument("--restarts", type=int, default=5, metavar="N", help="runs, the best of which is taken (5)")
     group.add_argument("--seed", type=int, default=0, metavar="N", help="of the first run (%(default)s)")
     group.add_argument(
-        "--least-criterion",
+        "--least-gain",
         type=float,
-        default=LEAST_CRITERION,
+        default=LEAST_GAIN,
         metavar="X",
-        help="mean cosine of paired words below which there is no file (%(default)s)",
+        help="how far the criterion must be above chance (%(default)s)",
+    )
+    group.add_argument(
+        "--least-agreement",
+        type=float,
+        default=LEAST_AGREEMENT,
+        metavar="X",
+        help="share of pairs that must come out again from the other half of them (%(default)s)",
     )
 
 
@@ -269,7 +278,8 @@ def _learned(args: argparse.Namespace, models: list[str]) -> tuple[Unsupervised,
             others,
             restarts=args.restarts,
             seed=args.seed,
-            least_criterion=args.least_criterion,
+            least_gain=args.least_gain,
+            least_agreement=args.least_agreement,
             origin=origin,
             advance=advance,
         )

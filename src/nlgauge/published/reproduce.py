@@ -19,8 +19,10 @@ from nlgauge.data.table import select_known
 from nlgauge.errors import DataWarning, MissingExtraError, RecipeError
 from nlgauge.meta import MetricScores, Question, answer, released_rows, score_table
 from nlgauge.published.data import DataSlice, JudgedRows, find_judged, kept_columns, slice_of
+from nlgauge.published.papers.zhao_2022 import DensityTable
 from nlgauge.published.rankings.reproduce import reproduce_rankings
 from nlgauge.published.rankings.table import RankingOptions, RankingTable
+from nlgauge.published.reproduce_density import reproduce_density
 from nlgauge.published.reproduce_study import StudyInputs, StudyRun, with_corpora
 from nlgauge.published.results import Reproduction
 from nlgauge.published.run import PublishedRun, Value, Values
@@ -62,6 +64,9 @@ def reproduce(
     if isinstance(table, RankingTable):
         _refuse_given(table, model=model, layer=layer, langpairs=langpairs, levels=levels, study=study)
         return reproduce_rankings(table, at=at, rows=rows, data=data, options=rankings)
+    if isinstance(table, DensityTable):
+        _refuse_given(table, model=model, layer=layer, langpairs=langpairs, levels=levels, data=data, study=study)
+        return reproduce_density(table, rows=rows, options=rankings)
     _refuse_given(table, rankings=rankings)
     running = RunOptions.of(options) if run is None else replace(run, **options)
     if isinstance(table, PaperStudy):
@@ -93,6 +98,7 @@ def _refuse_given(table: PaperTable, **given: object) -> None:
     for name, value in given.items():
         if value not in (None, StudyInputs(), RankingOptions()):
             kind = "a table on rankings of systems" if isinstance(table, RankingTable) else "no table on rankings"
+            kind = "a simulation of languages" if isinstance(table, DensityTable) else kind
             what = {"study": "options of sensitivity studies", "rankings": "options of rankings (ties, full, ...)"}
             msg = f"{table.id} is {kind}; leave out {what.get(name, name)}"
             raise RecipeError(msg)

@@ -31,6 +31,7 @@ def test_spaces_that_have_nothing_to_do_with_each_other_agree_less() -> None:
     chance = np.random.default_rng(1)
     unrelated = learn_alignment(chance.normal(size=(300, 30)), chance.normal(size=(300, 30)), restarts=1)
     assert unrelated.best.criterion < 0.7
+    assert abs(unrelated.best.criterion - unrelated.chance) < 0.04
 
 
 def test_refusals() -> None:

@@ -9,6 +9,8 @@ import pytest
 from tests.transforms.fit.planted import Planted, planted, vocabulary
 
 from nlgauge.errors import AlignmentNotFoundError, InputError
+from nlgauge.transforms.fit.neighbours import Pairs
+from nlgauge.transforms.fit.self_learning import held_out_agreement
 from nlgauge.transforms.fit.unsupervised import Unsupervised, fit_unsupervised
 from nlgauge.transforms.fit.vocabulary import Vocabulary
 from nlgauge.transforms.remap import Origin, Remapping
@@ -62,8 +64,20 @@ def test_the_same_seed_writes_the_same_bytes(tmp_path: Path) -> None:
 def test_no_alignment_is_said_and_not_kept() -> None:
     chance = np.random.default_rng(0)
     unrelated = [vocabulary(chance.normal(size=(200, 20)).astype(np.float32), name) for name in ("wort", "word")]
-    with pytest.raises(AlignmentNotFoundError, match=r"no alignment found: .* mean cosines of 0\.\d+.*0\.95 with 20"):
-        fit_unsupervised(unrelated[0], unrelated[1], restarts=1, least_criterion=0.95)
+    with pytest.raises(
+        AlignmentNotFoundError, match=r"no alignment found: .* mean cosines of 0\.\d+, and by chance 0\.\d+"
+    ):
+        fit_unsupervised(unrelated[0], unrelated[1], restarts=1)
+
+
+def test_more_directions_than_pairs_are_told_by_the_other_half() -> None:
+    """Pairs of chance in a wide space: the rotation fits those it has seen, and finds no others."""
+    chance = np.random.default_rng(1)
+    x, z = (chance.normal(size=(80, 60)).astype(np.float32) for _ in range(2))
+    assert held_out_agreement(x, z, Pairs(np.arange(80), np.arange(80))) < 0.1
+    turned = (x @ np.linalg.qr(chance.normal(size=(60, 60)))[0]).astype(np.float32)
+    everything = Pairs(np.tile(np.arange(80), 2), np.tile(np.arange(80), 2))
+    assert held_out_agreement(x, turned, everything) > 0.9
 
 
 def test_refusals() -> None:

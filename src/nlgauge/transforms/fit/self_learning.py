@@ -25,7 +25,7 @@ from nlgauge.errors import InputError, RecipeError
 from nlgauge.transforms.fit.neighbours import Pairs, csls, csls_pairs
 from nlgauge.transforms.fit.procrustes import procrustes
 
-__all__ = ["Attempt", "SelfLearned", "learn_alignment"]
+__all__ = ["Attempt", "SelfLearned", "held_out_agreement", "learn_alignment"]
 
 #: Share of similarities that the first rounds keep, and what it is multiplied by when the agreement has settled.
 _FIRST_SHARE, _GROWTH = 0.1, 2.0
@@ -43,6 +43,9 @@ class Attempt(NamedTuple):
     pairs: Pairs
     """Rows of the words that are each other's nearest."""
     rounds: int
+    agreement: float
+    """Share of pairs that the rotation of the other half of pairs finds again: a rotation with as many directions as
+    there are pairs fits anything, and then finds near to none."""
 
 
 class SelfLearned(NamedTuple):
@@ -51,6 +54,8 @@ class SelfLearned(NamedTuple):
     best: Attempt
     attempts: tuple[Attempt, ...]
     """All of them, in the order of their seeds."""
+    chance: float
+    """Criterion of a run against a scrambled target: what pairs reach that have nothing to do with each other."""
 
 
 def learn_alignment(
@@ -81,8 +86,17 @@ def learn_alignment(
             attempts.append(_attempt(x, z, start, seed + number))
             if advance is not None:
                 advance(1)
+        unrelated = _scrambled(z, seed)
+        chance = _attempt(x, unrelated, _first_pairs(x, unrelated), seed).criterion
     best = max(attempts, key=lambda attempt: attempt.criterion)
-    return SelfLearned(best, tuple(attempts))
+    return SelfLearned(best, tuple(attempts), chance)
+
+
+def _scrambled(rows: NDArray[np.float32], seed: int) -> NDArray[np.float32]:
+    """Rows that keep what each principal direction holds, and lose which of it belongs together."""
+    _, _, axes = np.linalg.svd(rows, full_matrices=False)
+    along: NDArray[np.float32] = rows @ axes.T
+    return _unit(np.random.default_rng(seed).permuted(along, axis=0))
 
 
 def _prepared(rows: ArrayLike, name: str) -> NDArray[np.float32]:
@@ -152,4 +166,27 @@ def _attempt(x: NDArray[np.float32], z: NDArray[np.float32], start: Pairs, seed:
             similarity[dropped] = -np.inf
         pairs = _both_ways(similarity)
     found, criterion = csls_pairs(_unit(x @ rotation), z)
-    return Attempt(seed, criterion, found, rounds)
+    return Attempt(seed, criterion, found, rounds, held_out_agreement(x, z, found))
+
+
+def held_out_agreement(x: NDArray[np.float32], z: NDArray[np.float32], pairs: Pairs) -> float:
+    """Share of pairs that come out again under the rotation of the other half of them, by CSLS.
+
+    With hundreds of directions a rotation brings hundreds of wrong pairs close; it cannot know those it has not seen.
+    """
+    again = 0
+    for own, other in ((slice(0, None, 2), slice(1, None, 2)), (slice(1, None, 2), slice(0, None, 2))):
+        if len(pairs.source[own]) == 0:
+            return 0.0
+        rotation = _rotation(x[pairs.source[own]], z[pairs.target[own]])
+        turned: NDArray[np.float32] = x @ rotation
+        answers = csls(turned @ z.T)[pairs.source[other]].argmax(axis=1)
+        again += int((answers == pairs.target[other]).sum())
+    return again / len(pairs)
+
+
+def _rotation(x: NDArray[np.float32], z: NDArray[np.float32]) -> NDArray[np.float32]:
+    """As `procrustes`, without its word on few pairs: half of them may well be fewer than directions."""
+    u, _, vt = np.linalg.svd(z.T @ x)
+    rotation: NDArray[np.float32] = (vt.T @ u.T).astype(np.float32)
+    return rotation
