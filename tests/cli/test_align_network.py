@@ -12,7 +12,7 @@ from tests.cli.conftest import Refusal, Run, write_lines
 from tests.transforms.fit.planted import planted
 
 from nlgauge.transforms.base import load_map
-from nlgauge.transforms.flow import Flow
+from nlgauge.transforms.flow import FlowMap
 
 WORDS, FREQUENT, WIDTH = 1000, 300, 8
 PARALLEL = ("align", "fit", "--parallel", "left.txt", "right.txt", "--model", "both.vec", "--alignments", "links.txt")
@@ -46,7 +46,7 @@ def test_a_flow_with_its_curves(run: Run, two_languages: Path) -> None:
     result = run(*PARALLEL, "--method", "flow", *SMALL, *files)
     assert (result.status, result.out) == (0, ""), result.err
     fitted = load_map(two_languages / "map.npz")
-    assert isinstance(fitted, Flow)
+    assert isinstance(fitted, FlowMap)
     assert fitted.digest[:12] in result.err
     assert "flow of 1200 pairs of words from 12 pairs of texts (1 left out), epoch" in result.err
     curves = json.loads((two_languages / "curves.json").read_text())

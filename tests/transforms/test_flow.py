@@ -11,14 +11,14 @@ import nlgauge
 from nlgauge.encoders import load_encoder
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.transforms.base import load_map, load_transforms
-from nlgauge.transforms.flow import Coupling, Flow
+from nlgauge.transforms.flow import Coupling, FlowMap
 from nlgauge.transforms.origin import Origin
 from nlgauge.transforms.remap import fit_remapping
 
 
 def random_flow(
     width: int, *, hidden: int = 16, layers: int = 2, size: float = 0.5, origin: Origin | None = None
-) -> Flow:
+) -> FlowMap:
     """A flow with networks of chance, around the rotation and means of chance."""
     chance = np.random.default_rng(width)
     middle = width // 2
@@ -39,7 +39,7 @@ def random_flow(
         return tuple(found)
 
     rotation = np.linalg.qr(chance.normal(size=(width, width)))[0].astype(np.float32)
-    return Flow(rotation, numbers(width), numbers(width), 1.7, side(), side(), origin or Origin(method="flow"))
+    return FlowMap(rotation, numbers(width), numbers(width), 1.7, side(), side(), origin or Origin(method="flow"))
 
 
 @pytest.mark.parametrize("width", [4, 7, 64])
@@ -76,7 +76,7 @@ def test_networks_that_answer_zero_leave_the_centred_rotation() -> None:
     ]
     means = [side.mean(axis=0).astype(np.float32) for side in (x, z)]
     rotation = centred.operations[1].array.astype(np.float32)
-    flow = Flow(rotation, means[0], means[1], 2.5, tuple(zero), tuple(zero))
+    flow = FlowMap(rotation, means[0], means[1], 2.5, tuple(zero), tuple(zero))
     np.testing.assert_allclose(flow.apply(x), centred.apply(x), atol=1e-5)
 
 
@@ -87,7 +87,7 @@ def test_a_file_keeps_all_and_a_changed_one_is_refused(tmp_path: Path) -> None:
     )
     flow.save(path)
     again = load_map(path)
-    assert isinstance(again, Flow)
+    assert isinstance(again, FlowMap)
     assert (again.digest, again.origin) == (flow.digest, flow.origin)
     rows = np.ones((2, 5), np.float32)
     np.testing.assert_array_equal(again.apply(rows), flow.apply(rows))
@@ -100,7 +100,7 @@ def test_a_file_keeps_all_and_a_changed_one_is_refused(tmp_path: Path) -> None:
     changed[place] ^= 1
     path.write_bytes(changed)
     with pytest.raises(FileFormatError, match=r"not a flow that nlgauge wrote|damaged"):
-        Flow.load(path)
+        FlowMap.load(path)
 
 
 def test_refusals() -> None:

@@ -27,7 +27,7 @@ from nlgauge.encoders import EncodedText
 from nlgauge.errors import FileFormatError, RecipeError
 from nlgauge.files.digests import short_digest, text_digest
 from nlgauge.files.frozen import stated_format
-from nlgauge.transforms.flow import Flow
+from nlgauge.transforms.flow import FlowMap
 from nlgauge.transforms.language_means import LanguageMeans
 from nlgauge.transforms.position_norm import POSITION_NORM, PositionNorm, position_norm
 from nlgauge.transforms.remap import Remapping, Side, load_published
@@ -36,7 +36,7 @@ from nlgauge.transforms.tanh_network import TanhNetwork
 __all__ = ["FittedTransform", "Transform", "Transforms", "load_map", "load_transforms"]
 
 #: What leads from one language's vectors to another's, each in a file of its own format.
-FittedTransform: TypeAlias = Remapping | Flow | TanhNetwork
+FittedTransform: TypeAlias = Remapping | FlowMap | TanhNetwork
 Transform: TypeAlias = FittedTransform | LanguageMeans | PositionNorm
 
 
@@ -156,7 +156,7 @@ def load_transforms(choice: str, *, source: str | None, target: str) -> Transfor
 
 def load_map(path: Path) -> FittedTransform:
     """A map that `nlgauge align fit` wrote, of whichever kind."""
-    kinds: dict[str, type[FittedTransform]] = {kind.FORMAT: kind for kind in (Remapping, Flow, TanhNetwork)}
+    kinds: dict[str, type[FittedTransform]] = {kind.FORMAT: kind for kind in (Remapping, FlowMap, TanhNetwork)}
     return kinds.get(stated_format(path), Remapping).load(path)
 
 
@@ -164,7 +164,7 @@ def _read(name: str) -> FittedTransform | LanguageMeans:
     path = Path(name)
     if path.suffix.upper() in {".BAM", ".GBDD"}:
         return load_published([path])
-    for kind in (Remapping, LanguageMeans, Flow, TanhNetwork):
+    for kind in (Remapping, LanguageMeans, FlowMap, TanhNetwork):
         if stated_format(path) == kind.FORMAT:
             return kind.load(path)
     msg = (

@@ -30,7 +30,7 @@ from nlgauge.errors import InputError, RecipeError
 from nlgauge.files.frozen import read_arrays, write_arrays
 from nlgauge.transforms.origin import Origin, Side, check_fitted
 
-__all__ = ["SCALE_LIMIT", "Coupling", "Flow", "coupling_forward", "coupling_inverse"]
+__all__ = ["SCALE_LIMIT", "Coupling", "FlowMap", "coupling_forward", "coupling_inverse"]
 
 #: The most that a coupling stretches is e to this: an entry cannot run away in one step.
 SCALE_LIMIT = 1.0
@@ -80,7 +80,7 @@ def coupling_inverse(layer: Coupling, rows: NDArray[np.float32]) -> NDArray[np.f
 
 
 @dataclass(frozen=True, eq=False)
-class Flow:
+class FlowMap:
     """Two flows with a latent space in common. Frozen, and named by a digest."""
 
     FORMAT: ClassVar[str] = "nlgauge-flow/1"
@@ -184,13 +184,13 @@ class Flow:
         return arrays
 
     @classmethod
-    def load(cls, path: Path) -> Flow:
+    def load(cls, path: Path) -> FlowMap:
         """Read a file that `save` wrote, and check its digest."""
         fix = "make one with 'nlgauge align fit --method flow'"
         return read_arrays(path, form=cls.FORMAT, what="flow", fix=fix, make=cls._from_arrays)
 
     @classmethod
-    def _from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Flow:
+    def _from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> FlowMap:
         sides: dict[str, tuple[Coupling, ...]] = {}
         for side in ("source", "target"):
             layers = []

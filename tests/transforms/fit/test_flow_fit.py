@@ -12,7 +12,7 @@ from nlgauge.errors import ConvergenceWarning, InputError, RecipeError
 from nlgauge.transforms.fit.flow_fit import fit_flow, fit_gan_flow
 from nlgauge.transforms.fit.flow_options import FlowOptions
 from nlgauge.transforms.fit.neighbours import Pairs
-from nlgauge.transforms.flow import Coupling, Flow
+from nlgauge.transforms.flow import Coupling, FlowMap
 from nlgauge.transforms.remap import fit_remapping
 
 pytestmark = pytest.mark.torch
@@ -110,7 +110,7 @@ def test_the_volume_is_that_of_autograd() -> None:
         assert float(torch.linalg.slogdet(jacobian)[1]) == pytest.approx(float(log_det), abs=1e-5)
     couplings: tuple[Coupling, ...] = couplings_of(layers)
     eye, zero = np.eye(4, dtype=np.float32), np.zeros(4, np.float32)
-    rows, volumes = Flow(eye, zero, zero, 1.0, couplings, couplings).to_latent(points.numpy(), side="source")
+    rows, volumes = FlowMap(eye, zero, zero, 1.0, couplings, couplings).to_latent(points.numpy(), side="source")
     np.testing.assert_allclose(rows, latent.detach().numpy(), atol=1e-6)
     np.testing.assert_allclose(volumes, found.detach().numpy(), atol=1e-5)
 
@@ -141,12 +141,20 @@ def test_structural_validation() -> None:
     assert all(point.criterion <= 0 for point in fitted.curve)
 
 
+def test_validation_by_the_error_of_pairs_kept_apart() -> None:
+    x, y = bent(600)
+    fitted = fit_flow(x, y, options=FlowOptions(hidden=32, epochs=5, validation="error", learning_rate=3e-3))
+    assert fitted.curve[0].criterion < fitted.curve[fitted.best].criterion < 0
+
+
 def test_refusals() -> None:
     x, y = bent(300)
     with pytest.raises(InputError, match="10 pairs are too few for a flow of width 8; give 20"):
         fit_flow(x[:10], y[:10])
     with pytest.raises(RecipeError, match="rounds belong to fits without parallel text"):
         fit_flow(x, y, options=FlowOptions(rounds=2))
+    with pytest.raises(RecipeError, match="needs pairs that are known"):
+        fit_gan_flow(x, y, Pairs(np.arange(9), np.arange(9)), options=FlowOptions(validation="error"))
     with pytest.raises(RecipeError, match="choose one, or rounds=1"):
         fit_gan_flow(x, y, Pairs(np.arange(9), np.arange(9)), options=FlowOptions(rounds=2))
     broken = y.copy()

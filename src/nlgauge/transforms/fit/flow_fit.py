@@ -31,7 +31,7 @@ from nlgauge.transforms.fit.flow_options import Epoch, FittedFlow, FlowOptions
 from nlgauge.transforms.fit.flow_training import FlowTraining
 from nlgauge.transforms.fit.neighbours import Pairs
 from nlgauge.transforms.fit.procrustes import procrustes, row_pairs
-from nlgauge.transforms.flow import Flow
+from nlgauge.transforms.flow import FlowMap
 from nlgauge.transforms.origin import Origin
 
 __all__ = ["fit_flow", "fit_gan_flow"]
@@ -103,6 +103,9 @@ def fit_gan_flow(
     The guess gives the rotation to start from. With a constraint, each round takes the pairs that the map then has.
     """
     chosen = options or FlowOptions(learning_rate=5e-5)
+    if chosen.validation == "error":
+        msg = "validation 'error' needs pairs that are known; take semantic or structural"
+        raise RecipeError(msg)
     if chosen.rounds > 1 and chosen.constraint == "none":
         msg = "rounds find pairs for a constraint, and there is none; choose one, or rounds=1"
         raise RecipeError(msg)
@@ -174,7 +177,7 @@ def _run(
         done(1)
     training.restore_best()
     note = f"{origin.note}; epoch {best} of {len(curve) - 1}, seed {options.seed}, ended: {ended}".removeprefix("; ")
-    flow = Flow(
+    flow = FlowMap(
         start.rotation,
         start.source_mean,
         start.target_mean,

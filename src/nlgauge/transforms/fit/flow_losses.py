@@ -106,9 +106,13 @@ def structural_criterion(moved: NDArray[np.float32], target: NDArray[np.float32]
 
 
 def criterion(kind: str, moved: NDArray[np.float32], target: NDArray[np.float32]) -> float:
-    """Semantic (mean cosine of words that are each other's first by CSLS) or structural; higher is better."""
+    """Semantic (mean cosine of words that are each other's first by CSLS), structural, or minus the error of paired
+    rows; higher is better.
+    """
     if not np.isfinite(moved).all():
         return float("-inf")
+    if kind == "error":
+        return -float(np.square(moved - target).mean(dtype=np.float64))
     if kind == "structural":
         return structural_criterion(moved, target)
     return csls_pairs(unit_rows(moved), unit_rows(target))[1]

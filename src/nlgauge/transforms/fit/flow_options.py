@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
 from nlgauge.errors import RecipeError
-from nlgauge.transforms.flow import Flow
+from nlgauge.transforms.flow import FlowMap
 
 __all__ = ["CONSTRAINTS", "VALIDATIONS", "Epoch", "FittedFlow", "FlowOptions"]
 
 CONSTRAINTS = ("none", "graph", "cross-correlation", "procrustes")
-VALIDATIONS = ("semantic", "structural")
+VALIDATIONS = ("semantic", "structural", "error")
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class FlowOptions:
     rounds: int = 1
     """Of bootstrapping (Algorithm 1): pairs of words are found anew at the start of each."""
     validation: str = "semantic"
+    """What good states are told by; `error`, the squared error of pairs kept apart, needs parallel text."""
     patience: int = 5
     """Epochs without a better criterion after which the fit ends."""
     critic_steps: int = 5
@@ -79,7 +80,7 @@ class Epoch(NamedTuple):
 class FittedFlow(NamedTuple):
     """A flow, and the way to it."""
 
-    flow: Flow
+    flow: FlowMap
     curve: tuple[Epoch, ...]
     best: int
     """The epoch whose state was kept."""

@@ -39,10 +39,11 @@ __all__ = [
     "vocabularies_of_texts",
 ]
 
-#: By how much the mean cosine of the pairs must be above that of a run against a scrambled target.
-LEAST_GAIN = 0.04
+#: By how much the mean cosine of the pairs must be above that of a run against a scrambled target. Between MPNet and
+#: MiniLM, 1,000 words: .08 of a failed run, .19 of the map that a dictionary gives.
+LEAST_GAIN = 0.1
 
-#: Share of pairs that the other half must find again.
+#: Share of pairs that the other half must find again: .10 and .82 there.
 LEAST_AGREEMENT = 0.5
 
 #: Different words that a text must have for its vocabulary to say anything.
