@@ -36,7 +36,7 @@ _NUMBERS: dict[str, tuple[Any, str]] = {
     "patience": (int, "epochs without a better criterion (5)"),
     "batch": (int, "pairs of a step (256)"),
     "couplings": (int, "layers of each of the two flows (2)"),
-    "hidden": (int, "width inside a layer (512)"),
+    "hidden": (int, "width inside a layer (128)"),
     "learning_rate": (float, "(1e-3; gan-flow 5e-5)"),
     "likelihood": (float, "weight of the likelihood (0.1)"),
     "constraint_weight": (float, "(1)"),

@@ -111,11 +111,11 @@ def flow_fitter(*, seed: int = 0) -> Fitter:
     def fit(source: Matrix, target: Matrix) -> Callable[[Matrix], NDArray[np.float32]]:
         # In a plane a half is one number: many narrow layers, and no likelihood (words are clusters, not a bell).
         options = FlowOptions(
-            couplings=6,
+            couplings=4,
             hidden=64,
             epochs=60,
-            batch=min(256, max(16, len(source) // 8)),
-            learning_rate=3e-3,
+            batch=min(64, max(16, len(source) // 8)),
+            learning_rate=1e-2,
             likelihood=0.0,
             validation="error",  # in a plane, cosines say little
             patience=20,

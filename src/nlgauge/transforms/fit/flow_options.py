@@ -20,7 +20,8 @@ class FlowOptions:
 
     couplings: int = 2
     """Layers of each of the two flows; a vector goes through both."""
-    hidden: int = 512
+    hidden: int = 128
+    """Width inside a layer; what applying costs grows with it."""
     epochs: int = 20
     batch: int = 256
     learning_rate: float = 1e-3
