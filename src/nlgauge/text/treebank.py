@@ -6,7 +6,8 @@ without the package. The rules, for a text of one sentence:
 - Brackets, ``;@#$%&?!*``, long dashes, curly and angular quotes, two hyphens and two or more full stops are words.
 - A comma or a colon is a word unless a digit follows. Only the last full stop of a text is one: "U.S." stays whole,
   and so does the end of a sentence within the text ("York.").
-- A straight quote becomes two backticks where it opens (at the start, after a blank or a bracket), else two apostrophes.
+- A straight quote becomes two backticks where it opens (at the start, after a blank or a bracket), else two
+  apostrophes.
 - "don't", "it's" and "we'll" are two words each ("do", "n't"); so are "cannot", "gonna" and a few more.
 """
 

@@ -48,22 +48,20 @@ _SWEEPS = 10
 
 
 def read_lexicon(path: str | os.PathLike[str]) -> list[WordPair]:
-    """The pairs of a lexicon: two words a line, with a blank between."""
-    found = []
+    """The pairs of a lexicon: a word and its partner a line, or its partners, with blanks between."""
+    found: list[WordPair] = []
     for number, line in enumerate(read_lines(path), start=1):
-        words = line.split()
-        if len(words) != 2:
-            msg = f"{os.fspath(path)}, line {number}: expected two words with a blank between, got {line!r}"
+        first, *partners = line.lower().split() or [""]
+        if not partners:
+            msg = f"{os.fspath(path)}, line {number}: expected a word and its partner, blank between, got {line!r}"
             raise FileFormatError(msg)
-        found.append((words[0].lower(), words[1].lower()))
+        found += [(first, partner) for partner in partners]
     return found
 
 
 def features_of_texts(texts: Iterable[AnnotatedText]) -> list[FeaturedWord]:
     """The words of annotated texts with their features."""
-    return [
-        (word.form, word.features) for text in texts for sentence in text.sentences for word in sentence.words
-    ]
+    return [(word.form, word.features) for text in texts for sentence in text.sentences for word in sentence.words]
 
 
 def features_of_treebank(*paths: str | os.PathLike[str]) -> list[FeaturedWord]:
@@ -148,9 +146,7 @@ def retrofit(vectors: WordVectors, lexicon: Iterable[WordPair], *, sweeps: int =
     return {word: moved[at] for word, at in number.items()}
 
 
-def morphological_similarity(
-    first: Sequence[str], second: Sequence[str], vectors: Mapping[str, Vector]
-) -> float:
+def morphological_similarity(first: Sequence[str], second: Sequence[str], vectors: Mapping[str, Vector]) -> float:
     """MOR of two texts' words; nan where a text has no word with a vector."""
     means = [_mean(words, vectors) for words in (first, second)]
     one, other = means

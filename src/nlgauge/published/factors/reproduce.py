@@ -30,7 +30,7 @@ def as_printed(value: float, *, decimals: int = 2, rounded_first: int | None = N
     if rounded_first is not None:
         value = round(value, rounded_first)
     # What rounding left a hair below a step stands on it.
-    return math.trunc(value * 10**decimals + math.copysign(1e-9, value)) / 10**decimals
+    return math.trunc(value * 10.0**decimals + math.copysign(1e-9, value)) / 10.0**decimals
 
 
 def reproduce_factors(
@@ -59,9 +59,7 @@ def reproduce_factors(
     return Reproduction(table, "", table.columns, made, tuple(missing), (*_counted(table, made), *notes))
 
 
-def _find(
-    group: FactorColumns, at: str | os.PathLike[str] | None, missing: dict[str, None]
-) -> JudgementTable | None:
+def _find(group: FactorColumns, at: str | os.PathLike[str] | None, missing: dict[str, None]) -> JudgementTable | None:
     card = find_data_card(group.card)
     place = None if at is None else locate(card, at)
     if place is None:

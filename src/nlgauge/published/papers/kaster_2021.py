@@ -1,8 +1,8 @@
 """Tables 3, 4, 5, 10, 11 and 12 of *Global Explainability of BERT-Based Evaluation Metrics*: factors of metrics.
 
 Values in print are those of the paper as chapter 12 of W. Zhao's dissertation (TU Darmstadt) has it. A star after a
-value is the print's mark for "not significant" (D10). Tables 5 and 11 have the factor CLB, the metric's own score of a
-source beside its machine translation, for which no scores were released.
+value is the print's mark for "not significant" (D10). Tables 5 and 11 have the factor CLB, the metric's own score of
+a source beside its machine translation, for which no scores were released.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from nlgauge.published.factors.table import R2, FactorColumns, FactorRow, Factor
 __all__ = ["FACTOR_TABLES"]
 
 _SOURCE = (
-    "Kaster, Zhao, Eger 2021, Global Explainability of BERT-Based Evaluation Metrics by Disentangling along Linguistic "
-    "Factors (EMNLP), aclanthology.org/2021.emnlp-main.701, {}; scores: github.com/SteffenEger/"
+    "Kaster, Zhao, Eger 2021, Global Explainability of BERT-Based Evaluation Metrics by Disentangling along "
+    "Linguistic Factors (EMNLP), aclanthology.org/2021.emnlp-main.701, {}; scores: github.com/SteffenEger/"
     "global-explainability-metrics"
 )
 
@@ -116,7 +116,9 @@ def _row(table: str, line: str, groups: tuple[FactorColumns, ...]) -> FactorRow:
             if text.endswith("*"):
                 starred.add(group.column(factor))
     if any("CLB" in group.factors for group in groups):
-        return FactorRow(name, published, starred=frozenset(starred), note="only shown: no scores for CLB were released")
+        return FactorRow(
+            name, published, starred=frozenset(starred), note="only shown: no scores for CLB were released"
+        )
     note = _EXCEPTIONS.get((table, name), "")
     return FactorRow(name, published, released=_RELEASED[name], starred=frozenset(starred), note=note)
 
@@ -135,7 +137,11 @@ def _table(number: int, title: str, printed: str, groups: tuple[FactorColumns, .
         notes=(
             "print is truncated to two decimals, R2 after rounding to three",
             "what the released metrics are: D12 and D13; LEX: D11",
-            *(["across languages the factors are the released ones, LEX with sentences translated"] if across else []),
+            *(
+                ["across languages the factors are the released ones, LEX with sentences translated"]
+                if across
+                else []
+            ),
         ),
         default_model="muse" if across else "none",
         groups=groups,
