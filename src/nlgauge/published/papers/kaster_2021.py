@@ -123,15 +123,28 @@ def _row(table: str, line: str, groups: tuple[FactorColumns, ...]) -> FactorRow:
     return FactorRow(name, published, released=_RELEASED[name], starred=frozenset(starred), note=note)
 
 
+#: Metrics of nlgauge whose scores of translations can be had, in the place of the two that they are nearest to.
+_OURS = {"xmoverscore": "xmoverscore:n=1", "sentence cosine": "xmoverscore:unit=sentence"}
+
+
+def _own_rows() -> list[FactorRow]:
+    return [
+        FactorRow(f"ours: {name}{' without CLB' if without else ''}", recipe=recipe, without=without)
+        for name, recipe in _OURS.items()
+        for without in ("CLB", "")
+    ]
+
+
 def _table(number: int, title: str, printed: str, groups: tuple[FactorColumns, ...]) -> FactorTable:
     name = f"explain-table{number}"
     across = groups[0].langpair != "en"
+    clb = any("CLB" in group.factors for group in groups)
     return FactorTable(
         name,
         f"{title}: coefficients of linguistic factors, all columns standardised, and R2",
         _SOURCE.format(f"Table {number}"),
         tuple(column for group in groups for column in group.columns),
-        tuple(_row(name, line, groups) for line in printed.splitlines()),
+        (*(_row(name, line, groups) for line in printed.splitlines()), *(_own_rows() if clb else ())),
         decimals=2,
         shown_decimals=4,
         notes=(
@@ -143,7 +156,7 @@ def _table(number: int, title: str, printed: str, groups: tuple[FactorColumns, .
                 else []
             ),
         ),
-        default_model="muse" if across else "none",
+        default_model="muse" if clb else "none",
         groups=groups,
     )
 
