@@ -61,6 +61,7 @@ if typing.TYPE_CHECKING:  # found by __getattr__ below
     from nlgauge.compare import SystemComparison as SystemComparison
     from nlgauge.compare import SystemScores as SystemScores
     from nlgauge.compare import compare_systems as compare_systems
+    from nlgauge.explain.corpus import CorpusSummary, explain_corpus
     from nlgauge.explain.explanation import Explanation
     from nlgauge.explain.factors.columns import FactorOptions
     from nlgauge.explain.factors.run import explain_columns, explain_factors
@@ -77,6 +78,7 @@ __all__ = [
     "Client",
     "Comparison",
     "ConvergenceWarning",
+    "CorpusSummary",
     "DataWarning",
     "DeprecatedNameWarning",
     "DigestError",
@@ -124,6 +126,7 @@ __all__ = [
     "__version__",
     "compare_systems",
     "explain_columns",
+    "explain_corpus",
     "explain_factors",
     "explain_pair",
     "explain_pairs",
@@ -154,6 +157,7 @@ _ON_DEMAND = ("compare", "data", "meta", "testing")
 _NAMES_ON_DEMAND = {
     "AsyncClient": "nlgauge.service.async_client",
     "Client": "nlgauge.service.client",
+    "CorpusSummary": "nlgauge.explain.corpus",
     "Explanation": "nlgauge.explain.explanation",
     "SystemComparison": "nlgauge.compare",
     "SystemScores": "nlgauge.compare",
@@ -162,6 +166,7 @@ _NAMES_ON_DEMAND = {
     "FactorStudy": "nlgauge.explain.factors.surrogate",
     "Surrogate": "nlgauge.explain.factors.surrogate",
     "explain_columns": "nlgauge.explain.factors.run",
+    "explain_corpus": "nlgauge.explain.corpus",
     "explain_factors": "nlgauge.explain.factors.run",
     "explain_pair": "nlgauge.explain.pairs",
     "explain_pairs": "nlgauge.explain.pairs",

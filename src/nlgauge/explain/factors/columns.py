@@ -22,6 +22,7 @@ from nlgauge.annotate import load_annotator
 from nlgauge.annotate.annotated import AnnotatedText, Annotator
 from nlgauge.data import JudgementTable
 from nlgauge.errors import InputError, RecipeError
+from nlgauge.explain.annotation import annotate_each
 from nlgauge.explain.factors.morphology import (
     WordPair,
     build_lexicon,
@@ -194,17 +195,7 @@ def _best(values: Iterable[float]) -> float:
 
 def _annotated(annotator: Annotator, texts: Sequence[str]) -> dict[str, AnnotatedText | None]:
     """By distinct text; None for one that the annotator refuses, unless it refuses all of them."""
-    distinct = list(dict.fromkeys(texts))
-    try:
-        return dict(zip(distinct, annotator.annotate(distinct), strict=True))
-    except InputError:
-        found: dict[str, AnnotatedText | None] = {}
-        refused: InputError | None = None
-        for text in distinct:
-            try:
-                found[text] = annotator.annotate([text])[0]
-            except InputError as error:
-                found[text], refused = None, error
-        if refused is not None and not any(found.values()):
-            raise refused from None
-        return found
+    found = annotate_each(annotator, texts)
+    if texts and not any(found.values()):
+        annotator.annotate(texts[:1])  # says why
+    return found
