@@ -25,7 +25,7 @@ TABLE = ("explain", "factors", "--table", "scored.tsv", "--metric-column", "come
 
 def test_a_table_of_one_s_own(run, scored):
     out = run(*TABLE, "--factor", "lex", "sem").out
-    assert out.splitlines()[1].split() == "metric R2 factor coefficient low high error p partial R2 VIF".split()
+    assert " ".join(out.splitlines()[1].split()) == "metric R2 factor coefficient low high error p partial R2 VIF"
     assert out.splitlines()[3].split()[0] == "comet"
     assert "rows: 40 of 40" in out
     plain = json.loads(run(*TABLE, "--factor", "lex", "sem", "--format", "json").out)

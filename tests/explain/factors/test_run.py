@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import numpy as np
@@ -16,19 +17,24 @@ from nlgauge.explain.factors.translations import read_translations
 
 NOUNS, VERBS = ("dogs", "cats", "birds", "cows"), ("bark", "sleep", "sing", "eat")
 HYPS = [f"The {noun} {verb} ." for noun in NOUNS for verb in VERBS]
-REFS = [f"The {noun} {verb} here ." if at % 3 else f"{noun} {verb} ." for at, (noun, verb) in
-        enumerate((noun, verb) for noun in NOUNS for verb in reversed(VERBS))]  # fmt: skip
+_DRAWN = random.Random(5)
+REFS = [
+    f"{_DRAWN.choice(('The ', ''))}{_DRAWN.choice(NOUNS)} {_DRAWN.choice(VERBS)}{_DRAWN.choice((' here', ''))} ."
+    for _ in HYPS
+]
 
 
 def conllu(texts: list[str]) -> str:
-    """Flat trees: every word hangs on the verb, which is the second word from the noun on."""
+    """Flat trees: every word hangs on the verb."""
     blocks = []
     for text in texts:
         words = text.split()
         root = next(at for at, word in enumerate(words, start=1) if word in VERBS)
+        heads = [0 if at == root else root for at in range(1, len(words) + 1)]
+        tags = ["VERB" if at == root else "NOUN" for at in range(1, len(words) + 1)]
         lines = [
-            f"{at}\t{word}\t{word}\t{'VERB' if at == root else 'NOUN'}\t_\tNumber=Plur\t{0 if at == root else root}\tdep\t_\t_"
-            for at, word in enumerate(words, start=1)
+            f"{at}\t{word}\t{word}\t{tag}\t_\tNumber=Plur\t{head}\tdep\t_\t_"
+            for at, (word, tag, head) in enumerate(zip(words, tags, heads, strict=True), start=1)
         ]
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks) + "\n\n"
@@ -111,7 +117,7 @@ def test_a_table_that_was_scored_before(tmp_path: Path):
 
 def test_names_that_are_no_factor():
     with pytest.raises(
-        RecipeError, match="no factor 'sem': there are SEM, SYN, LEX, MOR, CLB, and columns .* length"
+        RecipeError, match=r"no factor 'sem': there are SEM, SYN, LEX, MOR, CLB, and columns .* length"
     ):
         explain_factors(table(), ["bleu"], factors=["sem"])
     with pytest.raises(RecipeError, match="CLB is for metrics that compare with sources"):
