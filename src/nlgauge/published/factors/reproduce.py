@@ -7,13 +7,13 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from nlgauge.data import JudgementTable, find_data_card, load, locate
+from nlgauge.data import JudgementTable, find_data_card, locate
 from nlgauge.data.table import select_known
 from nlgauge.errors import MissingExtraError, ModelError, RecipeError
 from nlgauge.explain.factors.columns import CLB, FactorOptions
 from nlgauge.explain.factors.run import explain_factors
 from nlgauge.explain.factors.surrogate import FactorStudy, Intervals, Surrogate, fit_surrogates
-from nlgauge.published.data import NO_MODEL
+from nlgauge.published.data import NO_MODEL, DataSlice, find_judged
 from nlgauge.published.factors.table import R2, FactorColumns, FactorRow, FactorTable
 from nlgauge.published.results import ReproducedCell, ReproducedRow, Reproduction
 from nlgauge.recipes.run_options import RunOptions
@@ -65,8 +65,9 @@ def reproduce_factors(
     found: dict[tuple[str, str], Surrogate] = {}
     missing: dict[str, None] = {}
     for group in groups:
-        judged = _find(group, at, missing)
-        if judged is not None:
+        part = find_judged(DataSlice(group.card, (), group.langpair, ranked=False), at, missing)
+        if part is not None:
+            judged = part.table
             found |= {(group.label, name): one for name, one in _released(table, group, judged).items()}
             found |= {
                 (group.label, name): one
@@ -77,16 +78,6 @@ def reproduce_factors(
     return Reproduction(
         table, encoded, table.columns, made, tuple(missing), (*_counted(made), *_asterisks(table, found))
     )
-
-
-def _find(group: FactorColumns, at: str | os.PathLike[str] | None, missing: dict[str, None]) -> JudgementTable | None:
-    card = find_data_card(group.card)
-    place = None if at is None else locate(card, at)
-    if place is None:
-        where = "no folder of data was given (--at PATH)" if at is None else f"not under {os.fspath(at)!r}"
-        missing[f"data set {card.name}: {where}; published at {card.published}"] = None
-        return None
-    return load(group.card, place, langpairs=group.langpair)
 
 
 def _released(table: FactorTable, group: FactorColumns, judged: JudgementTable) -> dict[str, Surrogate]:
