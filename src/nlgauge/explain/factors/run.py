@@ -16,6 +16,7 @@ from nlgauge.explain.factors.columns import CLB, COMPUTED, FactorMaker, FactorOp
 from nlgauge.explain.factors.surrogate import FactorStudy, Intervals, fit_surrogates
 from nlgauge.files.lines import read_bytes
 from nlgauge.meta import MetricScores, released_rows, score_table
+from nlgauge.meta.metric_scores import distinct_names
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.stats.checks import Vector
@@ -83,6 +84,7 @@ def _scored(
     found = [
         replace(released_rows(table, name), name=f"{name} (released)" if name in names else name) for name in released
     ]
+    distinct_names([*found, *computed])
     return [*found, *computed]
 
 
