@@ -8,6 +8,7 @@ a source beside its machine translation, for which no scores were released.
 from __future__ import annotations
 
 from nlgauge.published.factors.table import R2, FactorColumns, FactorRow, FactorTable
+from nlgauge.published.table import PublishedModel
 
 __all__ = ["FACTOR_TABLES"]
 
@@ -123,13 +124,15 @@ def _row(table: str, line: str, groups: tuple[FactorColumns, ...]) -> FactorRow:
     return FactorRow(name, published, released=_RELEASED[name], starred=frozenset(starred), note=note)
 
 
+#: The study's mUSE is a distilled model (D13), and its XMoverScore reads mBERT: no row of ours has a published one.
+_MUSE = PublishedModel("muse")
 #: Metrics of nlgauge whose scores of translations can be had, in the place of the two that they are nearest to.
 _OURS = {"xmoverscore": "xmoverscore:n=1", "sentence cosine": "xmoverscore:unit=sentence"}
 
 
 def _own_rows() -> list[FactorRow]:
     return [
-        FactorRow(f"ours: {name}{' without CLB' if without else ''}", recipe=recipe, without=without)
+        FactorRow(f"ours: {name}{' without CLB' if without else ''}", recipe=recipe, model=_MUSE, without=without)
         for name, recipe in _OURS.items()
         for without in ("CLB", "")
     ]
