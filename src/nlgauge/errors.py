@@ -18,6 +18,7 @@
 
     NlgaugeWarning (UserWarning)
     ├── TruncationWarning                   texts were cut at the model's limit
+    ├── WindowsWarning                      texts over the model's limit were read in windows, as was asked for
     ├── EmptyTextWarning                    texts without a token were scored 0, or as a distance to the origin
     ├── ZeroWeightWarning                   idf gave a text no weight at all; uniform weights were used
     ├── ConvergenceWarning                  an iteration stopped before it came to rest
@@ -59,6 +60,7 @@ __all__ = [
     "UnknownTextError",
     "UnknownWordWarning",
     "UnsupportedModelError",
+    "WindowsWarning",
     "ZeroWeightWarning",
 ]
 
@@ -130,6 +132,10 @@ class MissingExtraError(NlgaugeError, ImportError):
 
 class NlgaugeWarning(UserWarning):
     """Root of the warnings. Each is also counted in the result."""
+
+
+class WindowsWarning(NlgaugeWarning):
+    """Texts over the model's limit were read in windows, as was asked for."""
 
 
 class TruncationWarning(NlgaugeWarning):

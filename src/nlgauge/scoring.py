@@ -70,7 +70,8 @@ def score(
         options: Fields of the metric's recipe (`model=`, `layer=`, ...), `lang=` (model and baseline by
             table), `unknown="error" | "zero" | "score"` (a text of unknown tokens only), and options of the run:
             `engine="onnx" | "openvino" | "torch"`, `precision="fp32" | "fp16" | "bf16" | "int8"` (what the engine
-            has), `device="auto" | "cpu" | "cuda"`, `threads=`, `batch_tokens=`, `long="truncate" | "error"`,
+            has), `device="auto" | "cpu" | "cuda"`, `threads=`, `batch_tokens=`, `long="truncate" | "error" |
+            "windows"` (a text over the model's limit is cut, refused, or read in overlapping windows),
             `empty="error" | "zero"`, `alignments=True`, `progress=True`, `cache=FOLDER` (keeps layer vectors
             for the next run), `cache_size=` (GB).
 

@@ -135,7 +135,8 @@ class SentenceModelName(Resource):
         """The model."""
         from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
 
-        model = load_sentence_encoder(value or context.metric.model, **context.options.loading)
+        metric = context.metric
+        model = load_sentence_encoder(value or metric.model, **context.options.loading, reading=metric.reading)
         return Loaded(f"{model.name}[{short_digest(model.digest)}]", model, model.engine)
 
 

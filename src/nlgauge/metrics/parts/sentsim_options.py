@@ -76,7 +76,7 @@ class SentSimOptions(VectorMetric[tuple[Any, ...]]):
         tokens = frozenset(PARTS) - {"sss"}
         needs = {"wmdo_matches": {"wmdo"}, "distance_as": DISTANCES, "layer": tokens, "max_tokens": tokens}
         needs |= {"transforms": tokens}
-        return {
+        return dict(super().unused) | {
             name: f"belongs to {' or '.join(sorted(parts))}, and the parts are {self.combine!r}"
             for name, parts in (needs | {"sentence": frozenset({"sss"})}).items()
             if not parts & set(self.components)

@@ -17,6 +17,7 @@ from nlgauge.recipes.profile import profile_option
 from nlgauge.recipes.resources import LanguageModelName, SentenceModelName
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.vector_metric import State, WindowTexts
+from nlgauge.text.windows import NO_WINDOWS
 
 __all__ = ["PROFILES", "XMoverOptions"]
 
@@ -63,13 +64,10 @@ class XMoverOptions(MoverScore):
         """Options of the other unit, and of a language model that is not there."""
         without_lm = {"lm_weight": "weighs a language model, and none is named (lm=)"} if self.lm == "none" else {}
         if self.unit == "word":
-            return (
-                dict(super().unused)
-                | {"sentence": "is the model of unit=sentence, and the unit is word"}
-                | without_lm
-            )
+            reason = "is the model of unit=sentence, and the unit is word"
+            return dict(super().unused) | {"sentence": reason} | without_lm
         reason = "is about n-grams, and unit=sentence has none"
-        return dict.fromkeys((*_WORD_OPTIONS, "max_tokens"), reason) | without_lm
+        return dict(super().unused) | dict.fromkeys((*_WORD_OPTIONS, "max_tokens"), reason) | without_lm
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         return super().layers(encoder) if self.unit == "word" else ()
@@ -90,4 +88,9 @@ class XMoverOptions(MoverScore):
         if self.unit == "sentence":
             encode_sentences(texts, state["sentence"], against=self.against, transforms=state.transforms)
         if state["lm"] is not None:
-            score_fluency(texts, state["lm"], length_normalised_twice=self.length_normalised_twice)
+            score_fluency(
+                texts,
+                state["lm"],
+                length_normalised_twice=self.length_normalised_twice,
+                whole=self.window != NO_WINDOWS,
+            )
