@@ -3,7 +3,7 @@
     NlgaugeError
     ├── InputError (ValueError)             a text, a list of texts or a file that cannot be scored
     │   ├── EmptyPairError                  both sides of a pair are empty
-    │   ├── TooLongError                    a text is over the model's limit and `long="error"`
+    │   ├── TooLongError                    a text over the model's limit (`long="error"`), or too long for a metric
     │   ├── UnknownTextError                a text holds nothing but tokens that the model does not know
     │   └── FileFormatError                 a file is not what its name says
     ├── RecipeError (ValueError)            an unknown metric or option, or a value it does not take
@@ -78,7 +78,7 @@ class EmptyPairError(InputError):
 
 
 class TooLongError(InputError):
-    """A text is longer than the model reads, and the caller asked not to truncate."""
+    """A text is longer than the model reads, and the caller asked not to truncate; or it is too long for a metric."""
 
 
 class UnknownTextError(InputError):

@@ -99,8 +99,8 @@ def check_ids(ids: NDArray[np.int64], rows: int, *, model: str) -> None:
 class Portion(NamedTuple):
     """What a model reads at once: a text, or a window of one."""
 
-    index: int
-    """Of the text."""
+    text: int
+    """Its number."""
     tokens: Tokens
     window: TextWindow | None = None
 
@@ -143,12 +143,12 @@ def encode_texts(
 
     def put(portion: Portion, vectors: Mapping[int, NDArray[np.float32]]) -> None:
         if portion.window is None:
-            found[portion.index] = dict(vectors)
+            found[portion.text] = dict(vectors)
             return
-        text, whole = tokens[portion.index], found[portion.index]
+        whole = found[portion.text]
         for layer, array in vectors.items():
             if whole[layer] is none:
-                whole[layer] = np.empty((len(text), encoder.hidden_size), dtype=np.float32)
+                whole[layer] = np.empty((len(tokens[portion.text]), encoder.hidden_size), dtype=np.float32)
             whole[layer][portion.window.at] = array[portion.window.taken]
 
     left = []

@@ -4,8 +4,8 @@
     comparisons = compare(prepared, segments)          any range of segments, anywhere, in any order
     scores = finish(prepared, comparisons)             segment scores, system scores, signatures
 
-Metrics with one `EncodingSpec` (model, lower case, longest text, windows) share tokens and vectors: they are one group.
-What is prepared is frozen and read by any number of threads; a text is checked and tokenised once per group.
+Metrics with one `EncodingSpec` (model, lower case, longest text, windows) share tokens and vectors: they are a
+group. What is prepared is frozen and read by any number of threads; a text is checked and tokenised once per group.
 """
 
 from __future__ import annotations

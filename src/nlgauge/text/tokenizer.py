@@ -2,8 +2,8 @@
 
 The `tokenizer.json` of a sentence-transformers model carries truncation and padding to 128 tokens. Used as
 they are they would cut texts in silence, so both are switched off here: the limit is what the model reads
-(`model_max_length`, capped by its position table), and every cut is marked on the tokens. A text can also be had whole,
-to be read in windows (`text/windows.py`).
+(`model_max_length`, capped by its position table), and every cut is marked on the tokens. A text can also be had
+whole, to be read in windows (`text/windows.py`).
 """
 
 from __future__ import annotations

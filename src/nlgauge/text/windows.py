@@ -7,9 +7,9 @@
 
 A window has as many tokens as the model reads at once, special ones included; c of them are the text's. Windows begin
 every `stride` tokens; the last one is moved back to end with the text, so that all are of one length. Each token's
-vectors come from the window in which it stands farthest from an edge, that is, whose middle is nearest; of two equally
-near ones from the earlier. The special tokens before the text come from the first window, those after it from the
-last. Which window a token is read in thus depends on its place and on the length of the text, and on nothing else.
+vectors come from the window in which it stands farthest from an edge, that is, whose middle is nearest; of two that
+are equally near, from the earlier. The special tokens before the text come from the first window, those after it from
+the last. So the window that a token is read in depends on its place and on the length of the text, and nothing else.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Windows(NamedTuple):
         """
         head, tail = self.frame
         starts = self.starts(length - head - tail)
-        # Token p is nearer to the middle of window k than of k + 1, or as near, up to p = (s_k + s_(k+1) + c - 1) / 2.
+        # Token p is nearer to the middle of window k than of k + 1, or as near, while 2p <= s_k + s_(k+1) + c - 1.
         ends = np.append((starts[:-1] + starts[1:] + self.content - 1) // 2 + 1 + head, length)
         begins = np.append(0, ends[:-1])
         outside = np.r_[0:head], np.r_[length - tail : length]
@@ -99,8 +99,8 @@ class Reading(NamedTuple):
     """None: half of a window's text is in the next one too."""
 
     def up_to(self, limit: int) -> Reading:
-        """The same for a second model, which may read less at once."""
-        return self if isinstance(self.window, str) or self.window <= limit else self._replace(window=limit)
+        """The same for a second model; one that reads less at once has windows of its own limit, half shared."""
+        return self if isinstance(self.window, str) or self.window <= limit else Reading(limit)
 
     def windows(self, tokenizer: TextTokenizer, *, limit: int, model: str) -> Windows | None:
         """The windows; None where there are none, or those of a model without a limit were asked for."""

@@ -107,7 +107,7 @@ class MuseTokenizer(TextTokenizer):
         words[special] = -1
         return Tokens(ids, special, words, unknown_token=self.unknown_token, locate=locate)
 
-    def _locate(self, text: str) -> NDArray[np.int32]:
+    def _locate(self, text: str, *, whole: bool = False) -> NDArray[np.int32]:
         """Offsets of a text's tokens. The package tells none, so its normaliser is followed step by step."""
         pieces = self._unigram.encode(text, add_bos=False, add_eos=False)
         if pieces == [_UNKNOWN]:

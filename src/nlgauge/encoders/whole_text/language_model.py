@@ -140,7 +140,7 @@ class LanguageModel:
             return self._score(texts)
 
     def refuse_long(self, texts: Sequence[str]) -> None:
-        """An error for a text that would be cut: a likelihood depends on all tokens before it, so it has no windows."""
+        """An error for a text that would be cut: a likelihood depends on all tokens before it, and has no windows."""
         for text, encoding in zip(texts, self._encodings(texts), strict=True):
             if len(encoding.ids) > self.limit:
                 start = text if len(text) <= _SHOWN else text[:_SHOWN] + "..."

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.encoders import Encoder
+from nlgauge.errors import RecipeError
 from nlgauge.metrics.moverscore import MoverScore
 from nlgauge.metrics.parts.fluency import score_fluency
 from nlgauge.metrics.parts.ngram_options import NGramProfile
@@ -18,6 +19,7 @@ from nlgauge.recipes.resources import LanguageModelName, SentenceModelName
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.vector_metric import State, WindowTexts
 from nlgauge.text.windows import NO_WINDOWS
+from nlgauge.transport.solvers import EXACT
 
 __all__ = ["PROFILES", "XMoverOptions"]
 
@@ -28,7 +30,18 @@ PROFILES = {
 }
 
 #: Options that mean nothing where a text is one vector.
-_WORD_OPTIONS = ("n", "aggregation", "exponents", "idf", "subwords", "punctuation", "stopwords", "specials", "trim")
+_WORD_OPTIONS = (
+    "n",
+    "aggregation",
+    "exponents",
+    "idf",
+    "subwords",
+    "punctuation",
+    "stopwords",
+    "specials",
+    "trim",
+    "solver",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +66,14 @@ class XMoverOptions(MoverScore):
     )
     lm: str = option("none", LanguageModelName(), help="language model of the fluency term", in_profile=False)
     lm_weight: float = option(0.1, Number(), help="weight of the fluency term, .1 by the authors", short="lw")
+
+    def check(self) -> None:
+        """Trimming is of an exact flow."""
+        if self.unit == "word" and self.trim and self.solver != EXACT:
+            msg = (
+                f"trim={self.trim:g} drops masses of the exact flow, and solver={self.solver!r} has none; give trim=0"
+            )
+            raise RecipeError(msg)
 
     @property
     def higher_is_better(self) -> bool:  # type: ignore[override]  # the sign of a distance is turned
