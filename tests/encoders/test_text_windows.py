@@ -58,7 +58,9 @@ def test_every_token_is_read_where_the_rule_says(window: int, stride: int, words
     expected = []
     for token in range(words):
         inside = [start for start in starts if start <= token < start + content]
-        farthest = max(inside, key=lambda start: min(token - start, start + content - 1 - token))  # the first of equals
+        farthest = max(
+            inside, key=lambda start: min(token - start, start + content - 1 - token)
+        )  # the first of equals
         expected.append(1 + token - farthest)
     assert places.tolist() == [0, *expected, window - 1]
     assert set(sizes) == {window}
@@ -110,7 +112,9 @@ def test_windows_are_kept_on_disk_like_texts(tmp_path: Path) -> None:
     again = encode_texts(encoder, tokens, (1, 2), batch_tokens=64, cache=cache)
     assert len(encoder.read) == calls
     assert all(np.array_equal(one.layers[2], other.layers[2]) for one, other in zip(first, again, strict=True))
-    encode_texts(encoder, read(encoder, ["the cat sat on the mat . " * 5], 13, 5), (1, 2), batch_tokens=64, cache=cache)
+    encode_texts(
+        encoder, read(encoder, ["the cat sat on the mat . " * 5], 13, 5), (1, 2), batch_tokens=64, cache=cache
+    )
     assert len(encoder.read) > calls, "other windows have other vectors"
 
 

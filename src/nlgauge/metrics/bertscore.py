@@ -94,11 +94,14 @@ class BERTScore(VectorMetric[Cloud]):
         return Cloud(x, weights, lambda: text.tokenizer.token_strings(tokens), zero, partial(token_spans, tokens))
 
     def compare(self, x: Cloud, y: Cloud, state: State, *, align: bool) -> Pair:
+        if align:
+            check_size(
+                len(x), len(y), what="an alignment", instead="score the pair without one, or align parts of it"
+            )
         match = greedy_match_points(x.points, y.points, x.weights, y.weights)  # P, R, F of section 3
         values = (match.precision, match.recall, match.f1)
         if not align:
             return Pair(values)
-        check_size(len(x), len(y), what="an alignment", instead="score the pair without one, or explain parts of it")
         alignment = Alignment(
             reference_index=0,
             hypothesis_tokens=x.labels,

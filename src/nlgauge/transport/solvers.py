@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nlgauge.errors import RecipeError
 from nlgauge.transport.exact import exact_transport
 from nlgauge.transport.relaxed import relaxed_transport
 from nlgauge.transport.sinkhorn import sinkhorn_transport
@@ -33,14 +34,18 @@ class Solution(NamedTuple):
 
 
 def regularisation(solver: str) -> float:
-    """The number in `sinkhorn-R`; a ValueError for what is none.
+    """The number in `sinkhorn-R`.
 
     >>> regularisation("sinkhorn-0.05")
     0.05
     """
-    value = float(solver.removeprefix(SINKHORN)) if solver.startswith(SINKHORN) else math.nan
+    try:
+        value = float(solver.removeprefix(SINKHORN)) if solver.startswith(SINKHORN) else math.nan
+    except ValueError:
+        value = math.nan
     if not 0 < value < math.inf:
-        raise ValueError(solver)
+        msg = f"a solver is {EXACT}, {RELAXED}, or {SINKHORN}R with a number R above 0, got {solver!r}"
+        raise RecipeError(msg)
     return value
 
 
