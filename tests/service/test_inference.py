@@ -74,11 +74,12 @@ def test_windows_are_encoded_once_among_all_requests(
         return original(ids, layers)
 
     monkeypatch.setattr(encoder, "encode", encode)
-    long, other = "the cat sat on the mat " * 30, "a dog ran " * 40
+    rng = np.random.default_rng(1)
+    long, other = " ".join(rng.choice(WORDS, 180)), " ".join(rng.choice(WORDS, 120))
     found = thread.submit(call([long], [other], window="model")).result(10)
-    windows = {tokens: len(Windows(64, 31, (1, 1)).starts(tokens)) for tokens in (180, 120)}
-    assert sum(read) == sum(windows.values())
-    (expected,) = nlgauge.score_systems({"": [long]}, [other], model="hash", layer=1, window="model")
+    assert sum(read) == sum(len(Windows(64, 31, (1, 1)).starts(tokens)) for tokens in (180, 120))
+    with pytest.warns(nlgauge.WindowsWarning):
+        (expected,) = nlgauge.score_systems({"": [long]}, [other], model="hash", layer=1, window="model")
     assert found.scores[0].to_dict() == expected.to_dict()
 
 
