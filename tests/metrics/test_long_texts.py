@@ -356,3 +356,9 @@ def test_the_bound_of_large_clouds_is_that_of_small_ones(monkeypatch: pytest.Mon
 def test_solvers_that_cannot_be_are_refused(recipe: str, says: str) -> None:
     with pytest.raises(RecipeError, match=says):
         parse_metric(recipe)
+
+
+def test_a_pair_that_is_too_long_is_named_among_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nlgauge.transport.size.MOST_COSTS", 300)
+    with pytest.raises(TooLongError, match=r"a\[\d\] and b\[\d\]: transport of \d+ x 62 points"):
+        nlgauge.matrix(HYPS[:2], REFS[:2], "moverscore:idf=none,subwords=all,punctuation=keep", model="endless")
