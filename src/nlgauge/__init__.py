@@ -40,6 +40,7 @@ from nlgauge.errors import (
     UnknownTextError,
     UnknownWordWarning,
     UnsupportedModelError,
+    WindowsWarning,
     ZeroWeightWarning,
 )
 from nlgauge.pairs.matrix import ScoreMatrix, matrix
@@ -115,6 +116,7 @@ __all__ = [
     "UnknownWordWarning",
     "UnsupportedModelError",
     "VectorMetric",
+    "WindowsWarning",
     "ZeroWeightWarning",
     "__version__",
     "compare_systems",

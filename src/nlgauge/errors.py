@@ -3,7 +3,7 @@
     NlgaugeError
     ├── InputError (ValueError)             a text, a list of texts or a file that cannot be scored
     │   ├── EmptyPairError                  both sides of a pair are empty
-    │   ├── TooLongError                    a text is over the model's limit and `long="error"`
+    │   ├── TooLongError                    a text over the model's limit (`long="error"`), or too long for a metric
     │   ├── UnknownTextError                a text holds nothing but tokens that the model does not know
     │   └── FileFormatError                 a file is not what its name says
     ├── RecipeError (ValueError)            an unknown metric or option, or a value it does not take
@@ -18,6 +18,7 @@
 
     NlgaugeWarning (UserWarning)
     ├── TruncationWarning                   texts were cut at the model's limit
+    ├── WindowsWarning                      texts over the model's limit were read in windows, as was asked for
     ├── EmptyTextWarning                    texts without a token were scored 0, or as a distance to the origin
     ├── ZeroWeightWarning                   idf gave a text no weight at all; uniform weights were used
     ├── ConvergenceWarning                  an iteration stopped before it came to rest
@@ -59,6 +60,7 @@ __all__ = [
     "UnknownTextError",
     "UnknownWordWarning",
     "UnsupportedModelError",
+    "WindowsWarning",
     "ZeroWeightWarning",
 ]
 
@@ -76,7 +78,7 @@ class EmptyPairError(InputError):
 
 
 class TooLongError(InputError):
-    """A text is longer than the model reads, and the caller asked not to truncate."""
+    """A text is longer than the model reads, and the caller asked not to truncate; or it is too long for a metric."""
 
 
 class UnknownTextError(InputError):
@@ -130,6 +132,10 @@ class MissingExtraError(NlgaugeError, ImportError):
 
 class NlgaugeWarning(UserWarning):
     """Root of the warnings. Each is also counted in the result."""
+
+
+class WindowsWarning(NlgaugeWarning):
+    """Texts over the model's limit were read in windows, as was asked for."""
 
 
 class TruncationWarning(NlgaugeWarning):

@@ -29,6 +29,8 @@ OTHERS: dict[str, list[Any]] = {
     "exponents": ["1+2"],
     "weighting": [".3+.7"],
     "bounds": ["corpus"],
+    "solver": ["relaxed", "sinkhorn-0.5"],
+    "window": [3, 5, "model"],
     "rescale": ["no"],
 }
 

@@ -23,6 +23,7 @@ from nlgauge.errors import (
     TooLongError,
     TruncationWarning,
     UnknownWordWarning,
+    WindowsWarning,
     ZeroWeightWarning,
     user_stacklevel,
 )
@@ -91,7 +92,7 @@ def check_tokens(
     limit = tokenized.limit
     notes = {}
     for system, hypotheses in corpus.systems.items():
-        truncated, unknown, blank = [], [], []
+        truncated, unknown, blank, in_windows = [], [], [], []
         for at, (hypothesis, references) in enumerate(zip(hypotheses, corpus.references, strict=True)):
             sides = [tokens[hypothesis], *(tokens[text] for text in references)]
             if any(side.cut for side in sides):
@@ -100,6 +101,8 @@ def check_tokens(
                     raise TooLongError(
                         _too_long(names.place(system, at), sides, limit, against_source=corpus.against_source)
                     )
+            if any(side.windows for side in sides):
+                in_windows.append(at)
             if any(side.unknown for side in sides):
                 unknown.append(at)
             if any(side.empty for side in sides):
@@ -108,7 +111,9 @@ def check_tokens(
                     other = "source" if corpus.against_source else "reference"
                     left_out = any(side.left_out for side in sides)
                     _refuse_empty_pair(names.place(system, at), empty, other=other, left_out=left_out)
-        notes[system] = SegmentNotes(tuple(truncated), tuple(blank), unknown=tuple(unknown))
+        notes[system] = SegmentNotes(
+            tuple(truncated), tuple(blank), unknown=tuple(unknown), windows=tuple(in_windows)
+        )
     return notes
 
 
@@ -137,6 +142,10 @@ def warn_about_tokens(
         f"texts were truncated to the limit of {tokenized.limit} tokens",
         names,
     )
+    if tokenized.windows is not None:
+        size, stride, _ = tokenized.windows
+        what = f"texts over {size} tokens were read in windows of {size}, one every {stride} tokens"
+        _warn(WindowsWarning, (at for note in notes.values() for at in note.windows), what, names)
     warn_about_empty(notes, names)
     _warn_about_unknown(tokenized, notes, names)
     _warn_about_scripts(tokenized, names)
@@ -187,7 +196,7 @@ def _too_long(name: str, sides: Sequence[Tokens], limit: int, *, against_source:
     count = len(sides[side]) + sides[side].cut
     return (
         f"{name}: the {what} has {count} tokens, over the limit of {limit}; "
-        "shorten it, or allow truncation (long='truncate')"
+        "shorten it, allow truncation (long='truncate'), or read it in windows (long='windows')"
     )
 
 

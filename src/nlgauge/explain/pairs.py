@@ -18,6 +18,7 @@ from nlgauge.errors import (
     InputError,
     TruncationWarning,
     UnknownWordWarning,
+    WindowsWarning,
     ZeroWeightWarning,
 )
 from nlgauge.explain.build import Explainer
@@ -33,7 +34,10 @@ from nlgauge.scoring import one_metric, resolved_call
 __all__ = ["explain_pair", "explain_pairs", "explain_segments", "iter_explanations"]
 
 #: What these say of a text stands in the notes of its explanation.
-_NOTED = (ConvergenceWarning, EmptyTextWarning, TruncationWarning, UnknownWordWarning, ZeroWeightWarning)
+_NOTED = (
+    *(ConvergenceWarning, EmptyTextWarning, TruncationWarning),
+    *(UnknownWordWarning, WindowsWarning, ZeroWeightWarning),
+)
 
 
 def explain_pair(

@@ -12,6 +12,7 @@ from nlgauge.errors import (
     NlgaugeWarning,
     TruncationWarning,
     UnknownWordWarning,
+    WindowsWarning,
     ZeroWeightWarning,
     user_stacklevel,
 )
@@ -22,6 +23,7 @@ __all__ = ["warn_about_segments"]
 
 _KINDS: dict[str, tuple[type[NlgaugeWarning], str]] = {
     "truncated": (TruncationWarning, "texts were truncated"),
+    "windows": (WindowsWarning, "texts were read in windows"),
     "empty": (EmptyTextWarning, "empty texts"),
     "zero_weight": (ZeroWeightWarning, "idf, or the removal of tokens, left texts without weight"),
     "unconverged": (ConvergenceWarning, "Sinkhorn did not converge"),

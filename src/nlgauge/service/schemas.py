@@ -84,8 +84,9 @@ class ScoreRequest(TextsRequest):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_EXAMPLE]})
 
-    long: Literal["truncate", "error"] = Field(
-        "truncate", description="What happens to a text over the model's limit."
+    long: Literal["truncate", "error", "windows"] = Field(
+        "truncate",
+        description="What happens to a text over the model's limit: it is cut, refused, or read in windows.",
     )
     empty: Literal["error", "zero"] = Field("error", description="What happens where both sides of a pair are empty.")
     alignments: StrictBool = Field(False, description="Whether each segment says what matched what.")

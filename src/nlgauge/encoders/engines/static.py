@@ -24,13 +24,11 @@ from numpy.typing import NDArray
 from nlgauge.errors import FileFormatError
 from nlgauge.files.digests import file_digest, text_digest
 from nlgauge.text import TextTokenizer, Tokens
+from nlgauge.text.windows import NO_LIMIT
 
 __all__ = ["StaticEncoder", "WordTokenizer"]
 
 _UNKNOWN = "[UNK]"
-
-#: Word vectors read texts of any length.
-_NO_LIMIT = 1_000_000
 
 
 class WordTokenizer(TextTokenizer):
@@ -43,12 +41,12 @@ class WordTokenizer(TextTokenizer):
         backend.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
         if not any(word != word.lower() for word in words):
             backend.normalizer = tokenizers.normalizers.Lowercase()
-        super().__init__(backend, limit=_NO_LIMIT, digest=text_digest("\n".join(words)))
+        super().__init__(backend, limit=NO_LIMIT, digest=text_digest("\n".join(words)))
 
-    def _tokens(self, encoding: tokenizers.Encoding, text: str) -> Tokens:
-        whole = super()._tokens(encoding, text)
-        known = whole.ids != self._outside
-        return replace(whole.take(np.flatnonzero(known)), left_out=int((~known).sum()), unknown_token=None)
+    def _tokens(self, encoding: tokenizers.Encoding, text: str, *, whole: bool = False) -> Tokens:
+        found = super()._tokens(encoding, text, whole=whole)
+        known = found.ids != self._outside
+        return replace(found.take(np.flatnonzero(known)), left_out=int((~known).sum()), unknown_token=None)
 
     def _known(self, ids: Sequence[int]) -> Sequence[int]:
         return [token for token in ids if token != self._outside]
