@@ -56,7 +56,9 @@ def add_commands(commands: Any) -> None:
     )
     group = parser.add_argument_group("annotation")
     group.add_argument("--annotator", default="spacy-en", metavar="NAME", help="spacy-en, a spaCy folder, or CoNLL-U files")
-    group.add_argument("--sentences", default="rules", metavar="RULE", help="rules, lines or annotator (rules)")
+    group.add_argument(
+        "--sentences", dest="sentence_rule", default="rules", metavar="RULE", help="rules, lines or annotator (rules)"
+    )
     group.add_argument("--lowercase", action="store_true", help="put texts in lower case first, as released DiscoScore does")
     group.add_argument("--vectors", metavar="FILE", help="word vectors (GloVe, word2vec): features of entities too")
     group.add_argument(
@@ -77,7 +79,7 @@ def _run(args: argparse.Namespace) -> int:
         texts.systems,
         texts.references,
         annotator=args.annotator,
-        sentences=args.sentences,
+        sentences=args.sentence_rule,
         lowercase=args.lowercase,
         vectors=args.vectors,
         threshold=0.8 if args.threshold is None else args.threshold,

@@ -23,10 +23,14 @@ _BERT_NLI = PublishedModel("BERT-NLI", ("bert-nli", "BERT_NLI"), f"{_DRIVE} (BER
 #: Systems of SummEval that write summaries of their own; M0, M1, M2 and M5 take sentences from the article (D6.14).
 ABSTRACTIVE = ("M8", "M9", "M10", "M11", "M12", "M13", "M14", "M15", "M17", "M20", "M22", "M23")
 
-_SIGNED = "print has absolute values; ours keep their sign, and a metric that opposes people is negative (D6.16)"
-_AGAINST = "meant as higher is better, it runs against people on SummEval (D6.16)"
-_NO_MODEL_HERE = "no model here: {} is not part of nlgauge; `nlgauge meta --scores FILE` takes scores of other tools"
-_TAGGER = "nouns by another tagger than UDPipe, sentences by rules instead of punkt"
+_SIGNED = (
+    "print has absolute values; ours keep their sign (a metric that opposes people is negative, D6.16), and differences "
+    "are those of absolute values"
+)
+_AGAINST = "against people (D6.16); another tagger"
+_NO_MODEL_HERE = "no model here"
+_TAGGER = "another tagger and sentence splitter"
+_OTHERS = "models and metrics that are not here: `nlgauge meta --scores FILE` takes the scores of other tools"
 
 #: What the released evaluation does to texts before anything reads them.
 _LOWER = "lowercase=yes"
@@ -55,14 +59,14 @@ _HOW: Mapping[str, Mapping[str, Any]] = {
         "model": BERT_BASE,
         "note": "the paper does not give MoverScore's settings",
     },
-    "RC": _own("rc", f"{_AGAINST}; {_TAGGER}"),
-    "LC": _own("lc", f"{_AGAINST}; {_TAGGER}"),
-    "Entity Graph": _own("entity-graph", f"{_AGAINST}; {_TAGGER}"),
-    "Lexical Graph": {"note": "only shown: needs Dep2Vec; `nlgauge meta -m lexical-graph:vectors=FILE` takes any vectors"},
-    "Lexical Chain": _own("lexical-chain", f"{_AGAINST}; {_TAGGER}"),
+    "RC": _own("rc", _AGAINST),
+    "LC": _own("lc", _AGAINST),
+    "Entity Graph": _own("entity-graph", _AGAINST),
+    "Lexical Graph": {"note": "only shown: needs Dep2Vec (lexical-graph:vectors=FILE)"},
+    "Lexical Chain": _own("lexical-chain", _AGAINST),
     "frequency only": {
         "recipe": f"focus-frequency:{_LOWER}",
-        "note": "not in print: DS-Focus without an encoder, which is what counts of common nouns alone give",
+        "note": "not in print: DS-Focus without an encoder",
     },
     "DS-Focus (NN)": _disco("ds-focus", _CONPONO),
     "DS-Focus (Entity)": _disco("ds-focus:focus=entity", _CONPONO, "entities by layer 0 of the encoder, not by Dep2Vec"),
@@ -82,7 +86,7 @@ _HOW: Mapping[str, Mapping[str, Any]] = {
 def _how(name: str) -> Mapping[str, Any]:
     if name in _HOW:
         return _HOW[name]
-    return {"note": _NO_MODEL_HERE.format(name.partition(" ")[0])}
+    return {"note": _NO_MODEL_HERE}
 
 
 def _printed(columns: Sequence[Column | Mean], text: str, *, computed: bool = True) -> tuple[TableRow, ...]:
@@ -308,14 +312,14 @@ def _table(number: int, title: str, columns: Sequence[Column | Mean], rows: tupl
         _SOURCE.format(f"Table {number}"),
         tuple(columns),
         rows,
-        **{"decimals": 2, "scale": 100.0, "notes": (_SIGNED,)} | more,
+        **{"decimals": 2, "scale": 100.0, "absolute": True, "notes": (_SIGNED, _OTHERS)} | more,
     )
 
 
 _SYSTEMS = "SummEval, 12 abstractive systems, system level, Kendall"
 _ONE_PAIR = "of 12 systems one pair that changes places moves tau by 3.03"
 DISCOSCORE_TABLES: tuple[PaperTable, ...] = (
-    _table(1, _SYSTEMS, _SUMMEVAL, _TABLE1, notes=(_SIGNED, _ONE_PAIR)),
+    _table(1, _SYSTEMS, _SUMMEVAL, _TABLE1, notes=(_SIGNED, _OTHERS, _ONE_PAIR)),
     _table(2, f"encoders of DiscoScore: {_SYSTEMS}", _SUMMEVAL, _TABLE2),
     _table(3, f"DS-Sent without the graph: {_SYSTEMS}", _SUMMEVAL, _TABLE3),
     _table(4, f"how two sets of sentence vectors are compared: {_SYSTEMS}", _SUMMEVAL, _TABLE4),
@@ -326,9 +330,11 @@ DISCOSCORE_TABLES: tuple[PaperTable, ...] = (
         "Newsroom, 7 systems, system level, Kendall",
         _NEWSROOM,
         _TABLE7,
+        absolute=False,
         notes=(
             "signs are those of print here; a distance is turned round, so DS-Focus, positive in print, is negative: it "
             "runs against people on Newsroom (D6.4)",
+            _OTHERS,
             "42.58 and 51.52 cannot come from 7 systems, where tau is a multiple of 4.76 without ties (D6.11)",
         ),
     ),
