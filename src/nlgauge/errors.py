@@ -50,6 +50,7 @@ __all__ = [
     "ModelNotFoundError",
     "NlgaugeError",
     "NlgaugeWarning",
+    "NoNounWarning",
     "OldFileWarning",
     "RecipeError",
     "ServiceError",
@@ -150,6 +151,10 @@ class ConvergenceWarning(NlgaugeWarning):
 
 class UnknownWordWarning(NlgaugeWarning):
     """Texts hold tokens that the model does not know, or words that a file of word vectors does not hold."""
+
+
+class NoNounWarning(NlgaugeWarning):
+    """Texts without a noun were scored 0 by a metric of nouns."""
 
 
 class LanguageWarning(NlgaugeWarning):

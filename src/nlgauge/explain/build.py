@@ -35,6 +35,7 @@ _SEGMENT_NOTES = {
     "empty": "a text is empty, so there is nothing to align",
     "zero_weight": "idf gave a text no weight, so all its tokens weigh the same",
     "unconverged": "Sinkhorn did not converge, so the score is approximate",
+    "no_noun": "a text has no noun, so a metric of nouns gives 0",
     "unknown": "a text holds nothing but tokens unknown to the model",
 }
 

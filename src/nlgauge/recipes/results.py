@@ -48,5 +48,7 @@ class SystemResult:
     """Scores of the whole system, where those are no means over segments."""
     statistics: CorpusCounts | None = None
     """Behind the main component of `corpus`, for those who resample segments."""
+    no_noun: tuple[int, ...] = ()
+    """Segments in which a text had no noun, of metrics that look at nouns."""
     run: Mapping[str, str] = field(default_factory=dict)
     """What the run part of the signature must say of it."""

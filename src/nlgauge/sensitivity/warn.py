@@ -10,6 +10,7 @@ from nlgauge.errors import (
     ConvergenceWarning,
     EmptyTextWarning,
     NlgaugeWarning,
+    NoNounWarning,
     TruncationWarning,
     UnknownWordWarning,
     ZeroWeightWarning,
@@ -25,6 +26,7 @@ _KINDS: dict[str, tuple[type[NlgaugeWarning], str]] = {
     "empty": (EmptyTextWarning, "empty texts"),
     "zero_weight": (ZeroWeightWarning, "idf, or the removal of tokens, left texts without weight"),
     "unconverged": (ConvergenceWarning, "Sinkhorn did not converge"),
+    "no_noun": (NoNounWarning, "texts without a noun were scored 0"),
     "unknown": (UnknownWordWarning, "words without a vector were left out"),
 }
 
