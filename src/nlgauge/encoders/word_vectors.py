@@ -1,7 +1,7 @@
 """Vectors of words by themselves, without a text around them.
 
-    WordVectors     a file in the text format of GloVe or word2vec (Dep2Vec is one)
-    InputVectors    layer 0 of an encoder, where there is no such file
+WordVectors     a file in the text format of GloVe or word2vec (Dep2Vec is one)
+InputVectors    layer 0 of an encoder, where there is no such file
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""DS-Focus (Zhao, Strube, Eger, "DiscoScore: Evaluating Text Generation with BERT and Discourse Coherence", EACL 2023):
-do two texts keep talking about the same things, in the same sense and as often?
+"""DS-Focus (Zhao, Strube, Eger, "DiscoScore: Evaluating Text Generation with BERT and Discourse Coherence", EACL
+2023): do two texts keep talking about the same things, in the same sense and as often?
 
     F_v = sum_(u in N(v)) Z_u                                  over the mentions u of focus v           (equation 1)
     DS-Focus = 1/N sum_(v in Omega) ||F_v^hyp - F_v^ref||       Omega: foci of both, N: of the hypothesis (equation 2)
 
-It is a distance: lower is better. Paper and released code disagree (D6.1 to D6.4); a profile names one consistent set:
+It is a distance: lower is better. Paper and released code disagree (D6.1 to D6.4); a profile names one consistent
+set:
 
     profile    texts       a mention is                       its vector           distance  a focus of one side only
     released   lower case  a word spelt as a noun's lemma     last piece, unit     squared   ignored; none common: 0
@@ -20,9 +21,9 @@ SummEval had been looked at, and waits for data that it was not chosen on.
 `measure=recall` divides by the foci of the reference, `measure=f` is (P + R) / 2, the paper's DS-Focus* (D6.12).
 `min_mentions=2` leaves out what a text mentions once (the *DS-Focus of Table 6).
 
-Where `released` differs from the released code on purpose: the attention mask is of ones (D6.3), the text ends with the
-model's own end token, a text over the model's limit is cut and counted instead of failing, and tags and sentences come
-from another annotator. Several references are averaged.
+Where `released` differs from the released code on purpose: the attention mask is of ones (D6.3), the text ends with
+the model's own end token, a text over the model's limit is cut and counted instead of failing, and tags and sentences
+come from another annotator. Several references are averaged.
 """
 
 from __future__ import annotations
@@ -84,20 +85,15 @@ class DSFocus(FocusOptions[FocusTable]):
         if self.subwords == "last":
             vectors = tokens[stop - 1]
         else:
-            vectors = sums_of_runs(tokens, first, stop) / (stop - first)[:, None].astype(np.float32)
-        return [mentions[at] for at in kept], unit_rows(vectors) if self.lengths == "unit" else vectors
+            vectors = sums_of_runs(tokens, first, stop)
+            vectors /= (stop - first)[:, None].astype(np.float32)
+        return [mentions[at] for at in kept.tolist()], unit_rows(vectors) if self.lengths == "unit" else vectors
 
     def compare(self, x: FocusTable, y: FocusTable, state: State, *, align: bool) -> Pair:
         pair = FocusPair.of(x, y, squared=self.distance == "squared")
-        total = float(pair.apart.sum())
-        if self.unmatched == "origin":
-            alone = pair.alone
-            union = len(pair) + len(alone)
-            p = r = (total + float(alone.sum())) / union if union else 0.0
-        else:
-            p, r = (total / len(side) if len(pair) else 0.0 for side in (x, y))  # equation 2
-        flow = pair.flow(with_origin=self.unmatched == "origin", parts=len(x)) if align else None
-        return Pair([p, r, (p + r) / 2, float(len(pair))], flow)  # the last one is for `finish`
+        values = pair.values(unmatched=self.unmatched)  # equation 2
+        flow = pair.flow(unmatched=self.unmatched) if align else None
+        return Pair([*values, float(len(pair))], flow)  # the last one is for `finish`
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         """The mean over references; segments that share no focus with any of theirs are noted."""

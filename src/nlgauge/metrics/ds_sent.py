@@ -1,5 +1,5 @@
-"""DS-Sent (Zhao, Strube, Eger, "DiscoScore: Evaluating Text Generation with BERT and Discourse Coherence", EACL 2023):
-do the sentences of two texts hang together alike?
+"""DS-Sent (Zhao, Strube, Eger, "DiscoScore: Evaluating Text Generation with BERT and Discourse Coherence", EACL
+2023): do the sentences of two texts hang together alike?
 
     A_ij = 1/(j-i)  or  a/(j-i)          sentences i < j that share a focus, or a foci; else 0       (-U, -W)
     S^ = (A + I) S                       S: a vector per sentence, the mean of its tokens
@@ -8,22 +8,22 @@ do the sentences of two texts hang together alike?
 
 It is a similarity. Paper and released code disagree (D6.5 to D6.7); a profile names one consistent set:
 
-    profile    texts       rows of S^   [CLS]               a reference of one sentence           entities: cosine above
-    released   lower case  unit length  in sentence 1       mean of cosines, counted twice        .5
-    paper      as given    as they are  left out            a graph as any other                  .8
-    corrected  as given    as they are  left out            a graph as any other, counted once    .8
+    profile    texts       rows of S^   [CLS]          a reference of one sentence          entities: cosine above
+    released   lower case  unit length  in sentence 1  mean of cosines, counted twice       .5
+    paper      as given    as they are  left out       a graph as any other                 .8
+    corrected  as given    as they are  left out       a graph as any other, counted once   .8
 
 For DS-Sent `corrected` is what the paper says. `adjacency=none` leaves the graph out (Table 3); `match=greedy` and
 `match=optimal` align the rows of S^ instead of taking statistics (Table 4): the F of greedy matching as in BERTScore,
 and 1 - min_T sum T_ij (1 - cos(x_i, y_j)) with equal weights. `statistics` names those that are taken.
 
-Where `released` differs from the released code on purpose: as for DS-Focus (`metrics/ds_focus.py`). Several references
-are averaged; the end token of a text belongs to no sentence, and a sentence that was cut off is not there.
+Where `released` differs from the released code on purpose: as for DS-Focus (`metrics/ds_focus.py`). Several
+references are averaged; the end token of a text belongs to no sentence, and a sentence that was cut off is not there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -41,7 +41,13 @@ from nlgauge.transport import exact_transport, greedy_match
 
 __all__ = ["DSSent", "SentenceGraph"]
 
-_STATISTICS = {"mean": np.mean, "max": np.max, "min": np.min, "sum": np.sum}
+#: Over the rows of an array.
+_STATISTICS: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+    "mean": lambda rows: np.mean(rows, axis=0),
+    "max": lambda rows: np.max(rows, axis=0),
+    "min": lambda rows: np.min(rows, axis=0),
+    "sum": lambda rows: np.sum(rows, axis=0),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +86,7 @@ class DSSent(SentOptions[SentenceGraph]):
         unit = _unit(s_hat)
         rows = unit if self.sentence_lengths == "unit" else s_hat
         names = self.statistics.split("+")
-        parts = [_STATISTICS[name](rows, axis=0) for name in names] if len(rows) else [np.zeros(s.shape[1])]
+        parts = [_STATISTICS[name](rows) for name in names] if len(rows) else [np.zeros(s.shape[1])]
         return SentenceGraph(unit, _unit(np.concatenate(parts)[None])[0])
 
     def _sentences(self, text: TextView, state: State) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
@@ -114,7 +120,7 @@ class DSSent(SentOptions[SentenceGraph]):
         cosines = x.unit @ y.unit.T
         weights = np.ones(len(x)), np.ones(len(y))
         if self.match == "greedy":
-            return Pair([float(greedy_match(cosines, *weights).f1), 1.0])
+            return Pair([float(greedy_match(cosines.astype(np.float32), *weights).f1), 1.0])
         return Pair([1 - exact_transport(*weights, np.maximum(1 - cosines, 0.0)).cost, 1.0])
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
@@ -129,4 +135,5 @@ class DSSent(SentOptions[SentenceGraph]):
 def _unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Rows of length 1; a row of zeros stays."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    found: NDArray[np.float64] = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    return found

@@ -52,9 +52,7 @@ SENT_PROFILES = {
     "released": Profile(
         lowercase="yes", threshold=0.5, cls="first-sentence", sentence_lengths="unit", single_reference="twice"
     ),
-    "paper": Profile(
-        lowercase="no", threshold=0.8, cls="left-out", sentence_lengths="own", single_reference="graph"
-    ),
+    "paper": Profile(lowercase="no", threshold=0.8, cls="left-out", sentence_lengths="own", single_reference="graph"),
     "corrected": Profile(
         lowercase="no", threshold=0.8, cls="left-out", sentence_lengths="own", single_reference="graph"
     ),
@@ -98,7 +96,7 @@ class DiscoMetric(ProfiledMetric[Representation]):
     """A metric of a document's foci."""
 
     empty_value: ClassVar[float | None] = None
-    published_idf: ClassVar[str] = "none"  # type: ignore[misc]  # no profile weighs tokens
+    published_idf: ClassVar[str] = "none"
     citation: ClassVar[str] = _DISCOSCORE
 
     focus: str = option(

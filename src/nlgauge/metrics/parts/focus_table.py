@@ -97,6 +97,21 @@ class FocusPair:
     def __len__(self) -> int:
         return len(self.x_rows)
 
+    def values(self, *, unmatched: str) -> tuple[float, float, float]:
+        """P, R and (P + R) / 2 (equation 2, D6.12): the sum over foci divided by how many there are of them.
+
+        `unmatched`: where one side lacks a focus it is `ignored`, and nothing in common gives 0; or it is at the
+        `origin` there, and the sum is divided by the number of foci of either side (D6.4).
+        """
+        total = float(self.apart.sum())
+        if unmatched == "origin":
+            alone = self.alone
+            count = len(self) + len(alone)
+            value = (total + float(alone.sum())) / count if count else 0.0
+            return value, value, value
+        p, r = (total / len(side) if len(self) else 0.0 for side in (self.x, self.y))
+        return p, r, (p + r) / 2
+
     @cached_property
     def apart(self) -> NDArray[np.float64]:
         """Distance between the vectors of each common focus."""
@@ -116,15 +131,18 @@ class FocusPair:
     def _distances(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
         return squares if self.squared else np.sqrt(squares)
 
-    def flow(self, *, with_origin: bool, parts: int) -> Flow | None:
-        """What was matched, each focus with an equal share, so that the sum of `flow * cost` is the score.
+    def flow(self, *, unmatched: str) -> Flow | None:
+        """What was matched, each focus with an equal share, so that the sum of `flow * cost` is P.
 
-        `with_origin`: a focus that one side lacks moves to the origin there, a point that stands nowhere in the text.
-        Otherwise there are as many shares as `parts`, the foci of the hypothesis; None where nothing was matched.
+        Where a focus that one side lacks is at the origin there, it moves to a point that stands nowhere in the text.
+        None where nothing was matched.
         """
+        with_origin, parts = unmatched == "origin", len(self.x)
         if not len(self) and not (with_origin and (len(self.x) or len(self.y))):
             return None
-        x, y = (_with_origin(table) if with_origin else table.vectors.astype(np.float64) for table in (self.x, self.y))
+        x, y = (
+            _with_origin(table) if with_origin else table.vectors.astype(np.float64) for table in (self.x, self.y)
+        )
         mass = np.zeros((len(x), len(y)))
         mass[self.x_rows, self.y_rows] = 1
         if with_origin:
