@@ -30,7 +30,7 @@ __all__ = ["LEAST_RESAMPLES", "Origin", "Score", "SegmentNotes"]
 #: Fewer resamples can give an interval that leaves out the mean.
 LEAST_RESAMPLES = 100
 
-_NOTES_OF_SOME_METRICS = ("unconverged", "unknown", "no_noun")
+_NOTES_OF_SOME_METRICS = ("unconverged", "unknown", "no_noun", "no_focus")
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class SegmentNotes:
     unconverged: tuple[int, ...] = ()
     unknown: tuple[int, ...] = ()
     no_noun: tuple[int, ...] = ()
+    no_focus: tuple[int, ...] = ()
 
     def counts(self) -> dict[str, int]:
         """How many segments each note names; what can only happen to some metrics is named where it did."""

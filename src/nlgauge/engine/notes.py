@@ -20,6 +20,7 @@ from nlgauge.errors import (
     EmptyPairError,
     EmptyTextWarning,
     LanguageWarning,
+    NoFocusWarning,
     NoNounWarning,
     TooLongError,
     TruncationWarning,
@@ -45,6 +46,7 @@ __all__ = [
     "warn_about_convergence",
     "warn_about_empty",
     "warn_about_fallbacks",
+    "warn_about_foci",
     "warn_about_languages",
     "warn_about_nouns",
     "warn_about_tokens",
@@ -172,6 +174,11 @@ def warn_about_convergence(found: Iterable[int], names: TextNames = SEGMENTS) ->
 def warn_about_nouns(found: Iterable[int], metric: str, names: TextNames = SEGMENTS) -> None:
     """Warn of texts without a noun."""
     _warn(NoNounWarning, found, f"no noun in a text; {metric} is 0 there", names)
+
+
+def warn_about_foci(found: Iterable[int], names: TextNames = SEGMENTS) -> None:
+    """Warn of texts that share no focus with any of their references."""
+    _warn(NoFocusWarning, found, "no focus in common with any reference, which counts as the recipe has it", names)
 
 
 def warn_about_languages(metrics: Iterable[Metric], *, named_by_data: Iterable[str] = ()) -> None:

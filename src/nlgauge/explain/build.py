@@ -36,6 +36,7 @@ _SEGMENT_NOTES = {
     "zero_weight": "idf gave a text no weight, so all its tokens weigh the same",
     "unconverged": "Sinkhorn did not converge, so the score is approximate",
     "no_noun": "a text has no noun, so a metric of nouns gives 0",
+    "no_focus": "the texts share no focus",
     "unknown": "a text holds nothing but tokens unknown to the model",
 }
 

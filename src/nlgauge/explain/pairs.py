@@ -16,6 +16,8 @@ from nlgauge.errors import (
     ConvergenceWarning,
     EmptyTextWarning,
     InputError,
+    NoFocusWarning,
+    NoNounWarning,
     TruncationWarning,
     UnknownWordWarning,
     ZeroWeightWarning,
@@ -33,7 +35,15 @@ from nlgauge.scoring import one_metric, resolved_call
 __all__ = ["explain_pair", "explain_pairs", "explain_segments", "iter_explanations"]
 
 #: What these say of a text stands in the notes of its explanation.
-_NOTED = (ConvergenceWarning, EmptyTextWarning, TruncationWarning, UnknownWordWarning, ZeroWeightWarning)
+_NOTED = (
+    ConvergenceWarning,
+    EmptyTextWarning,
+    NoFocusWarning,
+    NoNounWarning,
+    TruncationWarning,
+    UnknownWordWarning,
+    ZeroWeightWarning,
+)
 
 
 def explain_pair(

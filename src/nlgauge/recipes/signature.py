@@ -69,6 +69,7 @@ ABBREVIATIONS = {
     "unconverged": "uc",
     "unknown": "uk",
     "no_noun": "nn",
+    "no_focus": "nf",
     "idf_hyps": "ih",
     "range": "ra",
     "pairs": "pr",
@@ -106,6 +107,7 @@ MEANINGS = {
     "unknown": "in the recipe: what a text of nothing but unknown tokens gets (zero, or score: as it is); "
     "in the run: segments with tokens that the model does not know",
     "no_noun": "segments in which a text had no noun, so that a metric of nouns gave 0",
+    "no_focus": "segments that share no focus with any of their references",
     "idf_hyps": "digest of the idf table of this system's own outputs",
     "range": "digest of the range of each part over this corpus, on which every score depends",
     "pairs": "pairs that the range was taken over",

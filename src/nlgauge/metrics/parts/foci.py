@@ -1,8 +1,8 @@
 """What a text keeps talking about, and which of its sentences that ties together (Zhao, Strube, Eger, "DiscoScore:
 Evaluating Text Generation with BERT and Discourse Coherence", EACL 2023).
 
-A *focus* is a noun, known by its lemma, or an entity: nouns whose word vectors are close. Sentences that share one are
-adjacent, the nearer they stand the more:
+A *focus* is a noun, known by its lemma, or an entity: nouns whose word vectors are close. Sentences that share one
+are adjacent, the nearer they stand the more:
 
     A_ij = 1 / (j - i)   unweighted        A_ij = a / (j - i)   weighted, a foci shared        for i < j, else 0
 """
@@ -93,7 +93,7 @@ def adjacency(foci_sentences: Mapping[Any, Sequence[int]], sentences: int, *, we
     >>> adjacency({"cat": (0, 0, 2), "mat": (0, 1, 2)}, 3, weighted=True)[0]
     array([0., 1., 1.])
     """
-    shared = np.zeros((sentences, sentences))
+    shared: NDArray[np.float64] = np.zeros((sentences, sentences))
     for numbers in foci_sentences.values():
         places = sorted(set(numbers))
         if len(places) > 1:
@@ -103,4 +103,5 @@ def adjacency(foci_sentences: Mapping[Any, Sequence[int]], sentences: int, *, we
         shared = np.minimum(shared, 1)
     number = np.arange(sentences)
     apart = np.maximum(number[None, :] - number[:, None], 1)
-    return np.divide(shared, apart, out=shared)
+    shared /= apart
+    return shared
