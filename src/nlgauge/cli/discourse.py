@@ -55,15 +55,17 @@ def add_commands(commands: Any) -> None:
         help="format of all inputs, instead of by their suffix",
     )
     group = parser.add_argument_group("annotation")
-    group.add_argument("--annotator", default="spacy-en", metavar="NAME", help="spacy-en, a spaCy folder, or CoNLL-U files")
+    group.add_argument(
+        "--annotator", default="spacy-en", metavar="NAME", help="spacy-en, a spaCy folder, or CoNLL-U files"
+    )
     group.add_argument(
         "--sentences", dest="sentence_rule", default="rules", metavar="RULE", help="rules, lines or annotator (rules)"
     )
-    group.add_argument("--lowercase", action="store_true", help="put texts in lower case first, as released DiscoScore does")
-    group.add_argument("--vectors", metavar="FILE", help="word vectors (GloVe, word2vec): features of entities too")
     group.add_argument(
-        "--threshold", type=float, metavar="X", help="cosine above which nouns are one entity (0.8)"
+        "--lowercase", action="store_true", help="put texts in lower case first, as released DiscoScore does"
     )
+    group.add_argument("--vectors", metavar="FILE", help="word vectors (GloVe, word2vec): features of entities too")
+    group.add_argument("--threshold", type=float, metavar="X", help="cosine above which nouns are one entity (0.8)")
     output = add_output_options(parser, formats=("text", "json", "tsv"))
     output.add_argument("--segments", action="store_true", help="the features of every document")
     output.add_argument("--plot", metavar="FILE", help="a figure (.png, .svg, .pdf)")

@@ -24,7 +24,9 @@ FEATURES = ("freq", "conn-u", "conn-w", "lc", "rc", "sentences", "foci", "repeat
 ENTITY_FEATURES = ("freq-entity", "conn-u-entity", "conn-w-entity")
 
 
-def text_features(text: AnnotatedText, *, vectors: WordVectors | None = None, threshold: float = 0.8) -> dict[str, float]:
+def text_features(
+    text: AnnotatedText, *, vectors: WordVectors | None = None, threshold: float = 0.8
+) -> dict[str, float]:
     """All features of a text; those of a text without a noun are 0 but for its sentences."""
     nouns, count = foci_of(text), len(text.sentences)
     repeats = devices(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from os import PathLike
+from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,9 @@ class Discourse:
 
     def __repr__(self) -> str:
         beside = "" if self.references is None else " beside references"
-        return f"<Discourse: {len(self.features)} features, {len(self.systems)} systems x {len(self)} documents{beside}>"
+        return (
+            f"<Discourse: {len(self.features)} features, {len(self.systems)} systems x {len(self)} documents{beside}>"
+        )
 
     def __len__(self) -> int:
         first = next(iter(self.hypotheses.values()))
@@ -116,7 +118,7 @@ def discourse(
     if lowercase:
         corpus = corpus.lowered
     tagger = load_annotator(annotator, sentences=sentences)
-    words = None if vectors is None else load_word_vectors(vectors)
+    words = None if vectors is None else load_word_vectors(fspath(vectors))
     found = _features_of_texts(corpus, tagger, words, threshold)
     names = FEATURES if words is None else (*FEATURES, *ENTITY_FEATURES)
     beside = any(corpus.references)
@@ -131,10 +133,15 @@ def discourse(
             system: {name: np.array([found[text][name] for text in texts]) for name in names}
             for system, texts in corpus.systems.items()
         },
-        {name: tuple(np.array([found[text][name] for text in group]) for group in corpus.references) for name in names}
+        {
+            name: tuple(np.array([found[text][name] for text in group]) for group in corpus.references)
+            for name in names
+        }
         if beside
         else None,
-        {system: _separations(texts, corpus, found, names) for system, texts in corpus.systems.items()} if beside else {},
+        {system: _separations(texts, corpus, found, names) for system, texts in corpus.systems.items()}
+        if beside
+        else {},
         no_noun,
         _settings(tagger, sentences, words, threshold, lowercase=lowercase),
     )
@@ -172,4 +179,6 @@ def _settings(
     fields = {"annotator": tagger.label, "sentences": sentences} | ({"lowercase": "yes"} if lowercase else {})
     if vectors is not None:
         fields |= {"vectors": vectors.label, "threshold": f"{threshold:g}"}
-    return "|".join(["discourse", *(f"{name}:{value}" for name, value in (fields | {"nlgauge": __version__}).items())])
+    return "|".join(
+        ["discourse", *(f"{name}:{value}" for name, value in (fields | {"nlgauge": __version__}).items())]
+    )

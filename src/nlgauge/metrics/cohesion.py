@@ -20,11 +20,29 @@ from nlgauge.encoders.word_vectors import WordVectors, load_word_vectors
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.parts.annotated_texts import HypothesisMetric, lowercase_option
 from nlgauge.metrics.parts.cohesion import Devices, Foci, connectivity, devices, foci_of
-from nlgauge.recipes.kinds import Choice, Number, Text
+from nlgauge.recipes.kinds import Choice, Number, as_text
 from nlgauge.recipes.options import BY_PROFILE, option
 from nlgauge.recipes.profile import Profile, ProfiledTextMetric, profile_option
+from nlgauge.recipes.resources import LoadContext, Loaded, Resource
 
 __all__ = ["LC", "RC", "EntityGraph", "LexicalGraph"]
+
+
+class WordVectorFile(Resource):
+    """A file of word vectors; a metric without an encoder has no others."""
+
+    def __init__(self) -> None:
+        super().__init__(file="a file of word vectors (GloVe, word2vec, Dep2Vec)")
+
+    def check(self, value: Any) -> str:
+        """A path, or nothing."""
+        return as_text(value)
+
+    def load(self, value: str, context: LoadContext) -> Loaded:
+        """The table."""
+        found = load_word_vectors(value)
+        return Loaded(found.label, found)
+
 
 _PROFILES = {
     "released": Profile(devices="nouns", average="sentences", lowercase="yes"),
@@ -140,11 +158,9 @@ class LexicalGraph(EntityGraph):
 }"""
 
     vectors: str = option(
-        "", Text("a file of word vectors (GloVe, word2vec, Dep2Vec)", empty=True), help="word vectors", short="vc"
+        "", WordVectorFile(), help="word vectors that make entities", short="ve", in_profile=False, unset="none"
     )
-    threshold: float = option(
-        0.7, Number(-1, 1), help="cosine above which two nouns are one entity", short="th"
-    )
+    threshold: float = option(0.7, Number(-1, 1), help="cosine above which two nouns are one entity", short="th")
 
     def check(self) -> None:
         super().check()

@@ -1,14 +1,15 @@
 """Lexical chains (Gong, Zhang, Zhou 2015), as released with DiscoScore, and the sentinel beside DS-Focus.
 
-    lexical-chain     sum over words w of |H_w and R_w| / |R_w|     H_w, R_w: sentences of w in hypothesis and reference
+    lexical-chain     sum over words w of |H_w and R_w| / |R_w|
 
-A word has a chain where it stands in more than one sentence of a text. Of several references the best counts. The sum
-is not divided by the number of chains, so longer texts can have more.
+H_w and R_w are the sentences of hypothesis and reference in which w stands; a word has a chain where these are several.
+Of several references the best counts. The sum is not divided by the number of chains: longer texts can have more.
 
-    focus-frequency   (1/N) sum over common nouns u of (h_u - r_u)^2        h_u, r_u: mentions; N: nouns of the hypothesis
+    focus-frequency   (1/N) sum over common nouns u of (h_u - r_u)^2
 
-is DS-Focus without an encoder (every token the same unit vector): what DS-Focus gets from counting nouns. Lower is
-better. No common noun gives 0, the best value, as in the released DS-Focus (D6.4). Of several references the mean counts.
+h_u and r_u are the mentions of u, N the number of nouns of the hypothesis. It is DS-Focus without an encoder (every
+token the same unit vector): what DS-Focus gets from counting nouns. Lower is better. No common noun gives 0, the best
+value, as in the released DS-Focus (D6.4). Of several references the mean counts.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from nlgauge.annotate import AnnotatedText
 from nlgauge.engine.progress import ticked
-from nlgauge.metrics.parts.annotated_texts import AnnotatedMetric
+from nlgauge.metrics.parts.annotated_texts import CasedTextMetric
 from nlgauge.metrics.parts.cohesion import Foci, foci_of, frequency_distance
+from nlgauge.metrics.parts.mentions import MENTIONS, find_mentions
 from nlgauge.recipes.kinds import Choice
 from nlgauge.recipes.options import option
 from nlgauge.recipes.results import SystemResult
@@ -31,10 +34,14 @@ __all__ = ["FocusFrequency", "LexicalChain"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _SharedNouns(AnnotatedMetric):
+class _SharedNouns(CasedTextMetric):
     """Nouns of a hypothesis beside those of its references."""
 
     multiref: str = option("mean", Choice("mean", "best"), help="rule for several references", short="mr")
+
+    def foci(self, text: AnnotatedText) -> Foci:
+        """The nouns of a text, with the sentences of their mentions."""
+        return foci_of(text)
 
     @abstractmethod
     def compared(self, hypothesis: Foci, reference: Foci) -> float:
@@ -42,7 +49,7 @@ class _SharedNouns(AnnotatedMetric):
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         texts = list(dict.fromkeys([*hypotheses, *(text for group in references for text in group)]))
-        found = {text: foci_of(one) for text, one in zip(texts, self.annotated(texts), strict=True)}
+        found = {text: self.foci(one) for text, one in zip(texts, self.annotated(texts), strict=True)}
         values, best = [], []
         for hypothesis, group in ticked(zip(hypotheses, references, strict=True)):
             row = np.array([self.compared(found[hypothesis], found[reference]) for reference in group])
@@ -83,6 +90,19 @@ class FocusFrequency(_SharedNouns):
     components: ClassVar[tuple[str, ...]] = ("distance",)
     main: ClassVar[str] = "distance"
     higher_is_better: ClassVar[bool] = False
+
+    mentions: str = option(
+        "surface",
+        Choice(*MENTIONS),
+        help="what mentions a noun: its lemma, or only a word spelt as the lemma, as in the released DS-Focus (D6.2)",
+        short="mn",
+    )
+
+    def foci(self, text: AnnotatedText) -> Foci:
+        found: dict[str, list[int]] = {}
+        for one in find_mentions(text, self.mentions):
+            found.setdefault(one.lemma, []).append(one.sentence)
+        return found
 
     def compared(self, hypothesis: Foci, reference: Foci) -> float:
         return frequency_distance(hypothesis, reference)

@@ -53,8 +53,8 @@ def plot_discourse(found: Discourse, path: Path) -> None:
     finish_figure(
         figure,
         title="Which has more of a feature, the hypothesis or the reference?",
-        caption="A bar is all pairs of a system's documents with their references, but for pairs of equal texts. The dashed "
-        f"line is at half of them. {found.settings}",
+        caption="A bar is all pairs of a system's documents with their references, but for pairs of equal texts. The "
+        f"dashed line is at half of them. {found.settings}",
         legend=(legend_entries(_SHARES, kind="bar"), list(_NAMES)),
     )
     save_figure(figure, path)

@@ -89,7 +89,9 @@ def _measured(table: JudgementTable, missing: dict[str, None]) -> Discourse | No
     references = [table.references[at] for at in next(iter(ordered.values()))]
     try:
         return discourse(
-            {system: [table.hypothesis[at] for at in own] for system, own in ordered.items()}, references, lowercase=True
+            {system: [table.hypothesis[at] for at in own] for system, own in ordered.items()},
+            references,
+            lowercase=True,
         )
     except (MissingExtraError, ModelNotFoundError) as error:
         missing[str(error)] = None
@@ -126,4 +128,6 @@ def _row(
     if all(cell.ours is None for cell in cells.values()):
         return ReproducedRow(row.name, cells, "", "not computed: see what is missing")
     both = [cell for cell in cells.values() if cell.difference is not None]
-    return ReproducedRow(row.name, cells, "", agrees(both, table.decimals) or ("another tagger" if both else "not in print"))
+    return ReproducedRow(
+        row.name, cells, "", agrees(both, table.decimals) or ("another tagger" if both else "not in print")
+    )

@@ -78,7 +78,9 @@ class PublishedRun:
                 if len(numbers) == len(column.over):
                     shown[column.label] = float(np.mean(numbers))
         cells = {
-            column.label: ReproducedCell(row.published.get(column.label), shown.get(column.label), self.table.absolute)
+            column.label: ReproducedCell(
+                row.published.get(column.label), shown.get(column.label), self.table.absolute
+            )
             for column in kept
         }
         recipe = self.recipe(row) if row.recipe else f"released: {row.released}" if row.released else ""

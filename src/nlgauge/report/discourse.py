@@ -12,8 +12,9 @@ from nlgauge.report.table import Cell, Table
 __all__ = ["render_discourse"]
 
 _NOTES = (
-    "D: share of pairs of a hypothesis and a reference with more of the feature in the hypothesis (Eq. 4 of the DiscoScore "
-    "paper). Its Table 11 counts the other way round, as in the last column (D6.10). Pairs of equal texts are left out.",
+    "D: share of pairs of a hypothesis and a reference with more of the feature in the hypothesis (Eq. 4 of the "
+    "DiscoScore paper). Its Table 11 counts the other way round, as in the last column (D6.10). Pairs of equal texts "
+    "are left out.",
 )
 
 
@@ -52,7 +53,9 @@ def _documents(found: Discourse) -> Table:
     rows: list[list[Cell]] = []
     for system in found.systems:
         for at in range(len(found)):
-            rows.append([system, at, "hypothesis", *(float(found.hypotheses[system][name][at]) for name in found.features)])
+            rows.append(
+                [system, at, "hypothesis", *(float(found.hypotheses[system][name][at]) for name in found.features)]
+            )
     if found.references is not None:
         for at in range(len(found)):
             for number in range(len(found.references[found.features[0]][at])):

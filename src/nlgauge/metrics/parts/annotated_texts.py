@@ -9,15 +9,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nlgauge.annotate import AnnotatedText, Annotator, load_annotator
+from nlgauge.annotate import AnnotatedText
 from nlgauge.engine.progress import ticked
-from nlgauge.recipes.annotation import annotator_option, sentences_option
+from nlgauge.recipes.annotation import AnnotatedTextMetric
 from nlgauge.recipes.kinds import Choice
-from nlgauge.recipes.metric import TextMetric
 from nlgauge.recipes.options import option
 from nlgauge.recipes.results import SystemResult
 
-__all__ = ["AnnotatedMetric", "HypothesisMetric", "lowercase_option"]
+__all__ = ["CasedTextMetric", "HypothesisMetric", "lowercase_option"]
 
 
 def lowercase_option(default: Any) -> Any:
@@ -28,29 +27,18 @@ def lowercase_option(default: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnnotatedMetric(TextMetric):
-    """A metric of annotated texts; a text without a noun is counted."""
+class CasedTextMetric(AnnotatedTextMetric):
+    """A metric of annotated texts, which may be put in lower case first."""
 
-    annotator: str = annotator_option()
-    sentences: str = sentences_option()
     lowercase: str = lowercase_option("yes")
-
-    @property
-    def loaded_annotator(self) -> Annotator:
-        """What annotates, which remembers the texts it has seen."""
-        return load_annotator(self.annotator, sentences=self.sentences)
 
     def annotated(self, texts: Sequence[str]) -> list[AnnotatedText]:
         """The texts, annotated as the recipe has it."""
-        return self.loaded_annotator.annotate([text.lower() if self.lowercase == "yes" else text for text in texts])
-
-    def versions(self) -> dict[str, str]:
-        """The annotator with its version and digest."""
-        return {"annotator": self.loaded_annotator.label}
+        return self.annotation.annotate([text.lower() if self.lowercase == "yes" else text for text in texts])
 
 
 @dataclass(frozen=True, kw_only=True)
-class HypothesisMetric(AnnotatedMetric):
+class HypothesisMetric(CasedTextMetric):
     """A metric that looks at a hypothesis by itself; references are not read."""
 
     against: ClassVar[str] = "nothing"

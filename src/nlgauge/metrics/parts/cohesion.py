@@ -13,8 +13,8 @@ Released code and paper differ in what they count (D6.8, D6.9):
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +37,8 @@ __all__ = [
 DeviceWords = Literal["nouns", "content"]
 Average = Literal["sentences", "entries"]
 
-#: Mentions of each focus, by the number of their sentence.
-Foci = Mapping[Hashable, Sequence[int]]
+#: Mentions of each focus (a lemma, or the lemmas of an entity), by the number of their sentence.
+Foci: TypeAlias = Mapping[Any, Sequence[int]]
 
 _CONTENT = ("NOUN", "PROPN", "VERB", "ADJ", "ADV")
 _NO_WORDS = ("PUNCT", "SYM", "SPACE")
@@ -82,9 +82,7 @@ def foci_of(
 ) -> Foci:
     """The nouns of a text; with word vectors its entities, which are nouns of like vectors."""
     nouns = noun_sentences(text)
-    if vectors is None:
-        return dict(nouns)
-    return dict(focus_sentences(nouns, merge_entities(nouns, vectors, threshold)))
+    return nouns if vectors is None else focus_sentences(nouns, merge_entities(nouns, vectors, threshold))
 
 
 def connectivity(foci: Foci, sentences: int, *, weighted: bool = False, average: Average = "entries") -> float:
@@ -110,9 +108,9 @@ def focus_frequency(foci: Foci) -> float:
 
 
 def frequency_distance(hypothesis: Foci, reference: Foci) -> float:
-    """DS-Focus without an encoder: squared differences of how often common foci are mentioned, per focus of the hypothesis.
+    """DS-Focus without an encoder: squared differences of mentions of common foci, per focus of the hypothesis.
 
-    Every mention is the same unit vector then, so that of F_u only the number of mentions is left.
+    Every mention is the same unit vector then, so that of F_u only their number is left.
 
     >>> frequency_distance({"cat": (0, 1, 2), "mat": (1,)}, {"cat": (0,), "dog": (0,)})
     2.0

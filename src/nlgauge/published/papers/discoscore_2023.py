@@ -13,7 +13,8 @@ from nlgauge.published.table import Column, Mean, PaperTable, PublishedModel, Ta
 __all__ = ["ABSTRACTIVE", "DISCOSCORE_TABLES"]
 
 _SOURCE = (
-    "Zhao, Strube, Eger 2023, DiscoScore (EACL), aclanthology.org/2023.eacl-main.278, {}; code: github.com/AIPHES/DiscoScore"
+    "Zhao, Strube, Eger 2023, DiscoScore (EACL), aclanthology.org/2023.eacl-main.278, {}; "
+    "code: github.com/AIPHES/DiscoScore"
 )
 
 _DRIVE = "github.com/AIPHES/DiscoScore names a Google Drive folder"
@@ -24,11 +25,12 @@ _BERT_NLI = PublishedModel("BERT-NLI", ("bert-nli", "BERT_NLI"), f"{_DRIVE} (BER
 ABSTRACTIVE = ("M8", "M9", "M10", "M11", "M12", "M13", "M14", "M15", "M17", "M20", "M22", "M23")
 
 _SIGNED = (
-    "print has absolute values; ours keep their sign (a metric that opposes people is negative, D6.16), and differences "
-    "are those of absolute values"
+    "print has absolute values; ours keep their sign (a metric that opposes people is negative, D6.16), and "
+    "differences are those of absolute values"
 )
 _AGAINST = "against people (D6.16); another tagger"
 _NO_MODEL_HERE = "no model here"
+_ENTITIES = "entities by layer 0 of the encoder, not by Dep2Vec"
 _TAGGER = "another tagger and sentence splitter"
 _OTHERS = "models and metrics that are not here: `nlgauge meta --scores FILE` takes the scores of other tools"
 
@@ -69,10 +71,10 @@ _HOW: Mapping[str, Mapping[str, Any]] = {
         "note": "not in print: DS-Focus without an encoder",
     },
     "DS-Focus (NN)": _disco("ds-focus", _CONPONO),
-    "DS-Focus (Entity)": _disco("ds-focus:focus=entity", _CONPONO, "entities by layer 0 of the encoder, not by Dep2Vec"),
+    "DS-Focus (Entity)": _disco("ds-focus:focus=entity", _CONPONO, _ENTITIES),
     "DS-Focus* (NN)": _disco("ds-focus:measure=f", _CONPONO, "(P + R) / 2 (D6.12)"),
     "DS-Sent-U (NN)": _disco("ds-sent", _BERT_NLI),
-    "DS-Sent-U (Entity)": _disco("ds-sent:focus=entity", _BERT_NLI, "entities by layer 0 of the encoder, not by Dep2Vec"),
+    "DS-Sent-U (Entity)": _disco("ds-sent:focus=entity", _BERT_NLI, _ENTITIES),
     "DS-Sent-W (NN)": _disco("ds-sent:adjacency=weighted", _BERT_NLI, "the released code has no -W (D6.6)"),
     "DS-Sent-W (Entity)": _disco(
         "ds-sent:adjacency=weighted,focus=entity", _BERT_NLI, "the released code has no -W (D6.6); entities as above"
@@ -109,9 +111,7 @@ def _renamed(rows: Iterable[tuple[str, str, str]], columns: Sequence[Column | Me
 
 def _aspects(data: str, level: str, aspects: Sequence[str], prefix: str = "") -> tuple[Column, ...]:
     options = (("systems", ABSTRACTIVE),) if data == "summeval" else ()
-    return tuple(
-        Column(f"{prefix}{aspect}", Question(data, level, "kendall", aspect, options)) for aspect in aspects
-    )
+    return tuple(Column(f"{prefix}{aspect}", Question(data, level, "kendall", aspect, options)) for aspect in aspects)
 
 
 def _averaged(columns: Sequence[Column], label: str = "average") -> tuple[Column | Mean, ...]:
@@ -122,7 +122,9 @@ _SUMMEVAL = _averaged(_aspects("summeval", "system", ("coherence", "consistency"
 _NEWSROOM = _averaged(_aspects("newsroom", "system", ("coherence", "fluency", "informativeness", "relevance")))
 _SUMMARIES = (
     *_averaged(_aspects("summeval", "topic", ("coherence", "consistency", "fluency", "relevance"), "S "), "SummEval"),
-    *_averaged(_aspects("newsroom", "topic", ("coherence", "fluency", "informativeness", "relevance"), "N "), "NeR18"),
+    *_averaged(
+        _aspects("newsroom", "topic", ("coherence", "fluency", "informativeness", "relevance"), "N "), "NeR18"
+    ),
 )
 
 _TABLE1 = _printed(
@@ -154,7 +156,7 @@ _TABLE1 = _printed(
 
 _AVERAGE = "- - - - "
 _TABLE2 = tuple(
-    TableRow(f"{metric} + {model.name}", row_values(_SUMMEVAL, _AVERAGE + value), **(_how(metric) | {"model": model}))
+    TableRow(f"{metric} + {model.name}", row_values(_SUMMEVAL, _AVERAGE + value), **{**_how(metric), "model": model})
     for metric, values in (("DS-Focus (NN)", "71.97 70.45 75.00"), ("DS-Sent-U (NN)", "35.61 56.82 23.48"))
     for model, value in zip((BERT_BASE, _BERT_NLI, _CONPONO), values.split(), strict=True)
 )
@@ -265,9 +267,19 @@ _TABLE11 = tuple(
         ("freq", "Frequency (NN)", "74.18 2.00 23.82 57.38 9.65 32.97 53.04 2.63 44.33 52.77 7.31 39.92", ""),
         ("", "Frequency (Entity)", "76.17 1.76 22.07 59.74 8.38 31.88 52.38 1.48 46.14 53.61 7.31 39.08", "entities"),
         ("conn-u", "Connectivity-u (NN)", "78.05 0.35 21.60 63.11 8.29 28.60 59.61 5.25 35.14 52.04 10.03 37.93", ""),
-        ("", "Connectivity-u (Entity)", "79.46 0.35 20.19 62.02 8.20 29.78 59.44 5.09 35.47 52.87 9.40 37.72", "entities"),
+        (
+            "",
+            "Connectivity-u (Entity)",
+            "79.46 0.35 20.19 62.02 8.20 29.78 59.44 5.09 35.47 52.87 9.40 37.72",
+            "entities",
+        ),
         ("conn-w", "Connectivity-w (NN)", "77.93 0.24 21.83 64.85 4.64 30.51 59.12 0.49 40.39 59.98 5.12 34.90", ""),
-        ("", "Connectivity-w (Entity)", "80.40 0.23 19.37 63.48 4.73 31.79 60.76 0.33 38.91 60.82 4.60 34.58", "entities"),
+        (
+            "",
+            "Connectivity-w (Entity)",
+            "80.40 0.23 19.37 63.48 4.73 31.79 60.76 0.33 38.91 60.82 4.60 34.58",
+            "entities",
+        ),
     )
 )
 
@@ -305,15 +317,12 @@ _WMT20_MISSING = (
 )
 
 
-def _table(number: int, title: str, columns: Sequence[Column | Mean], rows: tuple[TableRow, ...], **more: Any) -> PaperTable:
-    return PaperTable(
-        f"disco-table{number}",
-        title,
-        _SOURCE.format(f"Table {number}"),
-        tuple(columns),
-        rows,
-        **{"decimals": 2, "scale": 100.0, "absolute": True, "notes": (_SIGNED, _OTHERS)} | more,
-    )
+def _table(
+    number: int, title: str, columns: Sequence[Column | Mean], rows: tuple[TableRow, ...], **more: Any
+) -> PaperTable:
+    usual: dict[str, Any] = {"decimals": 2, "scale": 100.0, "absolute": True, "notes": (_SIGNED, _OTHERS)}
+    source = _SOURCE.format(f"Table {number}")
+    return PaperTable(f"disco-table{number}", title, source, tuple(columns), rows, **usual | more)
 
 
 _SYSTEMS = "SummEval, 12 abstractive systems, system level, Kendall"
@@ -332,8 +341,8 @@ DISCOSCORE_TABLES: tuple[PaperTable, ...] = (
         _TABLE7,
         absolute=False,
         notes=(
-            "signs are those of print here; a distance is turned round, so DS-Focus, positive in print, is negative: it "
-            "runs against people on Newsroom (D6.4)",
+            "signs are those of print here; a distance is turned round, so DS-Focus, positive in print, is negative: "
+            "it runs against people on Newsroom (D6.4)",
             _OTHERS,
             "42.58 and 51.52 cannot come from 7 systems, where tau is a multiple of 4.76 without ties (D6.11)",
         ),
@@ -367,5 +376,7 @@ DISCOSCORE_TABLES: tuple[PaperTable, ...] = (
             "entities need word vectors: `nlgauge discourse --vectors FILE`",
         ),
     ),
-    _table(12, "WMT20, document level, Kendall with adequacy", _WMT20, _TABLE12, unavailable=_WMT20_MISSING, notes=()),
+    _table(
+        12, "WMT20, document level, Kendall with adequacy", _WMT20, _TABLE12, unavailable=_WMT20_MISSING, notes=()
+    ),
 )
