@@ -162,15 +162,12 @@ class LexicalGraph(EntityGraph):
     )
     threshold: float = option(0.7, Number(-1, 1), help="cosine above which two nouns are one entity", short="th")
 
-    def check(self) -> None:
-        super().check()
-        if not self.vectors:
-            msg = "lexical-graph joins nouns by word vectors, and none were given; name a file of them: vectors=FILE"
-            raise RecipeError(msg)
-
     @property
     def word_vectors(self) -> WordVectors:
         """The file, read once."""
+        if not self.vectors:
+            msg = "lexical-graph joins nouns by word vectors, and none were given; name a file of them: vectors=FILE"
+            raise RecipeError(msg)
         return load_word_vectors(self.vectors)
 
     def foci(self, text: AnnotatedText) -> Foci:

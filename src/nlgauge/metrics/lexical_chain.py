@@ -2,7 +2,7 @@
 
     lexical-chain     sum over words w of |H_w and R_w| / |R_w|
 
-H_w and R_w are the sentences of hypothesis and reference in which w stands; a word has a chain where these are several.
+H_w and R_w are the sentences of hypothesis and reference that w stands in; a word has a chain where it has several.
 Of several references the best counts. The sum is not divided by the number of chains: longer texts can have more.
 
     focus-frequency   (1/N) sum over common nouns u of (h_u - r_u)^2

@@ -44,6 +44,9 @@ class FeatureRow(TableRow):
 class FeatureTable(PaperTable):
     """A table whose values come from `nlgauge discourse`; texts are in lower case, as in the released evaluation."""
 
+    elsewhere: str = ""
+    """Data of the columns that no loader reads, and where it is published."""
+
 
 def reproduce_features(
     table: FeatureTable,
@@ -73,8 +76,8 @@ def reproduce_features(
         if one is not None:
             settings = one.settings
             found[column.label] = _values(one, judged[part], getattr(column, "part", ""), table.scale)
-    if table.unavailable:
-        missing[table.unavailable] = None
+    if table.elsewhere and any(isinstance(column, Column) and column.question is None for column in kept):
+        missing[table.elsewhere] = None
     made = tuple(_row(table, row, kept, found) for row in table.rows if row.name in names)
     notes = (settings,) if settings else ()
     return Reproduction(replace(table, rows=tuple(row for row in table.rows if row.name in names)), "", kept, made,

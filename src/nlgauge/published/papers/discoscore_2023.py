@@ -355,7 +355,7 @@ DISCOSCORE_TABLES: tuple[PaperTable, ...] = (
         _STATISTICS,
         _TABLE9,
         decimals=2,
-        unavailable=_WMT20_MISSING,
+        elsewhere=_WMT20_MISSING,
         row_title="statistic",
         notes=("foci are nouns; a good one is mentioned more than once",),
     ),
@@ -368,7 +368,7 @@ DISCOSCORE_TABLES: tuple[PaperTable, ...] = (
         _TABLE11,
         decimals=2,
         scale=100.0,
-        unavailable=_WMT20_MISSING,
+        elsewhere=_WMT20_MISSING,
         row_title="feature",
         notes=(
             "D>0: more in the reference, the opposite of Eq. 4 (D6.10)",
