@@ -2,8 +2,8 @@
 
 A sentence ends at a full stop, question or exclamation mark that a blank or the end of the text follows, closing
 quotes and brackets included; at a full stop of a script without blanks (。！？) and a danda (।) whatever follows; and
-at an empty line. A single end of line is a blank like any other: where each line is a sentence, `split_lines` says so.
-No case of letters is asked for, because published metrics lower-case texts first. A full stop ends nothing
+at an empty line. A single end of line is a blank like any other; where each line is a sentence, `split_lines` says
+so. No case of letters is asked for, because published metrics lower-case texts first. A full stop ends nothing
 
 - after an abbreviation (`_ABBREVIATIONS`), and after "no.", "fig." and the like where a number follows;
 - after a lone letter or letters with stops between (J. K. Rowling, U.S., e.g., z.B.), unless a word follows that

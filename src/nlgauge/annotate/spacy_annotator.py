@@ -1,9 +1,9 @@
 """Annotation by a spaCy model, which is data here: unpacked and loaded by path, never imported.
 
-Each sentence is a text of its own for spaCy. So tags and trees do not depend on the sentences around it, on the batch or
-on the order, and a tree never reaches over the end of a sentence. Parts of speech are assigned before anything is
-parsed: spaCy's usual order lets the tree change them, and a word would be a noun or not by whether trees were asked for.
-The recogniser of names is not loaded.
+Each sentence is a text of its own for spaCy. So tags and trees do not depend on the sentences around it, on the batch
+or on the order, and a tree never reaches over the end of a sentence. Parts of speech are assigned before anything is
+parsed: spaCy's usual order lets the tree change them, and a word would be a noun or not by whether trees were asked
+for. The recogniser of names is not loaded.
 """
 
 from __future__ import annotations

@@ -84,8 +84,8 @@ class ModelCard:
 
     `digests` maps each file that is kept to the sha256 it must have, and always names the weights.
     `size_mb` is what a download transfers, in millions of bytes. `sources` are tried in order.
-    `weights` that end in .gguf are the whole model, its tokenizer and its configuration included. `hub_id` is empty for
-    a model whose known bytes are not on the hub.
+    `weights` that end in .gguf are the whole model, its tokenizer and its configuration included. `hub_id` is empty
+    for a model whose known bytes are not on the hub.
     `config` is the `config_digest` of its config.json; empty for a model without one. `engine` is the one that the
     model brings, such as `muse`; empty where the caller chooses. A model with a `package` is never fetched.
     """

@@ -4,8 +4,8 @@
     annotator=parses.conllu  -> annotator:conllu[5be1c7a0d2f3]
     sentences=lines          -> sentences:lines
 
-A metric of vectors has them as `annotator: str = annotator_option()` and `sentences: str = sentences_option()`, and finds
-the loaded annotator in its state, `state["annotator"]`. A metric of texts is an `AnnotatedTextMetric`.
+A metric of vectors has them as `annotator: str = annotator_option()` and `sentences: str = sentences_option()`, and
+finds the loaded annotator in its state, `state["annotator"]`. A metric of texts is an `AnnotatedTextMetric`.
 """
 
 from __future__ import annotations
