@@ -34,15 +34,15 @@ __all__ = [
 #: What DS-Focus is by the released code, by the paper, and as it may be better.
 FOCUS_PROFILES = {
     "released": Profile(
-        lowercase="yes", threshold=0.8, mentions="surface", subwords="last", lengths="unit", distance="squared",
+        threshold=0.8, mentions="surface", subwords="last", lengths="unit", distance="squared",
         unmatched="ignored",
     ),
     "paper": Profile(
-        lowercase="no", threshold=0.8, mentions="lemma", subwords="average", lengths="own", distance="norm",
+        threshold=0.8, mentions="lemma", subwords="average", lengths="own", distance="norm",
         unmatched="ignored",
     ),
     "corrected": Profile(
-        lowercase="no", threshold=0.8, mentions="lemma", subwords="average", lengths="unit", distance="norm",
+        threshold=0.8, mentions="lemma", subwords="average", lengths="unit", distance="norm",
         unmatched="origin",
     ),
 }  # fmt: skip
@@ -50,11 +50,11 @@ FOCUS_PROFILES = {
 #: The same of DS-Sent. Threshold of the paper: that of its summaries; for translation it is 0.5 (D6.5).
 SENT_PROFILES = {
     "released": Profile(
-        lowercase="yes", threshold=0.5, cls="first-sentence", sentence_lengths="unit", single_reference="twice"
+        threshold=0.5, cls="first-sentence", sentence_lengths="unit", single_reference="twice"
     ),
-    "paper": Profile(lowercase="no", threshold=0.8, cls="left-out", sentence_lengths="own", single_reference="graph"),
+    "paper": Profile(threshold=0.8, cls="left-out", sentence_lengths="own", single_reference="graph"),
     "corrected": Profile(
-        lowercase="no", threshold=0.8, cls="left-out", sentence_lengths="own", single_reference="graph"
+        threshold=0.8, cls="left-out", sentence_lengths="own", single_reference="graph"
     ),
 }
 
@@ -119,12 +119,6 @@ class DiscoMetric(ProfiledMetric[Representation]):
         help="layer whose vectors are compared; two-thirds: layer 8 of 12, as published",
         short="l",
         in_profile=False,
-    )
-    lowercase: str = option(
-        BY_PROFILE,
-        Choice("no", "yes"),
-        help="put all texts in lower case before they are annotated and read",
-        short="lc",
     )
 
     @property
