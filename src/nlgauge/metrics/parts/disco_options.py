@@ -15,6 +15,7 @@ from nlgauge.encoders.word_vectors import InputVectors, WordVectors, load_word_v
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.parts.foci import merge_entities, noun_sentences
 from nlgauge.metrics.parts.mentions import MENTIONS, TokenPlaces
+from nlgauge.recipes.annotation import annotator_option, sentences_option
 from nlgauge.recipes.kinds import Choice, JoinedNames, Number, Whole
 from nlgauge.recipes.options import BY_PROFILE, option
 from nlgauge.recipes.profile import Profile, ProfiledMetric
@@ -22,43 +23,45 @@ from nlgauge.recipes.resources import LoadContext, Loaded, Resource
 from nlgauge.recipes.vector_metric import Representation, State, WindowTexts
 
 __all__ = [
+    "CITATION",
     "FOCUS_PROFILES",
     "SENT_PROFILES",
     "DiscoMetric",
     "FocusOptions",
     "FocusVectors",
     "SentOptions",
+    "distance_option",
+    "measure_option",
+    "mentions_option",
+    "min_mentions_option",
     "threshold_option",
+    "unmatched_option",
 ]
 
 #: What DS-Focus is by the released code, by the paper, and as it may be better.
 FOCUS_PROFILES = {
     "released": Profile(
-        lowercase="yes", threshold=0.8, mentions="surface", subwords="last", lengths="unit", distance="squared",
+        threshold=0.8, mentions="surface", subwords="last", lengths="unit", distance="squared",
         unmatched="ignored",
     ),
     "paper": Profile(
-        lowercase="no", threshold=0.8, mentions="lemma", subwords="average", lengths="own", distance="norm",
+        threshold=0.8, mentions="lemma", subwords="average", lengths="own", distance="norm",
         unmatched="ignored",
     ),
     "corrected": Profile(
-        lowercase="no", threshold=0.8, mentions="lemma", subwords="average", lengths="unit", distance="norm",
+        threshold=0.8, mentions="lemma", subwords="average", lengths="unit", distance="norm",
         unmatched="origin",
     ),
 }  # fmt: skip
 
 #: The same of DS-Sent. Threshold of the paper: that of its summaries; for translation it is 0.5 (D6.5).
 SENT_PROFILES = {
-    "released": Profile(
-        lowercase="yes", threshold=0.5, cls="first-sentence", sentence_lengths="unit", single_reference="twice"
-    ),
-    "paper": Profile(lowercase="no", threshold=0.8, cls="left-out", sentence_lengths="own", single_reference="graph"),
-    "corrected": Profile(
-        lowercase="no", threshold=0.8, cls="left-out", sentence_lengths="own", single_reference="graph"
-    ),
+    "released": Profile(threshold=0.5, cls="first-sentence", sentence_lengths="unit", single_reference="twice"),
+    "paper": Profile(threshold=0.8, cls="left-out", sentence_lengths="own", single_reference="graph"),
+    "corrected": Profile(threshold=0.8, cls="left-out", sentence_lengths="own", single_reference="graph"),
 }
 
-_DISCOSCORE = """\
+CITATION = """\
 @inproceedings{zhao-etal-2023-discoscore,
   title     = {{D}isco{S}core: Evaluating Text Generation with {BERT} and Discourse Coherence},
   author    = {Zhao, Wei and Strube, Michael and Eger, Steffen},
@@ -97,7 +100,7 @@ class DiscoMetric(ProfiledMetric[Representation]):
 
     empty_value: ClassVar[float | None] = None
     published_idf: ClassVar[str] = "none"
-    citation: ClassVar[str] = _DISCOSCORE
+    citation: ClassVar[str] = CITATION
 
     focus: str = option(
         "nn",
@@ -113,18 +116,14 @@ class DiscoMetric(ProfiledMetric[Representation]):
         short="ve",
         in_profile=False,
     )
+    annotator: str = annotator_option()
+    sentences: str = sentences_option()
     layer: int | None = option(
         None,
         Whole(0, word="two-thirds"),
         help="layer whose vectors are compared; two-thirds: layer 8 of 12, as published",
         short="l",
         in_profile=False,
-    )
-    lowercase: str = option(
-        BY_PROFILE,
-        Choice("no", "yes"),
-        help="put all texts in lower case before they are annotated and read",
-        short="lc",
     )
 
     @property
@@ -159,7 +158,7 @@ class DiscoMetric(ProfiledMetric[Representation]):
 
     def annotation_key(self, state: State) -> Hashable:
         """What an annotation depends on beside the text."""
-        return ("annotation", state["annotator"].label, getattr(self, "sentences", ""))
+        return ("annotation", state["annotator"].label, self.sentences)
 
     def annotated(self, text: TextView, state: State) -> AnnotatedText:
         """What the annotator said of a text."""
@@ -181,39 +180,60 @@ class DiscoMetric(ProfiledMetric[Representation]):
         return text.encoded.derived(key, lambda: merge_entities(lemmas, vectors, threshold))
 
 
-@dataclass(frozen=True, kw_only=True)
-class FocusOptions(DiscoMetric[Representation]):
-    """How mentions become vectors of foci, and what is measured between them."""
-
-    mentions: str = option(
+def mentions_option() -> Any:
+    """The option that says what counts as a mention."""
+    return option(
         BY_PROFILE,
         Choice(*MENTIONS),
         help="what counts as a mention: a noun, by its lemma, or a word spelt as one of the text's lemmas of nouns",
-        short="me",
+        short="mn",
     )
-    subwords: str = option(BY_PROFILE, Choice("last", "average"), help="pieces of a word that are kept", short="sw")
-    lengths: str = option(
-        BY_PROFILE, Choice("unit", "own"), help="whether the vector of a mention is scaled to length 1", short="le"
-    )
-    distance: str = option(
-        BY_PROFILE, Choice("norm", "squared"), help="distance between the vectors of a focus", short="di"
-    )
-    unmatched: str = option(
+
+
+def distance_option() -> Any:
+    """The option that says what is added up over foci."""
+    return option(BY_PROFILE, Choice("norm", "squared"), help="distance between the vectors of a focus", short="di")
+
+
+def unmatched_option() -> Any:
+    """The option that says what becomes of a focus that one side lacks."""
+    return option(
         BY_PROFILE,
         Choice("ignored", "origin"),
         help="a focus that one side lacks: ignored, or at the origin there",
         short="um",
     )
-    min_mentions: int = option(
-        1, Whole(1), help="mentions in a text from which on a focus counts", short="mm", in_profile=False
-    )
-    measure: str = option(
+
+
+def min_mentions_option() -> Any:
+    """The option that leaves out what is mentioned seldom."""
+    return option(1, Whole(1), help="mentions in a text from which on a focus counts", short="mm", in_profile=False)
+
+
+def measure_option() -> Any:
+    """The option that says what the sum over foci is divided by."""
+    return option(
         "precision",
         Choice("precision", "recall", "f"),
         help="what stands for the metric: over the hypothesis's foci, the reference's, or their mean",
         short="ms",
         in_profile=False,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FocusOptions(DiscoMetric[Representation]):
+    """How mentions become vectors of foci, and what is measured between them."""
+
+    mentions: str = mentions_option()
+    subwords: str = option(BY_PROFILE, Choice("last", "average"), help="pieces of a word that are kept", short="sw")
+    lengths: str = option(
+        BY_PROFILE, Choice("unit", "own"), help="whether the vector of a mention is scaled to length 1", short="le"
+    )
+    distance: str = distance_option()
+    unmatched: str = unmatched_option()
+    min_mentions: int = min_mentions_option()
+    measure: str = measure_option()
 
 
 @dataclass(frozen=True, kw_only=True)
