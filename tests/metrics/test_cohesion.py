@@ -10,7 +10,7 @@ from tests.annotated_texts import annotated, conllu
 import nlgauge
 from nlgauge.errors import InputError, NoNounWarning, RecipeError
 
-#: As in `tests/metrics/parts/test_cohesion.py`, with lower-case words only.
+#: As in `tests/metrics/parts/test_cohesion.py`.
 HYPOTHESIS = "the cat:N see:V dogs=dog:N . | cat:N and cat:N and bird:N . | a dog:N see:V ."
 #: cat in 1, 2 and 3; dog in 1 only.
 REFERENCE = "cat:N dog:N . | cat:N . | cat:N ."
@@ -83,16 +83,6 @@ def test_chains_of_the_best_reference_or_of_all(recipe: str) -> None:
     assert best.best_reference.tolist() == [0]
     mean = nlgauge.score([text(HYPOTHESIS)], refs, metric=f"lexical-chain:multiref=mean,{recipe}")
     assert mean.system_score == pytest.approx((2 / 3 + 1 / 2) / 2)
-
-
-def test_the_sentinel_counts_what_the_released_code_takes_for_a_mention(recipe: str) -> None:
-    # By spelling: cat 3 and 3 mentions; dog 1 ("dogs" is not spelt as its lemma, D6.2) and 1: all differences are 0.
-    score = nlgauge.score([text(HYPOTHESIS)], [text(REFERENCE)], metric=f"focus-frequency:{recipe}")
-    assert score.system_score == 0
-    assert not score.higher_is_better
-    # By lemma: dog 2 and 1; three nouns.
-    by_lemma = nlgauge.score([text(HYPOTHESIS)], [text(REFERENCE)], metric=f"focus-frequency:mentions=lemma,{recipe}")
-    assert by_lemma.system_score == pytest.approx(1 / 3)
 
 
 def test_the_lexical_graph_joins_nouns_by_vectors(recipe: str, tmp_path: Path) -> None:

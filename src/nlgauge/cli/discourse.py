@@ -61,9 +61,6 @@ def add_commands(commands: Any) -> None:
     group.add_argument(
         "--sentences", dest="sentence_rule", default="rules", metavar="RULE", help="rules, lines or annotator (rules)"
     )
-    group.add_argument(
-        "--lowercase", action="store_true", help="put texts in lower case first, as released DiscoScore does"
-    )
     group.add_argument("--vectors", metavar="FILE", help="word vectors (GloVe, word2vec): features of entities too")
     group.add_argument("--threshold", type=float, metavar="X", help="cosine above which nouns are one entity (0.8)")
     output = add_output_options(parser, formats=("text", "json", "tsv"))
@@ -82,7 +79,6 @@ def _run(args: argparse.Namespace) -> int:
         texts.references,
         annotator=args.annotator,
         sentences=args.sentence_rule,
-        lowercase=args.lowercase,
         vectors=args.vectors,
         threshold=0.8 if args.threshold is None else args.threshold,
     )

@@ -100,7 +100,6 @@ def discourse(
     ref_streams: Iterable[Iterable[str]] | None = None,
     annotator: str = "spacy-en",
     sentences: str = "rules",
-    lowercase: bool = False,
     vectors: str | PathLike[str] | None = None,
     threshold: float = 0.8,
 ) -> Discourse:
@@ -115,8 +114,6 @@ def discourse(
         raise RecipeError(msg)
     named = systems if isinstance(systems, Mapping) else {"": systems}
     corpus = make_corpus(named, refs, ref_streams=ref_streams, alone=True)
-    if lowercase:
-        corpus = corpus.lowered
     tagger = load_annotator(annotator, sentences=sentences)
     words = None if vectors is None else load_word_vectors(fspath(vectors))
     found = _features_of_texts(corpus, tagger, words, threshold)
@@ -143,7 +140,7 @@ def discourse(
         if beside
         else {},
         no_noun,
-        _settings(tagger, sentences, words, threshold, lowercase=lowercase),
+        _settings(tagger, sentences, words, threshold),
     )
 
 
@@ -173,10 +170,8 @@ def _separations(
     return {name: one for name, one in by_name.items() if one is not None}
 
 
-def _settings(
-    tagger: Annotator, sentences: str, vectors: WordVectors | None, threshold: float, *, lowercase: bool
-) -> str:
-    fields = {"annotator": tagger.label, "sentences": sentences} | ({"lowercase": "yes"} if lowercase else {})
+def _settings(tagger: Annotator, sentences: str, vectors: WordVectors | None, threshold: float) -> str:
+    fields = {"annotator": tagger.label, "sentences": sentences}
     if vectors is not None:
         fields |= {"vectors": vectors.label, "threshold": f"{threshold:g}"}
     return "|".join(

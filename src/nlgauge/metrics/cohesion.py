@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 from nlgauge.annotate import AnnotatedText
 from nlgauge.encoders.word_vectors import WordVectors, load_word_vectors
 from nlgauge.errors import RecipeError
-from nlgauge.metrics.parts.annotated_texts import HypothesisMetric, lowercase_option
 from nlgauge.metrics.parts.cohesion import Devices, Foci, connectivity, devices, foci_of
+from nlgauge.metrics.parts.hypothesis_metric import HypothesisMetric
 from nlgauge.recipes.kinds import Choice, Number, as_text
 from nlgauge.recipes.options import BY_PROFILE, option
 from nlgauge.recipes.profile import Profile, ProfiledTextMetric, profile_option
@@ -45,8 +45,8 @@ class WordVectorFile(Resource):
 
 
 _PROFILES = {
-    "released": Profile(devices="nouns", average="sentences", lowercase="yes"),
-    "paper": Profile(devices="content", average="entries", lowercase="no"),
+    "released": Profile(devices="nouns", average="sentences"),
+    "paper": Profile(devices="content", average="entries"),
 }
 
 
@@ -57,7 +57,6 @@ class _Cohesion(HypothesisMetric, ProfiledTextMetric):
     profiles: ClassVar[Mapping[str, Any]] = _PROFILES
 
     profile: str = profile_option("released", _PROFILES)
-    lowercase: str = lowercase_option(BY_PROFILE)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,7 +42,7 @@ class FeatureRow(TableRow):
 
 @dataclass(frozen=True)
 class FeatureTable(PaperTable):
-    """A table whose values come from `nlgauge discourse`; texts are in lower case, as in the released evaluation."""
+    """A table whose values come from `nlgauge discourse`."""
 
     elsewhere: str = ""
     """Data of the columns that no loader reads, and where it is published."""
@@ -94,7 +94,6 @@ def _measured(table: JudgementTable, missing: dict[str, None]) -> Discourse | No
         return discourse(
             {system: [table.hypothesis[at] for at in own] for system, own in ordered.items()},
             references,
-            lowercase=True,
         )
     except (MissingExtraError, ModelNotFoundError) as error:
         missing[str(error)] = None

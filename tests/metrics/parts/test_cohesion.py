@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.annotated_texts import annotated
 
-from nlgauge.metrics.parts.cohesion import Devices, connectivity, devices, foci_of, focus_frequency, frequency_distance
+from nlgauge.metrics.parts.cohesion import Devices, connectivity, devices, foci_of, focus_frequency
 
 #: Three sentences; cat in 1 and 2 (twice in 2), dog in 1 and 3, bird once. 4 + 5 + 3 words without full stops.
 TEXT = annotated("the cat:N see:V dogs=dog:N . | Cat:P and cat:N and bird:N . | a dog:N see:V .")
@@ -61,10 +61,3 @@ def test_a_text_without_a_noun_has_values(text: str) -> None:
     found = annotated(text)
     assert devices(found).cohesion == devices(found).repetition == 0
     assert connectivity(foci_of(found), len(found.sentences)) == focus_frequency(foci_of(found)) == 0
-
-
-def test_the_distance_of_frequencies() -> None:
-    # cat 3 and 1 mentions, dog 2 and 2: (4 + 0) / 3 nouns of the hypothesis; the reference's sun is not common.
-    reference = foci_of(annotated("cat:N dog:N | dog:N sun:N"))
-    assert frequency_distance(foci_of(TEXT), reference) == pytest.approx(4 / 3)
-    assert frequency_distance(foci_of(annotated("sky:N")), reference) == 0, "no common noun is best (D6.4)"

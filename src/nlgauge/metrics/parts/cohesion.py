@@ -31,7 +31,6 @@ __all__ = [
     "devices",
     "foci_of",
     "focus_frequency",
-    "frequency_distance",
 ]
 
 DeviceWords = Literal["nouns", "content"]
@@ -105,17 +104,3 @@ def focus_frequency(foci: Foci) -> float:
     """
     again = [len(mentions) for mentions in foci.values() if len(mentions) > 1]
     return sum(again) / len(again) if again else 0.0
-
-
-def frequency_distance(hypothesis: Foci, reference: Foci) -> float:
-    """DS-Focus without an encoder: squared differences of mentions of common foci, per focus of the hypothesis.
-
-    Every mention is the same unit vector then, so that of F_u only their number is left.
-
-    >>> frequency_distance({"cat": (0, 1, 2), "mat": (1,)}, {"cat": (0,), "dog": (0,)})
-    2.0
-    """
-    common = [focus for focus in hypothesis if focus in reference]
-    if not common:
-        return 0.0
-    return sum((len(hypothesis[focus]) - len(reference[focus])) ** 2 for focus in common) / len(hypothesis)

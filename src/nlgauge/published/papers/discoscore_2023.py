@@ -32,15 +32,12 @@ _AGAINST = "against people (D6.16); another tagger"
 _NO_MODEL_HERE = "no model here"
 _ENTITIES = "entities by layer 0 of the encoder, not by Dep2Vec"
 _ROUGE = "the paper does not name measure and version; recall comes near, F1 does not"
-_TAGGER = "another tagger and sentence splitter"
+_TAGGER = "another tagger and sentence splitter, on texts as they are given"
 _OTHERS = "models and metrics that are not here: `nlgauge meta --scores FILE` takes the scores of other tools"
-
-#: What the released evaluation does to texts before anything reads them.
-_LOWER = "lowercase=yes"
 
 
 def _own(name: str, note: str = _TAGGER) -> dict[str, Any]:
-    return {"recipe": f"{name}:{_LOWER}", "note": note}
+    return {"recipe": name, "note": note}
 
 
 def _disco(recipe: str, model: PublishedModel, note: str = _TAGGER) -> dict[str, Any]:
@@ -68,7 +65,7 @@ _HOW: Mapping[str, Mapping[str, Any]] = {
     "Lexical Graph": {"note": "only shown: needs Dep2Vec (lexical-graph:vectors=FILE)"},
     "Lexical Chain": _own("lexical-chain", _AGAINST),
     "frequency only": {
-        "recipe": f"focus-frequency:{_LOWER}",
+        "recipe": "focus-frequency",
         "note": "not in print: DS-Focus without an encoder",
     },
     "DS-Focus (NN)": _disco("ds-focus", _CONPONO),
