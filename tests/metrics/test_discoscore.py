@@ -124,10 +124,15 @@ class TestFocusFrequency:
     """DS-Focus of an encoder that gives every mention the same vector."""
 
     def test_by_hand(self) -> None:
-        # "postman" twice and "dog" twice against once each: (1 + 1) / 2 foci; ferry twice against twice, storm and
-        # ferry in common: 0 of 4 foci (the plural "passengers" is spelt as no lemma).
+        # As released, a word with a full stop behind it is lost. So the first has the ferry twice against once, and
+        # no other focus; the second has the postman once against once, and two dogs against none.
         score = nlgauge.score(HYPS, REFS, metric="focus-frequency")
-        assert score.precision.tolist() == [0, 1, 0]
+        assert score.precision.tolist() == [1, 0, 0]
+        # By lemma: ferry 2 and 2, storm and passenger once each, and the night at the origin; also the morning.
+        corrected = nlgauge.score(HYPS, REFS, metric="focus-frequency:profile=corrected")
+        assert corrected.precision[0] == pytest.approx((0 + 0 + 0 + 1 + 1) / 5)
+        # dog 2 and 1, postman 2 and 1.
+        assert corrected.precision[1] == pytest.approx((1 + 1) / 2)
         assert score.notes.no_focus == (2,)
         assert not score.higher_is_better
 
@@ -147,6 +152,6 @@ class TestFocusFrequency:
 def test_what_seven_systems_cannot_have() -> None:
     """D6.11: Table 7 prints 42.58 and 51.52, which no order of seven systems has."""
     people = list(range(7))
-    reachable = {round(100 * kendall(people, order), 2) for order in itertools.permutations(people)}
+    reachable = {round(100 * kendall(people, order).value, 2) for order in itertools.permutations(people)}
     assert {42.86, 52.38} <= reachable
     assert not {42.58, 51.52} & reachable

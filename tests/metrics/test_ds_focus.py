@@ -111,7 +111,8 @@ def test_nothing_in_common_is_best_as_released_and_worst_as_corrected(hand_made:
     released = [values(hand_made, one)["precision"] for one in (same, less, none)]
     assert released[0] == released[2] == 0 < released[1]
     corrected = [values(hand_made, one, profile="corrected")["precision"] for one in (same, less, none)]
-    assert corrected[0] == 0 < corrected[1] < corrected[2] == 1
+    assert corrected[0] == 0 < corrected[1] < corrected[2]
+    assert corrected[2] == pytest.approx(1), "three foci, each mentioned once, at length 1 from the origin"
     with pytest.warns(nlgauge.NoFocusWarning, match=r"1 segment \(0\): no focus in common"):
         score = nlgauge.score([text_of(*none)], [text_of(*REFERENCE)], metric="ds-focus", **hand_made)
     assert score.counts["no_focus"] == 1
@@ -186,7 +187,7 @@ class TestExplained:
         texts = text_of(*HYPOTHESIS), text_of(*REFERENCE)
         found = nlgauge.explain_pair(*texts, metric="ds-focus", **hand_made)
         assert sum(found.attribution(of="cost").values) == pytest.approx(found.score)
-        assert "'cat' to 'cat' 100%" in str(found)
+        assert "'cat' to 'cat' 50%" in found.sentence
 
     def test_of_foci_that_one_side_lacks(self, hand_made: dict[str, str]) -> None:
         texts = text_of(*HYPOTHESIS), text_of(*REFERENCE)
@@ -246,13 +247,13 @@ def test_twenty_thousand_words_are_cut_and_counted() -> None:
 
 
 def test_a_document_that_the_annotator_does_not_know_is_named(hand_made: dict[str, str]) -> None:
-    with pytest.raises(nlgauge.InputError, match="does not have the document 'a dog saw'"):
-        nlgauge.score(["a dog saw"], [text_of(*REFERENCE)], metric="ds-focus", **hand_made)
+    with pytest.raises(nlgauge.InputError, match="does not have the document 'dog saw cat'"):
+        nlgauge.score(["dog saw cat"], [text_of(*REFERENCE)], metric="ds-focus", **hand_made)
 
 
 @pytest.mark.filterwarnings("ignore::nlgauge.NoFocusWarning")
 def test_the_released_scores_of_newsroom(data_folder: Path) -> None:
-    """The 420 scores that came with the authors' code (`AIPHES/DiscoScore`), of another encoder and another tagger."""
+    """The 420 scores that came with the code (`AIPHES/DiscoScore`), of another encoder and another tagger."""
 
     def rows(name: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in (data_folder / name).read_text(encoding="utf-8").splitlines()]
@@ -266,4 +267,5 @@ def test_the_released_scores_of_newsroom(data_folder: Path) -> None:
     assert len(golden) == 420
     assert np.corrcoef(score.precision, golden)[0, 1] >= 0.85
     assert np.sum((score.precision == 0) == (golden == 0)) >= 395
-    assert score.counts["no_focus"] == np.sum(score.precision == 0)
+    alike = sum(row["hypothesis"] == row["references"][0] for row in texts)
+    assert score.counts["no_focus"] + alike == np.sum(score.precision == 0)

@@ -125,6 +125,7 @@ def test_the_token_before_a_text_belongs_to_its_first_sentence_as_released() -> 
     assert default.score[0] == found["first-sentence"]
 
 
+@pytest.mark.filterwarnings("ignore::nlgauge.UnknownWordWarning")
 def test_a_thousand_sentences(tmp_path: Path) -> None:
     model = write_vectors(tmp_path / "vectors.txt", VECTORS)
     text = "The cat met a dog. The dog sat on the mat. " * 500
