@@ -29,6 +29,7 @@ from nlgauge.registry import METRICS, built_in_metrics
 pytestmark = [
     pytest.mark.filterwarnings("ignore::nlgauge.UnknownWordWarning"),
     pytest.mark.filterwarnings("ignore::nlgauge.LanguageWarning"),
+    pytest.mark.filterwarnings("ignore::nlgauge.NoFocusWarning"),
 ]
 
 quick = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))

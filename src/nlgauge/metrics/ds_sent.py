@@ -77,7 +77,8 @@ class DSSent(SentOptions[SentenceGraph]):
 
     def represent(self, text: TextView, state: State) -> SentenceGraph:
         numbers, s = text.encoded.derived(
-            ("sentences", self.annotation_key(state), state.layers, self.cls), lambda: self._sentences(text, state)
+            ("sentences", self.annotation_key(state), state.layers, self.start_token),
+            lambda: self._sentences(text, state),
         )
         s_hat = s
         if self.adjacency != "none" and len(numbers) > 1:
@@ -93,7 +94,7 @@ class DSSent(SentOptions[SentenceGraph]):
         """Numbers of the sentences that have a token, and S: means of their token vectors."""
         places, vectors = self.places(text), text.layers[state.layers[0]]
         of_token, rows = places.of_sentences(self.annotated(text, state)), places.rows
-        if self.cls == "first-sentence" and len(rows) and rows[0] > 0 and text.tokens.is_special[0]:
+        if self.start_token == "first-sentence" and len(rows) and rows[0] > 0 and text.tokens.is_special[0]:
             of_token, rows = np.r_[0, of_token], np.r_[0, rows]
         numbers, first, sizes = np.unique(of_token, return_index=True, return_counts=True)
         sums = sums_of_runs(vectors[rows], first, first + sizes)

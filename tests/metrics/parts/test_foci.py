@@ -6,25 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from tests.metrics.documents import annotated
 
-from nlgauge.annotate import AnnotatedSentence, AnnotatedText, AnnotatedWord
+from nlgauge.annotate import AnnotatedText
 from nlgauge.metrics.parts.foci import adjacency, focus_sentences, merge_entities, noun_sentences
-
-
-def annotated(*sentences: str) -> AnnotatedText:
-    """Sentences of words written as form/lemma/PART; one without slashes is a verb."""
-    made, at, shown = [], 0, ""
-    for sentence in sentences:
-        words, begin = [], at
-        for given in sentence.split():
-            form, _, rest = given.partition("/")
-            lemma, _, upos = rest.partition("/")
-            words.append(AnnotatedWord(at, at + len(form), form, lemma or form, upos or "VERB"))
-            shown += form + " "
-            at += len(form) + 1
-        made.append(AnnotatedSentence(begin, at - 1, tuple(words)))
-    return AnnotatedText(shown.strip(), tuple(made))
-
 
 THREE = annotated(
     "Cats/cat/NOUN saw Mats/mat/NOUN",

@@ -56,9 +56,11 @@ FOCUS_PROFILES = {
 
 #: The same of DS-Sent. Threshold of the paper: that of its summaries; for translation it is 0.5 (D6.5).
 SENT_PROFILES = {
-    "released": Profile(threshold=0.5, cls="first-sentence", sentence_lengths="unit", single_reference="twice"),
-    "paper": Profile(threshold=0.8, cls="left-out", sentence_lengths="own", single_reference="graph"),
-    "corrected": Profile(threshold=0.8, cls="left-out", sentence_lengths="own", single_reference="graph"),
+    "released": Profile(
+        threshold=0.5, start_token="first-sentence", sentence_lengths="unit", single_reference="twice"
+    ),
+    "paper": Profile(threshold=0.8, start_token="left-out", sentence_lengths="own", single_reference="graph"),
+    "corrected": Profile(threshold=0.8, start_token="left-out", sentence_lengths="own", single_reference="graph"),
 }
 
 CITATION = """\
@@ -261,11 +263,11 @@ class SentOptions(DiscoMetric[Representation]):
         short="sc",
         in_profile=False,
     )
-    cls: str = option(
+    start_token: str = option(
         BY_PROFILE,
         Choice("first-sentence", "left-out"),
         help="whether the token before a text ([CLS]) belongs to its first sentence",
-        short="cl",
+        short="bt",
     )
     sentence_lengths: str = option(
         BY_PROFILE, Choice("unit", "own"), help="whether the vector of a sentence is scaled to length 1", short="sl"
