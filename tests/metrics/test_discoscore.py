@@ -57,6 +57,12 @@ def test_each_component_has_its_orientation() -> None:
     assert np.array_equal(distance.oriented, -distance.values), "a distance is turned round, never made absolute"
 
 
+def test_an_explanation_says_which_component_words_contribute_to() -> None:
+    found = nlgauge.explain_pair(HYPS[0], REFS[0], metric="discoscore")
+    assert "contributions are to ds_focus, where lower is better" in found.notes
+    assert sum(found.attribution(of="cost").values) == pytest.approx(found.scores["ds_focus"])
+
+
 def test_the_released_thresholds_differ() -> None:
     """D6.5"""
     recipe = nlgauge.DiscoScore(focus="entity")

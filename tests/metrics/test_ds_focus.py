@@ -194,6 +194,7 @@ class TestExplained:
         found = nlgauge.explain_pair(*texts, metric="ds-focus", profile="corrected", **hand_made)
         assert sum(link.weight * (link.cost or 0) for link in found.links) == pytest.approx(found.score)
         assert any(link.hypothesis is None and link.cost == pytest.approx(1) for link in found.links), "the dog"
+        assert "nothing to 'dog'" in found.sentence
 
     def test_of_nothing_in_common(self, hand_made: dict[str, str]) -> None:
         texts = text_of(*NO_NOUN), text_of(*REFERENCE)

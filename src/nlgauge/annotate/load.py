@@ -7,8 +7,9 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Protocol
 
-from nlgauge.annotate.annotated import AnnotatedText
+from nlgauge.annotate.annotated import AnnotatedText, Annotator
 from nlgauge.annotate.conllu_annotator import ConlluAnnotator
 from nlgauge.annotate.spacy_annotator import SpacyAnnotator, model_folder
 from nlgauge.errors import RecipeError
@@ -27,13 +28,21 @@ SENTENCE_RULES = ("rules", "lines", "annotator")
 MEMO_WORDS = 1_000_000
 
 
+class _Source(Annotator, Protocol):
+    """What annotates anew whenever it is asked."""
+
+    @property
+    def engine(self) -> str:
+        """The package that annotates, with its version; empty for files."""
+
+
 class LoadedAnnotator:
     """An annotator that remembers texts: what several metrics ask for is annotated once.
 
     Threads may share it. Texts asked for least recently are forgotten first.
     """
 
-    def __init__(self, annotator: SpacyAnnotator | ConlluAnnotator, *, memo_words: int = MEMO_WORDS) -> None:
+    def __init__(self, annotator: _Source, *, memo_words: int = MEMO_WORDS) -> None:
         self._annotator = annotator
         self._memo_words = memo_words
         self._memo: OrderedDict[str, AnnotatedText] = OrderedDict()

@@ -212,6 +212,8 @@ class Explainer:
                 ["before rescaling"] * rescaled + ["against the reference shown"] * (made.references is not None)
             )
             return [] if same else [f"contributions are to P and R {where} (precision {raw:.4f})"]
+        if self.metric.distances:
+            return [f"contributions are to {' and '.join(sorted(self.metric.distances))}, where lower is better"]
         if getattr(self.metric, "trim", 0):
             return ["the score drops the smallest masses (trim); contributions are those of the whole flow"]
         if self.score.main.startswith("SD_"):

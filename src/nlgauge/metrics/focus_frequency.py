@@ -75,8 +75,5 @@ class FocusFrequency(ProfiledTextMetric, AnnotatedTextMetric):
         return SystemResult(segments, np.array(best, dtype=np.int64), no_focus=tuple(without))
 
     def _counts(self, text: AnnotatedText) -> FocusTable:
-        """Foci whose mentions all have the same vector, of one number."""
         mentions = find_mentions(text, self.mentions)
-        alone = {one.lemma: (one.lemma,) for one in mentions}
-        ones = np.ones((len(mentions), 1), dtype=np.float32)
-        return FocusTable.of(mentions, ones, alone, least=self.min_mentions)
+        return FocusTable.of_counts([one.lemma for one in mentions], least=self.min_mentions)

@@ -134,7 +134,7 @@ class DiscoMetric(ProfiledMetric[Representation]):
         if self.focus == "entity":
             return {}
         reason = f"belongs to focus=entity, and the focus is {self.focus}"
-        return {name: reason for name in ("threshold", "sent_threshold", "vectors") if name in self.options()}
+        return {name: reason for name in ("threshold", "sent_threshold", "vectors") if hasattr(self, name)}
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         if self.layer is None:

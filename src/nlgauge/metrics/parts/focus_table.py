@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds.alignments import Flow
+from nlgauge.clouds.alignments import ORIGIN, Flow
 from nlgauge.clouds.cloud import PointSpans
 from nlgauge.metrics.parts.mentions import Mention, sums_of_runs
 from nlgauge.transport import squared_distances
@@ -55,6 +56,13 @@ class FocusTable:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @classmethod
+    def of_counts(cls, lemmas: Sequence[str], *, least: int) -> FocusTable:
+        """Nouns whose mentions all have the same vector, of one number."""
+        counts = {(lemma,): count for lemma, count in Counter(lemmas).items() if count >= least}
+        vectors = np.array([*counts.values()], dtype=np.float32).reshape(-1, 1)
+        return cls({entity: row for row, entity in enumerate(counts)}, vectors, (), np.zeros(0, dtype=np.intp))
 
     @cached_property
     def squared_lengths(self) -> NDArray[np.float64]:
@@ -126,7 +134,7 @@ class FocusPair:
     @property
     def _rows_alone(self) -> list[tuple[FocusTable, NDArray[np.intp]]]:
         sides = ((self.x, self.x_rows), (self.y, self.y_rows))
-        return [(table, np.setdiff1d(np.arange(len(table)), rows)) for table, rows in sides]
+        return [(table, _others(len(table), rows)) for table, rows in sides]
 
     def _distances(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
         return squares if self.squared else np.sqrt(squares)
@@ -151,7 +159,7 @@ class FocusPair:
             parts = len(self) + len(x_alone) + len(y_alone)
         flow = mass / parts
         nowhere: tuple[PointSpans, ...] = ((),) if with_origin else ()
-        origin = ("",) if with_origin else ()
+        origin = (ORIGIN,) if with_origin else ()
         return Flow(
             reference_index=0,
             hypothesis_tokens=self.x.labels + origin,
@@ -163,6 +171,12 @@ class FocusPair:
             hypothesis_spans=self.x.spans + nowhere,
             reference_spans=self.y.spans + nowhere,
         )
+
+
+def _others(size: int, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    left = np.ones(size, dtype=np.bool_)
+    left[rows] = False
+    return np.flatnonzero(left)
 
 
 def _squares(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
