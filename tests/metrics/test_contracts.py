@@ -93,7 +93,7 @@ HIGHEST = {
 
 @cache
 def resolved(metric: str) -> str:
-    """The recipe with a file of vectors, or with bounds of a corpus that holds equal texts, where it asks for one."""
+    """The recipe with a file of vectors, or bounds of a corpus that holds equal texts, where it asks for them."""
     if "VECTORS" in metric:
         path = Path(tempfile.mkdtemp(prefix="nlgauge-vectors-")) / "vectors.txt"
         path.write_text("cat 1 0\nferry 0.9 0.1\nrain 0 1\n", encoding="utf-8")
