@@ -14,12 +14,12 @@ LONG := long
 
 # Human judgements for tests and studies; code and tests know only this variable, and make test does without.
 ifneq ($(wildcard ../shared/data),)
-test-more test-torch test-long bench-matrix bench-meta bench-service: export NLGAUGE_DATA ?= $(abspath ../shared/data)
+test-more test-torch test-long bench-documents bench-matrix bench-meta bench-service: export NLGAUGE_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-more test-torch test-all test-long test-isa lint browser-tools
-.PHONY: bench bench-costs bench-matrix bench-memory bench-meta bench-compare bench-isa bench-start bench-service clean
+.PHONY: bench bench-costs bench-documents bench-matrix bench-memory bench-meta bench-compare bench-isa bench-start bench-service clean
 
 help:
 	@echo "make demo          install, fetch the embedded model, score examples/"
@@ -34,6 +34,7 @@ help:
 	@echo "make bench         speed beside the bert-score package"
 	@echo "make bench-memory  peak memory of 100,000 pairs"
 	@echo "make bench-costs   how time grows with length, systems, layers"
+	@echo "make bench-documents all variants of DiscoScore on 1,600 summaries"
 	@echo "make bench-matrix  all pairs of 500 x 500 texts beside the pairs one by one"
 	@echo "make bench-meta    time of a full comparison of ten metrics with people"
 	@echo "make bench-compare time of comparisons of 20 and 50 systems"
@@ -108,6 +109,10 @@ bench: $(TORCH_VENV)/.installed
 bench-memory: $(VENV)/.installed
 	$(BIN)/nlgauge models pull minilm
 	$(BIN)/python -m benchmarks.memory
+
+bench-documents: $(VENV)/.test-tools
+	$(BIN)/nlgauge models pull minilm spacy-en
+	$(BIN)/python -m benchmarks.documents
 
 bench-matrix: $(VENV)/.installed
 	$(BIN)/nlgauge models pull minilm

@@ -31,6 +31,8 @@ from nlgauge.errors import (
     ModelNotFoundError,
     NlgaugeError,
     NlgaugeWarning,
+    NoFocusWarning,
+    NoNounWarning,
     OldFileWarning,
     RecipeError,
     ServiceError,
@@ -65,6 +67,7 @@ if typing.TYPE_CHECKING:  # found by __getattr__ below
     from nlgauge.compare import compare_systems as compare_systems
     from nlgauge.explain.explanation import Explanation
     from nlgauge.explain.pairs import explain_pair, explain_pairs
+    from nlgauge.features.run import Discourse, discourse
     from nlgauge.report.html import ReportOptions, ReportTexts, write_report
     from nlgauge.service.async_client import AsyncClient
     from nlgauge.service.client import Client
@@ -79,6 +82,7 @@ __all__ = [
     "DataWarning",
     "DeprecatedNameWarning",
     "DigestError",
+    "Discourse",
     "EmptyPairError",
     "EmptyTextWarning",
     "Encoder",
@@ -93,6 +97,8 @@ __all__ = [
     "ModelNotFoundError",
     "NlgaugeError",
     "NlgaugeWarning",
+    "NoFocusWarning",
+    "NoNounWarning",
     "OldFileWarning",
     "Pair",
     "Ranking",
@@ -120,6 +126,7 @@ __all__ = [
     "ZeroWeightWarning",
     "__version__",
     "compare_systems",
+    "discourse",
     "explain_pair",
     "explain_pairs",
     "join_documents",
@@ -150,9 +157,11 @@ _NAMES_ON_DEMAND = {
     "AsyncClient": "nlgauge.service.async_client",
     "Client": "nlgauge.service.client",
     "Explanation": "nlgauge.explain.explanation",
+    "Discourse": "nlgauge.features.run",
     "SystemComparison": "nlgauge.compare",
     "SystemScores": "nlgauge.compare",
     "compare_systems": "nlgauge.compare",
+    "discourse": "nlgauge.features.run",
     "explain_pair": "nlgauge.explain.pairs",
     "explain_pairs": "nlgauge.explain.pairs",
     "ReportOptions": "nlgauge.report.html",

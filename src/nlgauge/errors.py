@@ -23,6 +23,8 @@
     ├── ZeroWeightWarning                   idf gave a text no weight at all; uniform weights were used
     ├── ConvergenceWarning                  an iteration stopped before it came to rest
     ├── UnknownWordWarning                  texts hold tokens or words that the model does not know
+    ├── NoNounWarning                       texts without a noun were scored 0 by a metric of nouns
+    ├── NoFocusWarning                      texts share no focus with any of their references
     ├── LanguageWarning                     a language, or the script of a text, that the model was not trained on
     ├── OldFileWarning (FutureWarning)      a file of an earlier version, without a digest
     ├── DeprecatedNameWarning (FutureWarning)  an option, a value or a file under a name that will go
@@ -51,6 +53,8 @@ __all__ = [
     "ModelNotFoundError",
     "NlgaugeError",
     "NlgaugeWarning",
+    "NoFocusWarning",
+    "NoNounWarning",
     "OldFileWarning",
     "RecipeError",
     "ServiceError",
@@ -156,6 +160,14 @@ class ConvergenceWarning(NlgaugeWarning):
 
 class UnknownWordWarning(NlgaugeWarning):
     """Texts hold tokens that the model does not know, or words that a file of word vectors does not hold."""
+
+
+class NoNounWarning(NlgaugeWarning):
+    """Texts without a noun were scored 0 by a metric of nouns."""
+
+
+class NoFocusWarning(NlgaugeWarning):
+    """Texts share no focus with any of their references, so that a distance between foci says little of them."""
 
 
 class LanguageWarning(NlgaugeWarning):

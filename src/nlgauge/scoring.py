@@ -16,7 +16,7 @@ from nlgauge.engine.prepare import SignatureCheck
 from nlgauge.engine.run import run_metrics
 from nlgauge.errors import DeprecatedNameWarning, NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
 from nlgauge.names import did_you_mean
-from nlgauge.recipes.metric import Metric
+from nlgauge.recipes.metric import Metric, looks_alone
 from nlgauge.recipes.options import renamed
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.signature import ENGINE_FIELDS, VERSION_FIELDS, Signature
@@ -104,7 +104,7 @@ def score_systems(
     """
     chosen = chosen_metrics(metrics, options.pop("metric", None))
     recipes, run, check_signature = resolved_call(chosen, options)
-    corpus = make_corpus(systems, refs, ref_streams=ref_streams, sources=sources)
+    corpus = make_corpus(systems, refs, ref_streams=ref_streams, sources=sources, alone=looks_alone(recipes))
     return run_metrics(recipes, corpus, run, check_signature=check_signature)
 
 

@@ -20,6 +20,8 @@ from nlgauge.errors import (
     EmptyPairError,
     EmptyTextWarning,
     LanguageWarning,
+    NoFocusWarning,
+    NoNounWarning,
     TooLongError,
     TruncationWarning,
     UnknownWordWarning,
@@ -45,7 +47,9 @@ __all__ = [
     "warn_about_convergence",
     "warn_about_empty",
     "warn_about_fallbacks",
+    "warn_about_foci",
     "warn_about_languages",
+    "warn_about_nouns",
     "warn_about_tokens",
     "warn_about_weights",
 ]
@@ -126,7 +130,7 @@ def check_texts(corpus: Corpus, *, empty: str, names: TextNames = SEGMENTS) -> d
             sides = [not text.strip() for text in (hypothesis, *references)]
             if any(sides):
                 blank.append(at)
-                if all(sides):
+                if all(sides) and references:
                     _refuse_empty_pair(names.place(system, at), empty)
         notes[system] = SegmentNotes(empty=tuple(blank))
     return notes
@@ -174,6 +178,16 @@ def warn_about_weights(found: Iterable[int], names: TextNames = SEGMENTS) -> Non
 def warn_about_convergence(found: Iterable[int], names: TextNames = SEGMENTS) -> None:
     """Warn of approximate values."""
     _warn(ConvergenceWarning, found, "Sinkhorn did not converge; the value is approximate", names)
+
+
+def warn_about_nouns(found: Iterable[int], metric: str, names: TextNames = SEGMENTS) -> None:
+    """Warn of texts without a noun."""
+    _warn(NoNounWarning, found, f"no noun in a text; {metric} is 0 there", names)
+
+
+def warn_about_foci(found: Iterable[int], names: TextNames = SEGMENTS) -> None:
+    """Warn of texts that share no focus with any of their references."""
+    _warn(NoFocusWarning, found, "no focus in common with any reference, which counts as the recipe has it", names)
 
 
 def warn_about_languages(metrics: Iterable[Metric], *, named_by_data: Iterable[str] = ()) -> None:

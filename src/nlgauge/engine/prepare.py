@@ -196,8 +196,10 @@ def _prepare_texts(
     for number, metric in enumerate(recipes):
         if not isinstance(metric, TextMetric):
             continue
-        view = corpus.compared_with("refs", metric=metric.name, choice=False)
-        fields = metric.describe_texts() | {"refs": view.reference_count, "nlgauge": __version__, "sig": GRAMMAR}
+        alone = metric.against == "nothing"
+        view = corpus if alone else corpus.compared_with("refs", metric=metric.name, choice=False)
+        refs = "none" if alone else view.reference_count
+        fields = metric.describe_texts() | {"refs": refs, "nlgauge": __version__, "sig": GRAMMAR}
         signature = Signature(metric.name, fields)
         check(number, signature)
         if notes is None:

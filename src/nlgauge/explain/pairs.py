@@ -16,6 +16,8 @@ from nlgauge.errors import (
     ConvergenceWarning,
     EmptyTextWarning,
     InputError,
+    NoFocusWarning,
+    NoNounWarning,
     TruncationWarning,
     UnknownWordWarning,
     WindowsWarning,
@@ -35,8 +37,14 @@ __all__ = ["explain_pair", "explain_pairs", "explain_segments", "iter_explanatio
 
 #: What these say of a text stands in the notes of its explanation.
 _NOTED = (
-    *(ConvergenceWarning, EmptyTextWarning, TruncationWarning),
-    *(UnknownWordWarning, WindowsWarning, ZeroWeightWarning),
+    ConvergenceWarning,
+    EmptyTextWarning,
+    NoFocusWarning,
+    NoNounWarning,
+    TruncationWarning,
+    UnknownWordWarning,
+    WindowsWarning,
+    ZeroWeightWarning,
 )
 
 

@@ -162,8 +162,9 @@ def _unknown_texts(plan: PairPlan, tokens: Mapping[str, Tokens]) -> Iterator[tup
 
 
 def _prepare_texts(recipe: TextMetric, plan: PairPlan, options: RunOptions, check: SignatureCheck) -> PreparedPairs:
+    refs = "none" if recipe.against == "nothing" else "1"
     signature = Signature(
-        recipe.name, recipe.describe_texts() | {"refs": "1", "nlgauge": __version__, "sig": GRAMMAR}
+        recipe.name, recipe.describe_texts() | {"refs": refs, "nlgauge": __version__, "sig": GRAMMAR}
     )
     check(0, signature)
     notes = check_texts(_only(plan.texts), empty="zero")

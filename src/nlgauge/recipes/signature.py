@@ -69,6 +69,8 @@ ABBREVIATIONS = {
     "zero_weight": "zw",
     "unconverged": "uc",
     "unknown": "uk",
+    "no_noun": "nn",
+    "no_focus": "nf",
     "idf_hyps": "ih",
     "range": "ra",
     "pairs": "pr",
@@ -88,7 +90,8 @@ MEANINGS = {
     "config": "sha256 of what of the encoder's config.json vectors depend on (first digits); none without one",
     "maxlen": "most tokens that the model reads at once; longer texts are truncated and counted, or read in windows",
     "layers": "layers that are aggregated",
-    "refs": "references per segment (var: the number varies), or source: compared with the text that was translated",
+    "refs": "references per segment (var: the number varies); source: compared with the text that was translated; "
+    "none: looked at by itself",
     "sacrebleu": "version of the package that computed the score",
     "rouge_score": "version of the package that computed the score",
     "package": "package and version that a metric of others comes with",
@@ -105,6 +108,8 @@ MEANINGS = {
     "unconverged": "segments in which an iteration stopped before it converged",
     "unknown": "in the recipe: what a text of nothing but unknown tokens gets (zero, or score: as it is); "
     "in the run: segments with tokens that the model does not know",
+    "no_noun": "segments in which a text had no noun, so that a metric of nouns gave 0",
+    "no_focus": "segments that share no focus with any of their references",
     "idf_hyps": "digest of the idf table of this system's own outputs",
     "range": "digest of the range of each part over this corpus, on which every score depends",
     "pairs": "pairs that the range was taken over",

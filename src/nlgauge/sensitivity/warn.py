@@ -10,6 +10,8 @@ from nlgauge.errors import (
     ConvergenceWarning,
     EmptyTextWarning,
     NlgaugeWarning,
+    NoFocusWarning,
+    NoNounWarning,
     TruncationWarning,
     UnknownWordWarning,
     WindowsWarning,
@@ -27,6 +29,8 @@ _KINDS: dict[str, tuple[type[NlgaugeWarning], str]] = {
     "empty": (EmptyTextWarning, "empty texts"),
     "zero_weight": (ZeroWeightWarning, "idf, or the removal of tokens, left texts without weight"),
     "unconverged": (ConvergenceWarning, "Sinkhorn did not converge"),
+    "no_noun": (NoNounWarning, "texts without a noun were scored 0"),
+    "no_focus": (NoFocusWarning, "texts share no focus with any of their references"),
     "unknown": (UnknownWordWarning, "words without a vector were left out"),
 }
 
