@@ -24,7 +24,7 @@ ANNOTATORS = tuple(name for name, card in CARDS.items() if card.kind == "annotat
 #: Where sentences end: by rules, at ends of lines, or as the annotator says.
 SENTENCE_RULES = ("rules", "lines", "annotator")
 
-#: Most words that an annotator remembers; a word takes about 250 bytes.
+#: Most words that an annotator remembers; one of spaCy's takes about 170 bytes.
 MEMO_WORDS = 1_000_000
 
 

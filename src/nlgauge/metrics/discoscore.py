@@ -61,7 +61,7 @@ class DiscoScore(SentOptions[Document], FocusOptions[Document]):
 
     profile: str = profile_option("released", PROFILES)
     threshold: float = threshold_option()
-    sent_threshold: float = threshold_option()
+    sent_threshold: float = threshold_option(short="ts", of=", in the graph of sentences")
 
     @cached_property
     def sent(self) -> DSSent:

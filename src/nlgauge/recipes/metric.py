@@ -205,10 +205,17 @@ class Metric(ABC, metaclass=_RecipeType):
 def _options_in_words(cls: type[Metric]) -> str:
     """What each option means, for `help()`; own ones first. The class is about to become a dataclass."""
     own = {name: vars(cls).get(name) for name in vars(cls).get("__annotations__", ())}
-    entries = own | {name: own.get(name, entry) for name, entry in getattr(cls, "__dataclass_fields__", {}).items()}
+    inherited = {name: entry for base in reversed(cls.__mro__[1:]) for name, entry in _fields_of(base).items()}
+    entries = own | {name: own.get(name, entry) for name, entry in inherited.items()}
     found = [(name, option_of(entry)) for name, entry in entries.items() if isinstance(entry, Field)]
     lines = [f"{name}: {about.help}\n    {about.values}" for name, about in found if about is not None]
     return textwrap.indent("\n\nOptions:\n" + textwrap.indent("\n".join(lines), "    "), "    ") if lines else ""
+
+
+def _fields_of(cls: type) -> dict[str, Any]:
+    """The fields that a dataclass has, whether or not a class below it has been made one."""
+    found: dict[str, Any] = vars(cls).get("__dataclass_fields__", {})
+    return found
 
 
 def about_default(about: Option) -> Any:

@@ -191,6 +191,9 @@ class MetricRecord(BaseModel):
     components: list[str]
     main: str
     better: Literal["higher", "lower"]
+    distances: list[str] = Field(
+        [], description="Components that are better when they are lower, beside the main one."
+    )
     options: list[dict[str, Any]]
     equation: str
     citation: str

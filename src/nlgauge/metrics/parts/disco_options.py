@@ -86,13 +86,13 @@ class FocusVectors(Resource):
         return Loaded(found.label, found)
 
 
-def threshold_option() -> Any:
+def threshold_option(*, short: str = "th", of: str = "") -> Any:
     """The option that says which nouns are one entity."""
     return option(
         BY_PROFILE,
         Number(-1, 1),
-        help="nouns whose word vectors have a cosine above it are one entity",
-        short="th",
+        help=f"nouns whose word vectors have a cosine above it are one entity{of}",
+        short=short,
     )
 
 
@@ -217,8 +217,8 @@ def measure_option() -> Any:
     return option(
         "precision",
         Choice("precision", "recall", "f"),
-        help="what stands for the metric: over the hypothesis's foci, the reference's, or their mean",
-        short="ms",
+        help="what stands for the metric",
+        short="me",
         in_profile=False,
     )
 
@@ -230,7 +230,7 @@ class FocusOptions(DiscoMetric[Representation]):
     mentions: str = mentions_option()
     subwords: str = option(BY_PROFILE, Choice("last", "average"), help="pieces of a word that are kept", short="sw")
     lengths: str = option(
-        BY_PROFILE, Choice("unit", "own"), help="whether the vector of a mention is scaled to length 1", short="le"
+        BY_PROFILE, Choice("unit", "own"), help="whether the vector of a mention is scaled to length 1", short="vl"
     )
     distance: str = distance_option()
     unmatched: str = unmatched_option()
@@ -260,14 +260,14 @@ class SentOptions(DiscoMetric[Representation]):
         "mean+max+min+sum",
         JoinedNames("mean", "max", "min", "sum"),
         help="what is taken over the sentences of a text",
-        short="sc",
+        short="sx",
         in_profile=False,
     )
     start_token: str = option(
         BY_PROFILE,
         Choice("first-sentence", "left-out"),
         help="whether the token before a text ([CLS]) belongs to its first sentence",
-        short="bt",
+        short="sk",
     )
     sentence_lengths: str = option(
         BY_PROFILE, Choice("unit", "own"), help="whether the vector of a sentence is scaled to length 1", short="sl"
