@@ -338,8 +338,8 @@ DISCOSCORE_TABLES: tuple[PaperTable, ...] = (
         _NEWSROOM,
         _TABLE7,
         notes=(
-            "print correlates the distance itself, so that DS-Focus is positive there; ours is turned round and negative: "
-            "it runs against people on Newsroom (D6.4); differences are those of absolute values",
+            "print correlates the distance itself, so that DS-Focus is positive there; ours is turned round and "
+            "negative: it runs against people on Newsroom (D6.4); differences are those of absolute values",
             _OTHERS,
             "42.58 and 51.52 cannot come from 7 systems, where tau is an odd multiple of 4.76 without ties (D6.11)",
         ),
