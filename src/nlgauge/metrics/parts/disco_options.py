@@ -277,7 +277,7 @@ class SentOptions(DiscoMetric[Representation]):
         BY_PROFILE,
         Choice("twice", "graph"),
         help="a reference of one sentence: mean of cosines with it, counted twice, or a graph as any other",
-        short="sr",
+        short="sgr",
     )
 
     @property
