@@ -19,10 +19,7 @@ function formMistakes(fields, metrics) {
     const lines = field.lines.length;
     const mayBeEmpty = field === fields.sources || fields.references.some((entry) => entry.field === field);
     if (count && lines !== count && !(mayBeEmpty && !lines))
-      found.push({
-        field,
-        message: `${counted(lines, "line")} here, and ${count.toLocaleString("en")} in system 1.`,
-      });
+      found.push({ field, message: unequalLines(field.lines, first.field.lines) });
   }
   const { recipes } = metrics;
   if (!recipes.length) found.push({ metrics: "Choose a metric, or several." });
@@ -34,6 +31,15 @@ function formMistakes(fields, metrics) {
   if (metrics.reads("source") && !fields.sources.lines.length)
     found.push({ field: fields.sources, message: "A chosen metric compares with sources: give one a line." });
   return found;
+}
+
+// After a paste it is mostly a blank line too many.
+function unequalLines(here, first) {
+  const endsBlank = (lines) => lines.at(-1)?.trim() === "";
+  const parts = [`${counted(here.length, "line")} here, and ${first.length.toLocaleString("en")} in system 1.`];
+  if (endsBlank(here)) parts.push("The last line here is blank.");
+  if (endsBlank(first)) parts.push("The last line of system 1 is blank.");
+  return parts.join(" ");
 }
 
 function clearMistakes(fields, metrics) {
