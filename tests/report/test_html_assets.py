@@ -41,7 +41,7 @@ def test_narrow_pages_and_paper_have_the_last_word() -> None:
 
 
 def test_no_name_of_a_component_is_written_again_by_a_page() -> None:
-    """Scripts of a page share one function, in which a second declaration of a name would be an error or a surprise."""
+    """Scripts of a page share one function, in which a name that is declared twice is an error, or a surprise."""
     declared = re.compile(r"^(?:async )?(?:function\*? |class |const |let )(\w+)", re.M)
     for package in ("nlgauge.report.html", "nlgauge.service"):
         pages = [Path(str(resources.files(package))) / "page"]

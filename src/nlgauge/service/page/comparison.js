@@ -152,7 +152,12 @@ function comparisonSection({ metrics, settings }) {
   const section = make("section", { id: "comparison", "aria-labelledby": "comparison-title" });
   section.append(make("h2", { id: "comparison-title", text: "Comparison" }));
   for (const found of metrics) {
-    const title = make("h3", {}, `${found.metric} `, make("span", { class: "direction", text: betterInWords(found) }));
+    const title = make(
+      "h3",
+      {},
+      `${found.metric} `,
+      make("span", { class: "direction", text: betterInWords(found) }),
+    );
     section.append(title, rankingTable(found, settings));
     section.append(significanceMatrix(found, settings));
   }

@@ -6,6 +6,7 @@ const service = { limits: {}, metrics: [] };
 async function start() {
   startTheme();
   startLinks();
+  startDropping();
   byId("key-form").addEventListener("submit", useKey);
   await load();
 }
@@ -94,6 +95,11 @@ function startLinks() {
     target.setAttribute("tabindex", "-1");
     target.focus({ preventScroll: true });
   });
+}
+
+// A file that misses the fields is not opened by the browser, in the place of this page.
+function startDropping() {
+  for (const kind of ["dragover", "drop"]) addEventListener(kind, (event) => event.preventDefault());
 }
 
 function askForKey(message) {
