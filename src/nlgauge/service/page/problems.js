@@ -62,14 +62,13 @@ function showMistakes(found, metrics) {
 // What the service refused, at the field that it speaks of, or beside the button.
 function showProblem(error, fields, metrics) {
   const words = inWords(error);
-  if (error instanceof Problem) {
-    if (error.kind === "form" && showForm(error, fields, metrics)) return;
-    if (error.kind === "model-not-found") return void (byId("model-error").textContent = words);
-    if (["recipe", "missing-extra", "too-many-metrics"].includes(error.kind)) return showRecipe(words, metrics);
-    const field = error.kind === "input" ? namedField(error.message, fields) : null;
-    if (field) return showMistakes([{ field, message: words }], metrics);
-  }
-  byId("form-error").textContent = words;
+  const kind = error instanceof Problem ? error.kind : "";
+  const field = kind === "input" ? namedField(error.message, fields) : null;
+  if (kind === "form" && showForm(error, fields, metrics)) return;
+  if (kind === "model-not-found") byId("model-error").textContent = words;
+  else if (["recipe", "missing-extra", "too-many-metrics"].includes(kind)) showRecipe(words, metrics);
+  else if (field) showMistakes([{ field, message: words }], metrics);
+  else byId("form-error").textContent = words;
 }
 
 // A sentence, whatever it was.

@@ -114,6 +114,13 @@ function signatureRow(name, signature) {
   return make("div", { class: "signature" }, make("b", { text: name }), make("code", {}, ...parts), button);
 }
 
+// Before a run, whose result will be another one.
+function hideResults() {
+  byId("results").hidden = true;
+  byId("results").replaceChildren();
+  linkSections(byId("results"));
+}
+
 // Links to the sections of the result, beside those of the form.
 function linkSections(place) {
   const sections = byId("sections");
