@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nlgauge.compare import SystemScores
     from nlgauge.scores import Score
 
-__all__ = ["explain_for_report", "packed_explanation", "value_ranges"]
+__all__ = ["alignment_record", "explain_for_report", "packed_explanation", "value_ranges"]
 
 #: Of so many systems all are explained; of more, two on each segment, because explaining takes as long as scoring.
 _ALL_SYSTEMS = 4
@@ -95,6 +95,32 @@ def packed_explanation(record: Mapping[str, Any]) -> list[Any]:
     contributions = {one["side"]: [one["of"], *(round(10_000 * value) for value in one["values"])] for one in linear}
     sides = [contributions.get("hypothesis"), contributions.get("reference")]
     return [*parts, links, int(costs), record["against"], record["sentence"], sides, removed]
+
+
+def alignment_record(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What a page shows of one pair, of `Explanation.to_dict()`: the metric's own alignment, and the other kind.
+
+    Links have places of words and whole thousandths, as in the report; `range` has the values of the lightest and of
+    the darkest colour.
+    """
+    hypothesis, reference, links, costs, against, sentence, contributions, removed = packed_explanation(record)
+    found = [(links, bool(costs), contributions)]
+    if record["beside"]:
+        found.append((*_links(record["beside"]), [None, None]))
+    alignments = [
+        {
+            "kind": "flow" if of_costs else "greedy",
+            "links": linked,
+            "costs": of_costs,
+            "range": value_ranges([(0, [None, None, linked, of_costs])])[0],
+            "contributions": given,
+        }
+        for linked, of_costs, given in found
+        if linked
+    ]
+    words = {"words": [hypothesis, reference], "removed": removed, "against": against}
+    said = {"score": record["score"], "sentence": sentence, "notes": list(record["notes"])}
+    return {**words, **said, "alignments": alignments}
 
 
 def value_ranges(packed: Iterable[tuple[int, list[Any]]]) -> dict[int, list[int]]:

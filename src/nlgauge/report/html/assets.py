@@ -16,7 +16,10 @@ __all__ = ["COMPONENT_SCRIPTS", "COMPONENT_STYLES", "filled", "joined_script", "
 
 #: Components, in the order in which they are joined.
 COMPONENT_STYLES = ("colours", "text", "tables", "segments", "narrow")
-COMPONENT_SCRIPTS = ("elements", "theme", "scores", "alignment", "segment", "list", "copying", "browser")
+COMPONENT_SCRIPTS = (
+    *("elements", "theme", "figures", "scores"),
+    *("alignment", "segment", "list", "copying", "browser"),
+)
 
 
 def page_file(package: str, name: str) -> str:

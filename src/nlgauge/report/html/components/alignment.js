@@ -1,7 +1,6 @@
 // Which words of two texts matched: coloured by how close they are, with lines between them.
 
 const SHADES = 5;
-const SVG = "http://www.w3.org/2000/svg";
 
 // 0 to 5; the range goes from the far end to the near one, so costs and similarities are read alike.
 function shade(value, [far, near]) {
@@ -12,14 +11,12 @@ function shade(value, [far, near]) {
 // found: words of both texts and what is said of them; alignment: links between them, of one kind.
 function alignmentView(found, alignment) {
   const view = make("div", { class: "alignment" });
-  const drawing = document.createElementNS(SVG, "svg");
-  drawing.setAttribute("aria-hidden", "true");
+  const drawing = svg("svg", { "aria-hidden": "true" });
   const said = make("p", { class: "said", role: "status", dir: "auto", text: found.sentence });
   const sides = [0, 1].map((side) => wordLine(found, alignment, side));
   view.append(drawing, sides[0].line, sides[1].line, said);
   const paths = alignment.links.map(([, , value]) => {
-    const path = document.createElementNS(SVG, "path");
-    path.setAttribute("opacity", (0.14 + 0.13 * shade(value, alignment.range)).toFixed(2));
+    const path = svg("path", { opacity: (0.14 + 0.13 * shade(value, alignment.range)).toFixed(2) });
     drawing.append(path);
     return path;
   });

@@ -221,17 +221,6 @@ function extent(values) {
   return [low - room, high + room];
 }
 
-function ticksBetween(low, high) {
-  const rough = (high - low) / 5;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((size) => size * power).find((size) => size >= rough);
-  const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
-  const found = [];
-  for (let at = Math.ceil(low / step); at * step <= high; at += 1)
-    found.push({ value: at * step, text: formatted(at * step, digits) });
-  return found;
-}
-
 function cut(pen, text, room) {
   if (pen.measureText(text).width <= room) return text;
   let letters = Array.from(text);

@@ -1,0 +1,115 @@
+// What is wrong with the form, said where it is wrong; before a request, and after the service refused one.
+
+// Mistakes that need no service to be seen: a list of {field, message} or {metrics: message}.
+function formMistakes(fields, metrics) {
+  const found = [];
+  const [first] = fields.systems;
+  const count = first.field.lines.length;
+  if (!count) found.push({ field: first.field, message: "There is no text here yet: a segment a line." });
+  const names = new Set();
+  for (const { field, name } of fields.systems) {
+    const given = name.value.trim();
+    if (!given) found.push({ field, message: "Give this system a name." });
+    else if (names.has(given)) found.push({ field, message: `Two systems are called ${given}: change one of the names.` });
+    names.add(given);
+  }
+  const others = [...fields.systems.slice(1), ...fields.references].map(({ field }) => field);
+  for (const field of [...others, fields.sources]) {
+    const lines = field.lines.length;
+    const mayBeEmpty = field === fields.sources || fields.references.some((entry) => entry.field === field);
+    if (count && lines !== count && !(mayBeEmpty && !lines))
+      found.push({ field, message: `${counted(lines, "line")} here, and ${count.toLocaleString("en")} in system 1.` });
+  }
+  if (!metrics.recipes.length) found.push({ metrics: "Choose a metric, or several." });
+  const references = fields.references.map(({ field }) => field);
+  if (metrics.reads("refs") && references.every((field) => !field.lines.length))
+    found.push({ field: references[0], message: "The chosen metrics compare with references: give one a line." });
+  if (metrics.reads("source") && !fields.sources.lines.length)
+    found.push({ field: fields.sources, message: "A chosen metric compares with sources: give one a line." });
+  return found;
+}
+
+function clearMistakes(fields, metrics) {
+  for (const field of fields.all) field.complain("");
+  metrics.complain("");
+  byId("form-error").textContent = "";
+}
+
+// Shows mistakes, and puts the focus on the first.
+function showMistakes(found, metrics) {
+  for (const { field, message, metrics: ofMetrics } of found) {
+    if (field) field.complain(message);
+    else metrics.complain(ofMetrics);
+  }
+  const [first] = found;
+  if (first?.field) first.field.box.focus();
+  else if (first) metrics.entries.values().next().value?.box.focus();
+}
+
+// What the service refused, at the field that it speaks of, or beside the button.
+function showProblem(error, fields, metrics) {
+  const words = inWords(error);
+  if (error instanceof Problem) {
+    if (error.kind === "form" && showForm(error, fields, metrics)) return;
+    if (error.kind === "model-not-found") return void (byId("model-error").textContent = words);
+    if (["recipe", "missing-extra", "too-many-metrics"].includes(error.kind)) return showRecipe(words, metrics);
+    const field = error.kind === "input" ? namedField(error.message, fields) : null;
+    if (field) return showMistakes([{ field, message: words }], metrics);
+  }
+  byId("form-error").textContent = words;
+}
+
+// A sentence, whatever it was.
+function inWords(error) {
+  if (error instanceof Problem && error.status === 429)
+    return `The service is busy: ${error.message}. Try again in ${counted(error.retryAfter || 1, "second")}.`;
+  const text = error.message || String(error);
+  return `${text[0].toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+}
+
+// A recipe that is refused: at its options, where the message names a metric that has some; or above all metrics.
+function showRecipe(words, metrics) {
+  const given = metrics.chosen.filter(({ options }) => options.value.trim());
+  const named = given.filter(({ record }) => words.toLowerCase().includes(record.name));
+  const [entry] = named.length ? named : given;
+  if (entry) {
+    entry.error.textContent = words;
+    entry.options.setAttribute("aria-invalid", "true");
+    entry.options.focus();
+  } else if (byId("recipes").value.trim()) {
+    byId("further").open = true;
+    byId("recipes-error").textContent = words;
+    byId("recipes").focus();
+  } else {
+    metrics.complain(words);
+  }
+}
+
+// Places such as body.systems.a[3]; whether one was found.
+function showForm(error, fields, metrics) {
+  const found = [];
+  for (const { where, what } of error.errors) {
+    const [, part, rest = ""] = /^body\.(\w+)(.*)$/.exec(where) ?? [];
+    const line = /\[(\d+)\]/.exec(rest)?.[1];
+    const message = `${line === undefined ? "" : `Line ${Number(line) + 1}: `}${what}.`;
+    if (part === "metrics" || part === "options") found.push({ metrics: message });
+    if (part === "refs") found.push({ field: fields.references[0].field, message });
+    if (part === "sources") found.push({ field: fields.sources, message });
+    if (part === "systems") {
+      const entry = fields.systems.find(({ name }) => rest.startsWith(`.${name.value.trim()}`));
+      found.push({ field: (entry ?? fields.systems[0]).field, message });
+    }
+  }
+  showMistakes(found, metrics);
+  return found.length > 0;
+}
+
+// The field that a message of the library speaks of: system 'a', refs[2], sources.
+function namedField(message, fields) {
+  const system = /system '([^']*)'/.exec(message)?.[1];
+  const entry = fields.systems.find(({ name }) => name.value.trim() === system);
+  if (entry) return entry.field;
+  if (/^hyps\b/.test(message)) return fields.systems[0].field;
+  if (/^(refs|references)\b/.test(message)) return fields.references[0].field;
+  return /^sources?\b/.test(message) ? fields.sources : null;
+}

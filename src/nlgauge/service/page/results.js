@@ -1,0 +1,122 @@
+// What came back: verdicts, scores of systems, signatures, and the sections below them.
+
+// result: {answer, text (of the answer), body (of the request), job}; answer is that of /v1/compare.
+function showResults(result, { study }) {
+  const place = byId("results");
+  const { answer } = result;
+  const { comparison } = answer;
+  place.replaceChildren(
+    summarySection(result),
+    comparisonSection(comparison),
+    segmentsSection(),
+    sensitivitySection(study),
+    signaturesSection(comparison),
+  );
+  place.hidden = false;
+  startSegments(segmentScores(result), byId("segments-live"));
+  byId("explained-said").textContent = "Alignments are asked for when a segment is chosen.";
+  linkSections(place);
+}
+
+function summarySection(result) {
+  const { comparison, warnings, verdicts } = result.answer;
+  const section = make("section", { id: "summary", "aria-labelledby": "results-title" });
+  section.append(make("h2", { id: "results-title", text: "Results" }), factsLine(result));
+  const said = make("div", { class: "verdicts", id: "verdicts" });
+  comparison.metrics.forEach((found, at) => {
+    said.append(userText("p", verdicts[at]));
+    if (found.notes.length) said.append(make("ul", { class: "notes" }, ...found.notes.map((text) => make("li", { text }))));
+  });
+  for (const text of verdicts.slice(comparison.metrics.length)) said.append(userText("p", text));
+  section.append(said);
+  if (warnings.length)
+    section.append(
+      make("ul", { class: "notes", id: "warnings" }, ...warnings.map((text) => make("li", { dir: "auto", text }))),
+    );
+  section.append(scoresTable(comparison), downloadButtons(result));
+  return section;
+}
+
+function factsLine({ answer, body, seconds }) {
+  const [first] = answer.comparison.metrics;
+  const facts = [
+    counted(first.systems.length, "system"),
+    counted(first.n, "segment"),
+    counted(answer.comparison.metrics.length, "metric"),
+  ];
+  if (body?.refs) {
+    const most = Math.max(...body.refs.map((group) => (Array.isArray(group) ? group.length : 1)));
+    facts.push(most > 1 ? `${most} references each` : "one reference each");
+  }
+  if (body?.sources) facts.push("sources");
+  if (seconds) facts.push(`${seconds.toFixed(1)} seconds`);
+  return make("p", { class: "facts", text: facts.join(" · ") });
+}
+
+// A row per system, a column per metric, the rank beside each score.
+function scoresTable({ metrics }) {
+  const head = [["system", "name"]];
+  for (const found of metrics) {
+    const arrow = make("span", { "aria-hidden": "true", text: found.higher_is_better ? "↑" : "↓" });
+    head.push([make("span", { title: betterInWords(found) }, `${found.metric} `, arrow, unseen(betterInWords(found))), "num"]);
+  }
+  const systems = metrics[0].systems.map((row) => row.system);
+  const rows = systems.map((system) => {
+    const cells = metrics.map((found) => {
+      const row = found.systems.find((one) => one.system === system);
+      const rank = systems.length > 1 ? make("span", { class: "place", title: "rank", text: row.rank }) : null;
+      const best = row.rank === 1 && systems.length > 1;
+      const attributes = { class: best ? "num first" : "num", "data-metric": found.metric };
+      return make("td", attributes, `${formatted(row.score, metricDecimals(found))} `, rank);
+    });
+    return make("tr", {}, make("th", { scope: "row", class: "name" }, userText("bdi", system)), ...cells);
+  });
+  const table = make("table", { class: "overview" }, heads(head), make("tbody", {}, ...rows));
+  const distances = metrics.filter((found) => !found.higher_is_better).map((found) => found.metric);
+  const parts = [];
+  if (systems.length > 1) parts.push("Small numbers are ranks; the best score of each metric is bold.");
+  if (distances.length) parts.push(`${distances.join(" and ")} ${distances.length > 1 ? "are distances" : "is a distance"}: lower is better.`);
+  return make("div", { id: "scores" }, scrolling(table, "Scores of all metrics"), make("p", { class: "note", text: parts.join(" ") }));
+}
+
+function segmentsSection() {
+  return make(
+    "section",
+    { id: "segments", "aria-labelledby": "segments-title" },
+    make("h2", { id: "segments-title", text: "Segments" }),
+    make("div", { id: "segments-live" }),
+  );
+}
+
+function signaturesSection(comparison) {
+  const rows = comparison.metrics.map(({ metric, signature }) => signatureRow(metric, signature));
+  rows.push(signatureRow("comparison", comparison.signature));
+  return make(
+    "section",
+    { id: "signatures", "aria-labelledby": "signatures-title" },
+    make("h2", { id: "signatures-title", text: "Signatures" }),
+    make("p", { text: "The same metric, model and options give the same numbers again; a signature names them all." }),
+    make("div", { class: "signature-list" }, ...rows),
+  );
+}
+
+function signatureRow(name, signature) {
+  const button = make("button", { type: "button", text: "Copy", "aria-label": `Copy signature of ${name}` });
+  button.addEventListener("click", () => copyText(signature, button));
+  return make(
+    "div",
+    { class: "signature" },
+    make("div", { class: "signature-head" }, make("b", { text: name }), button),
+    make("code", { text: signature }),
+  );
+}
+
+// Links to the sections of the result, beside those of the form.
+function linkSections(place) {
+  const sections = byId("sections");
+  sections.querySelectorAll(".of-result").forEach((link) => link.remove());
+  for (const section of place.querySelectorAll("section[id]")) {
+    const text = section.querySelector("h2").textContent;
+    sections.append(make("a", { href: `#${section.id}`, class: "of-result", text }));
+  }
+}
