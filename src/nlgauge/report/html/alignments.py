@@ -103,21 +103,14 @@ def alignment_record(record: Mapping[str, Any]) -> dict[str, Any]:
     Links have places of words and whole thousandths, as in the report; `range` has the values of the lightest and of
     the darkest colour.
     """
-    hypothesis, reference, links, costs, against, sentence, contributions, removed = packed_explanation(record)
-    found = [(links, bool(costs), contributions)]
-    if record["beside"]:
-        found.append((*_links(record["beside"]), [None, None]))
-    alignments = [
-        {
-            "kind": "flow" if of_costs else "greedy",
-            "links": linked,
-            "costs": of_costs,
-            "range": value_ranges([(0, [None, None, linked, of_costs])])[0],
-            "contributions": given,
-        }
-        for linked, of_costs, given in found
-        if linked
-    ]
+    hypothesis, reference, _, _, against, sentence, contributions, removed = packed_explanation(record)
+    alignments = []
+    for given, shares in ((record["links"], contributions), (record["beside"], [None, None])):
+        links, costs = _links(given)
+        if links:
+            kind = "flow" if given[0]["kind"] == "flow" else "greedy"
+            ends = value_ranges([(0, [None, None, links, costs])])[0]
+            alignments.append({"kind": kind, "links": links, "costs": costs, "range": ends, "contributions": shares})
     words = {"words": [hypothesis, reference], "removed": removed, "against": against}
     said = {"score": record["score"], "sentence": sentence, "notes": list(record["notes"])}
     return {**words, **said, "alignments": alignments}

@@ -63,15 +63,6 @@ function rankingTable(found, settings) {
   return scrolling(table, `Ranking by ${found.metric}`);
 }
 
-function rankingNote(found, settings) {
-  const interval = found.systems[0].interval;
-  const bar = interval ? `, the bar its ${levelText(settings.level)} interval` : "";
-  const parts = [`The dot is the score (${betterInWords(found)})${bar}.`];
-  if (found.systems.at(-1).cluster > 1)
-    parts.push("A rule starts a new group: its first system is significantly worse than the first of the group above.");
-  return make("p", { class: "note", text: parts.join(" ") });
-}
-
 // Row against column, best systems first.
 function significanceMatrix(found, settings) {
   const systems = found.systems.map((row) => row.system);
@@ -100,7 +91,7 @@ function significanceMatrix(found, settings) {
     make("thead", {}, make("tr", {}, corner, ...numbered)),
     make("tbody", {}, ...rows),
   );
-  return [scrolling(table, `Significance matrix of ${found.metric}`), matrixNote(found, settings)];
+  return scrolling(table, `Significance matrix of ${found.metric}`);
 }
 
 function pairCell(row, column, pair, difference, decimals) {
@@ -120,18 +111,35 @@ function pairCell(row, column, pair, difference, decimals) {
 
 const TESTS = { bootstrap: "paired bootstrap" };
 
-function matrixNote(found, settings) {
-  const key = (kind, mark) => make("span", { class: `${kind} key`, text: mark });
-  const corrected = settings.correction === "holm" ? " after Holm's correction" : "";
-  const test = TESTS[settings.test] ?? settings.test;
-  const rule = `${test}, p < ${settings.alpha}${corrected} over ${counted(found.pairs.length, "pair")}`;
-  return make(
-    "p",
-    { class: "note" },
-    ...[key("better", "▲"), " the row's system is better than the column's, ", key("worse", "▼")],
-    ...[` it is worse (${rule}), `, key("even", "·"), " no difference is shown. Numbers are differences of scores, "],
-    "row minus column, turned so that above 0 is better.",
+// How to read the tables, once for all metrics.
+function readingNote(metrics, settings) {
+  const [first] = metrics;
+  const said = [`The dot is the score${first.systems[0].interval ? `, the bar its ${levelText(settings.level)} interval` : ""}. `];
+  if (metrics.some((found) => found.systems.at(-1).cluster > 1))
+    said.push("A rule starts a new group: its first system is significantly worse than the first of the group above. ");
+  if (first.systems.length > 1) {
+    const key = (kind, mark) => make("span", { class: `${kind} key`, text: mark });
+    const corrected = settings.correction === "holm" ? " after Holm's correction" : "";
+    const test = TESTS[settings.test] ?? settings.test;
+    const rule = `${test}, p < ${settings.alpha}${corrected} over ${counted(first.pairs.length, "pair")}`;
+    said.push(
+      ...[key("better", "▲"), " the row's system is better than the column's, ", key("worse", "▼")],
+      ...[` it is worse (${rule}), `, key("even", "·"), " no difference is shown. Numbers are differences of scores, "],
+      "row minus column, turned so that above 0 is better.",
+    );
+  }
+  return make("p", { class: "note" }, ...said);
+}
+
+// What the library notes about metrics; what it notes about all of them is said once.
+function metricNotes(metrics) {
+  const found = new Map();
+  for (const { metric, notes } of metrics)
+    for (const note of notes) found.set(note, [...(found.get(note) ?? []), metric]);
+  const items = [...found].map(([note, of]) =>
+    make("li", { dir: "auto", text: of.length === metrics.length ? note : `${of.join(", ")}: ${note}` }),
   );
+  return items.length ? make("ul", { class: "notes" }, ...items) : null;
 }
 
 // The section: for each metric its ranking, and its pairs where there are some.
@@ -139,8 +147,10 @@ function comparisonSection({ metrics, settings }) {
   const section = make("section", { id: "comparison", "aria-labelledby": "comparison-title" });
   section.append(make("h2", { id: "comparison-title", text: "Comparison" }));
   for (const found of metrics) {
-    section.append(make("h3", { text: found.metric }), rankingTable(found, settings), rankingNote(found, settings));
-    if (found.systems.length > 1) section.append(...significanceMatrix(found, settings));
+    const title = make("h3", {}, found.metric, make("span", { class: "direction", text: betterInWords(found) }));
+    section.append(title, rankingTable(found, settings));
+    if (found.systems.length > 1) section.append(significanceMatrix(found, settings));
   }
+  section.append(readingNote(metrics, settings), metricNotes(metrics) ?? "");
   return section;
 }

@@ -10,7 +10,6 @@ function showResults(result, { study }) {
     comparisonSection(comparison),
     segmentsSection(),
     sensitivitySection(study),
-    signaturesSection(comparison),
   );
   place.hidden = false;
   startSegments(segmentScores(result), byId("segments-live"));
@@ -23,17 +22,13 @@ function summarySection(result) {
   const section = make("section", { id: "summary", "aria-labelledby": "results-title" });
   section.append(make("h2", { id: "results-title", text: "Results" }), factsLine(result));
   const said = make("div", { class: "verdicts", id: "verdicts" });
-  comparison.metrics.forEach((found, at) => {
-    said.append(userText("p", verdicts[at]));
-    if (found.notes.length) said.append(make("ul", { class: "notes" }, ...found.notes.map((text) => make("li", { text }))));
-  });
-  for (const text of verdicts.slice(comparison.metrics.length)) said.append(userText("p", text));
+  said.append(...verdicts.map((text) => userText("p", text)));
   section.append(said);
   if (warnings.length)
     section.append(
       make("ul", { class: "notes", id: "warnings" }, ...warnings.map((text) => make("li", { dir: "auto", text }))),
     );
-  section.append(scoresTable(comparison), downloadButtons(result));
+  section.append(scoresTable(comparison), signatureList(comparison), downloadButtons(result));
   return section;
 }
 
@@ -88,27 +83,23 @@ function segmentsSection() {
   );
 }
 
-function signaturesSection(comparison) {
+// What makes these numbers again, each with a button that copies it.
+function signatureList(comparison) {
   const rows = comparison.metrics.map(({ metric, signature }) => signatureRow(metric, signature));
   rows.push(signatureRow("comparison", comparison.signature));
   return make(
-    "section",
-    { id: "signatures", "aria-labelledby": "signatures-title" },
-    make("h2", { id: "signatures-title", text: "Signatures" }),
-    make("p", { text: "The same metric, model and options give the same numbers again; a signature names them all." }),
-    make("div", { class: "signature-list" }, ...rows),
+    "div",
+    { id: "signatures", role: "group", "aria-labelledby": "signatures-title" },
+    make("h3", { id: "signatures-title", text: "Signatures" }),
+    make("p", { class: "note", text: "The same metric, model and options give the same numbers again; a signature names them all." }),
+    ...rows,
   );
 }
 
 function signatureRow(name, signature) {
   const button = make("button", { type: "button", text: "Copy", "aria-label": `Copy signature of ${name}` });
   button.addEventListener("click", () => copyText(signature, button));
-  return make(
-    "div",
-    { class: "signature" },
-    make("div", { class: "signature-head" }, make("b", { text: name }), button),
-    make("code", { text: signature }),
-  );
+  return make("div", { class: "signature" }, make("b", { text: name }), make("code", { text: signature }), button);
 }
 
 // Links to the sections of the result, beside those of the form.

@@ -73,7 +73,7 @@ function sayWord(found, alignment, side, place) {
     removed
       ? `not counted: ${removed}`
       : partners.length
-        ? `${alignment.costs ? "moves to" : "matched with"} ${partners.join(", ")}`
+        ? `${alignment.kind === "flow" ? "moves to" : "matched with"} ${partners.join(", ")}`
         : "matched with no word",
   ];
   const given = alignment.contributions[side];

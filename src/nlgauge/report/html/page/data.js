@@ -35,10 +35,11 @@ class PackedExplanations {
     const found = pairs[`${metric}/${system}/${segment}`];
     if (!found) return null;
     const [hypothesis, reference, links, costs, against, sentence, contributions, removed] = found;
+    const kind = costs ? "flow" : "greedy";
     const range = ranges[metric] || [0, 1000];
     return {
       words: [hypothesis, reference],
-      alignments: [{ links, costs: costs === 1, range, contributions }],
+      alignments: [{ kind, links, costs: costs === 1, range, contributions }],
       against,
       sentence,
       removed,
