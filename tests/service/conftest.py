@@ -93,9 +93,9 @@ class Running:
 
 
 @contextlib.contextmanager
-def started(folder: Path, *flags: str, **environment: str) -> Iterator[Running]:
+def started(folder: Path, *flags: str, port: int = 0, **environment: str) -> Iterator[Running]:
     """`nlgauge serve`, until the block ends."""
-    command = [sys.executable, "-m", "nlgauge", "serve", "--port", "0", "--data", str(folder / "data"), *flags]
+    command = [sys.executable, "-m", "nlgauge", "serve", "--port", str(port), "--data", str(folder / "data"), *flags]
     log = folder / "log"
     with log.open("a") as stderr:
         begin = log.stat().st_size
