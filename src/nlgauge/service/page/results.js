@@ -19,7 +19,7 @@ function showResults(result, { study }) {
 
 function summarySection(result) {
   const { comparison, warnings, verdicts } = result.answer;
-  const section = make("section", { id: "summary", "aria-labelledby": "results-title" });
+  const section = make("section", { id: "summary" });
   section.append(make("h2", { id: "results-title", text: "Results" }), factsLine(result));
   const said = make("div", { class: "verdicts", id: "verdicts" });
   said.append(...verdicts.map((text) => userText("p", text)));

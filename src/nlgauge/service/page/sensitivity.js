@@ -72,21 +72,30 @@ async function runStudy(body, { start, cancel, progress, said, strip }) {
   running(false);
 }
 
+// Whether systems change places: counted, and the first of them named.
 function flipsInWords({ rankings }) {
-  const flips = rankings.flatMap((ranking) => ranking.flips);
   if (Object.keys(rankings[0]?.systems ?? {}).length < 2) return "";
+  const flips = rankings.flatMap(({ metric, sweep, flips: found }) => found.map((flip) => ({ ...flip, metric, sweep })));
   if (!flips.length) return "No two systems change places.";
-  const pairs = new Set(flips.map(({ first, second }) => [first, second].sort().join("\n")));
-  return `${counted(pairs.size, "pair")} of systems ${pairs.size === 1 ? "changes" : "change"} places under some setting.`;
+  const { ahead, behind, setting, sweep, metric } = flips[0];
+  const first = `with ${SWEEPS[sweep] ?? sweep} ${setting}, ${behind} comes before ${ahead} by ${metric}`;
+  const firm = flips.filter((flip) => flip.significant).length;
+  return `Systems change places ${flips.length === 1 ? "once" : `${flips.length} times`}: ${first}${
+    flips.length > 1 ? ", for one" : ""
+  }. ${firm ? `${firm} of the changes ${firm === 1 ? "is" : "are"} significant.` : "None of it is significant."}`;
 }
 
+// A table for each metric: a row for each thing that is varied, on one scale.
 function stripsOf({ rankings, movements, notes }) {
-  const metrics = [...new Set(rankings.map((ranking) => ranking.metric))];
+  const metrics = [...new Set(movements.map((movement) => movement.metric))];
   const parts = metrics.flatMap((metric) => {
-    const own = rankings.filter((ranking) => ranking.metric === metric);
-    const systems = Object.keys(own[0].systems);
-    const scale = scaleOver(own.flatMap((ranking) => Object.values(ranking.systems).flat()));
-    const rows = own.map((ranking) => stripRow(ranking, movements, systems, scale));
+    const own = movements.filter((movement) => movement.metric === metric && movement.level === "score");
+    const systems = Object.keys(own[0].groups);
+    const scale = scaleOver(own.flatMap(({ groups }) => Object.values(groups).flatMap(({ values }) => values)));
+    const rows = own.map((movement) => {
+      const ranking = rankings.find((one) => one.metric === metric && one.sweep === movement.sweep);
+      return stripRow(movement, ranking?.flips.length ?? 0, systems, scale);
+    });
     const axis = make("tr", {}, make("td"), make("td", { class: "figure" }, axisBelow(scale)), make("td"), make("td"));
     const head = heads([
       ["varied", "name"],
@@ -95,10 +104,14 @@ function stripsOf({ rankings, movements, notes }) {
       ["order", ""],
     ]);
     const table = make("table", { class: "strips" }, head, make("tbody", {}, ...rows), make("tfoot", {}, axis));
-    return [make("h3", { text: metric }), systemKey(systems), scrolling(table, `Sensitivity of ${metric}`)];
+    const record = service.metrics.find(({ name }) => name === metric.split(":")[0]);
+    const direction = record?.better === "lower" ? "a distance: lower is better" : "higher is better";
+    const title = make("h3", {}, metric, make("span", { class: "direction", text: direction }));
+    return [title, systemKey(systems), scrolling(table, `Sensitivity of ${metric}`)];
   });
-  const said = "A line joins a system's scores under all settings; each dot is one. “Varies by” is the coefficient of variation.";
-  return [...parts, make("p", { class: "note", text: [said, ...notes].join(" ") })];
+  const said = "A line joins a system's scores under all settings; each dot is one. “Varies by” is the mean coefficient of variation.";
+  const list = make("ul", { class: "notes" }, ...notes.map((text) => make("li", { text })));
+  return [...parts, make("p", { class: "note", text: said }), ...(notes.length ? [list] : [])];
 }
 
 const systemColour = (at) => `system-colour-${at % 6}`;
@@ -110,35 +123,33 @@ function systemKey(systems) {
   return make("ul", { class: "system-key" }, ...items);
 }
 
-function stripRow(ranking, movements, systems, scale) {
+function stripRow({ sweep, settings, groups, average }, flips, systems, scale) {
   const height = 10 + 12 * systems.length;
-  const marks = systems.flatMap((system, at) => {
-    const values = ranking.systems[system];
+  const decimals = decimalsFor(Object.values(groups).flatMap(({ values }) => values));
+  const marks = systems.map((system, at) => {
+    const { values } = groups[system];
     const y = 11 + 12 * at;
     const [low, high] = [Math.min(...values), Math.max(...values)].map((value) => `${scale.at(value)}%`);
     const dots = values.map((value, setting) => {
-      const dot = svg("circle", { cx: `${scale.at(value)}%`, cy: y, r: 3.5 });
-      dot.append(svg("title", {}, `${system}, ${ranking.settings[setting]}: ${formatted(value, 4)}`));
-      return dot;
+      const said = `${system}, ${settings[setting]}: ${formatted(value, decimals)}`;
+      return svg("circle", { cx: `${scale.at(value)}%`, cy: y, r: 3.5 }, svg("title", {}, said));
     });
     return svg("g", { class: systemColour(at) }, svg("line", { x1: low, x2: high, y1: y, y2: y }), ...dots);
   });
-  const said = systems.map((system) => {
-    const values = ranking.systems[system];
-    return `${system} from ${formatted(Math.min(...values), 4)} to ${formatted(Math.max(...values), 4)}`;
+  const ends = systems.map((system) => {
+    const { values } = groups[system];
+    return `${system} from ${formatted(Math.min(...values), decimals)} to ${formatted(Math.max(...values), decimals)}`;
   });
-  const label = `${ranking.settings.join(", ")}: ${said.join("; ")}`;
+  const label = `${settings.join(", ")}: ${ends.join("; ")}`;
   const attributes = { class: "strip", width: "100%", height, role: "img", "aria-label": label };
-  const movement = movements.find((one) => one.metric === ranking.metric && one.sweep === ranking.sweep);
-  const flips = ranking.flips.length;
+  const varied = make("th", { scope: "row", class: "name" }, SWEEPS[sweep] ?? sweep);
+  varied.append(make("span", { class: "settings", text: settings.join(", ") }));
   return make(
     "tr",
     { class: "strip-row" },
-    make("th", { scope: "row", class: "name" }, SWEEPS[ranking.sweep] ?? ranking.sweep, settingsLine(ranking)),
+    varied,
     make("td", { class: "figure" }, svg("svg", attributes, gridLines(scale, height), ...marks)),
-    make("td", { class: "num", text: movement?.average ? `${formatted(movement.average.cv, 1)} %` : "" }),
-    make("td", { text: systems.length < 2 ? "" : flips ? `${counted(flips, "change")}` : "kept" }),
+    make("td", { class: "num", text: average.cv === null ? "" : `${formatted(average.cv, 1)} %` }),
+    make("td", { text: systems.length < 2 ? "" : flips ? counted(flips, "change") : "kept" }),
   );
 }
-
-const settingsLine = ({ settings }) => make("span", { class: "settings", text: settings.join(", ") });

@@ -1,7 +1,7 @@
 // The page comes to life: what the service offers, then the form, as the address has it.
 
 // What the service says about itself.
-const service = { limits: {} };
+const service = { limits: {}, metrics: [] };
 
 async function start() {
   startTheme();
@@ -15,7 +15,7 @@ async function load() {
   for (;;) {
     try {
       const [about, metrics, models] = await Promise.all(["v1", "v1/metrics", "v1/models"].map((path) => askJson(path)));
-      service.limits = about.limits;
+      Object.assign(service, { limits: about.limits, metrics });
       await startForm(metrics, models);
       return;
     } catch (error) {
