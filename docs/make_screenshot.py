@@ -1,0 +1,145 @@
+"""The picture of the service's page in the README: `make screenshot`.
+
+    python docs/make_screenshot.py                  writes docs/images/page.png
+    python docs/make_screenshot.py --look FOLDER    the whole page, wide and narrow, light and dark, to look at
+
+A service of its own runs the example of the page. The browser is the one that tests use (`make browser-tools`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+PICTURE = Path(__file__).parent / "images" / "page.png"
+
+#: Parts of the page in the picture: the colours, where a part begins, and where it ends.
+PARTS: tuple[tuple[Literal["light", "dark"], str, str], ...] = (
+    ("light", "#summary", "#scores"),
+    ("light", "#comparison", "#comparison .matrix"),
+    ("dark", "#segments", "#segments .browser"),
+)
+
+#: How long computing took does not belong in a picture that should come out the same again.
+STOPPED_CLOCK = "performance.now = () => 0"
+
+
+def main() -> int:
+    """Write the picture, or several to look at."""
+    parser = argparse.ArgumentParser(description="the picture of the service's page")
+    parser.add_argument("--look", type=Path, metavar="FOLDER", help="write the whole page in four looks")
+    args = parser.parse_args()
+    from playwright.sync_api import sync_playwright
+
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+    program = os.environ.get("NLGAUGE_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    if program is None:
+        print("there is no Chromium; run: make browser-tools", file=sys.stderr)
+        return 1
+    with served() as url, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        if args.look:
+            look(browser, url, args.look)
+        else:
+            PICTURE.write_bytes(joined(browser, url))
+            print(f"{PICTURE}: {PICTURE.stat().st_size / 1000:.0f} kB", file=sys.stderr)
+        browser.close()
+    return 0
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """The address of a service that runs meanwhile."""
+    with tempfile.TemporaryDirectory(prefix="nlgauge-picture-") as folder:
+        command = [sys.executable, "-m", "nlgauge", "serve", "--port", "0", "--data", folder]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr is not None
+            line = process.stderr.readline()
+            # The log must be read, or its pipe fills up and the service stands still.
+            drain = subprocess.Popen(["cat"], stdin=process.stderr, stdout=subprocess.DEVNULL)
+            try:
+                yield line.rpartition(" ")[2].strip()
+            finally:
+                process.terminate()
+                process.wait(60)
+                drain.wait(10)
+
+
+def opened(browser: Browser, url: str, width: int, colours: Literal["light", "dark"]) -> Page:
+    """The page, ready."""
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=colours)
+    page.add_init_script(STOPPED_CLOCK)
+    page.goto(url)
+    page.wait_for_selector("html[data-ready=yes]")
+    return page
+
+
+def run_example(page: Page) -> None:
+    """Results of the example, a segment chosen whose alignments are short, and one of its words."""
+    page.get_by_role("button", name="Run an example").click()
+    page.locator("#segments-list .row[data-segment='6']").click(timeout=120_000)
+    page.locator("#segment .alignment").nth(1).wait_for(timeout=120_000)
+    second = page.locator("#segment .alignment").nth(1)
+    second.get_by_role("button", name="drive").focus()
+    second.evaluate("view => view.scrollIntoView({block: 'nearest', behavior: 'instant'})")
+
+
+def joined(browser: Browser, url: str) -> bytes:
+    """The parts below one another."""
+    pages: dict[str, Page] = {}
+    images = []
+    for colours, first, last in PARTS:
+        if colours not in pages:
+            pages[colours] = opened(browser, url, 1280, colours)
+            run_example(pages[colours])
+        image = base64.b64encode(part(pages[colours], first, last)).decode()
+        images.append(f'<img src="data:image/png;base64,{image}" style="display: block">')
+    frame = browser.new_page(viewport={"width": 1280, "height": 100})
+    frame.set_content(f'<body style="margin: 0">{"".join(images)}')
+    return frame.screenshot(full_page=True)
+
+
+def part(page: Page, first: str, last: str) -> bytes:
+    """The page from where one element begins to where another ends."""
+    # What stays at the top of the window would lie over the part.
+    page.locator("header.top").evaluate("header => { header.style.position = 'static'; }")
+    top, bottom = page.evaluate(
+        """names => { const [first, last] = names.map(name => document.querySelector(name).getBoundingClientRect());
+           return [scrollY + first.top, scrollY + last.bottom]; }""",
+        [first, last],
+    )
+    return page.screenshot(
+        full_page=True,
+        clip={"x": 0, "y": top, "width": 1280, "height": bottom - top + 16},
+        animations="disabled",
+        caret="hide",
+    )
+
+
+def look(browser: Browser, url: str, folder: Path) -> None:
+    """The form and the results, at the widths and in the colours that there are."""
+    folder.mkdir(parents=True, exist_ok=True)
+    colours: Literal["light", "dark"]
+    for width in (1280, 380):
+        for colours in ("light", "dark"):
+            page = opened(browser, url, width, colours)
+            page.screenshot(path=folder / f"form-{width}-{colours}.png", full_page=True)
+            run_example(page)
+            page.screenshot(path=folder / f"results-{width}-{colours}.png", full_page=True)
+            page.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
