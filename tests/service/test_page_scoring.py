@@ -225,6 +225,16 @@ def test_a_text_that_is_too_long(refused: Page) -> None:
     page.locator("[role=alert]").filter(has_text="at most 5000 are taken").first.wait_for()
 
 
+def test_more_texts_than_a_job_takes(refused: Page) -> None:
+    page = refused
+    for label in ("Hypotheses of system 1", "References 1"):
+        fill_long(page, label, ["A text."] * 5_001)
+    choose_metrics(page, "chrf")
+    page.get_by_role("button", name="Score", exact=True).click()
+    page.locator("[role=alert]").filter(has_text="at most 10000 are taken").first.wait_for()
+    assert page.get_by_role("button", name="Score", exact=True).is_enabled()
+
+
 def test_an_empty_line_is_said_to_be_one(page: Page) -> None:
     fill(page, {"A": [HYPS[0], "", HYPS[2]]}, REFS)
     choose_metrics(page, "bertscore")
