@@ -401,9 +401,9 @@ def test_an_attribution_that_is_not_there_names_those_that_are(model: str) -> No
 
 @pytest.mark.parametrize("metric", ["moverscore", "bertscore:idf=refs", "sentsim:against=refs,model=minilm", "chrf"])
 def test_segments_of_a_corpus_are_explained_as_those_of_its_score(metric: str) -> None:
-    score = nlgauge.score(HYPS[:6], REFS[:6], metric=metric)
-    found = explain_in_corpus(HYPS[:6], REFS[:6], segments=[4, 1], metric=metric)
-    again = explain_segments(score, [4, 1])
+    score = nlgauge.score(HYPS, REFS, metric=metric)
+    found = explain_in_corpus(HYPS, REFS, segments=[2, 0], metric=metric)
+    again = explain_segments(score, [2, 0])
     assert [one.to_dict() for one in found] == [one.to_dict() for one in again]
 
 

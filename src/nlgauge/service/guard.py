@@ -32,7 +32,7 @@ _MOST_CLIENTS = 10_000
 _HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
     ),
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",

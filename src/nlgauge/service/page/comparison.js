@@ -3,7 +3,7 @@
 // Above so many systems a cell has only its sign: numbers would be too small to read.
 const MOST_WITH_NUMBERS = 12;
 
-const decimalsFor = (scores) => (Math.max(0, ...scores.map(Math.abs)) >= 10 ? 2 : 4);
+const decimalsFor = (scores) => (scores.some((score) => Math.abs(score) >= 10) ? 2 : 4);
 const metricDecimals = (found) => decimalsFor(found.systems.map((row) => row.score));
 const betterInWords = (found) => (found.higher_is_better ? "higher is better" : "a distance: lower is better");
 const levelText = (level) => `${Number((100 * level).toPrecision(12))} %`;

@@ -25,7 +25,10 @@ class TextFields {
     const field = new TextField({ id: "system", label: "", changed: this.changed });
     const input = make("input", { type: "text", maxlength: 200, spellcheck: "false", autocomplete: "off" });
     input.value = name;
-    input.addEventListener("input", this.changed);
+    input.addEventListener("input", () => {
+      field.complain("");
+      this.changed();
+    });
     const label = make("label", {});
     const remove = make("button", { type: "button", text: "Remove" });
     const head = make("div", { class: "system-head" }, make("div", { class: "field" }, label, input), remove);
@@ -64,6 +67,7 @@ class TextFields {
       field.name(`system-${at + 1}`, `Hypotheses of system ${at + 1}`);
       label.textContent = `Name of system ${at + 1}`;
       label.htmlFor = name.id = `system-${at + 1}-name`;
+      name.setAttribute("aria-describedby", `system-${at + 1}-error`);
       remove.setAttribute("aria-label", `Remove system ${at + 1}`);
       remove.hidden = this.systems.length === 1;
     });

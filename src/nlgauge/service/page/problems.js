@@ -1,6 +1,6 @@
 // What is wrong with the form, said where it is wrong; before a request, and after the service refused one.
 
-// Mistakes that need no service to be seen: a list of {field, message} or {metrics: message}.
+// Mistakes that need no service to be seen: a list of {field, message, input} or {metrics: message}.
 function formMistakes(fields, metrics) {
   const found = [];
   const [first] = fields.systems;
@@ -9,8 +9,9 @@ function formMistakes(fields, metrics) {
   const names = new Set();
   for (const { field, name } of fields.systems) {
     const given = name.value.trim();
-    if (!given) found.push({ field, message: "Give this system a name." });
-    else if (names.has(given)) found.push({ field, message: `Two systems are called ${given}: change one of the names.` });
+    if (!given) found.push({ field, input: name, message: "Give this system a name." });
+    else if (names.has(given))
+      found.push({ field, input: name, message: `Two systems are called ${given}: change one of the names.` });
     names.add(given);
   }
   const others = [...fields.systems.slice(1), ...fields.references].map(({ field }) => field);
@@ -20,7 +21,10 @@ function formMistakes(fields, metrics) {
     if (count && lines !== count && !(mayBeEmpty && !lines))
       found.push({ field, message: `${counted(lines, "line")} here, and ${count.toLocaleString("en")} in system 1.` });
   }
-  if (!metrics.recipes.length) found.push({ metrics: "Choose a metric, or several." });
+  const { recipes } = metrics;
+  if (!recipes.length) found.push({ metrics: "Choose a metric, or several." });
+  const twice = recipes.find((recipe, at) => recipes.indexOf(recipe) !== at);
+  if (twice) found.push({ metrics: `${twice} is chosen twice.` });
   const references = fields.references.map(({ field }) => field);
   if (metrics.reads("refs") && references.every((field) => !field.lines.length))
     found.push({ field: references[0], message: "The chosen metrics compare with references: give one a line." });
@@ -37,12 +41,12 @@ function clearMistakes(fields, metrics) {
 
 // Shows mistakes, and puts the focus on the first.
 function showMistakes(found, metrics) {
-  for (const { field, message, metrics: ofMetrics } of found) {
-    if (field) field.complain(message);
+  for (const { field, message, input, metrics: ofMetrics } of found) {
+    if (field) field.complain(message, input);
     else metrics.complain(ofMetrics);
   }
   const [first] = found;
-  if (first?.field) first.field.box.focus();
+  if (first?.field) (first.input ?? first.field.box).focus();
   else if (first) metrics.entries.values().next().value?.box.focus();
 }
 

@@ -99,7 +99,9 @@ function signatureList(comparison) {
 function signatureRow(name, signature) {
   const button = make("button", { type: "button", text: "Copy", "aria-label": `Copy signature of ${name}` });
   button.addEventListener("click", () => copyText(signature, button));
-  return make("div", { class: "signature" }, make("b", { text: name }), make("code", { text: signature }), button);
+  // Lines break between fields, not inside them.
+  const parts = signature.split(/(?<=\|)/).map((text) => make("span", { text }));
+  return make("div", { class: "signature" }, make("b", { text: name }), make("code", {}, ...parts), button);
 }
 
 // Links to the sections of the result, beside those of the form.

@@ -51,13 +51,12 @@ class Runner {
   async asJob(body) {
     this.say("Sending the texts …");
     const { id } = await submitJob("compare", body, this.stop.signal);
-    this.address.job = id;
-    this.address.soon();
     return this.resultOf(id);
   }
 
   async resultOf(id) {
-    this.job = id;
+    this.job = this.address.job = id;
+    this.address.soon();
     const status = await watchJob(id, (now) => this.progress(now), this.stop.signal);
     this.job = "";
     if (status.state === "done") {

@@ -32,7 +32,11 @@ async function load() {
 
 async function startForm(records, models) {
   let address = null;
-  const changed = () => address?.soon();
+  const changed = () => {
+    if (!address) return;
+    address.job = ""; // its result is no longer that of the form
+    address.soon();
+  };
   const fields = new TextFields(changed);
   const metrics = new MetricChoice(records, models, changed);
   address = new Address(() => ({ form: { ...fields.state(), ...metrics.state() }, empty: fields.empty }));

@@ -8,6 +8,7 @@ class TextField {
   // id begins the ids of its parts; changed is called after every change.
   constructor({ id, label, note = "", rows = 5, changed }) {
     this.changed = changed;
+    this.wrong = null; // the part that something is wrong with
     this.file = null; // {name, text}: exactly as it was read, which a box of text does not keep
     this.box = make("textarea", { rows, spellcheck: "false", dir: "auto", autocomplete: "off" });
     this.input = make("input", { type: "file", class: "unseen" });
@@ -90,10 +91,12 @@ class TextField {
     this.changed();
   }
 
-  complain(message) {
+  // What is wrong here; `input` is the part that it is about: the texts, or the name of their system.
+  complain(message, input = this.box) {
     this.error.textContent = message;
-    if (message) this.box.setAttribute("aria-invalid", "true");
-    else this.box.removeAttribute("aria-invalid");
+    this.wrong?.removeAttribute("aria-invalid");
+    this.wrong = message ? input : null;
+    this.wrong?.setAttribute("aria-invalid", "true");
   }
 }
 

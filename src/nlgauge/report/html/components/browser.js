@@ -29,6 +29,14 @@ function segmentsBrowser() {
   ];
 }
 
+// Paper shows the first segments as they are listed at that moment.
+const printing = { list: null };
+const fillPrinted = () => printing.list?.print();
+addEventListener("beforeprint", fillPrinted);
+matchMedia("print").addEventListener("change", (event) => {
+  if (event.matches) fillPrinted();
+});
+
 function startSegments(scores, place) {
   place.replaceChildren(...segmentsBrowser());
   const pair = scores.systems.length > 1;
@@ -95,5 +103,6 @@ function startSegments(scores, place) {
   };
   list.refresh();
   startExports(list);
+  printing.list = list;
   return list;
 }

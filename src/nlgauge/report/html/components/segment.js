@@ -1,6 +1,6 @@
 // One segment: its texts, its scores under all systems, and alignments where there are some.
 
-const KINDS = { greedy: "greedy matches", flow: "transport" };
+const KINDS = { greedy: "greedy matching", flow: "transport flow" };
 
 async function showSegment(scores, state, segment, move) {
   const place = byId("segment");

@@ -23,11 +23,6 @@ async function start() {
   const list = startSegments(scores, byId("segments-live"));
   byId("explained-said").textContent = whatIsExplained(scores);
   scatter = new Scatter(scores, (segment) => list.open(segment));
-  const print = () => list.print();
-  addEventListener("beforeprint", print);
-  matchMedia("print").addEventListener("change", (event) => {
-    if (event.matches) print();
-  });
   document.documentElement.dataset.ready = "yes";
 }
 
