@@ -166,7 +166,9 @@ def test_nothing_can_run_in_the_page_but_its_own_script(browser: Browser, servin
     page.goto(f"{serving.url}/")
     page.wait_for_selector("html[data-ready=yes]")
     # Markup that got into the page could not become a script, whichever way.
-    page.evaluate("() => { try { document.body.innerHTML += '<img src=x onerror=hacked=1>'; } catch { /* refused */ } }")
+    page.evaluate(
+        "() => { try { document.body.innerHTML += '<img src=x onerror=hacked=1>'; } catch { /* refused */ } }"
+    )
     page.evaluate(
         """() => { try { const script = document.createElement('script'); script.textContent = 'window.hacked = 1';
            document.body.append(script); } catch { /* refused */ } }"""
