@@ -21,7 +21,7 @@ class TextFields {
     this.addReferences();
   }
 
-  addSystem(name = letterName(this.systems.length)) {
+  addSystem(name = this.unusedName(`system ${this.systems.length + 1}`)) {
     const field = new TextField({ id: "system", label: "", changed: this.changed });
     const input = make("input", { type: "text", maxlength: 200, spellcheck: "false", autocomplete: "off" });
     input.value = name;
@@ -116,7 +116,7 @@ class TextFields {
     for (const { element } of [...this.systems, ...this.references]) element.remove();
     this.systems = [];
     this.references = [];
-    for (const [name, text] of systems.length ? systems : [["A", ""]]) this.addSystem(name).field.set(text);
+    for (const [name, text] of systems.length ? systems : [["system 1", ""]]) this.addSystem(name).field.set(text);
     for (const text of references.length ? references : [""]) this.addReferences().field.set(text);
     this.sources.set(sources);
   }
@@ -140,6 +140,3 @@ class TextFields {
     return body;
   }
 }
-
-// A to Z, then S27 and on.
-const letterName = (at) => (at < 26 ? String.fromCharCode(65 + at) : `S${at + 1}`);

@@ -16,7 +16,14 @@ class MetricChoice {
       ...(free.length ? [this.group("With sources, without references", free)] : []),
     );
     this.offerModels(models);
-    byId("recipes").addEventListener("input", changed);
+    for (const [id, event] of [
+      ["recipes", "input"],
+      ["empty", "change"],
+    ])
+      byId(id).addEventListener(event, () => {
+        this.complain("");
+        changed();
+      });
   }
 
   group(title, records) {
@@ -101,6 +108,12 @@ class MetricChoice {
     return [...named, ...splitLines(byId("recipes").value).map((line) => line.trim()).filter(Boolean)];
   }
 
+  // What a request says about metrics and empty texts.
+  body() {
+    const { recipes, options } = this;
+    return { metrics: recipes, options, ...(byId("empty").checked ? { empty: "zero" } : {}) };
+  }
+
   // The model goes to metrics that have one; without any the option would be refused.
   get options() {
     const model = byId("model").value;
@@ -121,10 +134,10 @@ class MetricChoice {
 
   state() {
     const metrics = this.chosen.map(({ record, options }) => [record.name, options.value]);
-    return { metrics, model: byId("model").value, recipes: byId("recipes").value };
+    return { metrics, model: byId("model").value, recipes: byId("recipes").value, empty: byId("empty").checked };
   }
 
-  restore({ metrics = [["bertscore", ""]], model = "", recipes = "" }) {
+  restore({ metrics = [["bertscore", ""]], model = "", recipes = "", empty = false }) {
     for (const { box, options, more } of this.entries.values()) {
       box.checked = false;
       options.value = "";
@@ -139,7 +152,8 @@ class MetricChoice {
     }
     byId("model").value = this.models.has(model) ? model : "";
     byId("recipes").value = recipes;
-    byId("further").open = Boolean(recipes);
+    byId("empty").checked = empty === true;
+    byId("further").open = Boolean(recipes) || byId("empty").checked;
     this.sayModel();
     this.complain("");
   }

@@ -67,7 +67,8 @@ function showProblem(error, fields, metrics) {
 function inWords(error) {
   if (error instanceof Problem && error.status === 429)
     return `The service is busy: ${error.message}. Try again in ${counted(error.retryAfter || 1, "second")}.`;
-  const text = error.message || String(error);
+  // Flags of the command line are of no use here.
+  const text = (error.message || String(error)).replace(/ \(--[\w-]+\)|, --[\w-]+( \w+)?(?=\))/g, "");
   return `${text[0].toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }
 

@@ -1,7 +1,8 @@
 // What came back: verdicts, scores of systems, signatures, and the sections below them.
 
 // result: {answer, text (of the answer), body (of the request), job}; answer is that of /v1/compare.
-function showResults(result, { study }) {
+// study: the request for one, or null.
+function showResults(result, study) {
   const place = byId("results");
   const { answer } = result;
   const { comparison } = answer;

@@ -25,7 +25,7 @@ class Runner {
       this.say(`${counted(mistakes.length, "thing")} to mend before anything can be scored.`);
       return;
     }
-    const body = { ...this.fields.body(), metrics: this.metrics.recipes, options: this.metrics.options };
+    const body = { ...this.fields.body(), ...this.metrics.body() };
     await this.watched(async () => {
       const started = performance.now();
       const result = fitsAtOnce(body) ? await this.atOnce(body) : await this.asJob(body);
@@ -130,23 +130,15 @@ class Runner {
   show(result) {
     this.address.job = result.job;
     this.address.soon();
-    const vectors = result.body && this.metricsWithModel(result);
-    const study = vectors?.length ? { body: { ...result.body, metrics: vectors } } : null;
-    showResults(result, { study });
+    showResults(result, studyOf(result));
     this.say(`Done: ${counted(result.answer.comparison.metrics[0].n, "segment")} scored.`);
     byId("results").scrollIntoView({ block: "start" });
     byId("results").focus({ preventScroll: true });
   }
 
-  metricsWithModel({ answer, body }) {
-    const { metrics } = answer.comparison;
-    if (metrics.length !== body.metrics.length) return [];
-    return body.metrics.filter((recipe, at) => metrics[at].signature.includes("|model:") && !recipe.includes("|"));
-  }
-
   // The texts of the form, where they are those that a job was about; otherwise null.
   sameBody(answer) {
-    const body = { ...this.fields.body(), metrics: this.metrics.recipes, options: this.metrics.options };
+    const body = { ...this.fields.body(), ...this.metrics.body() };
     const [first] = answer.comparison.metrics;
     const fits = first.systems.every(({ system }) => body.systems[system]?.length === first.n);
     return fits && answer.comparison.metrics.length === body.metrics.length ? body : null;
@@ -155,6 +147,15 @@ class Runner {
   say(text) {
     byId("status").textContent = text;
   }
+}
+
+// A request for a study of the same texts, or null: it varies how vectors are compared, so metrics need a model.
+function studyOf({ answer, body }) {
+  if (!body || answer.comparison.metrics.length !== body.metrics.length) return null;
+  const { empty, ...texts } = body; // a study has no such choice
+  const signatures = answer.comparison.metrics.map(({ signature }) => signature);
+  const metrics = body.metrics.filter((recipe, at) => signatures[at].includes("|model:") && !recipe.includes("|"));
+  return metrics.length ? { ...texts, metrics } : null;
 }
 
 function fitsAtOnce(body) {

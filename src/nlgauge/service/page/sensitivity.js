@@ -17,7 +17,7 @@ const SWEEPS = {
   layers: "layer",
 };
 
-// study: null where the texts are not known, or {body} of a request with metrics that have a model.
+// study: the request without what is varied; null where there is nothing to study.
 function sensitivitySection(study) {
   const section = make("section", { id: "sensitivity", "aria-labelledby": "sensitivity-title" });
   section.append(
@@ -41,7 +41,7 @@ function sensitivitySection(study) {
     said: make("p", { id: "study-status", role: "status" }),
     strip: make("div", { id: "strip" }),
   };
-  start.addEventListener("click", () => runStudy({ ...study.body, preset: preset.select.value }, parts));
+  start.addEventListener("click", () => runStudy({ ...study, preset: preset.select.value }, parts));
   section.append(make("div", { class: "controls" }, preset.field, start, cancel));
   section.append(parts.progress, parts.said, parts.strip);
   return section;

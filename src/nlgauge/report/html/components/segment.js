@@ -127,6 +127,6 @@ function allMetrics(scores, chosen, segment) {
     "details",
     {},
     make("summary", { text: "under all metrics" }),
-    make("table", {}, make("thead", {}, head), body),
+    make("div", { class: "scroll" }, make("table", {}, make("thead", {}, head), body)),
   );
 }
