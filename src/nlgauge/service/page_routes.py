@@ -28,7 +28,7 @@ _PACKAGE = "nlgauge.service"
 PAGE_STYLES = ("form", "results")
 PAGE_SCRIPTS = (
     *("requests", "jobs", "files", "text_field", "fields", "metrics", "address", "example", "problems"),
-    *("comparison", "downloads", "explanations", "results", "sensitivity", "run", "start"),
+    *("comparison", "downloads", "explanations", "results", "strips", "sensitivity", "run", "start"),
 )
 
 #: The names of these files hold a digest of their content, so what a browser has kept is never out of date.

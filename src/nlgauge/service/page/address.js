@@ -52,11 +52,16 @@ class Address {
     if (packed.length > LONGEST_ADDRESS) {
       left = true;
       const { systems, ...rest } = state.form;
-      packed = await packedState({ ...rest, systems: systems.map(([name]) => [name, ""]), references: [], sources: "" });
+      packed = await packedState({
+        ...rest,
+        systems: systems.map(([name]) => [name, ""]),
+        references: [],
+        sources: "",
+      });
     }
     if (turn !== this.turn) return; // changed again meanwhile
     note.textContent = left
-      ? "The texts are too long for the address: a link holds names, metrics and options, and the result of a job, but no texts."
+      ? "The texts are too long for the address: a link holds names, metrics, options and the job, but no texts."
       : "";
     const parts = [packed && `form=${packed}`, this.job && `job=${this.job}`].filter(Boolean);
     history.replaceState(null, "", parts.length ? `#${parts.join("&")}` : location.pathname + location.search);

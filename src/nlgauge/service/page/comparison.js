@@ -22,7 +22,10 @@ const unseen = (text) => make("span", { class: "unseen", text });
 function rankingTable(found, settings) {
   const decimals = metricDecimals(found);
   const level = levelText(settings.level);
-  const values = found.systems.flatMap(({ score, interval }) => [score, ...(interval ? [interval.low, interval.high] : [])]);
+  const values = found.systems.flatMap(({ score, interval }) => [
+    score,
+    ...(interval ? [interval.low, interval.high] : []),
+  ]);
   const scale = scaleOver(values);
   let before = 1;
   const rows = found.systems.map((row) => {
@@ -114,9 +117,13 @@ const TESTS = { bootstrap: "paired bootstrap" };
 // How to read the tables, once for all metrics.
 function readingNote(metrics, settings) {
   const [first] = metrics;
-  const said = [`The dot is the score${first.systems[0].interval ? `, the bar its ${levelText(settings.level)} interval` : ""}. `];
+  const said = [
+    `The dot is the score${first.systems[0].interval ? `, the bar its ${levelText(settings.level)} interval` : ""}. `,
+  ];
   if (metrics.some((found) => found.systems.at(-1).cluster > 1))
-    said.push("A rule starts a new group: its first system is significantly worse than the first of the group above. ");
+    said.push(
+      "A rule starts a new group: its first system is significantly worse than the first of the group above. ",
+    );
   if (first.systems.length > 1) {
     const key = (kind, mark) => make("span", { class: `${kind} key`, text: mark });
     const corrected = settings.correction === "holm" ? " after Holm's correction" : "";
@@ -124,7 +131,11 @@ function readingNote(metrics, settings) {
     const rule = `${test}, p < ${settings.alpha}${corrected} over ${counted(first.pairs.length, "pair")}`;
     said.push(
       ...[key("better", "▲"), " the row's system is better than the column's, ", key("worse", "▼")],
-      ...[` it is worse (${rule}), `, key("even", "·"), " no difference is shown. Numbers are differences of scores, "],
+      ...[
+        ` it is worse (${rule}), `,
+        key("even", "·"),
+        " no difference is shown. Numbers are differences of scores, ",
+      ],
       "row minus column, turned so that above 0 is better.",
     );
   }

@@ -74,7 +74,9 @@ class ServiceExplanations {
     if (others) request.others = others;
     const { alignment } = await askJson("v1/explain?format=alignment", { body: request });
     if (left)
-      alignment.notes.push("Explained by itself: the other texts, on which its words are weighed, are too many to send.");
+      alignment.notes.push(
+        "Explained by itself: the other texts, on which its words are weighed, are too many to send.",
+      );
     return alignment;
   }
 

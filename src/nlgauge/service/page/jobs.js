@@ -61,7 +61,8 @@ function jobInWords(status) {
   if (status === null) return "The connection to the service was lost; trying again.";
   if (status.state === "queued") return "Waiting in the queue.";
   const { done, total, unit } = status.progress;
-  if (total !== null && done === total) return `Scored all ${counted(total, unit.replace(/s$/, ""))}; comparing the systems.`;
+  if (total !== null && done === total)
+    return `Scored all ${counted(total, unit.replace(/s$/, ""))}; comparing the systems.`;
   if (total !== null) return `Scored ${done.toLocaleString("en")} of ${counted(total, unit.replace(/s$/, ""))}.`;
   return unit === "tokens" ? `Encoded ${counted(done, "token")}.` : "Running.";
 }

@@ -5,25 +5,23 @@ const FIRST = ["bertscore", "moverscore", "baryscore", "chrf", "bleu"];
 
 class MetricChoice {
   constructor(records, models, changed) {
-    this.records = records;
     this.changed = changed;
     this.entries = new Map(); // name -> {record, box, options, more}
-    const place = (record) => (FIRST.indexOf(record.name) + 1 || FIRST.length + 1);
-    const sorted = [...records].sort((one, two) => place(one) - place(two) || one.name.localeCompare(two.name));
-    const free = sorted.filter(comparesWithSource);
-    byId("metric-groups").replaceChildren(
-      this.group("With references", sorted.filter((record) => !free.includes(record))),
-      ...(free.length ? [this.group("With sources, without references", free)] : []),
-    );
+    const first = FIRST.flatMap((name) => records.filter((record) => record.name === name));
+    const sorted = [...first, ...records.filter((record) => !first.includes(record))];
+    const groups = [
+      ["With references", sorted.filter((record) => !comparesWithSource(record))],
+      ["With sources, without references", sorted.filter(comparesWithSource)],
+    ];
+    byId("metric-groups").replaceChildren(...groups.map(([title, members]) => this.group(title, members)));
     this.offerModels(models);
-    for (const [id, event] of [
-      ["recipes", "input"],
-      ["empty", "change"],
-    ])
-      byId(id).addEventListener(event, () => {
-        this.complain("");
-        changed();
-      });
+    byId("recipes").addEventListener("input", () => this.edited());
+    byId("empty").addEventListener("change", () => this.edited());
+  }
+
+  edited() {
+    this.complain("");
+    this.changed();
   }
 
   group(title, records) {
@@ -52,16 +50,12 @@ class MetricChoice {
     );
     box.addEventListener("change", () => {
       more.hidden = !box.checked;
-      this.complain("");
-      this.changed();
+      this.edited();
     });
-    options.addEventListener("input", () => {
-      this.complain("");
-      this.changed();
-    });
+    options.addEventListener("input", () => this.edited());
     this.entries.set(name, { record, box, options, more, error });
-    const about = `${record.what}${record.better === "lower" && !/distance/.test(record.what) ? "; a distance" : ""}. `;
-    const better = record.better === "lower" ? "Lower is better." : "Higher is better.";
+    const better = record.better === "lower" ? "A distance: lower is better." : "Higher is better.";
+    const about = `${record.what.replace(/; a distance$/, "")}. `;
     return make(
       "div",
       { class: "card" },
@@ -81,9 +75,8 @@ class MetricChoice {
     }
     this.models = new Map(encoders.map((model) => [model.name, model]));
     select.addEventListener("change", () => {
-      this.complain("");
       this.sayModel();
-      this.changed();
+      this.edited();
     });
     this.sayModel();
   }
@@ -102,10 +95,18 @@ class MetricChoice {
   // As requests have them: names with options, then what was written by hand.
   get recipes() {
     const named = this.chosen.map(({ record, options }) => {
-      const given = options.value.split(/[,;\n]/).map((part) => part.trim()).filter(Boolean);
+      const given = options.value
+        .split(/[,;\n]/)
+        .map((part) => part.trim())
+        .filter(Boolean);
       return given.length ? `${record.name}:${given.join(",")}` : record.name;
     });
-    return [...named, ...splitLines(byId("recipes").value).map((line) => line.trim()).filter(Boolean)];
+    return [
+      ...named,
+      ...splitLines(byId("recipes").value)
+        .map((line) => line.trim())
+        .filter(Boolean),
+    ];
   }
 
   // What a request says about metrics and empty texts.

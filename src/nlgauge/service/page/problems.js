@@ -19,7 +19,10 @@ function formMistakes(fields, metrics) {
     const lines = field.lines.length;
     const mayBeEmpty = field === fields.sources || fields.references.some((entry) => entry.field === field);
     if (count && lines !== count && !(mayBeEmpty && !lines))
-      found.push({ field, message: `${counted(lines, "line")} here, and ${count.toLocaleString("en")} in system 1.` });
+      found.push({
+        field,
+        message: `${counted(lines, "line")} here, and ${count.toLocaleString("en")} in system 1.`,
+      });
   }
   const { recipes } = metrics;
   if (!recipes.length) found.push({ metrics: "Choose a metric, or several." });

@@ -54,7 +54,10 @@ function scoresTable({ metrics }) {
   const head = [["system", "name"]];
   for (const found of metrics) {
     const arrow = make("span", { "aria-hidden": "true", text: found.higher_is_better ? "↑" : "↓" });
-    head.push([make("span", { title: betterInWords(found) }, `${found.metric} `, arrow, unseen(betterInWords(found))), "num"]);
+    head.push([
+      make("span", { title: betterInWords(found) }, `${found.metric} `, arrow, unseen(betterInWords(found))),
+      "num",
+    ]);
   }
   const systems = metrics[0].systems.map((row) => row.system);
   const rows = systems.map((system) => {
@@ -71,8 +74,16 @@ function scoresTable({ metrics }) {
   const distances = metrics.filter((found) => !found.higher_is_better).map((found) => found.metric);
   const parts = [];
   if (systems.length > 1) parts.push("Small numbers are ranks; the best score of each metric is bold.");
-  if (distances.length) parts.push(`${distances.join(" and ")} ${distances.length > 1 ? "are distances" : "is a distance"}: lower is better.`);
-  return make("div", { id: "scores" }, scrolling(table, "Scores of all metrics"), make("p", { class: "note", text: parts.join(" ") }));
+  if (distances.length)
+    parts.push(
+      `${distances.join(" and ")} ${distances.length > 1 ? "are distances" : "is a distance"}: lower is better.`,
+    );
+  return make(
+    "div",
+    { id: "scores" },
+    scrolling(table, "Scores of all metrics"),
+    make("p", { class: "note", text: parts.join(" ") }),
+  );
 }
 
 function segmentsSection() {
@@ -92,7 +103,10 @@ function signatureList(comparison) {
     "div",
     { id: "signatures", role: "group", "aria-labelledby": "signatures-title" },
     make("h3", { id: "signatures-title", text: "Signatures" }),
-    make("p", { class: "note", text: "The same metric, model and options give the same numbers again; a signature names them all." }),
+    make("p", {
+      class: "note",
+      text: "The same metric, model and options give the same numbers again; a signature names them all.",
+    }),
     ...rows,
   );
 }

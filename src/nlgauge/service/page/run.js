@@ -1,6 +1,6 @@
 // From the form to a result: checked, sent at once or as a job, with progress, until it is there or cancelled.
 
-// Up to so many texts times metrics an answer comes within seconds; more of them become a job that says how far it is.
+// Up to so many texts times metrics an answer comes within seconds; more become a job that says how far it is.
 const AT_ONCE = 200;
 
 class Runner {

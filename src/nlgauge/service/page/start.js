@@ -14,7 +14,9 @@ async function load() {
   const wait = byId("metrics-wait");
   for (;;) {
     try {
-      const [about, metrics, models] = await Promise.all(["v1", "v1/metrics", "v1/models"].map((path) => askJson(path)));
+      const [about, metrics, models] = await Promise.all(
+        ["v1", "v1/metrics", "v1/models"].map((path) => askJson(path)),
+      );
       Object.assign(service, { limits: about.limits, metrics });
       await startForm(metrics, models);
       return;
@@ -57,7 +59,9 @@ async function startForm(records, models) {
     runner.say("");
     byId("results").hidden = true;
     byId("results").replaceChildren();
-    byId("sections").querySelectorAll(".of-result").forEach((link) => link.remove());
+    byId("sections")
+      .querySelectorAll(".of-result")
+      .forEach((link) => link.remove());
     fields.systems[0].field.box.focus();
   });
   byId("copy-link").addEventListener("click", async () => {

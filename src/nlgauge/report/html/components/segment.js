@@ -37,23 +37,27 @@ async function showSegment(scores, state, segment, move) {
 async function showAlignments(scores, state, segment, chosen, places) {
   const { explanations } = scores;
   const wanted = () => places.below.isConnected; // until another segment is chosen
-  const found = await Promise.all(
-    chosen.map((system) => explanations.find(state.metric, system, segment, wanted)),
-  );
+  const found = await Promise.all(chosen.map((system) => explanations.find(state.metric, system, segment, wanted)));
   const held = await explanations.systems(state.metric, segment);
   if (!wanted()) return;
   const kinds = found.find((one) => one?.alignments)?.alignments.map((one) => one.kind) ?? [];
   const draw = () => drawAlignments(found, state, places);
   if (kinds.length > 1) {
-    const choose = choice("Alignment", kinds.map((kind) => [kind, KINDS[kind]]), state.kind ?? kinds[0], (kind) => {
-      state.kind = kind;
-      draw();
-    });
+    const choose = choice(
+      "Alignment",
+      kinds.map((kind) => [kind, KINDS[kind]]),
+      state.kind ?? kinds[0],
+      (kind) => {
+        state.kind = kind;
+        draw();
+      },
+    );
     places.kind.append(make("div", { class: "controls" }, choose.field));
   }
   draw();
   const some = found.some((one) => one?.alignments);
-  if (held.length && !chosen.every((system) => held.includes(system))) places.below.append(whoIsExplained(scores, held));
+  if (held.length && !chosen.every((system) => held.includes(system)))
+    places.below.append(whoIsExplained(scores, held));
   else if (!some && explanations.segments.size)
     places.below.append(
       make("p", { class: "note", text: "This page holds no alignment of this segment under this metric." }),
@@ -127,6 +131,10 @@ function allMetrics(scores, chosen, segment) {
     "details",
     {},
     make("summary", { text: "under all metrics" }),
-    make("div", { class: "scroll" }, make("table", {}, make("thead", {}, head), body)),
+    make(
+      "div",
+      { class: "scroll", role: "group", tabindex: 0, "aria-label": "Scores under all metrics" },
+      make("table", {}, make("thead", {}, head), body),
+    ),
   );
 }
