@@ -80,7 +80,7 @@ browser-tools: $(VENV)/.browser-tools
 
 screenshot: browser-tools
 	$(BIN)/nlgauge models pull minilm
-	$(BIN)/python docs/make_screenshot.py
+	$(BIN)/python -m docs.make_screenshot
 
 test-torch: $(TORCH_VENV)/.installed
 	$(TORCH_BIN)/nlgauge models pull minilm mpnet smollm2

@@ -1,7 +1,7 @@
 """The picture of the service's page in the README: `make screenshot`.
 
-    python docs/make_screenshot.py                  writes docs/images/page.png
-    python docs/make_screenshot.py --look FOLDER    the whole page, wide and narrow, light and dark, to look at
+    python -m docs.make_screenshot                  writes docs/images/page.png
+    python -m docs.make_screenshot --look FOLDER    the whole page, wide and narrow, light and dark, to look at
 
 A service of its own runs the example of the page. The browser is the one that tests use (`make browser-tools`).
 """
@@ -12,13 +12,11 @@ import argparse
 import base64
 import os
 import shutil
-import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from benchmarks.service import served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -38,7 +36,9 @@ STOPPED_CLOCK = "performance.now = () => 0"
 
 def main() -> int:
     """Write the picture, or several to look at."""
-    parser = argparse.ArgumentParser(description="the picture of the service's page")
+    parser = argparse.ArgumentParser(
+        prog="python -m docs.make_screenshot", description="the picture of the service's page"
+    )
     parser.add_argument("--look", type=Path, metavar="FOLDER", help="write the whole page in four looks")
     args = parser.parse_args()
     from playwright.sync_api import sync_playwright
@@ -48,7 +48,8 @@ def main() -> int:
     if program is None:
         print("there is no Chromium; run: make browser-tools", file=sys.stderr)
         return 1
-    with served() as url, sync_playwright() as playwright:
+    with served() as port, sync_playwright() as playwright:
+        url = f"http://127.0.0.1:{port}/"
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         if args.look:
             look(browser, url, args.look)
@@ -57,24 +58,6 @@ def main() -> int:
             print(f"{PICTURE}: {PICTURE.stat().st_size / 1000:.0f} kB", file=sys.stderr)
         browser.close()
     return 0
-
-
-@contextmanager
-def served() -> Iterator[str]:
-    """The address of a service that runs meanwhile."""
-    with tempfile.TemporaryDirectory(prefix="nlgauge-picture-") as folder:
-        command = [sys.executable, "-m", "nlgauge", "serve", "--port", "0", "--data", folder]
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-            assert process.stderr is not None
-            line = process.stderr.readline()
-            # The log must be read, or its pipe fills up and the service stands still.
-            drain = subprocess.Popen(["cat"], stdin=process.stderr, stdout=subprocess.DEVNULL)
-            try:
-                yield line.rpartition(" ")[2].strip()
-            finally:
-                process.terminate()
-                process.wait(60)
-                drain.wait(10)
 
 
 def opened(browser: Browser, url: str, width: int, colours: Literal["light", "dark"]) -> Page:

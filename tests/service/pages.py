@@ -5,11 +5,9 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.browsing import Opened
-from tests.service.conftest import Running, started
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
@@ -87,33 +85,3 @@ def table_score(page: Page, metric: str, system: int = 0) -> str:
     """A score as the table shows it."""
     cell = page.locator(f"#scores tbody tr >> nth={system}").locator(f"td[data-metric='{metric}']")
     return cell.inner_text().split()[0].replace("−", "-")
-
-
-class Restartable:
-    """A service that goes away and comes back at the same address, with the same folder."""
-
-    def __init__(self, folder: Path, *flags: str) -> None:
-        self._folder = folder
-        self._flags = flags
-        self._held = contextlib.ExitStack()
-        self._port = 0
-
-    def start(self) -> Running:
-        """Begin, or begin again."""
-        running = self._held.enter_context(started(self._folder, *self._flags, port=self._port))
-        self._port = running.port
-        return running
-
-    def stop(self) -> None:
-        """Ask it to end, and wait."""
-        self._held.close()
-
-
-@contextlib.contextmanager
-def restartable(folder: Path, *flags: str) -> Iterator[Restartable]:
-    """A service that is not started yet."""
-    found = Restartable(folder, *flags)
-    try:
-        yield found
-    finally:
-        found.stop()

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.browsing import accessibility_problems
-from tests.service.conftest import Running, started
+from tests.service.conftest import Running
 from tests.service.pages import COMPUTING, HYPS, OTHERS, REFS, choose_metrics, fill, page_of, run, shown_results
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with started(tmp_path_factory.mktemp("page")) as service:
-        yield service
-
-
-@pytest.fixture
-def page(browser: Browser, serving: Running) -> Iterator[Page]:
-    with page_of(browser, f"{serving.url}/") as found:
-        yield found
 
 
 def all_opened(page: Page) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.service.conftest import Running, started
-from tests.service.pages import COMPUTING, choose_metrics, fill, fill_long, page_of, restartable, shown_results
+from tests.service.conftest import Running, restartable, started
+from tests.service.pages import COMPUTING, choose_metrics, fill, fill_long, page_of, shown_results
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.service.conftest import Running, started
 from tests.service.pages import (
     COMPUTING,
     HYPS,
@@ -16,7 +14,6 @@ from tests.service.pages import (
     choose_metrics,
     fill,
     fill_long,
-    page_of,
     run,
     table_score,
 )
@@ -24,23 +21,11 @@ from tests.service.pages import (
 import nlgauge
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator, Page
+    from playwright.sync_api import Locator, Page
 
 pytestmark = pytest.mark.browser
 
 SYSTEMS = {"A": HYPS * 4, "B": OTHERS * 4}
-
-
-@pytest.fixture(scope="module")
-def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with started(tmp_path_factory.mktemp("page")) as service:
-        yield service
-
-
-@pytest.fixture
-def page(browser: Browser, serving: Running) -> Iterator[Page]:
-    with page_of(browser, f"{serving.url}/") as found:
-        yield found
 
 
 def words(view: Locator, side: int) -> Locator:

@@ -33,18 +33,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture(scope="module")
-def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with started(tmp_path_factory.mktemp("page"), "--max-text-characters", "5000") as service:
-        yield service
-
-
-@pytest.fixture
-def page(browser: Browser, serving: Running) -> Iterator[Page]:
-    with page_of(browser, f"{serving.url}/") as found:
-        yield found
-
-
 @pytest.fixture
 def refused(browser: Browser, serving: Running) -> Iterator[Page]:
     """A page whose requests may be refused."""
