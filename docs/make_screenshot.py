@@ -60,9 +60,9 @@ def main() -> int:
     return 0
 
 
-def opened(browser: Browser, url: str, width: int, colours: Literal["light", "dark"]) -> Page:
+def opened(browser: Browser, url: str, width: int, height: int, colours: Literal["light", "dark"]) -> Page:
     """The page, ready."""
-    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=colours)
+    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=colours)
     page.add_init_script(STOPPED_CLOCK)
     page.goto(url)
     page.wait_for_selector("html[data-ready=yes]")
@@ -76,16 +76,19 @@ def run_example(page: Page) -> None:
     page.locator("#segment .alignment").nth(1).wait_for(timeout=120_000)
     second = page.locator("#segment .alignment").nth(1)
     second.get_by_role("button", name="drive").focus()
-    second.evaluate("view => view.scrollIntoView({block: 'nearest', behavior: 'instant'})")
+    second.evaluate(  # both alignments in view, in a part of the page that scrolls by itself
+        """view => { const part = view.closest('#segment');
+           part.scrollTop += view.getBoundingClientRect().bottom - part.getBoundingClientRect().bottom; }"""
+    )
 
 
 def joined(browser: Browser, url: str) -> bytes:
-    """The parts below one another."""
+    """The parts below one another. The window is as high as the page: a window that grows loses what was scrolled."""
     pages: dict[str, Page] = {}
     images = []
     for colours, first, last in PARTS:
         if colours not in pages:
-            pages[colours] = opened(browser, url, 1280, colours)
+            pages[colours] = opened(browser, url, 1280, 8000, colours)
             run_example(pages[colours])
         image = base64.b64encode(part(pages[colours], first, last)).decode()
         images.append(f'<img src="data:image/png;base64,{image}" style="display: block">')
@@ -104,8 +107,7 @@ def part(page: Page, first: str, last: str) -> bytes:
         [first, last],
     )
     return page.screenshot(
-        full_page=True,
-        clip={"x": 0, "y": top, "width": 1280, "height": bottom - top + 16},
+        clip={"x": 0, "y": top, "width": 1280, "height": bottom - top + 8},
         animations="disabled",
         caret="hide",
     )
@@ -117,7 +119,7 @@ def look(browser: Browser, url: str, folder: Path) -> None:
     colours: Literal["light", "dark"]
     for width in (1280, 380):
         for colours in ("light", "dark"):
-            page = opened(browser, url, width, colours)
+            page = opened(browser, url, width, 900, colours)
             page.screenshot(path=folder / f"form-{width}-{colours}.png", full_page=True)
             run_example(page)
             page.screenshot(path=folder / f"results-{width}-{colours}.png", full_page=True)
