@@ -11,7 +11,6 @@ import pytest
 from starlette.testclient import TestClient
 from tests.service.conftest import KEY
 
-from nlgauge.report.html.assets import COMPONENT_SCRIPTS, COMPONENT_STYLES
 from nlgauge.service.page_routes import PAGE_SCRIPTS, PAGE_STYLES
 
 PAGE = Path(str(resources.files("nlgauge.service"))) / "page"
@@ -89,12 +88,6 @@ def test_every_file_of_the_page_is_used() -> None:
         *(f"{name}.js" for name in PAGE_SCRIPTS),
     }
     assert {path.name for path in PAGE.iterdir()} == used
-
-
-def test_every_component_is_used() -> None:
-    folder = Path(str(resources.files("nlgauge.report.html"))) / "components"
-    used = {*(f"{name}.css" for name in COMPONENT_STYLES), *(f"{name}.js" for name in COMPONENT_SCRIPTS)}
-    assert {path.name for path in folder.iterdir()} == used
 
 
 def test_texts_become_text_and_never_markup(service: TestClient) -> None:

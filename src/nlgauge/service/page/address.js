@@ -1,6 +1,7 @@
 // The form in the address, after its #: browsers do not send that part, so texts reach no log.
 
 const LONGEST_ADDRESS = 8000;
+const MOST_ENTRIES = 100;
 
 // Deflated JSON in letters that an address may have.
 async function packedState(state) {
@@ -12,10 +13,27 @@ async function packedState(state) {
 }
 
 async function unpackedState(packed) {
+  if (packed.length > 2 * LONGEST_ADDRESS) throw new Error("longer than any that this page writes");
   const letters = atob(packed.replace(/-/g, "+").replace(/_/g, "/"));
   const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return JSON.parse(await new Response(stream).text());
+  return checkedState(JSON.parse(await new Response(stream).text()));
+}
+
+// An address may come from anybody: what it holds is of the form that `state` gives, or it is refused.
+function checkedState(state) {
+  const isText = (value) => typeof value === "string";
+  const isPair = (value) => Array.isArray(value) && value.length === 2 && value.every(isText);
+  const isList = (value, isMember) => Array.isArray(value) && value.length <= MOST_ENTRIES && value.every(isMember);
+  const { systems, references, sources, metrics, model, recipes, empty } = state;
+  const good =
+    isList(systems, isPair) &&
+    isList(metrics, isPair) &&
+    isList(references, isText) &&
+    [sources, model, recipes].every(isText) &&
+    typeof empty === "boolean";
+  if (!good) throw new Error("not of the form that this page writes");
+  return state;
 }
 
 class Address {

@@ -7,6 +7,7 @@ const decimalsFor = (scores) => (scores.some((score) => Math.abs(score) >= 10) ?
 const metricDecimals = (found) => decimalsFor(found.systems.map((row) => row.score));
 const betterInWords = (found) => (found.higher_is_better ? "higher is better" : "a distance: lower is better");
 const levelText = (level) => `${Number((100 * level).toPrecision(12))} %`;
+const intervalText = ({ low, high }, decimals) => `${formatted(low, decimals)} – ${formatted(high, decimals)}`;
 const pText = (p) => (p < 0.001 ? "p < 0.001" : `p = ${p.toFixed(3)}`);
 
 function scrolling(table, label) {
@@ -30,7 +31,7 @@ function rankingTable(found, settings) {
   let before = 1;
   const rows = found.systems.map((row) => {
     const { low = null, high = null } = row.interval ?? {};
-    const between = low === null ? "" : `${formatted(low, decimals)} – ${formatted(high, decimals)}`;
+    const between = row.interval ? intervalText(row.interval, decimals) : "";
     const score = formatted(row.score, decimals);
     const said = `${row.system}: ${score}${between && `, ${level} interval ${between}`}`;
     const starts = row.cluster !== before;
@@ -124,21 +125,14 @@ function readingNote(metrics, settings) {
     said.push(
       "A rule starts a new group: its first system is significantly worse than the first of the group above. ",
     );
-  if (first.systems.length > 1) {
-    const key = (kind, mark) => make("span", { class: `${kind} key`, text: mark });
-    const corrected = settings.correction === "holm" ? " after Holm's correction" : "";
-    const test = TESTS[settings.test] ?? settings.test;
-    const rule = `${test}, p < ${settings.alpha}${corrected} over ${counted(first.pairs.length, "pair")}`;
-    said.push(
-      ...[key("better", "▲"), " the row's system is better than the column's, ", key("worse", "▼")],
-      ...[
-        ` it is worse (${rule}), `,
-        key("even", "·"),
-        " no difference is shown. Numbers are differences of scores, ",
-      ],
-      "row minus column, turned so that above 0 is better.",
-    );
-  }
+  const key = (kind, mark) => make("span", { class: `${kind} key`, text: mark });
+  const corrected = settings.correction === "holm" ? " after Holm's correction" : "";
+  const rule = `${TESTS[settings.test] ?? settings.test}, p < ${settings.alpha}${corrected}`;
+  said.push(
+    ...[key("better", "▲"), " the row's system is better than the column's, ", key("worse", "▼")],
+    ...[` it is worse (${rule} over ${counted(first.pairs.length, "pair")}), `, key("even", "·")],
+    " no difference is shown. Numbers are differences of scores, row minus column, turned so that above 0 is better.",
+  );
   return make("p", { class: "note" }, ...said);
 }
 
@@ -153,14 +147,19 @@ function metricNotes(metrics) {
   return items.length ? make("ul", { class: "notes" }, ...items) : null;
 }
 
-// The section: for each metric its ranking, and its pairs where there are some.
+// The section, for two systems or more: for each metric its ranking and its pairs.
 function comparisonSection({ metrics, settings }) {
   const section = make("section", { id: "comparison", "aria-labelledby": "comparison-title" });
   section.append(make("h2", { id: "comparison-title", text: "Comparison" }));
   for (const found of metrics) {
-    const title = make("h3", {}, found.metric, make("span", { class: "direction", text: betterInWords(found) }));
+    const title = make(
+      "h3",
+      {},
+      `${found.metric} `,
+      make("span", { class: "direction", text: betterInWords(found) }),
+    );
     section.append(title, rankingTable(found, settings));
-    if (found.systems.length > 1) section.append(significanceMatrix(found, settings));
+    section.append(significanceMatrix(found, settings));
   }
   section.append(readingNote(metrics, settings), metricNotes(metrics) ?? "");
   return section;

@@ -2,7 +2,8 @@
 
 // Somebody who walks through the list with the arrow keys does not want every alignment on the way.
 const BEFORE_ASKING = 120;
-const MOST_IDF_BYTES = 800_000;
+// How full a request is made, of what the service allows.
+const FILLED = 0.9;
 
 function segmentScores({ answer, body }) {
   const found = answer.comparison.metrics;
@@ -36,6 +37,7 @@ class ServiceExplanations {
     this.segments = new Set(); // not known before: each is made when it is asked for
     this.perSegment = systems.length;
     this.known = new Map();
+    this.steps = new Map();
   }
 
   async systems() {
@@ -70,12 +72,13 @@ class ServiceExplanations {
     };
     if (body.refs) request.ref = body.refs[segment];
     if (body.sources) request.source = body.sources[segment];
-    const { others, left } = this.otherTexts(metrics[metric], this.names[system], segment);
+    const { others, count } = this.otherTexts(metrics[metric], this.names[system], segment);
     if (others) request.others = others;
     const { alignment } = await askJson("v1/explain?format=alignment", { body: request });
-    if (left)
+    const all = body.systems[this.names[system]].length;
+    if (others && count + 1 < all)
       alignment.notes.push(
-        "Explained by itself: the other texts, on which its words are weighed, are too many to send.",
+        `Words weigh here by idf of ${counted(count + 1, "segment")}, which fit into a request; in the list by all.`,
       );
     return alignment;
   }
@@ -84,12 +87,23 @@ class ServiceExplanations {
   otherTexts({ signature }, system, segment) {
     if (!/\|(idf:(refs|both)|bounds:corpus)/.test(signature)) return {};
     const { systems, refs, sources } = this.body;
-    const rest = (texts) => texts.filter((_, at) => at !== segment);
-    const others = { hyps: rest(systems[system]) };
-    if (refs) others.refs = rest(refs);
-    if (sources) others.sources = rest(sources);
-    const count = Object.values(others).flat(2).length;
-    const small = count + 3 < service.limits.texts && JSON.stringify(others).length < MOST_IDF_BYTES;
-    return small ? { others } : { left: true };
+    const step = this.stepOf(system);
+    const kept = systems[system].map((_, at) => at).filter((at) => at !== segment && at % step === 0);
+    const others = { hyps: kept.map((at) => systems[system][at]) };
+    if (refs) others.refs = kept.map((at) => refs[at]);
+    if (sources) others.sources = kept.map((at) => sources[at]);
+    return { others, count: kept.length };
+  }
+
+  // Every so many segments are sent along: 1 is all of them, more where a request may not hold them.
+  stepOf(system) {
+    if (!this.steps.has(system)) {
+      const { systems, refs, sources } = this.body;
+      const texts = [systems[system], refs ?? [], sources ?? []].flat(2);
+      const bytes = new TextEncoder().encode(JSON.stringify(texts)).length;
+      const { texts: mostTexts, body_bytes: mostBytes } = service.limits;
+      this.steps.set(system, Math.ceil(Math.max(texts.length / mostTexts, bytes / mostBytes) / FILLED));
+    }
+    return this.steps.get(system);
   }
 }

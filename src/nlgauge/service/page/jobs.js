@@ -2,6 +2,8 @@
 
 const ENDED = ["done", "failed", "cancelled", "interrupted"];
 const LONGEST_PAUSE = 5000;
+// A stream that is silent for so long may be held up on its way: the job is asked for itself.
+const LONGEST_SILENCE = 10_000;
 
 const submitJob = (kind, body, signal) => askJson(`v1/jobs/${kind}`, { body, signal });
 const cancelJob = (id) => askJson(`v1/jobs/${id}/cancel`, { method: "POST" });
@@ -17,7 +19,7 @@ async function watchJob(id, told, signal) {
         if (ENDED.includes(status.state)) return status;
         told(status);
       }
-      // The stream ended before the job: the service is about to stop, or has let go of those who watch.
+      // The stream ended before the job: it was silent, or the service is about to stop.
       const status = await askJson(`v1/jobs/${id}`, { signal });
       if (ENDED.includes(status.state)) return status;
       told(status);
@@ -40,12 +42,13 @@ async function* jobEvents(id, signal) {
   for (;;) {
     let part;
     try {
-      part = await reader.read();
+      part = await Promise.race([reader.read(), pause(LONGEST_SILENCE).then(() => null)]);
     } catch (error) {
       if (error.name === "AbortError") throw error;
       throw new ConnectionLost("The connection to the service was lost.");
     }
-    if (part.done) return;
+    if (part === null) reader.cancel().catch(() => {});
+    if (part === null || part.done) return;
     text += part.value.replace(/\r/g, "");
     const blocks = text.split("\n\n");
     text = blocks.pop();

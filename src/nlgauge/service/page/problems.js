@@ -19,10 +19,7 @@ function formMistakes(fields, metrics) {
     const lines = field.lines.length;
     const mayBeEmpty = field === fields.sources || fields.references.some((entry) => entry.field === field);
     if (count && lines !== count && !(mayBeEmpty && !lines))
-      found.push({
-        field,
-        message: `${counted(lines, "line")} here, and ${count.toLocaleString("en")} in system 1.`,
-      });
+      found.push({ field, message: unequalLines(field.lines, first.field.lines) });
   }
   const { recipes } = metrics;
   if (!recipes.length) found.push({ metrics: "Choose a metric, or several." });
@@ -34,6 +31,15 @@ function formMistakes(fields, metrics) {
   if (metrics.reads("source") && !fields.sources.lines.length)
     found.push({ field: fields.sources, message: "A chosen metric compares with sources: give one a line." });
   return found;
+}
+
+// After a paste it is mostly a blank line too many.
+function unequalLines(here, first) {
+  const endsBlank = (lines) => lines.at(-1)?.trim() === "";
+  const parts = [`${counted(here.length, "line")} here, and ${first.length.toLocaleString("en")} in system 1.`];
+  if (endsBlank(here)) parts.push("The last line here is blank.");
+  if (endsBlank(first)) parts.push("The last line of system 1 is blank.");
+  return parts.join(" ");
 }
 
 function clearMistakes(fields, metrics) {
@@ -56,14 +62,13 @@ function showMistakes(found, metrics) {
 // What the service refused, at the field that it speaks of, or beside the button.
 function showProblem(error, fields, metrics) {
   const words = inWords(error);
-  if (error instanceof Problem) {
-    if (error.kind === "form" && showForm(error, fields, metrics)) return;
-    if (error.kind === "model-not-found") return void (byId("model-error").textContent = words);
-    if (["recipe", "missing-extra", "too-many-metrics"].includes(error.kind)) return showRecipe(words, metrics);
-    const field = error.kind === "input" ? namedField(error.message, fields) : null;
-    if (field) return showMistakes([{ field, message: words }], metrics);
-  }
-  byId("form-error").textContent = words;
+  const kind = error instanceof Problem ? error.kind : "";
+  const field = kind === "input" ? namedField(error.message, fields) : null;
+  if (kind === "form" && showForm(error, fields, metrics)) return;
+  if (kind === "model-not-found") byId("model-error").textContent = words;
+  else if (["recipe", "missing-extra", "too-many-metrics"].includes(kind)) showRecipe(words, metrics);
+  else if (field) showMistakes([{ field, message: words }], metrics);
+  else byId("form-error").textContent = words;
 }
 
 // A sentence, whatever it was.

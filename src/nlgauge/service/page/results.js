@@ -8,7 +8,7 @@ function showResults(result, study) {
   const { comparison } = answer;
   place.replaceChildren(
     summarySection(result),
-    comparisonSection(comparison),
+    ...(comparison.metrics[0].systems.length > 1 ? [comparisonSection(comparison)] : []),
     segmentsSection(),
     sensitivitySection(study),
   );
@@ -49,41 +49,36 @@ function factsLine({ answer, body, seconds }) {
   return make("p", { class: "facts", text: facts.join(" · ") });
 }
 
-// A row per system, a column per metric, the rank beside each score.
-function scoresTable({ metrics }) {
+// A row per system, a column per metric; the rank beside each score, or the interval where there is one system.
+function scoresTable({ metrics, settings }) {
   const head = [["system", "name"]];
   for (const found of metrics) {
     const arrow = make("span", { "aria-hidden": "true", text: found.higher_is_better ? "↑" : "↓" });
-    head.push([
-      make("span", { title: betterInWords(found) }, `${found.metric} `, arrow, unseen(betterInWords(found))),
-      "num",
-    ]);
+    const said = betterInWords(found);
+    head.push([make("span", { title: said }, `${found.metric} `, arrow, unseen(said)), "num"]);
   }
-  const systems = metrics[0].systems.map((row) => row.system);
-  const rows = systems.map((system) => {
-    const cells = metrics.map((found) => {
-      const row = found.systems.find((one) => one.system === system);
-      const rank = systems.length > 1 ? make("span", { class: "place", title: "rank", text: row.rank }) : null;
-      const best = row.rank === 1 && systems.length > 1;
-      const attributes = { class: best ? "num first" : "num", "data-metric": found.metric };
-      return make("td", attributes, `${formatted(row.score, metricDecimals(found))} `, rank);
-    });
+  const rows = metrics[0].systems.map(({ system }) => {
+    const cells = metrics.map((found) => scoreCell(found, system));
     return make("tr", {}, make("th", { scope: "row", class: "name" }, userText("bdi", system)), ...cells);
   });
   const table = make("table", { class: "overview" }, heads(head), make("tbody", {}, ...rows));
-  const distances = metrics.filter((found) => !found.higher_is_better).map((found) => found.metric);
   const parts = [];
-  if (systems.length > 1) parts.push("Small numbers are ranks; the best score of each metric is bold.");
-  if (distances.length)
-    parts.push(
-      `${distances.join(" and ")} ${distances.length > 1 ? "are distances" : "is a distance"}: lower is better.`,
-    );
-  return make(
-    "div",
-    { id: "scores" },
-    scrolling(table, "Scores of all metrics"),
-    make("p", { class: "note", text: parts.join(" ") }),
-  );
+  if (rows.length > 1) parts.push("Small numbers are ranks; the best score of each metric is bold.");
+  else if (metrics[0].systems[0].interval) parts.push(`Small numbers are ${levelText(settings.level)} intervals.`);
+  for (const { metric, higher_is_better: higher } of metrics)
+    if (!higher) parts.push(`${metric} is a distance: lower is better.`);
+  const note = make("p", { class: "note", text: parts.join(" ") });
+  return make("div", { id: "scores" }, scrolling(table, "Scores of all metrics"), note);
+}
+
+function scoreCell(found, system) {
+  const decimals = metricDecimals(found);
+  const row = found.systems.find((one) => one.system === system);
+  const alone = found.systems.length === 1;
+  const attributes = { class: row.rank === 1 && !alone ? "num first" : "num", "data-metric": found.metric };
+  let beside = make("span", { class: "place", title: "rank", text: row.rank });
+  if (alone) beside = row.interval && make("span", { class: "place", text: intervalText(row.interval, decimals) });
+  return make("td", attributes, `${formatted(row.score, decimals)} `, beside);
 }
 
 function segmentsSection() {
@@ -117,6 +112,13 @@ function signatureRow(name, signature) {
   // Lines break between fields, not inside them.
   const parts = signature.split(/(?<=\|)/).map((text) => make("span", { text }));
   return make("div", { class: "signature" }, make("b", { text: name }), make("code", {}, ...parts), button);
+}
+
+// Before a run, whose result will be another one.
+function hideResults() {
+  byId("results").hidden = true;
+  byId("results").replaceChildren();
+  linkSections(byId("results"));
 }
 
 // Links to the sections of the result, beside those of the form.

@@ -74,12 +74,10 @@ class Runner {
 
   // Runs something with the buttons and the bar as they should be meanwhile; what goes wrong is said.
   async watched(work) {
+    if (this.stop) return;
     this.stop = new AbortController();
-    byId("run").disabled = byId("example").disabled = true;
-    byId("run-again").hidden = true;
-    byId("cancel").hidden = byId("progress").hidden = false;
-    byId("cancel").disabled = false;
-    byId("progress").removeAttribute("value");
+    hideResults();
+    this.showRunning(true);
     try {
       await work();
     } catch (error) {
@@ -87,9 +85,20 @@ class Runner {
     } finally {
       this.stop = null;
       this.job = "";
-      byId("run").disabled = byId("example").disabled = false;
-      byId("cancel").hidden = byId("progress").hidden = true;
+      this.showRunning(false);
     }
+  }
+
+  // A button that goes takes the focus along: it is handed on to the one that comes.
+  showRunning(running) {
+    const [run, cancel, again] = ["run", "cancel", "run-again"].map(byId);
+    const focused = [run, cancel, again, byId("example"), document.body].includes(document.activeElement);
+    run.disabled = byId("example").disabled = running;
+    cancel.hidden = byId("progress").hidden = !running;
+    cancel.disabled = false;
+    if (running) again.hidden = true;
+    byId("progress").removeAttribute("value");
+    if (focused) (running ? cancel : again.hidden ? run : again).focus({ preventScroll: true });
   }
 
   fail(error) {

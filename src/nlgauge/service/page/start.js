@@ -6,6 +6,7 @@ const service = { limits: {}, metrics: [] };
 async function start() {
   startTheme();
   startLinks();
+  startDropping();
   byId("key-form").addEventListener("submit", useKey);
   await load();
 }
@@ -57,11 +58,7 @@ async function startForm(records, models) {
     clearMistakes(fields, metrics);
     address.job = "";
     runner.say("");
-    byId("results").hidden = true;
-    byId("results").replaceChildren();
-    byId("sections")
-      .querySelectorAll(".of-result")
-      .forEach((link) => link.remove());
+    hideResults();
     fields.systems[0].field.box.focus();
   });
   byId("copy-link").addEventListener("click", async () => {
@@ -69,13 +66,15 @@ async function startForm(records, models) {
     copyText(location.href, byId("copy-link"));
   });
   const open = async () => {
+    let opened;
     try {
-      const { form, job } = await Address.opened();
-      if (form) fill(form);
-      if (job) await runner.resume(job);
+      opened = await Address.opened();
     } catch {
       byId("form-error").textContent = "The address is damaged: what it holds cannot be read.";
+      return;
     }
+    if (opened.form) fill(opened.form);
+    if (opened.job) await runner.resume(opened.job);
   };
   addEventListener("hashchange", open);
   byId("run").disabled = byId("example").disabled = false;
@@ -94,6 +93,11 @@ function startLinks() {
     target.setAttribute("tabindex", "-1");
     target.focus({ preventScroll: true });
   });
+}
+
+// A file that misses the fields is not opened by the browser, in the place of this page.
+function startDropping() {
+  for (const kind of ["dragover", "drop"]) addEventListener(kind, (event) => event.preventDefault());
 }
 
 function askForKey(message) {

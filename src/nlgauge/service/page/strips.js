@@ -36,7 +36,7 @@ function stripsOf({ rankings, movements, notes }) {
     const table = make("table", { class: "strips" }, head, make("tbody", {}, ...rows), make("tfoot", {}, axis));
     const record = service.metrics.find(({ name }) => name === metric.split(":")[0]);
     const direction = record?.better === "lower" ? "a distance: lower is better" : "higher is better";
-    const title = make("h3", {}, metric, make("span", { class: "direction", text: direction }));
+    const title = make("h3", {}, `${metric} `, make("span", { class: "direction", text: direction }));
     return [title, systemKey(systems), scrolling(table, `Sensitivity of ${metric}`)];
   });
   const said = "A line joins a system's scores under all settings. “Varies by” is the mean coefficient of variation.";
