@@ -142,6 +142,21 @@ def test_preprocessing_is_studied_as_a_job_and_shown_as_strips(page: Page) -> No
     assert page.get_by_role("button", name="Study preprocessing").is_enabled()
 
 
+def test_a_study_is_cancelled(page: Page) -> None:
+    many = 60
+    fill_long(page, "Hypotheses of system 1", [f"{HYPS[at % 3]} Number {at}." for at in range(many)])
+    fill_long(page, "References 1", [f"{REFS[at % 3]} Number {at}." for at in range(many)])
+    choose_metrics(page, "moverscore")
+    run(page)
+    page.get_by_role("button", name="Study preprocessing").click()
+    page.get_by_role("progressbar", name="Progress of the study").wait_for()
+    page.get_by_role("button", name="Cancel the study").click()
+    page.locator("#study-status").filter(has_text="Cancelled.").wait_for(timeout=COMPUTING)
+    assert page.locator("#strip .strip-row").count() == 0
+    assert page.get_by_role("button", name="Study preprocessing").is_enabled()
+    assert page.get_by_role("button", name="Cancel the study").is_hidden()
+
+
 def test_three_thousand_segments_scroll_without_stalling(page: Page) -> None:
     count = 3_000
     hyps = [f"{HYPS[at % 3]} Number {at} of a long list." for at in range(count)]

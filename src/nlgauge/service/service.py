@@ -30,7 +30,7 @@ Answer = TypeVar("Answer")
 _SMALL_TEXTS = 64
 _SMALL_CHARACTERS = 32_000
 
-#: Seconds that the comparing of a small request may keep the others waiting.
+#: Seconds of computing for which the pairs of a small request may keep the others waiting.
 _SMALL_SECONDS = 1.0
 
 #: Larger requests that are answered at once run in so many threads.
