@@ -18,7 +18,7 @@ test-more test-torch test-long bench-documents bench-matrix bench-meta bench-ser
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-more test-torch test-all test-long test-isa lint browser-tools
+.PHONY: help demo test test-more test-torch test-all test-long test-isa lint browser-tools screenshot
 .PHONY: bench bench-costs bench-documents bench-matrix bench-memory bench-meta bench-compare bench-isa bench-start bench-service clean
 
 help:
@@ -30,6 +30,7 @@ help:
 	@echo "make test-long     soak, full fuzz, scaling"
 	@echo "make test-isa      a part of make test under lower instruction sets"
 	@echo "make browser-tools what tests of pages need, Debian's chromium-headless-shell among it"
+	@echo "make screenshot    the picture of the service's page, docs/images/page.png"
 	@echo "make lint          ruff and mypy"
 	@echo "make bench         speed beside the bert-score package"
 	@echo "make bench-memory  peak memory of 100,000 pairs"
@@ -77,6 +78,10 @@ test-more: $(VENV)/.browser-tools
 browser-tools: $(VENV)/.browser-tools
 	command -v chromium-headless-shell >/dev/null || \
 		{ apt-get update -q && apt-get install -y -q --no-install-recommends chromium-headless-shell; }
+
+screenshot: browser-tools
+	$(BIN)/nlgauge models pull minilm
+	$(BIN)/python -m docs.make_screenshot
 
 test-torch: $(TORCH_VENV)/.installed
 	$(TORCH_BIN)/nlgauge models pull minilm mpnet smollm2

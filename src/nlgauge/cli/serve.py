@@ -32,6 +32,7 @@ _LIMITS = {
     "systems": "systems of a comparison",
     "explained_characters": "characters of texts to explain",
     "recipes": "metrics of a request",
+    "seconds": "seconds of a request that is answered at once",
     "waiting": "requests that wait",
     "queued_jobs": "jobs that wait",
     "streams": "clients that watch jobs",

@@ -15,6 +15,7 @@ import numpy as np
 from nlgauge.encoders import EmbeddingCache, Encoder, encode_texts
 from nlgauge.encoders.blas import one_blas_thread
 from nlgauge.engine.comparisons import Comparisons
+from nlgauge.engine.interrupts import between_pairs
 from nlgauge.engine.notes import SEGMENTS
 from nlgauge.engine.prepare import Prepared, PreparedMetric
 from nlgauge.engine.progress import Progress
@@ -106,6 +107,7 @@ def _compare_window(
 ) -> None:
     for system in prepared.corpus.systems:
         for index in window:
+            between_pairs()
             found[system][index] = _comparison(prepared, representations, system, index, align=align)
 
 
