@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import nlgauge
+from nlgauge.cli import main
 from nlgauge.meta import score_table
+from nlgauge.report.scores import render
 from nlgauge.sensitivity.run import systems_table
 
 HYPS = [
@@ -53,6 +55,17 @@ def test_each_component_has_its_orientation() -> None:
     distance = scores.component("ds_focus")
     assert not distance.higher_is_better
     assert np.array_equal(distance.oriented, -distance.values), "a distance is turned round, never made absolute"
+
+
+def test_orientations_are_shown_wherever_the_metric_is(capsys: pytest.CaptureFixture[str]) -> None:
+    score = nlgauge.score(HYPS, REFS, metric="discoscore")
+    assert render([score]).startswith("discoscore (lower is better: ds_focus)")
+    header, row = render([score], format="tsv").splitlines()
+    assert dict(zip(header.split("\t"), row.split("\t"), strict=True))["better"] == "higher, lower: ds_focus"
+    assert main(["metrics", "show", "discoscore"]) == 0
+    assert "(reported: ds_sent); lower is better: ds_focus" in capsys.readouterr().out
+    assert main(["metrics", "show", "ds-focus"]) == 0
+    assert "\nlower is better; components: precision, recall, f (reported: precision)\n" in capsys.readouterr().out
 
 
 def test_an_explanation_says_which_component_words_contribute_to() -> None:

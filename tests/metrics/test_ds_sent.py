@@ -14,12 +14,12 @@ import nlgauge
 VECTORS = {"cat": [1.0, 0.0], "mat": [0.0, 1.0], "dog": [0.8, 0.6]}
 
 #: Means of the sentences: (.5, .5), (0, 1), (.5, .5). All share the mat; the first and the last also the cat.
-THREE = ("mat/mat/NOUN cat/cat/NOUN", "mat/mat/NOUN", "mat/mat/NOUN cat/cat/NOUN")
+THREE = "mat:N cat:N | mat:N | mat:N cat:N"
 #: (1, 0), (0, 1), nothing shared.
-TWO = ("cat/cat/NOUN", "mat/mat/NOUN")
-ONE = ("cat/cat/NOUN",)
+TWO = "cat:N | mat:N"
+ONE = "cat:N"
 #: (.8, .6), (1, 0): tied only where a dog is close enough to a cat.
-DOG = ("dog/dog/NOUN", "cat/cat/NOUN")
+DOG = "dog:N | cat:N"
 
 
 @pytest.fixture
@@ -28,14 +28,14 @@ def hand_made(tmp_path: Path) -> dict[str, str]:
     return {
         "metric": "ds-sent",
         "model": write_vectors(tmp_path / "vectors.txt", VECTORS),
-        "annotator": write_conllu(tmp_path / "documents.conllu", [THREE, TWO, ONE, DOG]),
+        "annotator": write_conllu(tmp_path / "documents.conllu", THREE, TWO, ONE, DOG),
         "sentences": "annotator",
     }
 
 
-def value(options: dict[str, Any], hypothesis: tuple[str, ...], *references: tuple[str, ...], **more: Any) -> float:
-    refs = [[text_of(*one) for one in references]]
-    return float(nlgauge.score([text_of(*hypothesis)], refs, **options, **more).score[0])
+def value(options: dict[str, Any], hypothesis: str, *references: str, **more: Any) -> float:
+    refs = [[text_of(one) for one in references]]
+    return float(nlgauge.score([text_of(hypothesis)], refs, **options, **more).score[0])
 
 
 def cosine(one: list[float], other: list[float]) -> float:

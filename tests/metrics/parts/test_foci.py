@@ -6,16 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from tests.metrics.documents import annotated
+from tests.annotated_texts import annotated
 
 from nlgauge.annotate import AnnotatedText
 from nlgauge.metrics.parts.foci import adjacency, focus_sentences, merge_entities, noun_sentences
 
-THREE = annotated(
-    "Cats/cat/NOUN saw Mats/mat/NOUN",
-    "it sat",
-    "the cat/Cat/NOUN met a cat/cat/PROPN",
-)
+THREE = annotated("Cats=cat:N saw:V Mats=mat:N | it sat:V | the cat=Cat:N met:V a cat:P")
 
 
 def test_mentions_are_counted_by_lemma_in_lower_case_and_by_sentence() -> None:
@@ -23,7 +19,7 @@ def test_mentions_are_counted_by_lemma_in_lower_case_and_by_sentence() -> None:
 
 
 def test_a_text_without_nouns_has_no_focus() -> None:
-    assert noun_sentences(annotated("it sat")) == {}
+    assert noun_sentences(annotated("it sat:V")) == {}
     assert noun_sentences(AnnotatedText("", ())) == {}
 
 

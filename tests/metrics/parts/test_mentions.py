@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from tests.metrics.documents import annotated
+from tests.annotated_texts import annotated
 
 from nlgauge.annotate import AnnotatedSentence, AnnotatedText, AnnotatedWord
 from nlgauge.encoders import load_encoder
 from nlgauge.metrics.parts.mentions import Mention, TokenPlaces, find_mentions, sums_of_runs
 
-TEXT = annotated("Cats/cat/NOUN run", "a cat/cat/NOUN saw the run/run/NOUN")
+TEXT = annotated("Cats=cat:N run:V | a cat:N saw:V the run:N")
 
 
 def test_a_mention_is_a_noun_by_its_lemma() -> None:
@@ -53,7 +53,7 @@ def test_a_mention_that_was_cut_off_has_no_token() -> None:
 
 
 def test_tokens_belong_to_the_sentence_that_they_stand_in() -> None:
-    text = annotated("cat saw", "dog ran")
+    text = annotated("cat:N saw:V | dog:N ran:V")
     (tokens,) = load_encoder("minilm").tokenizer.encode([text.text])
     assert TokenPlaces.of(tokens).of_sentences(text).tolist() == [0, 0, 1, 1]
     late = AnnotatedText(text.text, (AnnotatedSentence(4, 7, ()), AnnotatedSentence(8, 15, ())))

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import bz2
 import gzip
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tokenizers
@@ -111,7 +112,8 @@ def read_vectors(path: Path) -> tuple[list[str], NDArray[np.float32]]:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    opened = {".gz": gzip.open, ".bz2": bz2.open}.get(path.suffix, open)
+    packed: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
+    opened = packed.get(path.suffix, open)
     try:
         # Some words of the published files are no valid UTF-8; nobody can write them in a text either.
         with opened(path, "rt", encoding="utf-8", errors="replace", newline="\n") as file:

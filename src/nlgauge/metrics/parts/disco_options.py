@@ -131,10 +131,11 @@ class DiscoMetric(ProfiledMetric[Representation]):
     @property
     def unused(self) -> Mapping[str, str]:
         """Word vectors belong to entities."""
-        if self.focus == "entity":
-            return {}
-        reason = f"belongs to focus=entity, and the focus is {self.focus}"
-        return {name: reason for name in ("threshold", "sent_threshold", "vectors") if hasattr(self, name)}
+        found = dict(super().unused)
+        if self.focus != "entity":
+            reason = f"belongs to focus=entity, and the focus is {self.focus}"
+            found |= {name: reason for name in ("threshold", "sent_threshold", "vectors") if hasattr(self, name)}
+        return found
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         if self.layer is None:
