@@ -337,12 +337,11 @@ DISCOSCORE_TABLES: tuple[PaperTable, ...] = (
         "Newsroom, 7 systems, system level, Kendall",
         _NEWSROOM,
         _TABLE7,
-        absolute=False,
         notes=(
-            "signs are those of print here; a distance is turned round, so DS-Focus, positive in print, is negative: "
-            "it runs against people on Newsroom (D6.4)",
+            "print correlates the distance itself, so that DS-Focus is positive there; ours is turned round and "
+            "negative: it runs against people on Newsroom (D6.4); differences are those of absolute values",
             _OTHERS,
-            "42.58 and 51.52 cannot come from 7 systems, where tau is a multiple of 4.76 without ties (D6.11)",
+            "42.58 and 51.52 cannot come from 7 systems, where tau is an odd multiple of 4.76 without ties (D6.11)",
         ),
     ),
     _table(8, f"several references: {_SYSTEMS}", _SUMMEVAL, _TABLE8),
