@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.engine.corpora import small_corpus
+from tests.metrics.test_contracts import resolved
 
 import nlgauge
 import nlgauge.testing
@@ -33,10 +34,10 @@ from nlgauge.recipes.run_options import RunOptions
 from nlgauge.registry import METRICS, parse_metric
 from nlgauge.scores import Score
 
-#: Every registered metric that needs no file, and what depends on more than a pair.
-WITHOUT_FILES = [name for name in METRICS if name != "lexical-graph"]
+#: Every registered metric, and what depends on more than a pair.
 RECIPES = [
-    *WITHOUT_FILES,
+    *(name for name in METRICS if name != "lexical-graph"),
+    "lexical-graph:vectors=VECTORS",  # which has none of its own
     "bertscore:idf=both",
     "bertscore:idf=refs,layer=2,lowercase=yes",
     "moverscore:n=2,max_tokens=8",
@@ -48,9 +49,8 @@ RECIPES = [
 OPTIONS = RunOptions()
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::nlgauge.TruncationWarning"),
-    pytest.mark.filterwarnings("ignore::nlgauge.NoFocusWarning"),
-    pytest.mark.filterwarnings("ignore::nlgauge.NoNounWarning"),
+    pytest.mark.filterwarnings(f"ignore::nlgauge.{name}")
+    for name in ("TruncationWarning", "NoFocusWarning", "NoNounWarning")
 ]
 
 
@@ -60,7 +60,7 @@ def as_bytes(scores: list[Score]) -> str:
 
 @pytest.fixture(scope="module")
 def recipes() -> list[Any]:
-    return [parse_metric(recipe) for recipe in RECIPES]
+    return [parse_metric(resolved(recipe)) for recipe in RECIPES]
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def cut(count: int, size: int) -> list[range]:
 def test_the_stages_give_what_one_call_gives(recipes: list[Any], prepared: Prepared, together: Comparisons) -> None:
     scores = finish(prepared, together)
     assert as_bytes(scores) == as_bytes(run_metrics(recipes, small_corpus(), RunOptions(alignments=True)))
-    assert {score.metric for score in scores} == set(WITHOUT_FILES)
+    assert {score.metric for score in scores} == set(METRICS)
 
 
 @pytest.mark.parametrize(("size", "backwards"), [(1, True), (7, False), (7, True)])
