@@ -31,6 +31,8 @@ from nlgauge.errors import (
     ModelNotFoundError,
     NlgaugeError,
     NlgaugeWarning,
+    NoFocusWarning,
+    NoNounWarning,
     OldFileWarning,
     RecipeError,
     ServiceError,
@@ -40,6 +42,7 @@ from nlgauge.errors import (
     UnknownTextError,
     UnknownWordWarning,
     UnsupportedModelError,
+    WindowsWarning,
     ZeroWeightWarning,
 )
 from nlgauge.pairs.matrix import ScoreMatrix, matrix
@@ -68,6 +71,7 @@ if typing.TYPE_CHECKING:  # found by __getattr__ below
     from nlgauge.explain.factors.run import explain_columns, explain_factors
     from nlgauge.explain.factors.surrogate import FactorStudy, Surrogate, fit_surrogates
     from nlgauge.explain.pairs import explain_pair, explain_pairs
+    from nlgauge.features.run import Discourse, discourse
     from nlgauge.report.html import ReportOptions, ReportTexts, write_report
     from nlgauge.service.async_client import AsyncClient
     from nlgauge.service.client import Client
@@ -83,6 +87,7 @@ __all__ = [
     "DataWarning",
     "DeprecatedNameWarning",
     "DigestError",
+    "Discourse",
     "EmptyPairError",
     "EmptyTextWarning",
     "Encoder",
@@ -99,6 +104,8 @@ __all__ = [
     "ModelNotFoundError",
     "NlgaugeError",
     "NlgaugeWarning",
+    "NoFocusWarning",
+    "NoNounWarning",
     "OldFileWarning",
     "Pair",
     "Ranking",
@@ -123,9 +130,11 @@ __all__ = [
     "UnknownWordWarning",
     "UnsupportedModelError",
     "VectorMetric",
+    "WindowsWarning",
     "ZeroWeightWarning",
     "__version__",
     "compare_systems",
+    "discourse",
     "explain_columns",
     "explain_corpus",
     "explain_factors",
@@ -161,9 +170,11 @@ _NAMES_ON_DEMAND = {
     "Client": "nlgauge.service.client",
     "CorpusSummary": "nlgauge.explain.corpus",
     "Explanation": "nlgauge.explain.explanation",
+    "Discourse": "nlgauge.features.run",
     "SystemComparison": "nlgauge.compare",
     "SystemScores": "nlgauge.compare",
     "compare_systems": "nlgauge.compare",
+    "discourse": "nlgauge.features.run",
     "FactorOptions": "nlgauge.explain.factors.columns",
     "FactorStudy": "nlgauge.explain.factors.surrogate",
     "Surrogate": "nlgauge.explain.factors.surrogate",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nlgauge.compare import SystemScores
     from nlgauge.scores import Score
 
-__all__ = ["explain_for_report", "packed_explanation", "value_ranges"]
+__all__ = ["alignment_record", "explain_for_report", "packed_explanation", "value_ranges"]
 
 #: Of so many systems all are explained; of more, two on each segment, because explaining takes as long as scoring.
 _ALL_SYSTEMS = 4
@@ -95,6 +95,25 @@ def packed_explanation(record: Mapping[str, Any]) -> list[Any]:
     contributions = {one["side"]: [one["of"], *(round(10_000 * value) for value in one["values"])] for one in linear}
     sides = [contributions.get("hypothesis"), contributions.get("reference")]
     return [*parts, links, int(costs), record["against"], record["sentence"], sides, removed]
+
+
+def alignment_record(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What a page shows of one pair, of `Explanation.to_dict()`: the metric's own alignment, and the other kind.
+
+    Links have places of words and whole thousandths, as in the report; `range` has the values of the lightest and of
+    the darkest colour.
+    """
+    hypothesis, reference, _, _, against, sentence, contributions, removed = packed_explanation(record)
+    alignments = []
+    for given, shares in ((record["links"], contributions), (record["beside"], [None, None])):
+        links, costs = _links(given)
+        if links:
+            kind = "flow" if given[0]["kind"] == "flow" else "greedy"
+            ends = value_ranges([(0, [None, None, links, costs])])[0]
+            alignments.append({"kind": kind, "links": links, "costs": costs, "range": ends, "contributions": shares})
+    words = {"words": [hypothesis, reference], "removed": removed, "against": against}
+    said = {"score": record["score"], "sentence": sentence, "notes": list(record["notes"])}
+    return {**words, **said, "alignments": alignments}
 
 
 def value_ranges(packed: Iterable[tuple[int, list[Any]]]) -> dict[int, list[int]]:

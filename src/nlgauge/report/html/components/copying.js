@@ -12,11 +12,15 @@ async function copyText(text, button) {
     area.select();
     done = document.execCommand("copy");
     area.remove();
+    button.focus();
   }
   const label = button.dataset.label || (button.dataset.label = button.textContent);
+  const name = button.dataset.name || (button.dataset.name = button.ariaLabel ?? "");
   button.textContent = done ? "Copied" : "Copying failed: select the text";
+  if (name) button.ariaLabel = button.textContent;
   setTimeout(() => {
     button.textContent = label;
+    if (name) button.ariaLabel = name;
   }, 1600);
 }
 

@@ -1,7 +1,6 @@
 // Which words of two texts matched: coloured by how close they are, with lines between them.
 
 const SHADES = 5;
-const SVG = "http://www.w3.org/2000/svg";
 
 // 0 to 5; the range goes from the far end to the near one, so costs and similarities are read alike.
 function shade(value, [far, near]) {
@@ -9,20 +8,19 @@ function shade(value, [far, near]) {
   return Math.round(SHADES * Math.min(Math.max(share, 0), 1));
 }
 
-function alignmentView(found) {
+// found: words of both texts and what is said of them; alignment: links between them, of one kind.
+function alignmentView(found, alignment) {
   const view = make("div", { class: "alignment" });
-  const drawing = document.createElementNS(SVG, "svg");
-  drawing.setAttribute("aria-hidden", "true");
+  const drawing = svg("svg", { "aria-hidden": "true" });
   const said = make("p", { class: "said", role: "status", dir: "auto", text: found.sentence });
-  const sides = [wordLine("output", found, 0), wordLine(found.against, found, 1)];
+  const sides = [0, 1].map((side) => wordLine(found, alignment, side));
   view.append(drawing, sides[0].line, sides[1].line, said);
-  const paths = found.links.map(([, , value]) => {
-    const path = document.createElementNS(SVG, "path");
-    path.setAttribute("opacity", (0.14 + 0.13 * shade(value, found.range)).toFixed(2));
+  const paths = alignment.links.map(([, , value]) => {
+    const path = svg("path", { opacity: (0.14 + 0.13 * shade(value, alignment.range)).toFixed(2) });
     drawing.append(path);
     return path;
   });
-  new ResizeObserver(() => drawLinks(view, sides, found.links, paths)).observe(view);
+  new ResizeObserver(() => drawLinks(view, sides, alignment.links, paths)).observe(view);
 
   // The word under the pointer or the focus, and what it is linked to.
   const point = (side, place) => {
@@ -32,12 +30,12 @@ function alignmentView(found) {
       return;
     }
     sides[side].words[place].classList.add("on");
-    found.links.forEach((link, at) => {
+    alignment.links.forEach((link, at) => {
       if (link[side] !== place) return;
       paths[at].classList.add("on");
       sides[1 - side].words[link[1 - side]].classList.add("on");
     });
-    said.textContent = sayWord(found, side, place);
+    said.textContent = sayWord(found, alignment, side, place);
   };
   sides.forEach(({ words }, side) =>
     words.forEach((word, place) => {
@@ -66,8 +64,8 @@ function drawLinks(view, sides, links, paths) {
   });
 }
 
-function sayWord(found, side, place) {
-  const partners = found.links
+function sayWord(found, alignment, side, place) {
+  const partners = alignment.links
     .filter((link) => link[side] === place)
     .map((link) => `${found.words[1 - side][link[1 - side]]} (${(link[2] / 1000).toFixed(2)})`);
   const removed = found.removed[side][place];
@@ -75,10 +73,10 @@ function sayWord(found, side, place) {
     removed
       ? `not counted: ${removed}`
       : partners.length
-        ? `${found.costs ? "moves to" : "matched with"} ${partners.join(", ")}`
+        ? `${alignment.kind === "flow" ? "moves to" : "matched with"} ${partners.join(", ")}`
         : "matched with no word",
   ];
-  const given = found.contributions[side];
+  const given = alignment.contributions[side];
   if (given && !removed) parts.push(`contributes ${(given[place + 1] / 10000).toFixed(4)} to ${given[0]}`);
   return `${found.words[side][place]}: ${parts.join("; ")}`;
 }
@@ -95,10 +93,11 @@ function moveAlong(event, words, place) {
   next.focus();
 }
 
-function wordLine(name, found, side) {
+function wordLine(found, alignment, side) {
+  const name = side ? found.against : "output";
   const near = new Map();
-  found.links.forEach((link) => {
-    const level = shade(link[2], found.range);
+  alignment.links.forEach((link) => {
+    const level = shade(link[2], alignment.range);
     near.set(link[side], Math.max(near.get(link[side]) ?? 0, level));
   });
   const line = make("div", { class: "line", role: "group", "aria-label": `words of the ${name}` });
@@ -116,14 +115,14 @@ function wordLine(name, found, side) {
   return { line, words };
 }
 
-function alignmentKey(found) {
+function alignmentKey(alignment) {
   const swatches = make("span", { class: "swatches", "aria-hidden": "true" });
   for (let level = 0; level <= SHADES; level += 1) swatches.append(make("i", { class: `near-${level}` }));
-  const [far, near] = found.range.map((end) => (end / 1000).toFixed(2));
+  const [far, near] = alignment.range.map((end) => (end / 1000).toFixed(2));
   return make(
     "p",
-    { class: "note" },
-    `${found.costs ? "Cost" : "Similarity"} ${far}`,
+    { class: "note key-of-alignment" },
+    `${alignment.costs ? "Cost" : "Similarity"} ${far}`,
     swatches,
     `${near}. Point at a word, or move with the arrow keys, to see what it matched; `,
     "a dashed word matched none, or does not count.",

@@ -20,29 +20,29 @@ const SHOWS = {
   first: ["A better", (r, s, i) => r.difference(s.metric, s.first, s.second, i) > 0],
   second: ["B better", (r, s, i) => r.difference(s.metric, s.first, s.second, i) < 0],
   equal: ["equal", (r, s, i) => r.difference(s.metric, s.first, s.second, i) === 0],
-  explained: ["with alignments", (r, s, i) => r.explained.has(i)],
+  explained: ["with alignments", (r, s, i) => r.explanations.segments.has(i)],
 };
 
-function oriented(report, state, segment) {
-  const score = report.score(state.metric, state.first, segment);
-  return report.metrics[state.metric].higher ? score : -score;
+function oriented(scores, state, segment) {
+  const score = scores.score(state.metric, state.first, segment);
+  return scores.metrics[state.metric].higher ? score : -score;
 }
 
-function chosenSegments(report, state) {
+function chosenSegments(scores, state) {
   const query = state.query.trim().toLocaleLowerCase();
   const passes = SHOWS[state.show][1];
   const found = [];
-  for (let at = 0; at < report.count; at += 1) {
-    if (passes(report, state, at) && (!query || report.searchable(at).includes(query))) found.push(at);
+  for (let at = 0; at < scores.count; at += 1) {
+    if (passes(scores, state, at) && (!query || scores.searchable(at).includes(query))) found.push(at);
   }
-  const key = SORTS[state.sort][1](report, state);
+  const key = SORTS[state.sort][1](scores, state);
   const keys = new Map(found.map((at) => [at, key(at)]));
   return found.sort((one, two) => keys.get(one) - keys.get(two) || one - two);
 }
 
 class SegmentList {
-  constructor(report, state) {
-    this.report = report;
+  constructor(scores, state) {
+    this.scores = scores;
     this.state = state;
     this.list = byId("segments-list");
     this.space = make("div", { class: "space", role: "presentation" });
@@ -59,22 +59,22 @@ class SegmentList {
   }
 
   refresh() {
-    const { report, state } = this;
-    this.order = chosenSegments(report, state);
+    const { scores, state } = this;
+    this.order = chosenSegments(scores, state);
     this.at = this.order.indexOf(state.chosen);
     this.space.style.height = `${this.order.length * ROW}px`;
     this.list.scrollTop = 0;
     const shown =
-      this.order.length === report.count
-        ? counted(report.count, "segment")
-        : `${this.order.length.toLocaleString("en")} of ${counted(report.count, "segment")}`;
+      this.order.length === scores.count
+        ? counted(scores.count, "segment")
+        : `${this.order.length.toLocaleString("en")} of ${counted(scores.count, "segment")}`;
     byId("segments-said").textContent =
-      `${shown}. Above 0, A is better than B by ${report.metrics[state.metric].name}.`;
+      `${shown}. Above 0, A is better than B by ${scores.metrics[state.metric].name}.`;
     if (state.second === null) byId("segments-said").textContent = `${shown}.`;
     this.head();
     this.draw();
     if (this.at < 0) this.choose(0, { quiet: true });
-    else showSegment(report, state, state.chosen, (step) => this.step(step));
+    else showSegment(scores, state, state.chosen, (step) => this.step(step));
   }
 
   head() {
@@ -101,13 +101,13 @@ class SegmentList {
   }
 
   row(place) {
-    const { report, state } = this;
+    const { scores, state } = this;
     const segment = this.order[place];
-    const decimals = report.metrics[state.metric].shown;
+    const decimals = scores.metrics[state.metric].shown;
     const pair = state.second !== null;
-    const difference = pair ? report.difference(state.metric, state.first, state.second, segment) : NaN;
+    const difference = pair ? scores.difference(state.metric, state.first, state.second, segment) : NaN;
     const side = difference > 0 ? "num ahead" : difference < 0 ? "num behind" : "num";
-    const text = report.output(state.first, segment) ?? "";
+    const text = scores.output(state.first, segment) ?? "";
     const row = make(
       "div",
       {
@@ -120,15 +120,15 @@ class SegmentList {
         "aria-setsize": this.order.length,
         "aria-posinset": place + 1,
       },
-      make("span", { class: "num", text: report.label(segment) }),
+      make("span", { class: "num", text: scores.label(segment) }),
       make("span", { class: side, text: pair ? formatted(difference, decimals, { sign: true }) : "" }),
       make("span", {
         class: "num score",
-        text: formatted(report.score(state.metric, state.first, segment), decimals),
+        text: formatted(scores.score(state.metric, state.first, segment), decimals),
       }),
       make("span", {
         class: "num score",
-        text: pair ? formatted(report.score(state.metric, state.second, segment), decimals) : "",
+        text: pair ? formatted(scores.score(state.metric, state.second, segment), decimals) : "",
       }),
       userText("span", text.slice(0, 160), { class: "text" }),
     );
@@ -147,7 +147,7 @@ class SegmentList {
     else if (top + ROW > this.list.scrollTop + this.list.clientHeight)
       this.list.scrollTop = top + ROW - this.list.clientHeight;
     this.draw();
-    showSegment(this.report, this.state, this.order[place], (step) => this.step(step));
+    showSegment(this.scores, this.state, this.order[place], (step) => this.step(step));
     if (!quiet && matchMedia("(max-width: 60rem)").matches) byId("segment").scrollIntoView({ block: "nearest" });
   }
 
@@ -183,20 +183,20 @@ class SegmentList {
 
   // Rows as they are sorted now, for paper and for the clipboard.
   cells(places) {
-    const { report, state } = this;
-    const decimals = report.metrics[state.metric].shown;
+    const { scores, state } = this;
+    const decimals = scores.metrics[state.metric].shown;
     const pair = state.second !== null;
     const systems = pair ? [state.first, state.second] : [state.first];
-    const head = ["segment", ...(pair ? ["difference"] : []), ...systems.map((system) => report.systems[system])];
-    if (report.texts) head.push("reference", ...systems.map((system) => `output of ${report.systems[system]}`));
+    const head = ["segment", ...(pair ? ["difference"] : []), ...systems.map((system) => scores.systems[system])];
+    if (scores.texts) head.push("reference", ...systems.map((system) => `output of ${scores.systems[system]}`));
     const plain = (value) => formatted(value, decimals).replace("−", "-");
     const rows = this.order.slice(0, places).map((segment) => {
-      const scores = systems.map((system) => plain(report.score(state.metric, system, segment)));
-      const difference = pair ? [plain(report.difference(state.metric, state.first, state.second, segment))] : [];
-      const texts = report.texts
-        ? [report.references(segment)[0] ?? "", ...systems.map((system) => report.output(system, segment) ?? "")]
+      const values = systems.map((system) => plain(scores.score(state.metric, system, segment)));
+      const difference = pair ? [plain(scores.difference(state.metric, state.first, state.second, segment))] : [];
+      const texts = scores.texts
+        ? [scores.references(segment)[0] ?? "", ...systems.map((system) => scores.output(system, segment) ?? "")]
         : [];
-      return [report.label(segment), ...difference, ...scores, ...texts];
+      return [scores.label(segment), ...difference, ...values, ...texts];
     });
     return [head, ...rows];
   }
@@ -204,7 +204,7 @@ class SegmentList {
   print() {
     const [head, ...rows] = this.cells(PRINTED);
     const shown = `The first ${rows.length} of ${counted(this.order.length, "segment")}`;
-    const caption = `${shown}, sorted by ${SORTS[this.state.sort][0]} (${this.report.metrics[this.state.metric].name})`;
+    const caption = `${shown}, sorted by ${SORTS[this.state.sort][0]} (${this.scores.metrics[this.state.metric].name})`;
     byId("segments-printed").replaceChildren(
       make("caption", { text: caption }),
       make("thead", {}, make("tr", {}, ...head.map((text) => userText("th", text, { scope: "col" })))),
