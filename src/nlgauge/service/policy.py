@@ -18,6 +18,7 @@ from nlgauge.errors import DigestError, ModelNotFoundError, RecipeError
 from nlgauge.files.digests import short_digest
 from nlgauge.models.catalog import CARDS, ModelCard, find_card
 from nlgauge.models.fetch import cached_card
+from nlgauge.recipes.composite import CompositeMetric
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.options import Option
 from nlgauge.recipes.resources import LanguageModelName, Resource, SentenceModelName, StopwordList
@@ -46,6 +47,9 @@ class Policy:
         """Refuse a recipe that names a file, or a model that is not on offer."""
         if isinstance(recipe, VectorMetric):
             self.check_model(recipe.model)
+        if isinstance(recipe, CompositeMetric):
+            for member in recipe.recipes:
+                self.check(member)
         for name, about in recipe.options().items():
             if name not in recipe.unused:
                 self._check_option(recipe, name, about)
