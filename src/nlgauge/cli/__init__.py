@@ -41,6 +41,7 @@ _MODULES = {
     "idf": "tables",
     "baseline": "tables",
     "sentsim": "sentsim",
+    "ensemble": "ensemble",
     "align": "align",
     "normalise": "normalise",
     "signature": "signatures",

@@ -118,12 +118,12 @@ class Norms(FrozenTable):
 
     def only(self, members: Sequence[MemberNorms]) -> Norms:
         """The part that an ensemble uses, whose digest does not change when others are added to the table."""
-        return Norms(tuple(sorted(set_of(members), key=lambda one: json.dumps(one._asdict(), sort_keys=True))), "")
+        return Norms(tuple({id(one): one for one in members}.values()), self.data)
 
     @cached_property
     def digest(self) -> str:
-        """sha256 of the numbers and of the recipes they belong to; not of the name of the data."""
-        return text_digest(json.dumps([one._asdict() for one in self.members], sort_keys=True))
+        """sha256 of the numbers and of the recipes they belong to, in any order; not of the name of the data."""
+        return text_digest("\n".join(sorted(json.dumps(one._asdict(), sort_keys=True) for one in self.members)))
 
     def content(self) -> dict[str, Any]:
         """What a file holds."""
@@ -140,11 +140,6 @@ class Norms(FrozenTable):
             msg = "'digest' is missing"
             raise ContentError(msg)
         return cls(tuple(map(_member, members)), str(content.get("data", "")))
-
-
-def set_of(members: Sequence[MemberNorms]) -> list[MemberNorms]:
-    """Each member once."""
-    return list({id(one): one for one in members}.values())
 
 
 def _member(record: Mapping[str, Any]) -> MemberNorms:
