@@ -19,6 +19,8 @@ from nlgauge.data.table import select_known
 from nlgauge.errors import DataWarning, MissingExtraError, RecipeError
 from nlgauge.meta import MetricScores, Question, answer, released_rows, score_table
 from nlgauge.published.data import DataSlice, JudgedRows, find_judged, kept_columns, slice_of
+from nlgauge.published.factors.reproduce import reproduce_factors
+from nlgauge.published.factors.table import FactorTable
 from nlgauge.published.rankings.reproduce import reproduce_rankings
 from nlgauge.published.rankings.table import RankingOptions, RankingTable
 from nlgauge.published.reproduce_study import StudyInputs, StudyRun, with_corpora
@@ -63,6 +65,9 @@ def reproduce(
         _refuse_given(table, model=model, layer=layer, langpairs=langpairs, levels=levels, study=study)
         return reproduce_rankings(table, at=at, rows=rows, data=data, options=rankings)
     _refuse_given(table, rankings=rankings)
+    if isinstance(table, FactorTable):
+        _refuse_given(table, layer=layer, levels=levels, study=study)
+        return reproduce_factors(table, at=at, rows=rows, data=data, langpairs=langpairs)
     running = RunOptions.of(options) if run is None else replace(run, **options)
     if isinstance(table, PaperStudy):
         table = with_corpora(table, inputs)
@@ -92,7 +97,8 @@ def _refuse_given(table: PaperTable, **given: object) -> None:
     """Refuse what a table of its kind has no use of."""
     for name, value in given.items():
         if value not in (None, StudyInputs(), RankingOptions()):
-            kind = "a table on rankings of systems" if isinstance(table, RankingTable) else "no table on rankings"
+            kinds = {RankingTable: "a table on rankings of systems", FactorTable: "a table of regressions"}
+            kind = kinds.get(type(table), "no table on rankings")
             what = {"study": "options of sensitivity studies", "rankings": "options of rankings (ties, full, ...)"}
             msg = f"{table.id} is {kind}; leave out {what.get(name, name)}"
             raise RecipeError(msg)

@@ -7,7 +7,7 @@ one. Of the n degrees of freedom the columns take one each, and the means anothe
 
     VIF            diag(inv(R)), R the correlations of the columns: 1 / (1 - R2 of a column given the others)
     partial R2     t^2 / (t^2 + degrees of freedom): what a column explains of that which the others leave over
-    intervals      percentile bootstrap of rows, each resample standardised anew; its percentiles are moved outwards as
+    intervals      percentile bootstrap of rows, each resample standardised anew; percentiles are moved outwards as
                    those of means are (`nlgauge.stats.bootstrap`). Below 30 rows: Student's t
 
 A resample enters by its sums of products only, so that all of them are one matrix product.
