@@ -12,6 +12,7 @@ import typing
 from nlgauge import _startup  # noqa: F401  # first, because the modules below take a moment to load
 from nlgauge._version import __version__
 from nlgauge.clouds.alignments import Alignment, Flow
+from nlgauge.corpus.documents import join_documents
 from nlgauge.corpus.views import TextView
 from nlgauge.encoders import Encoder, release_models
 from nlgauge.errors import (
@@ -119,6 +120,7 @@ __all__ = [
     "compare_systems",
     "explain_pair",
     "explain_pairs",
+    "join_documents",
     "load_scores",
     "matrix",
     "option",

@@ -21,7 +21,7 @@ from nlgauge.cli.common import (
     metric_options,
 )
 from nlgauge.cli.compare_inputs import Inputs, read_inputs
-from nlgauge.cli.documents import add_document_option
+from nlgauge.cli.documents import add_document_option, add_unit_option, joins_documents
 from nlgauge.cli.outputs import check_writable, saving, write_output
 from nlgauge.cli.parsing import add_hidden
 from nlgauge.cli.score import check_systems_first
@@ -122,6 +122,7 @@ def _add_test_options(parser: argparse.ArgumentParser) -> None:
     tests = parser.add_argument_group("tests and rankings")
     tests.add_argument("--test", choices=TESTS, default=defaults.test, metavar="NAME", help=f"{', '.join(TESTS)}")
     add_document_option(tests)
+    add_unit_option(tests)
     tests.add_argument(
         "--alpha", type=float, default=defaults.alpha, metavar="P", help="significant below (%(default)s)"
     )
@@ -261,6 +262,9 @@ def _check(args: argparse.Namespace) -> None:
         msg = "nlgauge compare needs references (--refs REF) or a source (--source SRC) to score texts with"
         raise RecipeError(msg)
     _check_companions(args)
+    if joins_documents(args) and not texts:
+        msg = "--unit document joins lines of texts that are scored, and there are none; leave it out"
+        raise RecipeError(msg)
     if args.table != "ranking" and args.format != "tsv":
         msg = "--table chooses the table of --format tsv; the other formats have all of them"
         raise RecipeError(msg)
@@ -319,7 +323,8 @@ def _check_runs(args: argparse.Namespace) -> None:
     defaults = CompareSettings()
     about = ("test", "correction", "smallest_difference", "ranking", "ties", "tie_tolerance", "resamples", "ratings")
     given = [name for name in about if getattr(args, name) != getattr(defaults, name)]
-    given += [name for name in ("gate", "report", "plot", "document_ids") if getattr(args, name)]
+    segments = () if joins_documents(args) else ("document_ids",)
+    given += [name for name in ("gate", "report", "plot", *segments) if getattr(args, name)]
     if given:
         msg = f"{flag_of(given[0])} is about segments, and --runs compares the scores of whole runs; leave one out"
         raise RecipeError(msg)

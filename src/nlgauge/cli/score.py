@@ -18,7 +18,14 @@ from nlgauge.cli.common import (
     read_texts,
     run_options,
 )
-from nlgauge.cli.documents import add_document_option, check_documents, read_documents
+from nlgauge.cli.documents import (
+    add_document_option,
+    add_unit_option,
+    check_documents,
+    joined_texts,
+    joins_documents,
+    read_documents,
+)
 from nlgauge.cli.outputs import write_output
 from nlgauge.cli.parsing import add_hidden
 from nlgauge.errors import RecipeError
@@ -58,6 +65,7 @@ def add_commands(commands: Any) -> None:
     output.add_argument("--segments", action="store_true", help="scores of each segment too")
     output.add_argument("--confidence", action="store_true", help="interval beside the mean (t or bootstrap)")
     add_document_option(output)
+    add_unit_option(output)
     add_hidden(output, "--alignments", action="store_true", help="which token matched which (json, with --segments)")
     add_hidden(output, "--confidence-level", type=float, metavar="P", help="of the interval (%(default)s)")
     add_hidden(output, "--resamples", type=int, metavar="N", help="of the bootstrap (%(default)s)")
@@ -78,14 +86,16 @@ def _run(args: argparse.Namespace) -> int:
     if args.citation and not args.hyps:
         write_output(args.output, "\n\n".join(citations.values()) + "\n")
         return 0
+    documents = read_documents(args)
+    texts = read_texts(args)
+    if joins_documents(args) and documents is not None:
+        texts, documents = joined_texts(texts, documents, args), None
+    check_documents(documents, len(next(iter(texts.systems.values()))), args)
     confidence = None
     if args.confidence:
         confidence = Confidence(
-            level=args.confidence_level, resamples=args.resamples, seed=args.seed, documents=read_documents(args)
+            level=args.confidence_level, resamples=args.resamples, seed=args.seed, documents=documents
         )
-    texts = read_texts(args)
-    if confidence is not None:
-        check_documents(confidence.documents, len(next(iter(texts.systems.values()))), args)
     saved = args.format is None and args.output.lower().endswith(".json")
     scores = score_systems(
         texts.systems,
@@ -125,10 +135,12 @@ def _check(args: argparse.Namespace) -> None:
         with_what = "LaTeX" if args.format == "latex" else "--confidence in a TSV"
         msg = f"segments do not go with {with_what}; use --format json"
         raise RecipeError(msg)
+    joined = {"document_ids"} if joins_documents(args) else set()
     if not args.confidence:
         for name, default in _CONFIDENCE.items():
-            if getattr(args, name) != default:
-                msg = f"--{name.replace('_', '-')} belongs to --confidence, which was not given"
+            if getattr(args, name) != default and name not in joined:
+                other = " or to --unit document" if name == "document_ids" else ""
+                msg = f"--{name.replace('_', '-')} belongs to --confidence{other}, which was not given"
                 raise RecipeError(msg)
 
 

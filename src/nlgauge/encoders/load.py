@@ -170,10 +170,7 @@ def _find(model: str, *, progress: bool) -> tuple[ModelFiles, str]:
         path = Path(model)
         return ModelFiles(path.name, path), f"{path.resolve()} {file_digest(path)}"
     if card is not None and card.kind != "encoder":
-        msg = (
-            f"model {model!r} is a {card.kind}, which gives no vectors; "
-            f"take an encoder, such as {', '.join(encoder_names())}"
-        )
+        msg = f"model {model!r} ({card.kind}) gives no vectors; take an encoder, such as {', '.join(encoder_names())}"
         raise UnsupportedModelError(msg)
     files = resolve(model, progress=progress)
     return files, files.state

