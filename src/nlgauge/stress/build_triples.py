@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -14,10 +15,12 @@ from typing import NamedTuple
 from nlgauge.annotate import AnnotatedText, AnnotatedWord, Annotator
 from nlgauge.errors import InputError
 from nlgauge.explain.factors.overlap import bleu1
+from nlgauge.files.lines import read_bytes
+from nlgauge.files.records import delimited_rows
 from nlgauge.stress.triples import Triple, Triples
 from nlgauge.text.treebank import treebank_words
 
-__all__ = ["LabelledPair", "paws_triples", "permute_nouns", "permuted"]
+__all__ = ["LabelledPair", "load_paws_pairs", "paws_triples", "permute_nouns", "permuted"]
 
 #: The published seed.
 _SEED = 42
@@ -39,8 +42,8 @@ def permute_nouns(
 ) -> Triples:
     """Triples whose lookalike is the anchor with its nouns in another order; what has less than two is left out.
 
-    The order is drawn from the seed and the text, so that the other anchors change nothing. Unlike the published
-    ones, lookalikes keep the anchor's blanks: only the nouns move (D34).
+    The order is drawn from the seed and the text, so that the other anchors change nothing. The
+    published lookalikes are words joined by blanks; here only the nouns move (D14).
     """
     if len(anchors) != len(paraphrases):
         msg = f"each anchor needs a paraphrase, got {len(anchors)} anchors and {len(paraphrases)} paraphrases"
@@ -78,6 +81,16 @@ def permuted(text: AnnotatedText, *, seed: int = _SEED) -> str | None:
 def _is_common_singular(word: AnnotatedWord) -> bool:
     """What the published code takes: the tag NN, which is no name and no plural."""
     return word.upos == "NOUN" and word.features.get("Number", "Sing") != "Plur"
+
+
+def load_paws_pairs(path: str | os.PathLike[str]) -> list[LabelledPair]:
+    """The labelled pairs of a file of PAWS: `id`, `sentence1`, `sentence2` and `label`, with a header."""
+    name = os.fspath(path)
+    rows = delimited_rows(read_bytes(name), name, needed=("sentence1", "sentence2", "label"))
+    return [
+        LabelledPair(row.text("sentence1"), row.text("sentence2"), row.integer("label", low=0, high=1) == 1)
+        for row in rows
+    ]
 
 
 def paws_triples(pairs: Iterable[LabelledPair], *, most: int = 300, name: str = "paws") -> Triples:

@@ -1,4 +1,4 @@
-"""Adversarial triples: a text A, a paraphrase B that shares few of its words, and C that shares many but means something else.
+"""Adversarial triples: a text A, a paraphrase B that shares few of its words, and a lookalike C that shares many.
 
 A metric that looks at meaning scores (A, B) above (A, C). Triples come from a data set in the form of `paws` (each A
 in two rows, one of them a paraphrase), from a file with columns `anchor`, `paraphrase` and `lookalike`, or are made
@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 from nlgauge.data import JudgementTable
 from nlgauge.errors import FileFormatError, InputError
 from nlgauge.explain.factors.overlap import bleu1
+from nlgauge.files.atomic import write_atomic
 from nlgauge.files.digests import short_digest, text_digest
 from nlgauge.files.lines import read_bytes
 from nlgauge.files.records import Row, delimited_rows, json_lines
 from nlgauge.text.treebank import treebank_words
 
-__all__ = ["COLUMNS", "Triple", "Triples", "load_triples", "triples_of_table"]
+__all__ = ["COLUMNS", "Triple", "Triples", "load_triples", "save_triples", "triples_of_table"]
 
 #: Columns of a file of triples.
 COLUMNS = ("anchor", "paraphrase", "lookalike")
@@ -122,3 +123,9 @@ def load_triples(path: str | os.PathLike[str]) -> Triples:
 
 def _triple(row: Row) -> Triple:
     return Triple(*(row.text(column) for column in COLUMNS))
+
+
+def save_triples(triples: Triples, path: str | os.PathLike[str]) -> None:
+    """Write the triples as a .tsv file that `load_triples` reads; a tab or line end in a text becomes a blank."""
+    lines = ["\t".join(COLUMNS), *("\t".join(" ".join(text.split()) for text in one) for one in triples.triples)]
+    write_atomic(Path(path), ("\n".join(lines) + "\n").encode())
