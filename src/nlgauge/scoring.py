@@ -208,7 +208,9 @@ def _is_signature(metric: str) -> bool:
 
 def _engine_of_signatures(signatures: Sequence[Signature | None]) -> dict[str, str]:
     """Engine and precision that the signatures of a call name; some models bring their own engine."""
-    recipes = [one.recipe for signature in signatures if signature is not None for one in member_signatures(signature)]
+    recipes = [
+        one.recipe for signature in signatures if signature is not None for one in member_signatures(signature)
+    ]
     given = [recipe for recipe in recipes if not is_added(recipe.get("model", ""))]
     engines: dict[str, None] = {}
     for text in (recipe[key] for recipe in given for key in ("engine", "sentence_engine") if key in recipe):

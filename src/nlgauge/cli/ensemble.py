@@ -46,7 +46,7 @@ def add_commands(commands: Any) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     fit = actions.add_parser(
         "fit", help="freeze mean and deviation of metrics to a file", epilog=_FIT,
-        description="Means and deviations of metrics over a data set, or over saved scores: the norms of an ensemble.",
+        description="Means and deviations of metrics over a data set, or over saved scores.",
     )  # fmt: skip
     add_data_options(fit, required=False)
     fit.add_argument("--scores", nargs="+", default=[], metavar="FILE", help="saved by 'nlgauge score -o FILE.json'")
@@ -109,7 +109,9 @@ def _search(args: argparse.Namespace) -> int:
     others = [released_rows(table, name) for name in args.released]
     others += imported_rows(table, args.scores, columns=columns, lower_is_better=args.lower_is_better)
     run = RunOptions.of(run_options(args))
-    scored = score_table(table, args.metric, run=run, **metric_options(args)) if args.metric else ScoreTable(table, ())
+    scored = (
+        score_table(table, args.metric, run=run, **metric_options(args)) if args.metric else ScoreTable(table, ())
+    )
     found = search_ensembles(
         scored.add(*others).metrics,
         table.gold(args.criterion),

@@ -27,8 +27,10 @@ from nlgauge.files.textfiles import Inputs, parse_source
 from nlgauge.plots import check_figure
 from nlgauge.plots.stress import plot_stress
 from nlgauge.plots.triples import plot_triples
+from nlgauge.recipes.composite import leaves
 from nlgauge.report.stress import render_stress
 from nlgauge.report.triples import render_triples
+from nlgauge.scoring import recipes_and_run
 from nlgauge.stress import (
     PERTURBATIONS,
     Triples,
@@ -110,7 +112,7 @@ def _run(args: argparse.Namespace) -> int:
                 plot_triples(study, target)
         return 0
     inputs = Inputs()
-    options = metric_options(args)
+    options: dict[str, Any] = {**metric_options(args), **run_options(args)}
     test = stress(
         inputs.texts(parse_source(args.system)),
         args.metric,
@@ -119,11 +121,10 @@ def _run(args: argparse.Namespace) -> int:
         paraphrases=None if args.paraphrases is None else inputs.texts(parse_source(args.paraphrases)),
         perturbations=args.perturbations,
         annotator=annotator,
-        lang=options.pop("lang", "en") if _no_metric_reads_lang(args) else options.get("lang", "en"),
+        lang=options.pop("lang", None),
         seed=args.seed,
         name=file_label(args.system),
         **options,
-        **run_options(args),
     )
     write_output(args.output, render_stress(test, format=args.format, width=args.width))
     if args.plot:
@@ -152,16 +153,15 @@ def _check(args: argparse.Namespace) -> None:
         raise RecipeError(msg)
     if args.plot:
         check_figure(Path(args.plot))
-    if args.metric:
+    if args.metric and (args.option_lang is None or _reads_language(args)):
         check_metrics(args.metric, args, command="stress")
 
 
-def _no_metric_reads_lang(args: argparse.Namespace) -> bool:
-    from nlgauge.recipes.composite import leaves
-    from nlgauge.scoring import recipes_and_run
-
+def _reads_language(args: argparse.Namespace) -> bool:
+    """Whether a metric has a use of the language; perturbations have one in any case."""
     options = {name: value for name, value in metric_options(args).items() if name != "lang"}
-    return not any("lang" in one.options() for one in leaves(recipes_and_run(args.metric, options)[0]))
+    recipes, _ = recipes_and_run(args.metric, options)
+    return any("lang" in one.options() for one in leaves(recipes))
 
 
 def _references(inputs: Inputs, specs: list[str]) -> list[tuple[str, ...]] | None:

@@ -190,9 +190,7 @@ def prepare(
         assert isinstance(composite, CompositeMetric)
         prepared[number] = _prepare_composite(composite, own, [prepared[one].signature for one in own])
         check(number, prepared[number].signature)
-    return Prepared(
-        corpus, options, tuple(prepared[number] for number in range(len(recipes))), tuple(groups), asked
-    )
+    return Prepared(corpus, options, tuple(prepared[number] for number in range(len(recipes))), tuple(groups), asked)
 
 
 def _with_members(recipes: Sequence[Metric]) -> tuple[list[Metric], dict[int, tuple[int, ...]]]:

@@ -88,9 +88,7 @@ def ensemble_gains(
         own = [_pearson(column[of_pair], human[of_pair]) for column in columns]
         best = int(np.argmax(own))
         found.append(
-            Gain(
-                pair, _pearson(joined[of_pair], human[of_pair]), own[best], members[best].name, int(of_pair.sum())
-            )
+            Gain(pair, _pearson(joined[of_pair], human[of_pair]), own[best], members[best].name, int(of_pair.sum()))
         )
     return found
 

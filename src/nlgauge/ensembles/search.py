@@ -128,15 +128,15 @@ def search_ensembles(
     columns = np.array([standardised(one.oriented, over=judged, name=one.name) for one in metrics])[:, judged]
     gold, pairs_of_rows = human[judged], np.array(langpairs)[judged]
     known = tuple(dict.fromkeys(pairs_of_rows.tolist()))
-    units = unit_numbers(list(zip(pairs_of_rows.tolist(), np.array(segments)[judged].tolist(), strict=True)), len(gold))
+    units = unit_numbers(
+        list(zip(pairs_of_rows.tolist(), np.array(segments)[judged].tolist(), strict=True)), len(gold)
+    )
     candidates = list(combinations(range(len(names)), 2))
     every = _Agreement(columns, gold, pairs_of_rows, known)
     held_out: list[list[float]] = []
     choices = []
     for mask in _halves(units, splits, seed):
-        scaled = np.array(
-            [standardised(one, over=mask, name=name) for one, name in zip(columns, names, strict=True)]
-        )
+        scaled = np.array([standardised(one, over=mask, name=name) for one, name in zip(columns, names, strict=True)])
         search = _Agreement(scaled[:, mask], gold[mask], pairs_of_rows[mask], known)
         other = _Agreement(scaled[:, ~mask], gold[~mask], pairs_of_rows[~mask], known)
         choices.append(_choice(search, other, candidates, names))
@@ -177,9 +177,7 @@ def _halves(units: NDArray[np.intp], splits: int, seed: int) -> Iterator[NDArray
 class _Agreement:
     """Correlations with people of metrics, and of averages of metrics, by language pair: from covariances."""
 
-    def __init__(
-        self, columns: Vector, gold: Vector, pairs: NDArray[np.str_], known: Sequence[str]
-    ) -> None:
+    def __init__(self, columns: Vector, gold: Vector, pairs: NDArray[np.str_], known: Sequence[str]) -> None:
         self._covariances = []
         for pair in known:
             rows = pairs == pair

@@ -2,8 +2,9 @@
 
     score(x, y) = mean over members m of  s_m (m(x, y) - mean_m) / deviation_m
 
-mean_m and deviation_m are frozen (`norms`), so that the score of a pair does not depend on the pairs beside it. s_m is
--1 for a member whose lower scores are better, and 1 for the others: a distance enters negated, and higher is better.
+mean_m and deviation_m are frozen (`norms`), so that the score of a pair does not depend on the pairs beside it. s_m
+is -1 for a member whose lower scores are better, and 1 for the others: a distance enters negated, so that higher is
+better.
 """
 
 from __future__ import annotations

@@ -102,7 +102,11 @@ def _refuse_given(table: PaperTable, **given: object) -> None:
     """Refuse what a table of its kind has no use of."""
     for name, value in given.items():
         if value not in (None, StudyInputs(), RankingOptions()):
-            kinds = {RankingTable: "a table on rankings of systems", FactorTable: "a table of regressions", RobustnessTable: "a table of released scores"}
+            kinds = {
+                RankingTable: "a table on rankings of systems",
+                FactorTable: "a table of regressions",
+                RobustnessTable: "a table of released scores",
+            }
             kind = kinds.get(type(table), "no table on rankings")
             what = {"study": "options of sensitivity studies", "rankings": "options of rankings (ties, full, ...)"}
             msg = f"{table.id} is {kind}; leave out {what.get(name, name)}"

@@ -208,7 +208,9 @@ def texts_of_options(given: Mapping[str, Any]) -> dict[str, str]:
     """Options of a call as the text of a recipe has them."""
     words = {True: "yes", False: "no"}
     return {
-        name: words[value] if isinstance(value, bool) else str(os.fspath(value) if hasattr(value, "__fspath__") else value)
+        name: words[value]
+        if isinstance(value, bool)
+        else str(os.fspath(value) if hasattr(value, "__fspath__") else value)
         for name, value in given.items()
         if value is not None
     }

@@ -22,11 +22,11 @@ def render_search(found: EnsembleSearch, *, format: str = "text", width: int = 3
     rows += [[name, value, None, None, None] for name, value in zip(found.metrics, found.singles, strict=True)]
     low, high = found.held_out_range()
     notes = [
-        f"{found.data}: {found.rows} rows, {', '.join(found.langpairs)}; Pearson with people, averaged over language pairs",
+        f"{found.data}: {found.rows} rows, {', '.join(found.langpairs)}; Pearson with people, averaged over these",
         "gain %: over the better member, all rows; held out: on halves whose other half gave the norms",
-        f"chosen: in how many of {len(found.choices)} splits (seed {found.seed}) the pair was the best of the first half",
+        f"chosen: in how many of {len(found.choices)} splits (seed {found.seed}) it was the best of the first half",
         f"best pair over best single metric, both chosen on one half: {100 * found.search_gain:+.1f} % there, "
-        f"{100 * found.held_out_gain:+.1f} % on the other half (95 % of splits: {100 * low:+.1f} to {100 * high:+.1f})",
+        f"{100 * found.held_out_gain:+.1f} % on the other (95 % of splits: {100 * low:+.1f} to {100 * high:+.1f})",
     ]
     table = Table(["metrics", "correlation", "gain %", "held out %", "chosen"], rows, "ensembles of two", notes)
     if format == "tsv":

@@ -20,7 +20,19 @@ def render_stress(test: StressTest, *, format: str = "text", width: int = 3) -> 
     for one in test.metrics:
         own = [] if one.paraphrase is None else [one.paraphrase]
         rows += [_row(one.metric, fall) for fall in (*own, *one.falls)]
-    columns = ["metric", "perturbation", "meaning", "changed", "fall", "low", "high", "way", "below paraphrase", "lo", "hi"]
+    columns = [
+        "metric",
+        "perturbation",
+        "meaning",
+        "changed",
+        "fall",
+        "low",
+        "high",
+        "way",
+        "below paraphrase",
+        "lo",
+        "hi",
+    ]
     if not test.paraphrases:
         columns, rows = columns[:8], [row[:8] for row in rows]
     table = Table(columns, rows, "how far metrics fall", list(_notes(test)))
@@ -34,7 +46,7 @@ def _row(metric: str, fall: Fall) -> list[Cell]:
     below = fall.below_paraphrase
     shares: list[Cell] = [None, None, None] if below is None else [below.mean, below.low, below.high]
     meaning = "kept" if fall.keeps_meaning else "changed"
-    return [metric, fall.perturbation, meaning, fall.count, fall.mean, *ends, fall.way, *shares]
+    return [metric, fall.perturbation, meaning, fall.changed, fall.mean, *ends, fall.way, *shares]
 
 
 def _notes(test: StressTest) -> Iterator[str]:
@@ -44,7 +56,7 @@ def _notes(test: StressTest) -> Iterator[str]:
         "perturbation"
     )
     yield f"fall: mean score before minus after, over the texts changed; low, high: {test.level:.0%} interval"
-    yield "way: the fall as a share of that to an unrelated text (the next one): 0 not moved, 1 another text altogether"
+    yield "way: the fall as a share of that to an unrelated text (the next one): 0 not moved, 1 like another text"
     if test.paraphrases:
         yield "below paraphrase: share of perturbed texts that score below the paraphrase, which they all should"
         yield "  where the meaning is changed, and none where it is kept"

@@ -22,10 +22,13 @@ def render_triples(study: TripleStudy, *, format: str = "text", width: int = 3) 
         means: list[Cell] = [float(one.paraphrase.mean()), float(one.lookalike.mean())]
         rows.append([one.metric, one.share, *ends, one.ties, *means, one.effect])
     with_b, with_c = study.triples.overlaps.mean(axis=1)
-    skipped = f"; {study.triples.skipped} texts left out, no triple could be made of them" * bool(study.triples.skipped)
+    skipped = f"; {study.triples.skipped} texts left out, no triple could be made of them" * bool(
+        study.triples.skipped
+    )
     notes = [
         f"signature: {study.signature}",
-        f"{len(study.triples)} triples; overlap of A with the paraphrase B {with_b:.3f}, with the lookalike C {with_c:.3f}{skipped}",
+        f"{len(study.triples)} triples; overlap of A with paraphrases B {with_b:.3f}, with lookalikes C {with_c:.3f}"
+        + skipped,
         f"B wins: share of triples with m(A, B) above m(A, C); low, high: {study.level:.0%} interval",
         "effect: mean of m(A, B) - m(A, C) in deviations of the metric; below 0 it prefers lookalikes",
         *(f"{one.metric}: {one.signature}" for one in study.metrics if one.signature),

@@ -1,8 +1,8 @@
 """Triples that are made: nouns in another order, and pairs of PAWS put together.
 
-    permute_nouns    C is A with its common nouns in singular permuted (chapter 12: tokens tagged NN, at least two)
-    paws_triples     of the labelled pairs of PAWS: B the paraphrase of A that shares least, C the lookalike that
-                     shares most; kept where B shares less than C, no sentence twice, those with the largest gap (D14)
+permute_nouns    C is A with its common nouns in singular permuted (chapter 12: tokens tagged NN, at least two)
+paws_triples     of the labelled pairs of PAWS: B the paraphrase of A that shares least, C the lookalike that
+                 shares most; kept where B shares less than C, no sentence twice, those with the largest gap (D14)
 """
 
 from __future__ import annotations
@@ -117,7 +117,9 @@ def paws_triples(pairs: Iterable[LabelledPair], *, most: int = 300, name: str = 
             used |= set(chosen[1])
             found.append(chosen)
     if not found:
-        msg = f"no sentence of the {len(listed)} pairs has a paraphrase that shares less with it than a lookalike does"
+        msg = (
+            f"no sentence of the {len(listed)} pairs has a paraphrase that shares less with it than a lookalike does"
+        )
         raise InputError(msg)
     best = sorted(found, key=lambda one: -one[0])[:most]
     return Triples(name, tuple(triple for _, triple in best), skipped=len(lookalikes) - len(found))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 
 from nlgauge.errors import FileFormatError
 from nlgauge.stress.perturbation import Context, Perturbation, replaced, with_case_of
@@ -12,7 +13,7 @@ from nlgauge.text.words import WordSpan, split_words
 
 __all__ = ["MEANING", "antonyms", "negated", "renumbered", "reversed_word"]
 
-#: After the first of these, "not" makes the sentence say the contrary. "may" and "might" are left out: "may not" forbids.
+#: After the first of these, "not" makes the sentence say the contrary. "may" is left out: "may not" forbids.
 _AUXILIARIES = frozenset(
     "is are was were am can could will would should must has have had does do did".split()  # noqa: SIM905
 )
@@ -23,16 +24,17 @@ _CONTRACTED = {
 }  # fmt: skip
 
 _NUMBER_WORDS = (
-    "two three four five six seven eight nine ten eleven twelve thirteen twenty thirty forty fifty "
-    "hundred thousand million billion"
-).split()
+    "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "twenty",
+    "thirty", "forty", "fifty", "hundred", "thousand", "million", "billion",
+)  # fmt: skip
 
 
 def negated(text: str, context: Context) -> str | None:
     """With a negation more, or less: what is negated already is said without it.
 
     >>> from nlgauge.stress.perturbation import drawn
-    >>> negated("The ferry was late.", Context(drawn(1, "", ""))), negated("It didn't rain.", Context(drawn(1, "", "")))
+    >>> context = Context(drawn(1, "", ""))
+    >>> negated("The ferry was late.", context), negated("It didn't rain.", context)
     ('The ferry was not late.', 'It did rain.')
     """
     words = split_words(text)
@@ -40,7 +42,7 @@ def negated(text: str, context: Context) -> str | None:
         plain = word.text.lower().replace("’", "'")
         if plain in _CONTRACTED:
             return replaced(text, word.start, word.end, with_case_of(_CONTRACTED[plain], word.text))
-    for before, word in zip(words, words[1:], strict=False):
+    for before, word in pairwise(words):
         if word.text.lower() in ("not", "n't") and before.text.lower() in _AUXILIARIES:
             return replaced(text, before.end, word.end, "")
     for word in words:

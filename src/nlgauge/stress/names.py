@@ -16,9 +16,12 @@ from nlgauge.text.words import split_words
 __all__ = ["NAMES", "Name", "find_names", "names_of", "with_another_name", "with_names_exchanged"]
 
 _NO_NAMES = frozenset(
-    "i monday tuesday wednesday thursday friday saturday sunday january february march april may june july august "  # noqa: SIM905
-    "september october november december mr mrs ms dr sir the a an he she it they we you this that these those".split()
-)
+    (
+        "i", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february",
+        "march", "april", "may", "june", "july", "august", "september", "october", "november", "december", "mr",
+        "mrs",        "mrs", "ms", "dr", "sir", "the", "a", "an", "he", "she", "it", "they", "we", "you", "this", "that", "these", "those",
+    )
+)  # fmt: skip
 _ENDS = ".!?:\"“”'’"
 
 
@@ -68,7 +71,9 @@ def names_of(texts: Iterable[str], annotated: Sequence[AnnotatedText] | None = N
     """All names of the texts, each once and sorted."""
     listed = list(texts)
     marked: Sequence[AnnotatedText | None] = annotated if annotated is not None else [None] * len(listed)
-    return tuple(sorted({name.text for text, one in zip(listed, marked, strict=True) for name in find_names(text, one)}))
+    return tuple(
+        sorted({name.text for text, one in zip(listed, marked, strict=True) for name in find_names(text, one)})
+    )
 
 
 def with_names_exchanged(text: str, context: Context) -> str | None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nlgauge.stats import Interval, bootstrap_mean
 
-__all__ = ["Fall", "MetricFalls", "StressTest"]
+__all__ = ["Fall", "MetricFalls", "StressTest", "fall_of"]
 
 
 class Fall(NamedTuple):
@@ -18,7 +18,7 @@ class Fall(NamedTuple):
 
     perturbation: str
     keeps_meaning: bool
-    count: int
+    changed: int
     """Texts that were changed."""
     fall: Interval | None
     """Mean of before minus after, turned so that a fall is above 0; None where less than two texts were changed."""
@@ -108,7 +108,7 @@ def _record(fall: Fall) -> dict[str, Any]:
     return {
         "perturbation": fall.perturbation,
         "keeps_meaning": fall.keeps_meaning,
-        "changed": fall.count,
+        "changed": fall.changed,
         "fall": fall.mean,
         "interval": None if fall.fall is None else [fall.fall.low, fall.fall.high],
         "way_to_unrelated": fall.way,

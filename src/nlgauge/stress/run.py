@@ -34,7 +34,7 @@ def stress(
     paraphrases: Sequence[str] | None = None,
     perturbations: Sequence[str] | None = None,
     annotator: Annotator | None = None,
-    lang: str = "en",
+    lang: str | None = None,
     seed: int = 12345,
     level: float = 0.95,
     resamples: int = 1000,
@@ -52,7 +52,8 @@ def stress(
             than a text whose meaning was changed.
         perturbations: By name. Default: all that the language leaves (see `PERTURBATIONS`).
         annotator: Finds names and nouns; without one names are found by a rule, and nouns stay.
-        lang: Language of the texts; what has English rules is left out for others.
+        lang: Language of the texts (default: English); what has English rules is left out for others. Metrics that
+            know the option get it too.
         seed: Of what is drawn; each text is changed in the same way wherever it stands.
         level: Of the intervals.
         resamples: Of the intervals.
@@ -60,13 +61,16 @@ def stress(
         options: As `nlgauge.score` has them.
 
     >>> found = stress(["The ferry was late.", "It was hot."], ["chrf"], perturbations=["negation"])
-    >>> [(fall.perturbation, fall.count) for fall in found.metrics[0].falls]
+    >>> [(fall.perturbation, fall.changed) for fall in found.metrics[0].falls]
     [('negation', 2)]
     """
     listed = list(texts)
-    chosen = chosen_perturbations(perturbations, lang=lang, annotator=annotator is not None)
+    language = lang or "en"
+    chosen = chosen_perturbations(perturbations, lang=language, annotator=annotator is not None)
     changed = perturb(listed, chosen, seed=seed, annotator=annotator)
     recipes, _ = recipes_and_run(metrics, options)
+    if lang is not None and any("lang" in one.options() for one in leaves(recipes)):
+        options["lang"] = lang
     if paraphrases is not None and len(paraphrases) != len(listed):
         msg = f"each text needs a paraphrase, got {len(listed)} texts and {len(paraphrases)} paraphrases"
         raise InputError(msg)
@@ -96,7 +100,7 @@ def stress(
         unchanged=int((~moved).sum()),
         metrics=tuple(found),
         seed=seed,
-        lang=lang,
+        lang=language,
         annotator="" if annotator is None else annotator.label,
         paraphrases="" if paraphrases is None else _label("paraphrases", paraphrases),
         level=level,

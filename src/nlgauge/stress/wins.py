@@ -1,6 +1,6 @@
 """How often a metric scores a paraphrase above a lookalike, on adversarial triples.
 
-    share = |{ m(A, B) > m(A, C) }| / n        A is the reference; a tie is no win
+share = |{ m(A, B) > m(A, C) }| / n        A is the reference; a tie is no win
 """
 
 from __future__ import annotations
@@ -123,11 +123,15 @@ def released_wins(triples: Triples, metrics: Sequence[str] | None = None, **how:
             known = ", ".join(triples.released) or "none"
             msg = f"{triples.name} has no released scores of {name!r}; it has {known}"
             raise InputError(msg)
-    found = [TripleWins(name, *triples.released[name], signature="released") for name in names]
+    found = [
+        TripleWins(name, triples.released[name][0], triples.released[name][1], signature="released") for name in names
+    ]
     return TripleStudy(triples, tuple(found), **how)
 
 
-def score_triples(triples: Triples, metrics: Sequence[str | Metric], *, how: dict[str, Any] | None = None, **options: Any) -> TripleStudy:
+def score_triples(
+    triples: Triples, metrics: Sequence[str | Metric], *, how: dict[str, Any] | None = None, **options: Any
+) -> TripleStudy:
     """Score B and C beside A with metrics of nlgauge; options are those of `nlgauge.score`.
 
     A is the reference, and the source for metrics that compare with one. Metrics that count idf count it on the

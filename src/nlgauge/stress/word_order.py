@@ -70,7 +70,5 @@ WORDS = (
     Perturbation("word-drop", "one longer word missing", without_a_word, english=False),
     Perturbation("word-swap", "two words in each other's place", exchanged, english=False),
     Perturbation("shuffle", "all words in another order", shuffled, english=False),
-    Perturbation(
-        "noun-order", "nouns in another order", with_nouns_permuted, english=False, needs_annotator=True
-    ),
+    Perturbation("noun-order", "nouns in another order", with_nouns_permuted, english=False, needs_annotator=True),
 )

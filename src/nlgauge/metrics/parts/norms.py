@@ -63,7 +63,7 @@ class MemberNorms(NamedTuple):
 
 
 def recipe_of_member(signature: Signature) -> dict[str, str]:
-    """What the values of a member depend on: its recipe without versions, and without the texts idf was counted on."""
+    """What the values of a member depend on: its recipe, without versions and the texts idf was counted on."""
     fields = with_precision(signature.recipe)
     kept = {key: text for key, text in fields.items() if key not in _LEFT_OUT}
     if fields.get("refs") == "source":
@@ -92,9 +92,7 @@ class Norms(FrozenTable):
         found = []
         for signature, values in scores:
             mean, deviation = _moments(signature.metric, values)
-            found.append(
-                MemberNorms(signature.metric, recipe_of_member(signature), mean, deviation, len(values))
-            )
+            found.append(MemberNorms(signature.metric, recipe_of_member(signature), mean, deviation, len(values)))
         return cls(tuple(found), data)
 
     def find(self, signature: Signature, *, name: str) -> MemberNorms:
@@ -174,9 +172,7 @@ def _moments(metric: str, values: NDArray[np.float64]) -> tuple[float, float]:
 def _differences(theirs: Mapping[str, str], mine: Mapping[str, str]) -> list[tuple[str, str, str]]:
     order = [key for key in RUNNER_FIELDS if key in theirs or key in mine]
     keys = dict.fromkeys([*order, *theirs, *mine])
-    return [
-        (key, theirs.get(key, "none"), mine.get(key, "none")) for key in keys if theirs.get(key) != mine.get(key)
-    ]
+    return [(key, theirs.get(key, "none"), mine.get(key, "none")) for key in keys if theirs.get(key) != mine.get(key)]
 
 
 @cache

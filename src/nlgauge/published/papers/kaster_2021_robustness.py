@@ -1,7 +1,7 @@
-"""Tables 6 and 13 of *Global Explainability of BERT-Based Evaluation Metrics*: triples that fool metrics, and ensembles.
+"""Tables 6 and 13 of *Global Explainability of BERT-Based Evaluation Metrics*: triples that fool, and ensembles.
 
-Values in print are those of the paper as chapter 12 of W. Zhao's dissertation (TU Darmstadt) has it. Its Figure 3 shows
-distributions of the scores of triples and prints no number; `explain-figure3` has the shares of triples behind it.
+Values in print are those of the paper as chapter 12 of W. Zhao's dissertation (TU Darmstadt) has it. Its Figure 3
+shows distributions of the scores of triples and prints no number; `explain-figure3` has the shares behind it.
 """
 
 from __future__ import annotations
@@ -69,7 +69,9 @@ ROBUSTNESS_TABLES = (
                 dict(zip((column.label for column in _OVERLAP_COLUMNS), _TABLE_6[name], strict=True)),
                 key=(card,),
                 card=card,
-                note="print speaks of 100 triples, and its overlaps are those of the 300 (D14)" if card == "paws" else "",
+                note="print speaks of 100 triples, and its overlaps are those of the 300 (D14)"
+                if card == "paws"
+                else "",
             )
             for name, card in _TRIPLES.items()
         ),

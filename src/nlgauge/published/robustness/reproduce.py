@@ -38,7 +38,9 @@ def reproduce_robustness(
     wanted = select_known(data, table.data, f"{table.id}: data set")
     table = replace(table, rows=tuple(row for row in table.rows if row.name in names))
     missing: dict[str, None] = {}
-    tables = {card: found for card in table.data if card in wanted and (found := _find(card, at, missing)) is not None}
+    tables = {
+        card: found for card in table.data if card in wanted and (found := _find(card, at, missing)) is not None
+    }
     by_row = {"overlap": _overlaps, "wins": _wins, "gains": _gains}[table.experiment](table, tables)
     notes = _matched(tables) if table.experiment == "gains" else []
     made = tuple(_row(table, row, by_row.get(row.name, {})) for row in table.rows)
