@@ -139,6 +139,9 @@ def split_recipe(text: str) -> tuple[str, dict[str, str]]:
     """
     name, _, tail = text.partition(":")
     given: dict[str, str] = {}
+    if tail.count("(") != tail.count(")") and _leading_option(name):
+        msg = f"a bracket is not closed, or not opened, in {text!r}; members are written bertscore(layer=5)+chrf"
+        raise RecipeError(msg)
     for part in split_outside(tail, ",") if tail else []:
         key, equals, value = part.partition("=")
         if not given and len(split_outside(part, "=")) == 1 and (leading := _leading_option(name)):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 
 from nlgauge.clouds.alignments import Alignment, Flow
 from nlgauge.engine.comparisons import Comparisons
@@ -14,7 +13,7 @@ from nlgauge.engine.progress import Progress, ticking
 from nlgauge.errors import InputError
 from nlgauge.recipes.results import Comparison, SystemResult
 from nlgauge.recipes.signature import Signature, member_key
-from nlgauge.scores import Origin, Score, SegmentNotes
+from nlgauge.scores import Origin, Score, joined_notes
 
 __all__ = ["finish"]
 
@@ -49,12 +48,7 @@ def finish(
 def _joined_score(one: PreparedComposite, members: Sequence[Score], prepared: Prepared) -> Score:
     """The score of a system from those of the members; what happened to a text in one of them happened here."""
     metric = one.metric
-    noted = SegmentNotes(
-        **{
-            kind: tuple(sorted(set(chain.from_iterable(getattr(member.notes, kind) for member in members))))
-            for kind in SegmentNotes.__dataclass_fields__
-        }
-    )
+    noted = joined_notes([member.notes for member in members])
     finished = metric.combine([member.segments[member.main] for member in members], one.resolved)
     run = run_fields(noted)
     for number, member in enumerate(members, start=1):

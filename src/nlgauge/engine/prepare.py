@@ -52,6 +52,7 @@ __all__ = [
     "load_for",
     "longest_text",
     "prepare",
+    "prepare_composite",
     "prepare_metric",
     "segment_texts",
 ]
@@ -188,7 +189,7 @@ def prepare(
     for number, own in members.items():
         composite = recipes[number]
         assert isinstance(composite, CompositeMetric)
-        prepared[number] = _prepare_composite(composite, own, [prepared[one].signature for one in own])
+        prepared[number] = prepare_composite(composite, own, [prepared[one].signature for one in own])
         check(number, prepared[number].signature)
     return Prepared(corpus, options, tuple(prepared[number] for number in range(len(recipes))), tuple(groups), asked)
 
@@ -204,9 +205,10 @@ def _with_members(recipes: Sequence[Metric]) -> tuple[list[Metric], dict[int, tu
     return known, members
 
 
-def _prepare_composite(
+def prepare_composite(
     metric: CompositeMetric, members: tuple[int, ...], signatures: Sequence[Signature]
 ) -> PreparedComposite:
+    """A metric of others with what joins their scores, and the recipe part of its signature."""
     resolved = metric.resolve_members(signatures)
     common = {"nlgauge": __version__, "sig": GRAMMAR}
     return PreparedComposite(metric, members, resolved, signed_together(metric, resolved, signatures, common=common))

@@ -19,7 +19,8 @@ _NO_NAMES = frozenset(
     (
         "i", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february",
         "march", "april", "may", "june", "july", "august", "september", "october", "november", "december", "mr",
-        "mrs",        "mrs", "ms", "dr", "sir", "the", "a", "an", "he", "she", "it", "they", "we", "you", "this", "that", "these", "those",
+        "mrs", "ms", "dr", "sir", "the", "a", "an", "he", "she", "it", "they", "we", "you", "this", "that", "these",
+        "those",
     )
 )  # fmt: skip
 _ENDS = ".!?:\"“”'’"
