@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nlgauge.cli.checks import check_metrics
 from nlgauge.cli.common import metric_options, run_options
-from nlgauge.cli.documents import check_documents, joined_texts, joins_documents, read_documents
+from nlgauge.cli.documents import check_documents, joined_texts, read_documents
 from nlgauge.cli.score_file_options import score_columns
 from nlgauge.compare.imported import imported_table, imported_tables
 from nlgauge.compare.join_scores import join_runs
@@ -53,7 +53,7 @@ def read_inputs(args: argparse.Namespace, check_systems: Callable[[Sequence[str]
     )
     judged = [(_judge(spec), read_verdicts(spec, columns=columns)) for spec in verdicts]
     named = read_documents(args)
-    documents = None if joins_documents(args) else named
+    documents = None if args.joined else named
 
     def check(systems: Sequence[str], segments: int) -> None:
         check_documents(documents, segments, args)
@@ -61,7 +61,7 @@ def read_inputs(args: argparse.Namespace, check_systems: Callable[[Sequence[str]
             imported_table(one, systems=systems, segments=segments)
         check_systems(systems)
 
-    joined = named if joins_documents(args) else None
+    joined = named if args.joined else None
     found = _scored(args, _Files.of(args.hyps, runs=args.runs), check, joined)
     tables = system_scores(found.scores, documents=documents) if found.scores else []
     if imported and not tables:

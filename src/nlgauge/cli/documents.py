@@ -1,7 +1,7 @@
 """Which document each segment is of.
 
 Segments of a document are not independent, so `--document-ids` alone has documents resampled. With `--unit document`
-the lines of a document are joined and scored as one text; what is resampled then are the documents by themselves.
+the lines of a document are joined and scored as one text, and each of these counts on its own.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:  # commands that only score have nothing to do with data sets
     from nlgauge.data import JudgementTable
 
 __all__ = [
+    "UNIT",
     "add_document_option",
     "add_documents_of_data",
-    "add_unit_option",
     "check_documents",
     "joined_texts",
-    "joins_documents",
     "read_documents",
+    "read_unit",
     "with_documents",
 ]
 
@@ -40,26 +40,21 @@ def add_document_option(group: Any, *, line: str = "segment") -> None:
     )
 
 
-def add_unit_option(group: Any) -> None:
-    """Add `--unit`, for commands that score texts."""
-    add_hidden(
-        group,
-        "--unit",
-        choices=("segment", "document"),
-        default="segment",
-        help="what is scored: document joins the lines of one (--document-ids); %(default)s: each line as it is",
-    )
+#: What `--unit`, an option of XMoverScore, also means to commands that score texts.
+UNIT = {"unit": "segment or document: score lines as they are, or those of a document joined (--document-ids)"}
 
 
-def joins_documents(args: argparse.Namespace) -> bool:
-    """Whether lines are to be joined; without their documents that is a mistake."""
-    if args.unit == "document" and args.document_ids is None:
+def read_unit(args: argparse.Namespace) -> None:
+    """Set `args.joined`: are lines joined to documents? Other values of `--unit` are the metric's."""
+    args.joined = args.option_unit == "document"
+    if args.option_unit in ("segment", "document"):
+        args.option_unit = None
+    if args.joined and args.document_ids is None:
         msg = (
             "--unit document joins the lines of a document, which --document-ids FILE names; "
             "where each line or row is a document already, leave --unit out"
         )
         raise RecipeError(msg)
-    return bool(args.unit == "document")
 
 
 def joined_texts(texts: ParallelTexts, documents: tuple[str, ...], args: argparse.Namespace) -> ParallelTexts:

@@ -19,12 +19,12 @@ from nlgauge.cli.common import (
     run_options,
 )
 from nlgauge.cli.documents import (
+    UNIT,
     add_document_option,
-    add_unit_option,
     check_documents,
     joined_texts,
-    joins_documents,
     read_documents,
+    read_unit,
 )
 from nlgauge.cli.outputs import write_output
 from nlgauge.cli.parsing import add_hidden
@@ -58,14 +58,13 @@ def add_commands(commands: Any) -> None:
         epilog=_EXAMPLES,
     )
     add_text_inputs(parser)
-    add_metric_options(parser)
+    add_metric_options(parser, also=UNIT)
     add_run_options(parser)
     add_text_options(parser)
     output = add_output_options(parser)
     output.add_argument("--segments", action="store_true", help="scores of each segment too")
     output.add_argument("--confidence", action="store_true", help="interval beside the mean (t or bootstrap)")
     add_document_option(output)
-    add_unit_option(output)
     add_hidden(output, "--alignments", action="store_true", help="which token matched which (json, with --segments)")
     add_hidden(output, "--confidence-level", type=float, metavar="P", help="of the interval (%(default)s)")
     add_hidden(output, "--resamples", type=int, metavar="N", help="of the bootstrap (%(default)s)")
@@ -78,6 +77,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
+    read_unit(args)
     check_metrics(args.metric, args, command="score")
     if args.hyps or not args.citation:
         _check(args)
@@ -88,7 +88,7 @@ def _run(args: argparse.Namespace) -> int:
         return 0
     documents = read_documents(args)
     texts = read_texts(args)
-    if joins_documents(args) and documents is not None:
+    if args.joined and documents is not None:
         texts, documents = joined_texts(texts, documents, args), None
     check_documents(documents, len(next(iter(texts.systems.values()))), args)
     confidence = None
@@ -135,10 +135,9 @@ def _check(args: argparse.Namespace) -> None:
         with_what = "LaTeX" if args.format == "latex" else "--confidence in a TSV"
         msg = f"segments do not go with {with_what}; use --format json"
         raise RecipeError(msg)
-    joined = {"document_ids"} if joins_documents(args) else set()
     if not args.confidence:
         for name, default in _CONFIDENCE.items():
-            if getattr(args, name) != default and name not in joined:
+            if getattr(args, name) != default and not (args.joined and name == "document_ids"):
                 other = " or to --unit document" if name == "document_ids" else ""
                 msg = f"--{name.replace('_', '-')} belongs to --confidence{other}, which was not given"
                 raise RecipeError(msg)

@@ -5,7 +5,8 @@
     sentences=lines          -> sentences:lines
 
 A metric of vectors has them as `annotator: str = annotator_option()` and `sentences: str = sentences_option()`, and
-finds the loaded annotator in its state, `state["annotator"]`. A metric of texts is an `AnnotatedTextMetric`.
+finds the loaded annotator in its state, `state["annotator"]`; `run_text_models` hands it the texts of a window. A
+metric of texts is an `AnnotatedTextMetric`.
 """
 
 from __future__ import annotations
