@@ -30,6 +30,8 @@ OTHERS: dict[str, list[Any]] = {
     "weighting": [".3+.7"],
     "bounds": ["corpus"],
     "rescale": ["no"],
+    "members": ["bertscore+bleu", "bleu+chrf", "rouge1+rougel", "bertscore+smd"],
+    "norms": ["shipped"],
 }
 
 
