@@ -52,6 +52,8 @@ ALONE = [
     "xmoverscore:profile=head,trim=0",
     "xmoverscore:profile=paper,idf=none",
     "xmoverscore:unit=sentence",
+    "ensemble:bertscore+moverscore(idf=none)",
+    "ensemble:bertscore+chrf+xmoverscore(unit=sentence,against=refs)",
     "bleu",
     "chrf",
     "rouge1",
@@ -72,7 +74,7 @@ NOT_BEST_ON_IDENTITY: dict[str, str] = {
     "rouge2": "a text of one word has no pair of words, and scores 0",
     "rougel": "as rouge1",
     "sentsim:combine=sss+wmdo,wmdo_matches=words,against=refs,bounds=FROZEN": "fewer words, larger chunks",
-}
+} | {metric: "its best is that of its members, standardised" for metric in ALONE if metric.startswith("ensemble")}
 
 #: Highest score of similarities whose highest is not 1.
 HIGHEST = {
@@ -211,6 +213,8 @@ ANY_TEXT = [
     "xmoverscore:profile=head",
     "xmoverscore:profile=paper",
     "xmoverscore:unit=sentence",
+    "ensemble:bertscore+moverscore(idf=none)",
+    "ensemble:bertscore+chrf+xmoverscore(unit=sentence,against=refs)",
     *ROUNDING_DECIDES,
 ]
 
