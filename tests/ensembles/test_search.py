@@ -68,7 +68,9 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(InputError, match="tells nothing apart"):
         found([*metrics, MetricScores("constant", np.zeros(ROWS))], human)
     with pytest.raises(InputError, match="too few for a correlation"):
-        search_ensembles(metrics, human, ["de-en"] * (ROWS - 2) + ["cs-en"] * 2, [str(n) for n in range(ROWS)], splits=2)
+        search_ensembles(
+            metrics, human, ["de-en"] * (ROWS - 2) + ["cs-en"] * 2, [str(n) for n in range(ROWS)], splits=2
+        )
 
 
 @pytest.mark.parametrize("format", ["text", "tsv", "latex", "json"])

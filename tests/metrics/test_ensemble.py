@@ -97,7 +97,9 @@ def test_the_signature_makes_the_same_score_again(norms: str) -> None:
 def test_members_share_one_encoding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with nlgauge.testing.hash_encoder("hash", layers=6):
         members = ["bertscore:model=hash,layer=3", "moverscore:model=hash,idf=none"]
-        norms_of_scores(nlgauge.score_systems({"": HYPOTHESES}, REFERENCES, metrics=members)).save(tmp_path / "n.json")
+        norms_of_scores(nlgauge.score_systems({"": HYPOTHESES}, REFERENCES, metrics=members)).save(
+            tmp_path / "n.json"
+        )
         encoded: list[int] = []
         true_encode = base.encode_texts
 
@@ -180,6 +182,13 @@ def test_idf_of_the_corpus_at_hand_does_not_change_what_a_member_is() -> None:
 
 def test_the_shipped_norms_are_whole() -> None:
     table = load_norms("shipped")
-    assert {one.metric for one in table.members} >= {"bertscore", "moverscore", "chrf", "bleu", "rouge1", "xmoverscore"}
+    assert {one.metric for one in table.members} >= {
+        "bertscore",
+        "moverscore",
+        "chrf",
+        "bleu",
+        "rouge1",
+        "xmoverscore",
+    }
     assert all(one.rows == 3795 for one in table.members)
     assert len({(one.metric, str(sorted(one.recipe.items()))) for one in table.members}) == len(table.members)

@@ -50,7 +50,9 @@ def test_references_take_the_place_of_the_texts() -> None:
 
 def test_a_perturbation_that_changes_nothing_has_no_fall() -> None:
     found = stress(["ok", "no"], ["chrf"], perturbations=["number", "shuffle"])
-    assert [(fall.changed, fall.mean, fall.way, fall.fall) for fall in found.metrics[0].falls] == [(0, None, None, None)] * 2
+    assert [(fall.changed, fall.mean, fall.way, fall.fall) for fall in found.metrics[0].falls] == [
+        (0, None, None, None)
+    ] * 2
     assert found.unchanged == 2
     assert "2 could not be changed by any" in " ".join(render_stress(found).split())
 
