@@ -65,12 +65,12 @@ demo: $(VENV)/.installed
 	$(BIN)/nlgauge score examples/system-a.txt examples/system-b.txt --refs examples/reference.txt --confidence
 
 test: $(VENV)/.test-tools
-	$(BIN)/nlgauge models pull minilm mpnet
+	$(BIN)/nlgauge models pull minilm mpnet spacy-en
 	$(BIN)/python -m pytest -m "$(FIRST)"
 
 # Without a browser on the machine, tests of pages are skipped and say so.
 test-more: $(VENV)/.browser-tools
-	$(BIN)/nlgauge models pull minilm mpnet
+	$(BIN)/nlgauge models pull minilm mpnet spacy-en
 	$(BIN)/python -m pytest -m "$(MORE)"
 
 browser-tools: $(VENV)/.browser-tools
@@ -90,7 +90,7 @@ test-long: $(TORCH_VENV)/.installed
 
 # Under each variable that moves a bit on this processor, which is tried first.
 test-isa: $(VENV)/.test-tools $(TORCH_VENV)/.installed
-	$(BIN)/nlgauge models pull minilm mpnet
+	$(BIN)/nlgauge models pull minilm mpnet spacy-en
 	$(BIN)/python -m benchmarks.isa test onnx -q -m "$(FIRST)" tests/metrics tests/transport tests/clouds \
 		tests/transforms tests/stats tests/meta tests/sensitivity tests/test_readme.py src
 	$(TORCH_BIN)/python -m benchmarks.isa test torch -q -m "$(TORCH)" tests/encoders/engines tests/parity

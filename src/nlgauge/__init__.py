@@ -62,7 +62,11 @@ if typing.TYPE_CHECKING:  # found by __getattr__ below
     from nlgauge.compare import SystemComparison as SystemComparison
     from nlgauge.compare import SystemScores as SystemScores
     from nlgauge.compare import compare_systems as compare_systems
+    from nlgauge.explain.corpus import CorpusSummary, explain_corpus
     from nlgauge.explain.explanation import Explanation
+    from nlgauge.explain.factors.columns import FactorOptions
+    from nlgauge.explain.factors.run import explain_columns, explain_factors
+    from nlgauge.explain.factors.surrogate import FactorStudy, Surrogate, fit_surrogates
     from nlgauge.explain.pairs import explain_pair, explain_pairs
     from nlgauge.report.html import ReportOptions, ReportTexts, write_report
     from nlgauge.service.async_client import AsyncClient
@@ -75,6 +79,7 @@ __all__ = [
     "Client",
     "Comparison",
     "ConvergenceWarning",
+    "CorpusSummary",
     "DataWarning",
     "DeprecatedNameWarning",
     "DigestError",
@@ -82,6 +87,8 @@ __all__ = [
     "EmptyTextWarning",
     "Encoder",
     "Explanation",
+    "FactorOptions",
+    "FactorStudy",
     "FileFormatError",
     "Flow",
     "InputError",
@@ -104,6 +111,7 @@ __all__ = [
     "Signature",
     "SignatureError",
     "State",
+    "Surrogate",
     "SystemComparison",
     "SystemResult",
     "SystemScores",
@@ -118,8 +126,12 @@ __all__ = [
     "ZeroWeightWarning",
     "__version__",
     "compare_systems",
+    "explain_columns",
+    "explain_corpus",
+    "explain_factors",
     "explain_pair",
     "explain_pairs",
+    "fit_surrogates",
     "join_documents",
     "load_scores",
     "matrix",
@@ -147,12 +159,20 @@ _ON_DEMAND = ("compare", "data", "meta", "testing")
 _NAMES_ON_DEMAND = {
     "AsyncClient": "nlgauge.service.async_client",
     "Client": "nlgauge.service.client",
+    "CorpusSummary": "nlgauge.explain.corpus",
     "Explanation": "nlgauge.explain.explanation",
     "SystemComparison": "nlgauge.compare",
     "SystemScores": "nlgauge.compare",
     "compare_systems": "nlgauge.compare",
+    "FactorOptions": "nlgauge.explain.factors.columns",
+    "FactorStudy": "nlgauge.explain.factors.surrogate",
+    "Surrogate": "nlgauge.explain.factors.surrogate",
+    "explain_columns": "nlgauge.explain.factors.run",
+    "explain_corpus": "nlgauge.explain.corpus",
+    "explain_factors": "nlgauge.explain.factors.run",
     "explain_pair": "nlgauge.explain.pairs",
     "explain_pairs": "nlgauge.explain.pairs",
+    "fit_surrogates": "nlgauge.explain.factors.surrogate",
     "ReportOptions": "nlgauge.report.html",
     "ReportTexts": "nlgauge.report.html",
     "write_report": "nlgauge.report.html",

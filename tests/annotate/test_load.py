@@ -32,7 +32,7 @@ class Counting:
 
 def test_each_distinct_text_is_annotated_once() -> None:
     inner = Counting()
-    annotator = LoadedAnnotator(inner)  # type: ignore[arg-type]
+    annotator = LoadedAnnotator(inner)
     first = annotator.annotate(["a b", "c", "a b"])
     again = annotator.annotate(["c", "d", "a b"])
     assert inner.asked == ["a b", "c", "d"]
@@ -43,7 +43,7 @@ def test_each_distinct_text_is_annotated_once() -> None:
 
 def test_what_is_remembered_is_bounded() -> None:
     inner = Counting()
-    annotator = LoadedAnnotator(inner, memo_words=7)  # type: ignore[arg-type]  # a text weighs its words and one
+    annotator = LoadedAnnotator(inner, memo_words=7)  # a text weighs its words and one
     annotator.annotate(["a b", "c d"])
     annotator.annotate(["a b"])
     annotator.annotate(["e f"])

@@ -7,8 +7,9 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Protocol
 
-from nlgauge.annotate.annotated import AnnotatedText
+from nlgauge.annotate.annotated import AnnotatedText, Annotator
 from nlgauge.annotate.conllu_annotator import ConlluAnnotator
 from nlgauge.annotate.spacy_annotator import SpacyAnnotator, model_folder
 from nlgauge.errors import RecipeError
@@ -23,8 +24,16 @@ ANNOTATORS = tuple(name for name, card in CARDS.items() if card.kind == "annotat
 #: Where sentences end: by rules, at ends of lines, or as the annotator says.
 SENTENCE_RULES = ("rules", "lines", "annotator")
 
-#: Most words that an annotator remembers; a word takes about 250 bytes.
+#: Most words that an annotator remembers; one of spaCy's takes about 170 bytes.
 MEMO_WORDS = 1_000_000
+
+
+class _Source(Annotator, Protocol):
+    """What annotates anew whenever it is asked."""
+
+    @property
+    def engine(self) -> str:
+        """The package that annotates, with its version; empty for files."""
 
 
 class LoadedAnnotator:
@@ -33,7 +42,7 @@ class LoadedAnnotator:
     Threads may share it. Texts asked for least recently are forgotten first.
     """
 
-    def __init__(self, annotator: SpacyAnnotator | ConlluAnnotator, *, memo_words: int = MEMO_WORDS) -> None:
+    def __init__(self, annotator: _Source, *, memo_words: int = MEMO_WORDS) -> None:
         self._annotator = annotator
         self._memo_words = memo_words
         self._memo: OrderedDict[str, AnnotatedText] = OrderedDict()

@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["Span", "split_lines", "split_sentences"]
+__all__ = ["Span", "split_lines", "split_sentences", "stripped"]
 
 
 class Span(NamedTuple):
@@ -96,17 +96,22 @@ def split_lines(text: str) -> list[Span]:
     return spans
 
 
-def _add(spans: list[Span], text: str, start: int, end: int) -> None:
+def stripped(text: str, start: int, end: int) -> Span | None:
+    """The characters from `start` up to `end` without the blanks around them; None where there is nothing else."""
     piece = text[start:end]
     kept = piece.strip()
-    if not kept:
-        return
     first = start + len(piece) - len(piece.lstrip())
-    last = first + len(kept)
-    if spans and not any(map(str.isalnum, kept)):
-        spans[-1] = Span(spans[-1].start, last)
+    return Span(first, first + len(kept)) if kept else None
+
+
+def _add(spans: list[Span], text: str, start: int, end: int) -> None:
+    span = stripped(text, start, end)
+    if span is None:
+        return
+    if spans and not any(map(str.isalnum, text[span.start : span.end])):
+        spans[-1] = Span(spans[-1].start, span.end)
     else:
-        spans.append(Span(first, last))
+        spans.append(span)
 
 
 def _ends_sentence(text: str, start: int, found: re.Match[str]) -> bool:

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from nlgauge.annotate.annotated import AnnotatedSentence, AnnotatedText, AnnotatedWord
-from nlgauge.annotate.sentences import Span, split_lines, split_sentences
+from nlgauge.annotate.sentences import Span, split_lines, split_sentences, stripped
 from nlgauge.errors import InputError, MissingExtraError, ModelError, RecipeError
 from nlgauge.files.digests import file_digest, short_digest, text_digest
 
@@ -164,15 +164,9 @@ def _digest(folder: Path) -> str:
 
 def _spans(doc: Any) -> list[Span]:
     """The sentences that spaCy found, without blanks around them."""
-    spans = []
     text = doc.text  # put together anew whenever it is asked for
-    for sentence in doc.sents:
-        piece = text[sentence.start_char : sentence.end_char]
-        kept = piece.strip()
-        if kept:
-            start = sentence.start_char + len(piece) - len(piece.lstrip())
-            spans.append(Span(start, start + len(kept)))
-    return spans
+    found = (stripped(text, sentence.start_char, sentence.end_char) for sentence in doc.sents)
+    return [span for span in found if span is not None]
 
 
 def _read(doc: Any, *, trees: bool) -> Iterator[AnnotatedWord]:

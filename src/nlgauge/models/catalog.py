@@ -119,6 +119,11 @@ class ModelCard:
             return self.package.requirement
         return self.hub_id or " ".join(self.sources[0].requirements)
 
+    @property
+    def folder_hint(self) -> str:
+        """How a copy of one's own is given instead."""
+        return f"the model's folder (--{'annotator' if self.kind == 'annotator' else 'model'} PATH)"
+
     def knows_language(self, language: str) -> bool:
         """Whether the model was trained on a language; regions (`pt-BR`) do not count."""
         code = language.lower().replace("_", "-")

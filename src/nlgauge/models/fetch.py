@@ -114,7 +114,7 @@ def fetch_card(card: ModelCard, *, progress: bool = False) -> Path:
             f"look for a newer nlgauge, or give a folder that you trust (--model PATH); tried:{listing}"
         )
         raise DigestError(msg) from wrong
-    fix = f"with a network, run 'nlgauge models pull {card.name}', or give the model's folder (--model PATH)"
+    fix = f"with a network, run 'nlgauge models pull {card.name}', or give {card.folder_hint}"
     if os.strerror(errno.ENOSPC) in listing:
         fix = f"make room in the cache folder {str(cache_dir())!r}, or set NLGAUGE_CACHE to another"
     msg = f"model {card.name!r} is not on this machine and could not be fetched; {fix}; tried:{listing}"

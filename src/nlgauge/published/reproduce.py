@@ -67,13 +67,13 @@ def reproduce(
         _refuse_given(table, model=model, layer=layer, langpairs=langpairs, levels=levels, study=study)
         return reproduce_rankings(table, at=at, rows=rows, data=data, options=rankings)
     _refuse_given(table, rankings=rankings)
+    running = RunOptions.of(options) if run is None else replace(run, **options)
     if isinstance(table, FactorTable):
         _refuse_given(table, layer=layer, levels=levels, study=study)
-        return reproduce_factors(table, at=at, rows=rows, data=data, langpairs=langpairs)
+        return reproduce_factors(table, at=at, model=model, rows=rows, data=data, langpairs=langpairs, run=running)
     if isinstance(table, RobustnessTable):
         _refuse_given(table, model=model, layer=layer, langpairs=langpairs, levels=levels, study=study)
         return reproduce_robustness(table, at=at, rows=rows, data=data)
-    running = RunOptions.of(options) if run is None else replace(run, **options)
     if isinstance(table, PaperStudy):
         table = with_corpora(table, inputs)
     elif inputs != StudyInputs():

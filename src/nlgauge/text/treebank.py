@@ -6,7 +6,8 @@ without the package. The rules, for a text of one sentence:
 - Brackets, ``;@#$%&?!*``, long dashes, curly and angular quotes, two hyphens and two or more full stops are words.
 - A comma or a colon is a word unless a digit follows. Only the last full stop of a text is one: "U.S." stays whole,
   and so does the end of a sentence within the text ("York.").
-- A straight quote becomes two backticks where it opens (at the start, after a blank or a bracket), else two apostrophes.
+- A straight quote becomes two backticks where it opens (at the start, after a blank or a bracket), else two
+  apostrophes.
 - "don't", "it's" and "we'll" are two words each ("do", "n't"); so are "cannot", "gonna" and a few more.
 """
 
@@ -23,10 +24,10 @@ _LAST_STOP = re.compile(r"""(?<=[^.])\.(?=[\])}>"'»”’ ]*\s*\Z)""")
 _OPENS = re.compile(r"""\A"|(?<=[ (\[{<])(?:"|'')""")
 _OPENING_APOSTROPHE = re.compile(r"(?<!\w)'(?!(?:re|ve|ll|m|t|s|d|n)\b)(?=\w)", re.IGNORECASE)
 _ALONE = re.compile(r"""\.{2,}|--|[;@#$%&?!*()\[\]{}<>‒–—―«»“”„‘’]|`+|''|"|[:,](?!\d)""")
-#: What a chunk between blanks ends in, to be cut off: first the negation and verbs, then what may stand before them.
+#: What a chunk between blanks ends in, to be cut off, in this order.
 _ENDINGS = (
-    re.compile(r"(?<=[^'])('ll|'LL|'re|'RE|'ve|'VE|n't|N'T)\Z"),
     re.compile(r"(?<=[^'])('[sSmMdD]|')\Z"),
+    re.compile(r"(?<=[^'])('ll|'LL|'re|'RE|'ve|'VE|n't|N'T)\Z"),
 )
 _JOINED = re.compile(r"\b(can)(not)\b|\b(d)('ye)\b|\b(gim|lem)(me)\b|\b(gon|wan)(na)\b|\b(got)(ta)\b", re.IGNORECASE)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
 from nlgauge.files.html import HtmlCell, html_table
@@ -146,6 +146,7 @@ def fit_surrogates(
     metrics: Mapping[str, ArrayLike],
     factors: Mapping[str, ArrayLike],
     *,
+    own: Mapping[str, Mapping[str, ArrayLike]] | None = None,
     data: str = "",
     intervals: Intervals | None = None,
     labels: Mapping[str, str] | None = None,
@@ -154,46 +155,63 @@ def fit_surrogates(
 ) -> FactorStudy:
     """Fit each metric by the factors; both are columns of numbers, a value per row.
 
-    A row in which a metric or a factor has no value (NaN) is left out for all metrics, and counted. `labels` say how
-    factors were made.
+    `own` are factors of which each metric has its own column, by factor and metric: each metric is then fitted with
+    and without them. A row in which a metric or a factor has no value (NaN) is left out for all metrics, and counted.
+    `labels` say how factors were made.
 
     >>> study = fit_surrogates({"m": [1.0, 2.0, 4.0, 3.0]}, {"LEX": [1.0, 2.0, 3.0, 4.0]})
     >>> study.surrogate("m")
     <Surrogate of m: LEX 0.800; R2 0.640, 4 rows>
     """
-    how = intervals or Intervals()
-    columns = {name: _column(name, values) for name, values in (*metrics.items(), *factors.items())}
-    if both := set(metrics) & set(factors):
+    how, own = intervals or Intervals(), own or {}
+    if both := set(metrics) & {*factors, *own}:
         msg = f"{min(both)!r} is both a metric and a factor; a column cannot explain itself"
         raise InputError(msg)
-    if not metrics or not factors:
+    if not metrics or not {*factors, *own}:
         msg = f"a surrogate needs a metric and a factor, got {len(metrics)} and {len(factors)}"
         raise InputError(msg)
-    rows = len(next(iter(columns.values())))
-    for name, values in columns.items():
-        if len(values) != rows:
-            msg = f"{name} has {len(values)} values, but {next(iter(columns))} has {rows}; give a value per row"
-            raise InputError(msg)
-    dropped = {name: int(np.isnan(values).sum()) for name, values in columns.items()}
-    kept = ~np.any([np.isnan(values) for values in columns.values()], axis=0)
-    if rows and not kept.any():
-        lacking = ", ".join(f"{name} in {count}" for name, count in dropped.items() if count)
-        msg = f"no row of {rows} has a value of every metric and factor: none of {lacking}"
-        raise InputError(msg)
-    explained = np.column_stack([columns[name][kept] for name in factors])
-    found = tuple(
-        _surrogate(name, columns[name][kept], list(factors), explained, how, (signatures or {}).get(name, ""))
-        for name in metrics
-    )
+    columns = {name: _column(name, values) for name, values in (*metrics.items(), *factors.items())}
+    of_metric = {
+        (factor, metric): _column(f"{factor} of {metric}", by_metric[metric])
+        for factor, by_metric in own.items()
+        for metric in metrics
+    }
+    everything = columns | {f"{factor} of {metric}": values for (factor, metric), values in of_metric.items()}
+    kept = _complete(everything)
+    shared = [columns[name][kept] for name in factors]
+    found = []
+    for name in metrics:
+        signature = (signatures or {}).get(name, "")
+        more = [of_metric[factor, name][kept] for factor in own]
+        if more and shared:
+            label = f"{name} (without {', '.join(own)})"
+            found.append(_surrogate(label, columns[name][kept], list(factors), shared, how, signature))
+        found.append(_surrogate(name, columns[name][kept], [*factors, *own], [*shared, *more], how, signature))
     return FactorStudy(
         data,
-        found,
+        tuple(found),
         how,
-        {name: (labels or {}).get(name, "a column of the data") for name in factors},
-        {name: count for name, count in dropped.items() if count},
-        rows,
+        {name: (labels or {}).get(name, "a column of the data") for name in (*factors, *own)},
+        {name: lacking for name, values in everything.items() if (lacking := int(np.isnan(values).sum()))},
+        len(kept),
         tuple(notes),
     )
+
+
+def _complete(columns: Mapping[str, Vector]) -> NDArray[np.bool_]:
+    """Rows in which every column has a value; of unequal columns the first that is unlike the others is named."""
+    first, values = next(iter(columns.items()))
+    for name, other in columns.items():
+        if len(other) != len(values):
+            msg = f"{name} has {len(other)} values, but {first} has {len(values)}; give a value per row"
+            raise InputError(msg)
+    lacking = {name: int(np.isnan(other).sum()) for name, other in columns.items()}
+    kept = ~np.any([np.isnan(other) for other in columns.values()], axis=0)
+    if not kept.any():
+        said = ", ".join(f"{name} in {count}" for name, count in lacking.items() if count)
+        msg = f"no row of {len(values)} has a value of every metric and factor; there is none of {said}"
+        raise InputError(msg)
+    return np.asarray(kept, dtype=np.bool_)
 
 
 def _column(name: str, values: ArrayLike) -> Vector:
@@ -206,13 +224,14 @@ def _column(name: str, values: ArrayLike) -> Vector:
 
 
 def _surrogate(
-    metric: str, values: Vector, factors: list[str], explained: Vector, how: Intervals, signature: str
+    metric: str, values: Vector, factors: list[str], columns: Sequence[Vector], how: Intervals, signature: str
 ) -> Surrogate:
+    explained = np.column_stack(columns)
     fit = least_squares(
         values, explained, names=[metric, *factors], level=how.level, resamples=how.resamples, seed=how.seed
     )
-    columns = (fit.coefficients, fit.errors, fit.p, fit.low, fit.high, fit.partial_r2, fit.vif)
+    found = (fit.coefficients, fit.errors, fit.p, fit.low, fit.high, fit.partial_r2, fit.vif)
     effects = tuple(
-        Effect(name, *map(float, row)) for name, *row in zip(factors, *(one.tolist() for one in columns), strict=True)
+        Effect(name, *map(float, row)) for name, *row in zip(factors, *(one.tolist() for one in found), strict=True)
     )
     return Surrogate(metric, effects, fit.r2, fit.rows, standardised(values), fit.fitted, signature)

@@ -45,6 +45,8 @@ class FactorRow(TableRow):
 
     starred: frozenset[str] = field(default_factory=frozenset)
     """Columns whose values stand in print with an asterisk: not significant."""
+    without: str = ""
+    """A factor that is left out of the regression of this row."""
 
 
 @dataclass(frozen=True)

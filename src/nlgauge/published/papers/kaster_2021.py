@@ -1,8 +1,8 @@
 """Tables 3, 4, 5, 10, 11 and 12 of *Global Explainability of BERT-Based Evaluation Metrics*: factors of metrics.
 
 Values in print are those of the paper as chapter 12 of W. Zhao's dissertation (TU Darmstadt) has it. A star after a
-value is the print's mark for "not significant" (D10). Tables 5 and 11 have the factor CLB, the metric's own score of a
-source beside its machine translation, for which no scores were released.
+value is the print's mark for "not significant" (D10). Tables 5 and 11 have the factor CLB, the metric's own score of
+a source beside its machine translation, for which no scores were released.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from nlgauge.published.factors.table import R2, FactorColumns, FactorRow, Factor
 __all__ = ["FACTOR_SOURCE", "FACTOR_TABLES", "RELEASED_METRICS"]
 
 FACTOR_SOURCE = (
-    "Kaster, Zhao, Eger 2021, Global Explainability of BERT-Based Evaluation Metrics by Disentangling along Linguistic "
-    "Factors (EMNLP), aclanthology.org/2021.emnlp-main.701, {}; scores: github.com/SteffenEger/"
+    "Kaster, Zhao, Eger 2021, Global Explainability of BERT-Based Evaluation Metrics by Disentangling along "
+    "Linguistic Factors (EMNLP), aclanthology.org/2021.emnlp-main.701, {}; scores: github.com/SteffenEger/"
     "global-explainability-metrics"
 )
 
@@ -116,28 +116,47 @@ def _row(table: str, line: str, groups: tuple[FactorColumns, ...]) -> FactorRow:
             if text.endswith("*"):
                 starred.add(group.column(factor))
     if any("CLB" in group.factors for group in groups):
-        return FactorRow(name, published, starred=frozenset(starred), note="only shown: no scores for CLB were released")
+        return FactorRow(
+            name, published, starred=frozenset(starred), note="only shown: no scores for CLB were released"
+        )
     note = _EXCEPTIONS.get((table, name), "")
     return FactorRow(name, published, released=RELEASED_METRICS[name], starred=frozenset(starred), note=note)
+
+
+#: Metrics of nlgauge whose scores of translations can be had, in the place of the two that they are nearest to.
+_OURS = {"xmoverscore": "xmoverscore:n=1", "sentence cosine": "xmoverscore:unit=sentence"}
+
+
+def _own_rows() -> list[FactorRow]:
+    return [
+        FactorRow(f"ours: {name}{' without CLB' if without else ''}", recipe=recipe, without=without)
+        for name, recipe in _OURS.items()
+        for without in ("CLB", "")
+    ]
 
 
 def _table(number: int, title: str, printed: str, groups: tuple[FactorColumns, ...]) -> FactorTable:
     name = f"explain-table{number}"
     across = groups[0].langpair != "en"
+    clb = any("CLB" in group.factors for group in groups)
     return FactorTable(
         name,
         f"{title}: coefficients of linguistic factors, all columns standardised, and R2",
         FACTOR_SOURCE.format(f"Table {number}"),
         tuple(column for group in groups for column in group.columns),
-        tuple(_row(name, line, groups) for line in printed.splitlines()),
+        (*(_row(name, line, groups) for line in printed.splitlines()), *(_own_rows() if clb else ())),
         decimals=2,
         shown_decimals=4,
         notes=(
             "print is truncated to two decimals, R2 after rounding to three",
             "what the released metrics are: D12 and D13; LEX: D11",
-            *(["across languages the factors are the released ones, LEX with sentences translated"] if across else []),
+            *(
+                ["across languages the factors are the released ones, LEX with sentences translated"]
+                if across
+                else []
+            ),
         ),
-        default_model="muse" if across else "none",
+        default_model="muse" if clb else "none",
         groups=groups,
     )
 
