@@ -44,6 +44,6 @@ def test_what_cannot_be_standardised_is_refused() -> None:
         standardised(np.array([]), name="chrf")
     with pytest.raises(InputError, match="at least two metrics, got 1"):
         ensemble_gains([MetricScores("a", np.arange(3.0))], np.arange(3.0), ["en"] * 3)
+    members = [MetricScores(name, np.arange(3.0)) for name in "ab"]
     with pytest.raises(InputError, match="en has 1 rows here"):
-        members = [MetricScores(name, np.arange(3.0)) for name in "ab"]
         ensemble_gains(members, np.arange(3.0), ["de", "de", "en"])

@@ -73,9 +73,9 @@ def test_bad_input_is_refused() -> None:
         )
 
 
-@pytest.mark.parametrize("format", ["text", "tsv", "latex", "json"])
-def test_every_format(format: str) -> None:
+@pytest.mark.parametrize("form", ["text", "tsv", "latex", "json"])
+def test_every_format(form: str) -> None:
     metrics, human = noisy(3, signal=0.5)
-    text = render_search(found(metrics, human, splits=3), format=format)
+    text = render_search(found(metrics, human, splits=3), format=form)
     assert "m0" in text
     assert text.endswith("\n")

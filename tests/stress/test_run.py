@@ -93,11 +93,11 @@ def test_of_all() -> StressTest:
     return stress(TEXTS, ["chrf", "rouge1"], paraphrases=OTHERS)
 
 
-@pytest.mark.parametrize("format", ["text", "tsv", "latex", "json"])
-def test_every_format(test_of_all: StressTest, format: str) -> None:
-    found = render_stress(test_of_all, format=format)
+@pytest.mark.parametrize("form", ["text", "tsv", "latex", "json"])
+def test_every_format(test_of_all: StressTest, form: str) -> None:
+    found = render_stress(test_of_all, format=form)
     assert "negation" in found
-    if format == "json":
+    if form == "json":
         assert json.loads(found)["metrics"][0]["perturbations"][0]["changed"] == 2
 
 

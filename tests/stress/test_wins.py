@@ -59,11 +59,11 @@ def test_released_scores_that_are_not_there() -> None:
         released_wins(TRIPLES, ["bleurt"])
 
 
-@pytest.mark.parametrize("format", ["text", "tsv", "latex", "json"])
-def test_every_format(format: str) -> None:
-    found = render_triples(score_triples(TRIPLES, ["chrf"]), format=format)
+@pytest.mark.parametrize("form", ["text", "tsv", "latex", "json"])
+def test_every_format(form: str) -> None:
+    found = render_triples(score_triples(TRIPLES, ["chrf"]), format=form)
     assert "chrf" in found
-    if format == "text":
+    if form == "text":
         assert "signature: triples:mine[3," in found
 
 

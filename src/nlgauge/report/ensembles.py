@@ -6,7 +6,7 @@ import json
 
 from nlgauge._version import __version__
 from nlgauge.ensembles.search import EnsembleSearch
-from nlgauge.report.table import LINE, Table
+from nlgauge.report.table import LINE, Cell, Table
 
 __all__ = ["render_search"]
 
@@ -15,7 +15,7 @@ def render_search(found: EnsembleSearch, *, format: str = "text", width: int = 3
     """The result as one string that ends with a newline."""
     if format == "json":
         return json.dumps({"nlgauge": __version__, **found.to_dict()}, ensure_ascii=False, indent=2) + "\n"
-    rows = [
+    rows: list[list[Cell]] = [
         [" + ".join(one.members), one.correlation, 100 * one.gain, 100 * one.held_out_gain, one.chosen]
         for one in found.pairs
     ]

@@ -25,7 +25,7 @@ _WIN_COLUMNS = tuple(
 _FIGURE_3 = ("MoverScore", "BERTScore", "LASER", "SBERT", "SBERT-WK", "LaBSE", "mSBERT", "BLEURT", "mUSE")
 
 _PAIRS = ("cs-en", "de-en", "fi-en", "lv-en", "ru-en", "tr-en", "zh-en")
-_GAIN_COLUMNS = (*(Column(pair, None, pair) for pair in _PAIRS), Mean("avg", _PAIRS))
+_GAIN_COLUMNS: tuple[Column | Mean, ...] = (*(Column(pair, None, pair) for pair in _PAIRS), Mean("avg", _PAIRS))
 _TABLE_13 = {
     "factors-wmt": """\
 BERTScore + mSBERT   | 8 15 7 7 11 2 4 8

@@ -10,10 +10,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.data import JudgementTable, find_data_card, load, locate
+from nlgauge.data import JudgementTable
 from nlgauge.data.table import select_known
 from nlgauge.ensembles import Gain, ensemble_gains
 from nlgauge.meta import MetricScores
+from nlgauge.published.data import DataSlice, find_judged
 from nlgauge.published.results import ReproducedCell, ReproducedRow, Reproduction, agrees
 from nlgauge.published.robustness.table import RobustnessRow, RobustnessTable
 from nlgauge.stress import TripleStudy, released_wins, triples_of_table
@@ -38,23 +39,12 @@ def reproduce_robustness(
     wanted = select_known(data, table.data, f"{table.id}: data set")
     table = replace(table, rows=tuple(row for row in table.rows if row.name in names))
     missing: dict[str, None] = {}
-    tables = {
-        card: found for card in table.data if card in wanted and (found := _find(card, at, missing)) is not None
-    }
+    parts = {card: find_judged(DataSlice(card, (), "", ranked=False), at, missing) for card in wanted}
+    tables = {card: part.table for card, part in parts.items() if part is not None}
     by_row = {"overlap": _overlaps, "wins": _wins, "gains": _gains}[table.experiment](table, tables)
     notes = _matched(tables) if table.experiment == "gains" else []
     made = tuple(_row(table, row, by_row.get(row.name, {})) for row in table.rows)
     return Reproduction(table, "", table.columns, made, tuple(missing), tuple(notes))
-
-
-def _find(card: str, at: str | os.PathLike[str] | None, missing: dict[str, None]) -> JudgementTable | None:
-    known = find_data_card(card)
-    place = None if at is None else locate(known, at)
-    if place is None:
-        where = "no folder of data was given (--at PATH)" if at is None else f"not under {os.fspath(at)!r}"
-        missing[f"data set {known.name}: {where}; published at {known.published}"] = None
-        return None
-    return load(card, place)
 
 
 def _row(table: RobustnessTable, row: RobustnessRow, ours: Mapping[str, float]) -> ReproducedRow:
