@@ -8,7 +8,6 @@ paws_triples     of the labelled pairs of PAWS: B the paraphrase of A that share
 from __future__ import annotations
 
 import os
-import random
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from nlgauge.errors import InputError
 from nlgauge.explain.factors.overlap import bleu1
 from nlgauge.files.lines import read_bytes
 from nlgauge.files.records import delimited_rows
+from nlgauge.stress.perturbation import drawn, other_order, put_in
 from nlgauge.stress.triples import Triple, Triples
 from nlgauge.text.treebank import treebank_words
 
@@ -24,9 +24,6 @@ __all__ = ["LabelledPair", "load_paws_pairs", "paws_triples", "permute_nouns", "
 
 #: The published seed.
 _SEED = 42
-
-#: Draws of an order before it is given up; one that differs is found at once unless all nouns are the same.
-_DRAWS = 100
 
 
 class LabelledPair(NamedTuple):
@@ -63,19 +60,8 @@ def permuted(text: AnnotatedText, *, seed: int = _SEED) -> str | None:
     """The text with its common nouns in another order; None where no order differs from the one it has."""
     nouns = [word for _, word in text.nouns() if _is_common_singular(word)]
     forms = [text.text[word.start : word.end] for word in nouns]
-    if len(set(forms)) < 2:
-        return None
-    draw = random.Random(f"{seed} {text.text}")
-    other = list(forms)
-    for _ in range(_DRAWS):
-        draw.shuffle(other)
-        if other != forms:
-            break
-    made, at = "", 0
-    for word, form in zip(nouns, other, strict=True):
-        made += text.text[at : word.start] + form
-        at = word.end
-    return made + text.text[at:]
+    other = other_order(forms, drawn(seed, "nouns", text.text))
+    return None if other is None else put_in(text.text, nouns, other)
 
 
 def _is_common_singular(word: AnnotatedWord) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from nlgauge.annotate import AnnotatedText
-from nlgauge.stress.perturbation import Context, Perturbation, replaced
+from nlgauge.stress.perturbation import Context, Perturbation, put_in, replaced
 from nlgauge.text.words import split_words
 
 __all__ = ["NAMES", "Name", "find_names", "names_of", "with_another_name", "with_names_exchanged"]
@@ -84,7 +84,7 @@ def with_names_exchanged(text: str, context: Context) -> str | None:
     if not pairs:
         return None
     first, second = context.draw.choice(pairs)
-    return text[: first.start] + second.text + text[first.end : second.start] + first.text + text[second.end :]
+    return put_in(text, (first, second), (second.text, first.text))
 
 
 def with_another_name(text: str, context: Context) -> str | None:

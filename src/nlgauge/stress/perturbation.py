@@ -8,12 +8,12 @@ out, and counted.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol, TypeAlias
 
 from nlgauge.annotate import AnnotatedText
 
-__all__ = ["Change", "Context", "Perturbation", "drawn", "replaced", "with_case_of"]
+__all__ = ["Change", "Context", "Perturbation", "Place", "drawn", "other_order", "put_in", "replaced", "with_case_of"]
 
 
 class Context(NamedTuple):
@@ -51,6 +51,41 @@ def drawn(seed: int, name: str, text: str) -> random.Random:
 def replaced(text: str, start: int, end: int, new: str) -> str:
     """The text with a part of it exchanged."""
     return text[:start] + new + text[end:]
+
+
+class Place(Protocol):
+    """What stands somewhere in a text: a word, a name."""
+
+    @property
+    def start(self) -> int:
+        """Its first character."""
+
+    @property
+    def end(self) -> int:
+        """The character after its last."""
+
+
+def put_in(text: str, places: Sequence[Place], new: Sequence[str]) -> str:
+    """The text with other words in these places, which come in order."""
+    made, at = "", 0
+    for place, word in zip(places, new, strict=True):
+        made += text[at : place.start] + word
+        at = place.end
+    return made + text[at:]
+
+
+def other_order(words: Sequence[str], draw: random.Random) -> list[str] | None:
+    """The words in an order that reads differently; None where there is none.
+
+    >>> other_order(["a", "a"], random.Random(1)), other_order(["a", "b"], random.Random(1))
+    (None, ['b', 'a'])
+    """
+    if len(set(words)) < 2:
+        return None
+    found = list(words)
+    while found == list(words):
+        draw.shuffle(found)
+    return found
 
 
 def with_case_of(word: str, like: str) -> str:

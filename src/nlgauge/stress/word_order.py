@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from nlgauge.stress.build_triples import permuted
-from nlgauge.stress.perturbation import Context, Perturbation, replaced
+from nlgauge.stress.perturbation import Context, Perturbation, other_order, put_in, replaced
 from nlgauge.text.words import WordSpan, split_words
 
 __all__ = ["WORDS", "exchanged", "shuffled", "with_nouns_permuted", "without_a_word"]
-
-#: Draws of an order before it is given up.
-_DRAWS = 100
 
 #: Short words carry little; one of these letters or more is dropped where there is one.
 _LONG = 4
@@ -34,25 +31,14 @@ def exchanged(text: str, context: Context) -> str | None:
     if not pairs:
         return None
     first, second = context.draw.choice(pairs)
-    return text[: first.start] + second.text + text[first.end : second.start] + first.text + text[second.end :]
+    return put_in(text, (first, second), (second.text, first.text))
 
 
 def shuffled(text: str, context: Context) -> str | None:
     """With all words in a random order; punctuation keeps its places."""
     words = _letters(text)
-    order = [word.text for word in words]
-    if len(set(order)) < 2:
-        return None
-    other = list(order)
-    for _ in range(_DRAWS):
-        context.draw.shuffle(other)
-        if other != order:
-            break
-    made, at = "", 0
-    for word, new in zip(words, other, strict=True):
-        made += text[at : word.start] + new
-        at = word.end
-    return made + text[at:]
+    other = other_order([word.text for word in words], context.draw)
+    return None if other is None else put_in(text, words, other)
 
 
 def with_nouns_permuted(text: str, context: Context) -> str | None:
