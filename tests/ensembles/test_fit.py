@@ -39,6 +39,13 @@ def test_saved_scores_of_one_recipe_are_taken_together() -> None:
     assert norms.members[0].mean == pytest.approx(float(every.mean()), abs=1e-12)
 
 
+def test_an_ensemble_beside_people_has_the_scores_that_it_has_anywhere(table: nlgauge.data.JudgementTable) -> None:
+    scored = nlgauge.meta.score_table(table, ["ensemble:chrf+rouge1", "chrf"])
+    expected = nlgauge.score(HYPOTHESES, REFERENCES, metric="ensemble:chrf+rouge1")
+    assert np.array_equal(scored.metrics[0].values, expected.segments["score"])
+    assert list(scored.metrics[0].signatures.values()) == [expected.signature.recipe_part]
+
+
 def test_bad_input(table: nlgauge.data.JudgementTable) -> None:
     with pytest.raises(InputError, match="no scores to take means of"):
         norms_of_scores([])

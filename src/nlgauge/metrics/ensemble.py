@@ -1,4 +1,4 @@
-"""Ensembles: the average of standardised scores (chapter 12 of the dissertation, section on ensembles).
+"""Ensembles: the average of standardised scores (Kaster, Zhao and Eger 2021, section 6.2; D15).
 
     score(x, y) = mean over members m of  s_m (m(x, y) - mean_m) / deviation_m
 

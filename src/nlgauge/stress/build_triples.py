@@ -1,6 +1,6 @@
 """Triples that are made: nouns in another order, and pairs of PAWS put together.
 
-permute_nouns    C is A with its common nouns in singular permuted (chapter 12: tokens tagged NN, at least two)
+permute_nouns    C is A with its common nouns in singular permuted (as published: tokens tagged NN, at least two)
 paws_triples     of the labelled pairs of PAWS: B the paraphrase of A that shares least, C the lookalike that
                  shares most; kept where B shares less than C, no sentence twice, those with the largest gap (D14)
 """
