@@ -79,6 +79,10 @@ def test_all_factors_of_a_metric(making):
 def test_released_scores_stand_beside_metrics(making):
     study = explain_factors(table(), ["bleu"], factors=["LEX"], released=["length"], making=making)
     assert [one.metric for one in study.surrogates] == ["length", "bleu"]
+    named = table(released={"bleu": np.arange(len(HYPS)) ** 2.0})
+    study = explain_factors(named, ["bleu"], factors=["LEX"], released=["bleu"], making=making)
+    assert [one.metric for one in study.surrogates] == ["bleu (released)", "bleu"]
+    assert study.surrogates[0].r2 != study.surrogates[1].r2
 
 
 def test_a_text_without_a_parse_is_left_out_and_counted(tmp_path: Path, making):

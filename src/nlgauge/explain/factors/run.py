@@ -16,6 +16,7 @@ from nlgauge.explain.factors.columns import CLB, COMPUTED, FactorMaker, FactorOp
 from nlgauge.explain.factors.surrogate import FactorStudy, Intervals, fit_surrogates
 from nlgauge.files.lines import read_bytes
 from nlgauge.meta import MetricScores, released_rows, score_table
+from nlgauge.meta.metric_scores import distinct_names
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.stats.checks import Vector
@@ -54,9 +55,7 @@ def explain_factors(
         msg = f"CLB is for metrics that compare with sources; {table.name} has references"
         raise RecipeError(msg)
     columns = {name: made.column(name, criterion=criterion) for name in names if name != CLB}
-    scored: list[MetricScores] = [released_rows(table, name) for name in released]
-    if metrics:
-        scored += score_table(table, list(metrics), run=run, **options).metrics
+    scored = _scored(table, metrics, list(released), run=run, **options)
     own = {}
     if CLB in names:
         if list(released):
@@ -74,6 +73,19 @@ def explain_factors(
         signatures={one.name: next(iter(one.signatures.values()), one.signature) for one in scored},
         notes=[f"language pairs together: {', '.join(table.langpairs)}"] if len(table.langpairs) > 1 else (),
     )
+
+
+def _scored(
+    table: JudgementTable, metrics: Sequence[str | Metric], released: Sequence[str], **options: Any
+) -> list[MetricScores]:
+    """Released scores, then those of metrics; a released one that is called like a metric says what it is."""
+    computed = list(score_table(table, list(metrics), **options).metrics) if metrics else []
+    names = {one.name for one in computed}
+    found = [
+        replace(released_rows(table, name), name=f"{name} (released)" if name in names else name) for name in released
+    ]
+    distinct_names([*found, *computed])
+    return [*found, *computed]
 
 
 def score_translations(
