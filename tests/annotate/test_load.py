@@ -9,7 +9,8 @@ import pytest
 
 from nlgauge.annotate import AnnotatedSentence, AnnotatedText, AnnotatedWord, load_annotator
 from nlgauge.annotate.load import LoadedAnnotator
-from nlgauge.errors import MissingExtraError, RecipeError
+from nlgauge.encoders import load_encoder
+from nlgauge.errors import MissingExtraError, RecipeError, UnsupportedModelError
 
 
 class Counting:
@@ -73,3 +74,10 @@ def test_without_spacy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "spacy", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'nlgauge\[documents\]'; or give CoNLL-U"):
         load_annotator("spacy-en")
+
+
+def test_an_annotator_is_no_encoder() -> None:
+    with pytest.raises(
+        UnsupportedModelError, match="'spacy-en' is an annotator, which gives no vectors; take an encoder"
+    ):
+        load_encoder("spacy-en")

@@ -72,6 +72,16 @@ def test_long_texts_are_left_out_if_asked() -> None:
         without_long_texts(made, 2)
 
 
+def test_documents_of_real_talks(data_folder: Path) -> None:
+    """Five TED talks by thirteen systems, of 529 segments each."""
+    talks = document_table(load("mqm-ted", data_folder))
+    assert len(talks) == 65
+    assert len(talks.systems) == 13
+    assert not np.isnan(talks.gold()).any()
+    segments = {sum(text.count("\n") + 1 for text in talks.where(system=one).hypothesis) for one in talks.systems}
+    assert segments == {529}
+
+
 def write(path: Path, *lines: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

@@ -170,7 +170,11 @@ def _find(model: str, *, progress: bool) -> tuple[ModelFiles, str]:
         path = Path(model)
         return ModelFiles(path.name, path), f"{path.resolve()} {file_digest(path)}"
     if card is not None and card.kind != "encoder":
-        msg = f"model {model!r} ({card.kind}) gives no vectors; take an encoder, such as {', '.join(encoder_names())}"
+        kind = f"{'an' if card.kind[0] in 'aeiou' else 'a'} {card.kind}"
+        msg = (
+            f"model {model!r} is {kind}, which gives no vectors; "
+            f"take an encoder, such as {', '.join(encoder_names())}"
+        )
         raise UnsupportedModelError(msg)
     files = resolve(model, progress=progress)
     return files, files.state
