@@ -60,7 +60,9 @@ from nlgauge.scoring import score, score_systems
 if typing.TYPE_CHECKING:  # found by __getattr__ below
     from nlgauge import compare as compare
     from nlgauge import data as data
+    from nlgauge import ensembles as ensembles
     from nlgauge import meta as meta
+    from nlgauge import stress as stress
     from nlgauge import testing as testing
     from nlgauge.compare import SystemComparison as SystemComparison
     from nlgauge.compare import SystemScores as SystemScores
@@ -162,7 +164,7 @@ del built_in_metrics
 
 
 #: Public modules that scoring has no need of: `nlgauge.compare.gate` imports the first.
-_ON_DEMAND = ("compare", "data", "meta", "testing")
+_ON_DEMAND = ("compare", "data", "ensembles", "meta", "stress", "testing")
 
 #: Public names that scoring has no need of, by the module that has them.
 _NAMES_ON_DEMAND = {

@@ -359,6 +359,18 @@ _ALL = (
         folders=("", "explain"),
         pitfall="300 pairs chosen by overlap gap, not the 100 that the paper speaks of",
     ),
+    DataCard(
+        name="freitag",
+        title="newstest2019 sources: 1,452, each with a translated paraphrase and its nouns in another order",
+        gold="paraphrase",
+        published=f"{_FACTORS} (data/scored)",
+        citation="Freitag, Grangier, Caswell 2020, BLEU might be Guilty but References are not Innocent (EMNLP); "
+        "triples: Kaster, Zhao, Eger 2021 (EMNLP)",
+        loader=partial(load_paws, file="out_freitag.tsv"),
+        rows={"en": 2904},
+        folders=("", "explain"),
+        pitfall="a paraphrase is a machine translation from German, so that it is no perfect one",
+    ),
     _factors("factors-wmt", "WMT15 to WMT17 to English, translations beside references", "wmt", {"en": 8595}),
     _factors("factors-sts", "STS-B train, English sentences", "sts", {"en": 5749}),
     _factors(

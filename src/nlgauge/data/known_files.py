@@ -90,6 +90,7 @@ KNOWN_FILES: Mapping[str, tuple[FileSet, ...]] = {
         FileSet("MMTtranslationdict_fr.json", 1, "922d8bc75daccbcdee8c6c4e20fccbb88b066aab8f565d2c9d0775aaa830978e"),
     ),
     "sts": (FileSet("sts_en.tsv", 1, "93bd7f264fd46e7335caa10fd55f1568abdf29675dbd111e9e9177574a943a4d"),),
+    "freitag": (FileSet("out_freitag.tsv", 1, "827d845cdab962966859fbda7e95a5093bf4b6812f61a76e2aaa1646df30c67b"),),
     "paws": (FileSet("out_paws.tsv", 1, "9630b664cbfd84a12c431bb295858c75259e5fe88330d276c0cf267b4d63924a"),),
     "factors-wmt": (
         FileSet("out_wmt_mono.tsv", 1, "817fd9d36cc1c881ba9969d8c651066d9f12ee50cbac5f2a424e07a6b5d8f7d0"),

@@ -10,6 +10,7 @@ from nlgauge.published.papers.chen_2022 import REPRODUCIBILITY_TABLES
 from nlgauge.published.papers.chen_2022_studies import REPRODUCIBILITY_STUDIES
 from nlgauge.published.papers.discoscore_2023 import DISCOSCORE_TABLES
 from nlgauge.published.papers.kaster_2021 import FACTOR_TABLES
+from nlgauge.published.papers.kaster_2021_robustness import ROBUSTNESS_TABLES
 from nlgauge.published.papers.moverscore_2019 import MOVERSCORE_TABLES
 from nlgauge.published.papers.peyrard_2021 import RANKING_TABLES
 from nlgauge.published.papers.sentsim_2021 import SENTSIM_TABLES
@@ -30,6 +31,7 @@ PAPER_TABLES: Mapping[str, PaperTable] = {
         *XMOVERSCORE_TABLES,
         *RANKING_TABLES,
         *FACTOR_TABLES,
+        *ROBUSTNESS_TABLES,
     )
 }
 

@@ -26,6 +26,8 @@ from nlgauge.published.rankings.reproduce import reproduce_rankings
 from nlgauge.published.rankings.table import RankingOptions, RankingTable
 from nlgauge.published.reproduce_study import StudyInputs, StudyRun, with_corpora
 from nlgauge.published.results import Reproduction
+from nlgauge.published.robustness.reproduce import reproduce_robustness
+from nlgauge.published.robustness.table import RobustnessTable
 from nlgauge.published.run import PublishedRun, Value, Values
 from nlgauge.published.study import PaperStudy
 from nlgauge.published.table import Column, Mean, PaperTable, TableRow
@@ -73,6 +75,9 @@ def reproduce(
     if isinstance(table, FactorTable):
         _refuse_given(table, layer=layer, levels=levels, study=study)
         return reproduce_factors(table, at=at, model=model, rows=rows, data=data, langpairs=langpairs, run=running)
+    if isinstance(table, RobustnessTable):
+        _refuse_given(table, model=model, layer=layer, langpairs=langpairs, levels=levels, study=study)
+        return reproduce_robustness(table, at=at, rows=rows, data=data)
     if isinstance(table, PaperStudy):
         table = with_corpora(table, inputs)
     elif inputs != StudyInputs():
@@ -105,6 +110,7 @@ def _refuse_given(table: PaperTable, **given: object) -> None:
                 RankingTable: "a table on rankings of systems",
                 FactorTable: "a table of regressions",
                 FeatureTable: "a table on features of texts",
+                RobustnessTable: "a table of released scores",
             }
             kind = kinds.get(type(table), "no table on rankings")
             what = {"study": "options of sensitivity studies", "rankings": "options of rankings (ties, full, ...)"}

@@ -10,9 +10,9 @@ from __future__ import annotations
 from nlgauge.published.factors.table import R2, FactorColumns, FactorRow, FactorTable
 from nlgauge.published.table import PublishedModel
 
-__all__ = ["FACTOR_TABLES"]
+__all__ = ["FACTOR_SOURCE", "FACTOR_TABLES", "RELEASED_METRICS"]
 
-_SOURCE = (
+FACTOR_SOURCE = (
     "Kaster, Zhao, Eger 2021, Global Explainability of BERT-Based Evaluation Metrics by Disentangling along "
     "Linguistic Factors (EMNLP), aclanthology.org/2021.emnlp-main.701, {}; scores: github.com/SteffenEger/"
     "global-explainability-metrics"
@@ -23,7 +23,7 @@ _ALL = {"SEM": "sem", "SYN": "syn", "LEX": "lex", "MOR": "mor"}
 _CHINESE = {"SEM": "sem", "SYN": "syn", "LEX": "lex"}
 _CLB = {"CLB": ""}
 
-_RELEASED = {
+RELEASED_METRICS = {
     "MoverScore": "moverscore",
     "BERTScore": "bertscore",
     "LASER": "laser",
@@ -121,7 +121,7 @@ def _row(table: str, line: str, groups: tuple[FactorColumns, ...]) -> FactorRow:
             name, published, starred=frozenset(starred), note="only shown: no scores for CLB were released"
         )
     note = _EXCEPTIONS.get((table, name), "")
-    return FactorRow(name, published, released=_RELEASED[name], starred=frozenset(starred), note=note)
+    return FactorRow(name, published, released=RELEASED_METRICS[name], starred=frozenset(starred), note=note)
 
 
 #: The study's mUSE is a distilled model (D13), and its XMoverScore reads mBERT: no row of ours has a published one.
@@ -145,7 +145,7 @@ def _table(number: int, title: str, printed: str, groups: tuple[FactorColumns, .
     return FactorTable(
         name,
         f"{title}: coefficients of linguistic factors, all columns standardised, and R2",
-        _SOURCE.format(f"Table {number}"),
+        FACTOR_SOURCE.format(f"Table {number}"),
         tuple(column for group in groups for column in group.columns),
         (*(_row(name, line, groups) for line in printed.splitlines()), *(_own_rows() if clb else ())),
         decimals=2,
