@@ -14,12 +14,12 @@ LONG := long
 
 # Human judgements for tests and studies; code and tests know only this variable, and make test does without.
 ifneq ($(wildcard ../shared/data),)
-test-more test-torch test-long bench-matrix bench-meta bench-service: export NLGAUGE_DATA ?= $(abspath ../shared/data)
+test-more test-torch test-long bench-documents bench-matrix bench-meta bench-service: export NLGAUGE_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-more test-torch test-all test-long test-isa lint browser-tools screenshot
-.PHONY: bench bench-costs bench-matrix bench-memory bench-meta bench-compare bench-isa bench-start bench-service clean
+.PHONY: bench bench-costs bench-documents bench-matrix bench-memory bench-meta bench-compare bench-isa bench-start bench-service clean
 
 help:
 	@echo "make demo          install, fetch the embedded model, score examples/"
@@ -35,6 +35,7 @@ help:
 	@echo "make bench         speed beside the bert-score package"
 	@echo "make bench-memory  peak memory of 100,000 pairs"
 	@echo "make bench-costs   how time grows with length, systems, layers"
+	@echo "make bench-documents all variants of DiscoScore on 1,600 summaries"
 	@echo "make bench-matrix  all pairs of 500 x 500 texts beside the pairs one by one"
 	@echo "make bench-meta    time of a full comparison of ten metrics with people"
 	@echo "make bench-compare time of comparisons of 20 and 50 systems"
@@ -66,12 +67,12 @@ demo: $(VENV)/.installed
 	$(BIN)/nlgauge score examples/system-a.txt examples/system-b.txt --refs examples/reference.txt --confidence
 
 test: $(VENV)/.test-tools
-	$(BIN)/nlgauge models pull minilm mpnet
+	$(BIN)/nlgauge models pull minilm mpnet spacy-en
 	$(BIN)/python -m pytest -m "$(FIRST)"
 
 # Without a browser on the machine, tests of pages are skipped and say so.
 test-more: $(VENV)/.browser-tools
-	$(BIN)/nlgauge models pull minilm mpnet
+	$(BIN)/nlgauge models pull minilm mpnet spacy-en
 	$(BIN)/python -m pytest -m "$(MORE)"
 
 browser-tools: $(VENV)/.browser-tools
@@ -95,7 +96,7 @@ test-long: $(TORCH_VENV)/.installed
 
 # Under each variable that moves a bit on this processor, which is tried first.
 test-isa: $(VENV)/.test-tools $(TORCH_VENV)/.installed
-	$(BIN)/nlgauge models pull minilm mpnet
+	$(BIN)/nlgauge models pull minilm mpnet spacy-en
 	$(BIN)/python -m benchmarks.isa test onnx -q -m "$(FIRST)" tests/metrics tests/transport tests/clouds \
 		tests/transforms tests/stats tests/meta tests/sensitivity tests/test_readme.py src
 	$(TORCH_BIN)/python -m benchmarks.isa test torch -q -m "$(TORCH)" tests/encoders/engines tests/parity
@@ -113,6 +114,10 @@ bench: $(TORCH_VENV)/.installed
 bench-memory: $(VENV)/.installed
 	$(BIN)/nlgauge models pull minilm
 	$(BIN)/python -m benchmarks.memory
+
+bench-documents: $(VENV)/.test-tools
+	$(BIN)/nlgauge models pull minilm spacy-en
+	$(BIN)/python -m benchmarks.documents
 
 bench-matrix: $(VENV)/.installed
 	$(BIN)/nlgauge models pull minilm

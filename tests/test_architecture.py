@@ -38,6 +38,7 @@ ORDER = [
     "registry",
     "scoring",
     "pairs",
+    "features",
     "testing",
     "data",
     "meta",

@@ -12,6 +12,7 @@ import typing
 from nlgauge import _startup  # noqa: F401  # first, because the modules below take a moment to load
 from nlgauge._version import __version__
 from nlgauge.clouds.alignments import Alignment, Flow
+from nlgauge.corpus.documents import join_documents
 from nlgauge.corpus.views import TextView
 from nlgauge.encoders import Encoder, release_models
 from nlgauge.errors import (
@@ -30,6 +31,8 @@ from nlgauge.errors import (
     ModelNotFoundError,
     NlgaugeError,
     NlgaugeWarning,
+    NoFocusWarning,
+    NoNounWarning,
     OldFileWarning,
     RecipeError,
     ServiceError,
@@ -39,6 +42,7 @@ from nlgauge.errors import (
     UnknownTextError,
     UnknownWordWarning,
     UnsupportedModelError,
+    WindowsWarning,
     ZeroWeightWarning,
 )
 from nlgauge.pairs.matrix import ScoreMatrix, matrix
@@ -63,6 +67,7 @@ if typing.TYPE_CHECKING:  # found by __getattr__ below
     from nlgauge.compare import compare_systems as compare_systems
     from nlgauge.explain.explanation import Explanation
     from nlgauge.explain.pairs import explain_pair, explain_pairs
+    from nlgauge.features.run import Discourse, discourse
     from nlgauge.report.html import ReportOptions, ReportTexts, write_report
     from nlgauge.service.async_client import AsyncClient
     from nlgauge.service.client import Client
@@ -77,6 +82,7 @@ __all__ = [
     "DataWarning",
     "DeprecatedNameWarning",
     "DigestError",
+    "Discourse",
     "EmptyPairError",
     "EmptyTextWarning",
     "Encoder",
@@ -91,6 +97,8 @@ __all__ = [
     "ModelNotFoundError",
     "NlgaugeError",
     "NlgaugeWarning",
+    "NoFocusWarning",
+    "NoNounWarning",
     "OldFileWarning",
     "Pair",
     "Ranking",
@@ -114,11 +122,14 @@ __all__ = [
     "UnknownWordWarning",
     "UnsupportedModelError",
     "VectorMetric",
+    "WindowsWarning",
     "ZeroWeightWarning",
     "__version__",
     "compare_systems",
+    "discourse",
     "explain_pair",
     "explain_pairs",
+    "join_documents",
     "load_scores",
     "matrix",
     "option",
@@ -146,9 +157,11 @@ _NAMES_ON_DEMAND = {
     "AsyncClient": "nlgauge.service.async_client",
     "Client": "nlgauge.service.client",
     "Explanation": "nlgauge.explain.explanation",
+    "Discourse": "nlgauge.features.run",
     "SystemComparison": "nlgauge.compare",
     "SystemScores": "nlgauge.compare",
     "compare_systems": "nlgauge.compare",
+    "discourse": "nlgauge.features.run",
     "explain_pair": "nlgauge.explain.pairs",
     "explain_pairs": "nlgauge.explain.pairs",
     "ReportOptions": "nlgauge.report.html",

@@ -30,7 +30,7 @@ __all__ = ["LEAST_RESAMPLES", "Origin", "Score", "SegmentNotes"]
 #: Fewer resamples can give an interval that leaves out the mean.
 LEAST_RESAMPLES = 100
 
-_NOTES_OF_SOME_METRICS = ("unconverged", "unknown")
+_NOTES_OF_SOME_METRICS = ("unconverged", "unknown", "windows", "no_noun", "no_focus")
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,10 @@ class SegmentNotes:
     zero_weight: tuple[int, ...] = ()
     unconverged: tuple[int, ...] = ()
     unknown: tuple[int, ...] = ()
+    windows: tuple[int, ...] = ()
+    """With a text that was read in windows."""
+    no_noun: tuple[int, ...] = ()
+    no_focus: tuple[int, ...] = ()
 
     def counts(self) -> dict[str, int]:
         """How many segments each note names; what can only happen to some metrics is named where it did."""

@@ -16,10 +16,11 @@ from nlgauge.engine.prepare import SignatureCheck
 from nlgauge.engine.run import run_metrics
 from nlgauge.errors import DeprecatedNameWarning, NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
 from nlgauge.names import did_you_mean
-from nlgauge.recipes.metric import Metric
+from nlgauge.recipes.metric import Metric, looks_alone
 from nlgauge.recipes.options import renamed
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.signature import ENGINE_FIELDS, VERSION_FIELDS, Signature
+from nlgauge.recipes.vector_metric import VectorMetric
 from nlgauge.registry import (
     METRICS,
     metric_class,
@@ -30,6 +31,7 @@ from nlgauge.registry import (
     todays_signature,
 )
 from nlgauge.scores import Score
+from nlgauge.text.windows import NO_WINDOWS
 
 __all__ = [
     "check_overridden",
@@ -70,7 +72,8 @@ def score(
         options: Fields of the metric's recipe (`model=`, `layer=`, ...), `lang=` (model and baseline by
             table), `unknown="error" | "zero" | "score"` (a text of unknown tokens only), and options of the run:
             `engine="onnx" | "openvino" | "torch"`, `precision="fp32" | "fp16" | "bf16" | "int8"` (what the engine
-            has), `device="auto" | "cpu" | "cuda"`, `threads=`, `batch_tokens=`, `long="truncate" | "error"`,
+            has), `device="auto" | "cpu" | "cuda"`, `threads=`, `batch_tokens=`, `long="truncate" | "error" |
+            "windows"` (a text over the model's limit is cut, refused, or read in overlapping windows),
             `empty="error" | "zero"`, `alignments=True`, `progress=True`, `cache=FOLDER` (keeps layer vectors
             for the next run), `cache_size=` (GB).
 
@@ -101,7 +104,7 @@ def score_systems(
     """
     chosen = chosen_metrics(metrics, options.pop("metric", None))
     recipes, run, check_signature = resolved_call(chosen, options)
-    corpus = make_corpus(systems, refs, ref_streams=ref_streams, sources=sources)
+    corpus = make_corpus(systems, refs, ref_streams=ref_streams, sources=sources, alone=looks_alone(recipes))
     return run_metrics(recipes, corpus, run, check_signature=check_signature)
 
 
@@ -116,6 +119,9 @@ def resolved_call(
     recipes, run = recipes_and_run(named, options)
     check_overridden(named, options)
     expected = [metric if isinstance(metric, Signature) else None for metric in named]
+    if run.get("long") == "windows" and any(_cuts(*pair) for pair in zip(expected, recipes, strict=True)):
+        msg = "the signature is of a score whose long texts were cut, and long='windows' gives another; leave one out"
+        raise SignatureError(msg)
     run = _engine_of_signatures(expected) | run
 
     def check_signature(number: int, got: Signature) -> None:
@@ -124,6 +130,11 @@ def resolved_call(
             _check_reproduced(asked, got, recipes[number].unused)
 
     return recipes, RunOptions.of(run), check_signature
+
+
+def _cuts(signature: Signature | None, recipe: Metric) -> bool:
+    """Whether a signature asks for a score that cuts long texts."""
+    return signature is not None and isinstance(recipe, VectorMetric) and recipe.window == NO_WINDOWS
 
 
 def one_metric(metric: Any, options: dict[str, Any], *, function: str) -> list[Any]:

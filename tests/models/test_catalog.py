@@ -16,6 +16,8 @@ def test_every_card_can_be_fetched_and_checked() -> None:
             assert set(card.digests) == {card.weights, card.tokenizer}
         elif card.weights.endswith(".gguf"):
             assert list(card.digests) == [card.weights], "one file is the whole model"
+        elif card.kind == "annotator":
+            assert {card.weights, card.tokenizer, "config.cfg", "meta.json"} <= set(card.digests)
         else:
             assert {card.weights, "config.json", "tokenizer.json", "tokenizer_config.json"} <= set(card.digests)
         assert all(len(digest) == 64 for digest in card.digests.values())

@@ -9,13 +9,14 @@ import sys
 import time
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.models.fakes import FILES, FIRST, SECOND, Hub, Registry, files_below, make_card
 
 from nlgauge.errors import DigestError, ModelNotFoundError
-from nlgauge.models import fetch
+from nlgauge.models import catalog, fetch
 from nlgauge.models.catalog import ModelCard, SplitZip
 from nlgauge.models.fetch import fetch_card
 from nlgauge.models.resolve import resolve
@@ -115,6 +116,21 @@ def test_hub_is_the_last_source(card: ModelCard, registry: Registry, fake_hub: H
     fake_hub.server[card.hub_id] = {**FILES, "onnx/model.onnx": b"x", "modeling.py": b"y"}
     assert files_below(fetch_card(card)) == set(FILES)
     assert registry.asked == ["tiny-one==1.0", "tiny-two==2.0"]
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_model_that_is_not_on_the_hub_is_not_looked_for_there(
+    card: ModelCard, fake_hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for id_ in ("", card.hub_id):
+        fake_hub.server[id_] = FILES
+    away = replace(card, hub_id="", kind="annotator")
+    monkeypatch.setitem(catalog.CARDS, card.name, away)
+    with pytest.raises(ModelNotFoundError, match=r"could not be fetched; .*\(--annotator PATH\)"):
+        fetch_card(away)
+    with pytest.raises(ModelNotFoundError, match=r"\(--annotator PATH\)"):
+        resolve("tiny", download=False)
+    assert away.origin == "tiny-one==1.0"
 
 
 @pytest.mark.usefixtures("registry")

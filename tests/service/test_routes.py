@@ -62,6 +62,22 @@ def test_a_larger_request_gives_the_same(service: TestClient) -> None:
     assert same_bytes(service.post("/v1/score", json=body), [nlgauge.score(hyps, refs, model="hash", layer=2)])
 
 
+@pytest.mark.parametrize("copies", [1, 40])
+def test_long_texts_are_read_in_windows_where_a_request_says_so(service: TestClient, copies: int) -> None:
+    """Small requests share batches with others, larger ones do not."""
+    hyps, refs = ["the cat sat on the mat . " * 30, "a dog"] * copies, ["a black dog ran . " * 40, "the dog"] * copies
+    metrics, options = ["bertscore", "moverscore"], {"model": "hash", "layer": 1, "idf": "none"}
+    body = {"hyps": hyps, "refs": refs, "metrics": metrics, "options": options}
+    answer = service.post("/v1/score", json=body | {"long": "windows"})
+    with pytest.warns(nlgauge.WindowsWarning):
+        expected = nlgauge.score_systems({"": hyps}, refs, metrics=metrics, long="windows", **options)
+    assert answer.status_code == 200, answer.text
+    assert same_bytes(answer, expected)
+    assert any("were read in windows of 64" in text for text in answer.json()["warnings"])
+    recipe = service.post("/v1/score", json=body | {"options": options | {"window": "model"}})
+    assert same_bytes(recipe, expected)
+
+
 def test_what_the_library_warns_of_is_in_the_answer(service: TestClient) -> None:
     answer = service.post("/v1/score", json={"hyps": [""], "refs": ["A text."]}).json()
     assert answer["scores"][0]["counts"]["empty"] == 1

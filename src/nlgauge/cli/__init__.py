@@ -31,6 +31,7 @@ _MODULES = {
     "compare": "compare",
     "rank": "rank",
     "explain": "explain",
+    "discourse": "discourse",
     "meta": "meta",
     "tune-layer": "meta",
     "sensitivity": "sensitivity",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from nlgauge.cli.parsing import add_hidden, add_renamed
 from nlgauge.encoders import engine_names
 from nlgauge.encoders.precision import PRECISIONS
 from nlgauge.files.textfiles import ParallelTexts, file_label, read_parallel
-from nlgauge.recipes.run_options import RunOptions
+from nlgauge.recipes.run_options import LONG, RunOptions
 from nlgauge.registry import METRICS
 
 __all__ = [
@@ -101,9 +101,9 @@ def add_text_options(parser: argparse.ArgumentParser) -> None:
     add_hidden(
         texts,
         "--long",
-        choices=("truncate", "error"),
+        choices=LONG,
         default="truncate",
-        help="over-long text: %(default)s (counted)",
+        help="text over the model's limit: %(default)s (counted), error, or windows (read in overlapping ones)",
     )
     add_hidden(
         texts, "--empty", choices=("error", "zero"), default="error", help="both sides of a pair empty: %(default)s"
@@ -123,9 +123,16 @@ def run_options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def add_metric_options(
-    parser: argparse.ArgumentParser, *, default: str | None = "bertscore", shown: str = ""
+    parser: argparse.ArgumentParser,
+    *,
+    default: str | None = "bertscore",
+    shown: str = "",
+    also: Mapping[str, str] | None = None,
 ) -> None:
-    """Which metrics, and a flag for each of their options; `shown` is a default that the command sets later."""
+    """Which metrics, and a flag for each of their options; `shown` is a default that the command sets later.
+
+    `also` says what else a flag means to the command.
+    """
     group = parser.add_argument_group("metrics")
     group.add_argument(
         "-m",
@@ -142,6 +149,7 @@ def add_metric_options(
     for name in [*_COMMON, *(name for name in knowing if name not in _COMMON)]:
         field = METRICS[knowing[name][0]].options()[name]
         text = _COMMON.get(name) or f"{field.help} ({', '.join(knowing[name])})"
+        text = "; ".join([*([also[name]] if also and name in also else []), text])
         add_option_flag(group, name, field, help=text, hidden=name not in _COMMON, taken=knowing)
 
 

@@ -21,7 +21,7 @@ from nlgauge.cli.common import (
     metric_options,
 )
 from nlgauge.cli.compare_inputs import Inputs, read_inputs
-from nlgauge.cli.documents import add_document_option
+from nlgauge.cli.documents import UNIT, add_document_option, read_unit
 from nlgauge.cli.outputs import check_writable, saving, write_output
 from nlgauge.cli.parsing import add_hidden
 from nlgauge.cli.score import check_systems_first
@@ -74,7 +74,7 @@ def add_commands(commands: Any) -> None:
     )
     add_text_inputs(parser)
     _add_score_files(parser)
-    add_metric_options(parser, default=None, shown="bertscore; of saved runs all")
+    add_metric_options(parser, default=None, shown="bertscore; of saved runs all", also=UNIT)
     _add_test_options(parser)
     _add_gate(parser)
     add_run_options(parser)
@@ -203,6 +203,7 @@ def _add_gate(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
+    read_unit(args)
     settings = _settings(args)
     _check(args)
     found, inputs = _compared(args, settings)
@@ -261,6 +262,9 @@ def _check(args: argparse.Namespace) -> None:
         msg = "nlgauge compare needs references (--refs REF) or a source (--source SRC) to score texts with"
         raise RecipeError(msg)
     _check_companions(args)
+    if args.joined and not texts:
+        msg = "--unit document joins lines of texts that are scored, and there are none; leave it out"
+        raise RecipeError(msg)
     if args.table != "ranking" and args.format != "tsv":
         msg = "--table chooses the table of --format tsv; the other formats have all of them"
         raise RecipeError(msg)
@@ -319,7 +323,8 @@ def _check_runs(args: argparse.Namespace) -> None:
     defaults = CompareSettings()
     about = ("test", "correction", "smallest_difference", "ranking", "ties", "tie_tolerance", "resamples", "ratings")
     given = [name for name in about if getattr(args, name) != getattr(defaults, name)]
-    given += [name for name in ("gate", "report", "plot", "document_ids") if getattr(args, name)]
+    segments = () if args.joined else ("document_ids",)
+    given += [name for name in ("gate", "report", "plot", *segments) if getattr(args, name)]
     if given:
         msg = f"{flag_of(given[0])} is about segments, and --runs compares the scores of whole runs; leave one out"
         raise RecipeError(msg)

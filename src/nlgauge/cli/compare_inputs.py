@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nlgauge.cli.checks import check_metrics
 from nlgauge.cli.common import metric_options, run_options
-from nlgauge.cli.documents import check_documents, read_documents
+from nlgauge.cli.documents import check_documents, joined_texts, read_documents
 from nlgauge.cli.score_file_options import score_columns
 from nlgauge.compare.imported import imported_table, imported_tables
 from nlgauge.compare.join_scores import join_runs
@@ -52,7 +52,8 @@ def read_inputs(args: argparse.Namespace, check_systems: Callable[[Sequence[str]
         [spec for spec in args.scores if spec not in verdicts], columns=columns, lower_is_better=args.lower_is_better
     )
     judged = [(_judge(spec), read_verdicts(spec, columns=columns)) for spec in verdicts]
-    documents = read_documents(args)
+    named = read_documents(args)
+    documents = None if args.joined else named
 
     def check(systems: Sequence[str], segments: int) -> None:
         check_documents(documents, segments, args)
@@ -60,7 +61,8 @@ def read_inputs(args: argparse.Namespace, check_systems: Callable[[Sequence[str]
             imported_table(one, systems=systems, segments=segments)
         check_systems(systems)
 
-    found = _scored(args, _Files.of(args.hyps, runs=args.runs), check)
+    joined = named if args.joined else None
+    found = _scored(args, _Files.of(args.hyps, runs=args.runs), check, joined)
     tables = system_scores(found.scores, documents=documents) if found.scores else []
     if imported and not tables:
         check(imported[0].systems, len(imported[0].instances))
@@ -120,7 +122,13 @@ def _named(text: str) -> tuple[str | None, str]:
     return name, spec
 
 
-def _scored(args: argparse.Namespace, files: _Files, check: Callable[[Sequence[str], int], None]) -> Inputs:
+def _scored(
+    args: argparse.Namespace,
+    files: _Files,
+    check: Callable[[Sequence[str], int], None],
+    joined: tuple[str, ...] | None,
+) -> Inputs:
+    """What the files hold, texts scored; `joined` is the document of each line where lines are joined."""
     if not files.specs:
         return Inputs()
     if files.saved:
@@ -133,6 +141,8 @@ def _scored(args: argparse.Namespace, files: _Files, check: Callable[[Sequence[s
     texts = read_parallel(files.specs, args.refs or (), args.source, input_format=args.input_format)
     names = files.renamed(list(texts.systems))
     texts = texts._replace(systems={names[label]: lines for label, lines in texts.systems.items()})
+    if joined is not None:
+        texts = joined_texts(texts, joined, args)
     check(list(texts.systems), len(next(iter(texts.systems.values()))))
     scores = score_systems(
         texts.systems,

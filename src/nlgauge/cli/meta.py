@@ -22,7 +22,7 @@ from nlgauge.cli.documents import add_document_option, add_documents_of_data, wi
 from nlgauge.cli.outputs import saving, write_output
 from nlgauge.cli.parsing import add_hidden
 from nlgauge.cli.score_file_options import add_score_file_options, score_columns
-from nlgauge.data import find_data_card
+from nlgauge.data import DataCard, JudgementTable, document_table, find_data_card
 from nlgauge.meta import (
     AGREEMENTS,
     LEVELS,
@@ -48,6 +48,7 @@ _EXAMPLES = f"""\
 examples:
   nlgauge meta --data wmt17 --at DATA --metric bertscore moverscore --plot wmt17.png
   nlgauge meta --data tac2008 --at DATA --level topic --metric rouge1 rouge2
+  nlgauge meta --data mt-metrics-eval --at wmt20 --level document --agreement kendall
   nlgauge meta --data custom --at mine.tsv --set human=adequacy hypothesis=mt
 {METRIC_FLAGS}"""
 
@@ -66,7 +67,7 @@ def add_commands(commands: Any) -> None:
     add_text_options(parser)
     asked = parser.add_argument_group("agreement")
     asked.add_argument(
-        "--level", choices=LEVELS, default="segment", metavar="NAME", help="segment, topic or system (segment)"
+        "--level", choices=LEVELS, default="segment", metavar="NAME", help=f"{', '.join(LEVELS)} (%(default)s)"
     )
     asked.add_argument(
         "--agreement", nargs="+", choices=AGREEMENTS, default=["pearson"], metavar="NAME",
@@ -132,17 +133,17 @@ def _meta(args: argparse.Namespace) -> int:
     if args.plot:
         check_figure(Path(args.plot))
     args.data = card.name
-    whole = args.level == "system" and "level" in card.options
-    more = {"level": "system"} if whole else {}
+    by_document = args.level == "document"
     significance = Significance(
         test=args.test,
         alpha=args.alpha,
         correction=args.correction,
         resamples=args.resamples,
         seed=args.seed,
-        documents=args.documents or args.document_ids is not None,
+        # At the level of documents the ids say what is joined, and not what is drawn.
+        documents=args.documents or (args.document_ids is not None and not by_document),
     )
-    table = with_documents(load_data(args, **more), args)
+    table = _table(args, card)
     asked = {"level": args.level, "criterion": args.criterion, "aggregate": args.aggregate}
     names = args.released or ([] if card.texts or args.scores else table.released)
     released = [released_rows(table, name) for name in names]
@@ -167,6 +168,16 @@ def _meta(args: argparse.Namespace) -> int:
         with saving(args.plot) as target:
             plot_agreement(result, target if number == 0 else target.with_stem(f"{target.stem}-{result.agreement}"))
     return 0
+
+
+def _table(args: argparse.Namespace, card: DataCard) -> JudgementTable:
+    """The data as the level has it: rows are documents at that of documents."""
+    more = {"level": "system"} if args.level == "system" and "level" in card.options else {}
+    joined = args.level == "document" and "unit" in card.options and args.document_ids is None
+    table = with_documents(load_data(args, **more, **({"unit": "document"} if joined else {})), args)
+    if args.level != "document" or joined or (table.document is None and card.whole_texts):
+        return table
+    return document_table(table)
 
 
 def _tune(args: argparse.Namespace) -> int:

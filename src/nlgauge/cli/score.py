@@ -18,7 +18,14 @@ from nlgauge.cli.common import (
     read_texts,
     run_options,
 )
-from nlgauge.cli.documents import add_document_option, check_documents, read_documents
+from nlgauge.cli.documents import (
+    UNIT,
+    add_document_option,
+    check_documents,
+    joined_texts,
+    read_documents,
+    read_unit,
+)
 from nlgauge.cli.outputs import write_output
 from nlgauge.cli.parsing import add_hidden
 from nlgauge.errors import RecipeError
@@ -51,7 +58,7 @@ def add_commands(commands: Any) -> None:
         epilog=_EXAMPLES,
     )
     add_text_inputs(parser)
-    add_metric_options(parser)
+    add_metric_options(parser, also=UNIT)
     add_run_options(parser)
     add_text_options(parser)
     output = add_output_options(parser)
@@ -70,6 +77,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
+    read_unit(args)
     check_metrics(args.metric, args, command="score")
     if args.hyps or not args.citation:
         _check(args)
@@ -78,14 +86,16 @@ def _run(args: argparse.Namespace) -> int:
     if args.citation and not args.hyps:
         write_output(args.output, "\n\n".join(citations.values()) + "\n")
         return 0
+    documents = read_documents(args)
+    texts = read_texts(args)
+    if args.joined and documents is not None:
+        texts, documents = joined_texts(texts, documents, args), None
+    check_documents(documents, len(next(iter(texts.systems.values()))), args)
     confidence = None
     if args.confidence:
         confidence = Confidence(
-            level=args.confidence_level, resamples=args.resamples, seed=args.seed, documents=read_documents(args)
+            level=args.confidence_level, resamples=args.resamples, seed=args.seed, documents=documents
         )
-    texts = read_texts(args)
-    if confidence is not None:
-        check_documents(confidence.documents, len(next(iter(texts.systems.values()))), args)
     saved = args.format is None and args.output.lower().endswith(".json")
     scores = score_systems(
         texts.systems,
@@ -114,7 +124,8 @@ def _run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> None:
     check_systems_first(args, command="score")
-    if not args.hyps or not (args.refs or args.source):
+    alone = all(getattr(metric_class(metric_name(text)), "against", "refs") == "nothing" for text in args.metric)
+    if not args.hyps or not (args.refs or args.source or alone):
         missing = "a system's output (HYP)" if not args.hyps else "references (--refs REF) or a source (--source SRC)"
         msg = f"nlgauge score needs {missing}; see 'nlgauge score --help'"
         raise RecipeError(msg)
@@ -127,8 +138,9 @@ def _check(args: argparse.Namespace) -> None:
         raise RecipeError(msg)
     if not args.confidence:
         for name, default in _CONFIDENCE.items():
-            if getattr(args, name) != default:
-                msg = f"--{name.replace('_', '-')} belongs to --confidence, which was not given"
+            if getattr(args, name) != default and not (args.joined and name == "document_ids"):
+                other = " or to --unit document" if name == "document_ids" else ""
+                msg = f"--{name.replace('_', '-')} belongs to --confidence{other}, which was not given"
                 raise RecipeError(msg)
 
 

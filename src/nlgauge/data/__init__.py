@@ -2,6 +2,7 @@
 
 from nlgauge.data.catalog import DATA_CARDS, DataCard, find_data_card, load, locate
 from nlgauge.data.checks import DataCheck, check, recognise
+from nlgauge.data.documents import document_table
 from nlgauge.data.loaders.custom_table import load_custom
 from nlgauge.data.loaders.mt_metrics_eval import load_mt_metrics_eval
 from nlgauge.data.loaders.wmt_package import WmtPackage, load_wmt_rankings
@@ -21,6 +22,7 @@ __all__ = [
     "RankedPairs",
     "WmtPackage",
     "check",
+    "document_table",
     "find_data_card",
     "load",
     "load_custom",

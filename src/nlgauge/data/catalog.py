@@ -18,6 +18,7 @@ from nlgauge.data.loaders.mlqe import load_mlqe
 from nlgauge.data.loaders.mqm import load_mqm
 from nlgauge.data.loaders.mt_metrics_eval import load_mt_metrics_eval
 from nlgauge.data.loaders.multi30k import load_multi30k
+from nlgauge.data.loaders.realsumm import load_realsumm
 from nlgauge.data.loaders.score_frames import load_score_frames
 from nlgauge.data.loaders.sentence_pairs import load_paws, load_sts
 from nlgauge.data.loaders.tac import load_tac
@@ -54,6 +55,8 @@ class DataCard:
     generic: bool = False
     texts: bool = True
     """False where it has scores of metrics only: there is nothing to score."""
+    whole_texts: bool = False
+    """Whether a row is a whole document, such as a summary, where the data does not say of which document it is."""
 
     @property
     def files(self) -> tuple[FileSet, ...]:
@@ -219,6 +222,7 @@ _ALL = (
         rows={"en": 2976},
         folders=("", "tac2008"),
         pitfall="4 peers per topic are the reference writers; correlations drop without them (humans=False)",
+        whole_texts=True,
     ),
     DataCard(
         name="tac2009",
@@ -230,6 +234,7 @@ _ALL = (
         rows={"en": 2596},
         folders=("", "tac2009"),
         pitfall="as tac2008",
+        whole_texts=True,
     ),
     DataCard(
         name="mlqe-pe",
@@ -276,6 +281,7 @@ _ALL = (
         rows={"en": 1600},
         folders=("", "summ"),
         pitfall="scores are means of the expert raters",
+        whole_texts=True,
     ),
     DataCard(
         name="newsroom",
@@ -290,6 +296,18 @@ _ALL = (
         ),
         rows={"en": 420},
         folders=("", "summ"),
+        whole_texts=True,
+    ),
+    DataCard(
+        name="realsumm",
+        title="REALSumm: 100 CNN/DailyMail articles x 14 abstractive and 11 extractive systems, one reference",
+        gold="litepyramid_recall",
+        published="github.com/neulab/REALSumm (scores_dicts: pickles, which are turned into JSONL first)",
+        citation="Bhandari, Gour, Ashfaq, Liu, Neubig 2020, Re-evaluating Evaluation in Text Summarization (EMNLP)",
+        loader=load_realsumm,
+        folders=("realsumm",),
+        pitfall="the released scores of BERTScore stand under each other's names (F, P, R as precision, recall, f)",
+        whole_texts=True,
     ),
     DataCard(
         name="multi30k",
@@ -379,6 +397,7 @@ _ALL = (
         loader=load_custom,
         generic=True,
         licence="yours",
+        whole_texts=True,
     ),
 )
 

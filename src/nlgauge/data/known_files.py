@@ -81,6 +81,7 @@ KNOWN_FILES: Mapping[str, tuple[FileSet, ...]] = {
     "sfhotel": (FileSet("sfhot.jsonl", 1, "39d062a59967128fae1e54b3953159a98677912839cd953e6f3299a8dff218a4"),),
     "summeval": (FileSet("summeval.jsonl", 1, "9e773eef88f7edd343c527c7bd826705a05123c4be25ebc1c3d7c8d8ebf9f7e8"),),
     "newsroom": (FileSet("newsroom.jsonl", 1, "058a01042883696144787a7ff08d20d5cc7b5fba3ede56638a55ed17accfa83d"),),
+    "realsumm": (FileSet("abs.jsonl"), FileSet("ext.jsonl")),
     "multi30k": (
         FileSet("MMTsourcedict.json", 1, "99d3906154181e35f3968b88c85d4e4eb4642e6619a674dde237935080a3ce6d"),
         FileSet("MMTgolddict_de.json", 1, "9c05cfead4935f5a1cfd7713089cbdfa1d7e8551650171e70c501864b469bee0"),

@@ -170,8 +170,9 @@ def _find(model: str, *, progress: bool) -> tuple[ModelFiles, str]:
         path = Path(model)
         return ModelFiles(path.name, path), f"{path.resolve()} {file_digest(path)}"
     if card is not None and card.kind != "encoder":
+        kind = f"{'an' if card.kind[0] in 'aeiou' else 'a'} {card.kind}"
         msg = (
-            f"model {model!r} is a {card.kind}, which gives no vectors; "
+            f"model {model!r} is {kind}, which gives no vectors; "
             f"take an encoder, such as {', '.join(encoder_names())}"
         )
         raise UnsupportedModelError(msg)

@@ -7,7 +7,14 @@ from dataclasses import replace
 
 from nlgauge.clouds.alignments import Alignment, Flow
 from nlgauge.engine.comparisons import Comparisons
-from nlgauge.engine.notes import SEGMENTS, TextNames, run_fields, warn_about_fallbacks
+from nlgauge.engine.notes import (
+    SEGMENTS,
+    TextNames,
+    run_fields,
+    warn_about_fallbacks,
+    warn_about_foci,
+    warn_about_nouns,
+)
 from nlgauge.engine.prepare import Prepared, PreparedMetric, PreparedTextMetric
 from nlgauge.engine.progress import Progress, ticking
 from nlgauge.errors import InputError
@@ -32,10 +39,14 @@ def finish(
     scores: list[Score] = []
     for number, one in enumerate(prepared.metrics):
         if isinstance(one, PreparedTextMetric):
-            scores += _text_scores(one, prepared)
-            continue
-        finished = one.metric.finish(found[number], one.state)
-        scores += [_score(one, system, found[number][system], finished[system], prepared) for system in finished]
+            made = _text_scores(one, prepared)
+        else:
+            finished = one.metric.finish(found[number], one.state)
+            made = [_score(one, system, found[number][system], finished[system], prepared) for system in finished]
+        if warn:
+            warn_about_nouns((at for score in made for at in score.notes.no_noun), one.metric.name, names)
+            warn_about_foci((at for score in made for at in score.notes.no_focus), names)
+        scores += made
     return scores
 
 
@@ -72,6 +83,8 @@ def _score(
         one.notes[system],
         zero_weight=tuple(index for index, comparison in enumerate(comparisons) if comparison.zero_weight),
         unconverged=tuple(index for index, comparison in enumerate(comparisons) if comparison.unconverged),
+        no_noun=finished.no_noun,
+        no_focus=finished.no_focus,
     )
     alignments: list[Alignment | Flow | None] | None = None
     if prepared.options.alignments and finished.best_reference is not None:
@@ -105,8 +118,9 @@ def _text_scores(one: PreparedTextMetric, prepared: Prepared) -> list[Score]:
 
 
 def _text_score(one: PreparedTextMetric, system: str, prepared: Prepared) -> Score:
-    metric, notes = one.metric, one.notes[system]
+    metric = one.metric
     finished = metric.score_texts(one.corpus.systems[system], one.corpus.references)
+    notes = replace(one.notes[system], no_noun=finished.no_noun, no_focus=finished.no_focus)
     return Score(
         metric=metric.name,
         system=system or None,

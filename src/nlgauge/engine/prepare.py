@@ -4,8 +4,8 @@
     comparisons = compare(prepared, segments)          any range of segments, anywhere, in any order
     scores = finish(prepared, comparisons)             segment scores, system scores, signatures
 
-Metrics with one `EncodingSpec` (model, lower case, longest text) share tokens and vectors: they are one group. What
-is prepared is frozen and read by any number of threads; a text is checked and tokenised once per group.
+Metrics with one `EncodingSpec` (model, lower case, longest text, windows) share tokens and vectors: they are a
+group. What is prepared is frozen and read by any number of threads; a text is checked and tokenised once per group.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.signature import GRAMMAR, RUNNER_FIELDS, Signature
 from nlgauge.recipes.vector_metric import EncodingSpec, State, VectorMetric
 from nlgauge.scores import SegmentNotes
+from nlgauge.text import Tokens
+from nlgauge.text.windows import Windows
 from nlgauge.transforms.position_norm import POSITION_NORM
 
 __all__ = [
@@ -47,10 +49,11 @@ __all__ = [
     "PreparedMetric",
     "PreparedTextMetric",
     "SignatureCheck",
+    "as_asked",
     "load_for",
-    "longest_text",
     "prepare",
     "prepare_metric",
+    "read_texts",
     "segment_texts",
 ]
 
@@ -147,6 +150,7 @@ def prepare(
     themselves what had to be decided about texts: it is in the notes of the scores either way. `names` is for those
     whose segments have other names.
     """
+    recipes = [as_asked(metric, options) for metric in recipes]
     specs: dict[EncodingSpec, list[int]] = {}
     for number, metric in enumerate(recipes):
         if isinstance(metric, VectorMetric):
@@ -165,6 +169,11 @@ def prepare(
         groups.append(_prepare_group(spec, chosen, corpus, options, check, names, warn=warn))
         prepared |= groups[-1].metrics
     return Prepared(corpus, options, tuple(prepared[number] for number in range(len(recipes))), tuple(groups))
+
+
+def as_asked(metric: Metric, options: RunOptions) -> Metric:
+    """The recipe, with windows where the run asks for them in every recipe."""
+    return metric.in_windows() if options.long == "windows" and isinstance(metric, VectorMetric) else metric
 
 
 def segment_texts(corpora: Sequence[Corpus], index: int) -> list[str]:
@@ -187,8 +196,10 @@ def _prepare_texts(
     for number, metric in enumerate(recipes):
         if not isinstance(metric, TextMetric):
             continue
-        view = corpus.compared_with("refs", metric=metric.name, choice=False)
-        fields = metric.describe_texts() | {"refs": view.reference_count, "nlgauge": __version__, "sig": GRAMMAR}
+        alone = metric.against == "nothing"
+        view = corpus if alone else corpus.compared_with("refs", metric=metric.name, choice=False)
+        refs = "none" if alone else view.reference_count
+        fields = metric.describe_texts() | {"refs": refs, "nlgauge": __version__, "sig": GRAMMAR}
         signature = Signature(metric.name, fields)
         check(number, signature)
         if notes is None:
@@ -211,7 +222,7 @@ def _prepare_group(
 ) -> EncodingGroup:
     encoder = load_for(spec.model, metrics.values(), options)
     texts = corpus.lowered if spec.lowercase == "yes" else corpus
-    views = _tokenise(list(metrics.values()), texts, encoder, spec.max_tokens)
+    views = _tokenise(list(metrics.values()), texts, encoder, spec)
     unknown = {against: UnknownPairs.find(view) for against, view in views.items()}
     for metric in metrics.values():
         if metric.unknown == "error" and metric.reads_with(encoder):
@@ -240,7 +251,7 @@ def load_for(model: str, metrics: Iterable[AnyVectorMetric], options: RunOptions
 
 
 def _tokenise(
-    metrics: Sequence[AnyVectorMetric], corpus: Corpus, encoder: Encoder, max_tokens: int | None
+    metrics: Sequence[AnyVectorMetric], corpus: Corpus, encoder: Encoder, spec: EncodingSpec
 ) -> dict[str, TokenizedCorpus]:
     """The corpus as the metrics see it, by what they compare with; each text is tokenised once."""
     views = {metric.against: corpus.compared_with(metric.against, metric=metric.name) for metric in metrics}
@@ -249,12 +260,24 @@ def _tokenise(
         texts |= dict.fromkeys(text for document in views[against].idf_documents.values() for text in document)
     if any(metric.unknown == "zero" for metric in metrics):
         texts[""] = None  # stands in for texts that are counted as empty
-    limit = longest_text(encoder, max_tokens)
-    tokens = dict(zip(texts, (one.cut_to(limit) for one in encoder.tokenizer.encode(list(texts))), strict=True))
-    return {against: TokenizedCorpus(view, encoder, tokens, limit) for against, view in views.items()}
+    read = read_texts(encoder, list(texts), spec)
+    return {against: TokenizedCorpus(view, encoder, *read) for against, view in views.items()}
 
 
-def longest_text(encoder: Encoder, max_tokens: int | None) -> int:
+def read_texts(
+    encoder: Encoder, texts: Sequence[str], spec: EncodingSpec
+) -> tuple[dict[str, Tokens], int, Windows | None]:
+    """Tokens by text, the longest text that the model reads at once, and the windows it reads longer ones in."""
+    limit = _longest_text(encoder, spec.max_tokens)
+    windows = spec.reading.windows(encoder.tokenizer, limit=limit, model=encoder.model)
+    if windows is None:
+        tokens = [one.cut_to(limit) for one in encoder.tokenizer.encode(texts)]
+    else:
+        tokens = [one.in_windows(windows) for one in encoder.tokenizer.encode(texts, whole=True)]
+    return dict(zip(texts, tokens, strict=True)), limit, windows
+
+
+def _longest_text(encoder: Encoder, max_tokens: int | None) -> int:
     """Longest text in tokens: the model's limit, or less where the recipe says so."""
     most = encoder.tokenizer.limit
     if max_tokens is None:

@@ -16,8 +16,11 @@ from nlgauge.errors import (
     ConvergenceWarning,
     EmptyTextWarning,
     InputError,
+    NoFocusWarning,
+    NoNounWarning,
     TruncationWarning,
     UnknownWordWarning,
+    WindowsWarning,
     ZeroWeightWarning,
 )
 from nlgauge.explain.build import Explainer
@@ -33,7 +36,16 @@ from nlgauge.scoring import one_metric, resolved_call
 __all__ = ["explain_in_corpus", "explain_pair", "explain_pairs", "explain_segments", "iter_explanations"]
 
 #: What these say of a text stands in the notes of its explanation.
-_NOTED = (ConvergenceWarning, EmptyTextWarning, TruncationWarning, UnknownWordWarning, ZeroWeightWarning)
+_NOTED = (
+    ConvergenceWarning,
+    EmptyTextWarning,
+    NoFocusWarning,
+    NoNounWarning,
+    TruncationWarning,
+    UnknownWordWarning,
+    WindowsWarning,
+    ZeroWeightWarning,
+)
 
 
 def explain_pair(

@@ -57,6 +57,9 @@ class TextFilter:
         found = []
         if self.tokens.cut:
             found.append(f"{whose}: {self.tokens.cut} tokens were cut off at the limit of {self.limit}")
+        if self.tokens.windows is not None:
+            count = len(self.tokens.windows.cut(len(self.tokens)))
+            found.append(f"{whose}: {len(self.tokens)} tokens were read in {count} windows")
         if getattr(self.metric, "subwords", "all") == "first":
             later = int((~self.tokens.starts_word).sum())
             if later:

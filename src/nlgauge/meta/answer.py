@@ -18,7 +18,7 @@ from nlgauge.errors import InputError
 from nlgauge.meta.difference_correlation import pairwise_difference_pearson
 from nlgauge.meta.levels import aggregated, grouped_level, segment_level
 from nlgauge.meta.metric_scores import Matrix, MetricScores
-from nlgauge.meta.question import Question, check_question
+from nlgauge.meta.question import BY_ROW, Question, check_question
 from nlgauge.meta.relative_ranking import ranking_tau
 from nlgauge.meta.soft_accuracy import soft_pairwise_accuracy
 from nlgauge.meta.tie_accuracy import tie_calibrated_accuracy
@@ -75,7 +75,7 @@ def _ranked(table: JudgementTable, scores: MetricScores, pairs: RankedPairs, lan
 class Judgements:
     """What people said of the rows of one language pair, in the shape that a question needs.
 
-    segment   1 x rows
+    segment   1 x rows; document likewise
     topic     systems x topics (and `spa` at system level)
     system    1 x systems
     """
@@ -160,7 +160,7 @@ def judgements(question: Question, table: JudgementTable, langpair: str, *, docu
     Of a whole system that is the official score where there is one, never a mean of its segments then.
     """
     rows = np.array([at for at, pair in enumerate(table.langpair) if pair == langpair], dtype=np.intp)
-    if question.level == "segment":
+    if question.level in BY_ROW:
         human = table.gold(question.criterion)[rows][None, :]
         known = _documents(table, rows, np.arange(rows.size)) if documents else None
         return Judgements(question, langpair, rows, human, documents=known)

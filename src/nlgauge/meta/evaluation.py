@@ -1,6 +1,7 @@
 """How well metrics agree with people on a data set: one table per question.
 
     level     segment   every judged row on its own
+              document  the same for rows that are documents (`nlgauge.data.document_table` joins segments)
               topic     systems of one topic (item) against each other, averaged over topics
               system    systems against each other
     agreement pearson, spearman, kendall          correlation
@@ -143,7 +144,7 @@ class AgreementTable:
 def evaluate(
     scored: ScoreTable,
     *,
-    level: Literal["segment", "topic", "system"] = "segment",
+    level: Literal["segment", "document", "topic", "system"] = "segment",
     agreement: str = "pearson",
     criterion: str | None = None,
     aggregate: Literal["mean", "median"] = "mean",

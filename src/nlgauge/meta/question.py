@@ -10,9 +10,12 @@ from nlgauge.errors import RecipeError
 from nlgauge.meta.ranks import check_comparison
 from nlgauge.scores import LEAST_RESAMPLES
 
-__all__ = ["AGREEMENTS", "CORRELATIONS", "LEVELS", "Question", "Significance", "check_question"]
+__all__ = ["AGREEMENTS", "BY_ROW", "CORRELATIONS", "LEVELS", "Question", "Significance", "check_question"]
 
-LEVELS = ("segment", "topic", "system")
+LEVELS = ("segment", "document", "topic", "system")
+
+#: Levels at which every judged row of a table counts on its own.
+BY_ROW = ("segment", "document")
 CORRELATIONS = ("pearson", "spearman", "kendall")
 AGREEMENTS = (*CORRELATIONS, "acc-eq", "differences", "spa", "auc")
 
@@ -30,7 +33,7 @@ _UNTESTED = ("differences", "spa", "auc", _RANKED)
 class Question:
     """What is asked of judgements and scores.
 
-        level     segment, topic, system
+        level     segment, document (rows that are documents: `nlgauge.data.document_table`), topic, system
         agreement pearson, spearman, kendall, acc-eq, differences, spa (`nlgauge.meta.evaluation` explains them),
                   auc (gold is 0 or 1), darr (WMT's tau on ranked pairs)
 
@@ -56,9 +59,8 @@ class Question:
         """What intervals and tests draw where no documents are asked for; None where there is neither."""
         if self.agreement == "spa":
             return "segment"
-        return (
-            {"segment": "judged output", "topic": "topic", "system": "system"}[self.level] if self.testable else None
-        )
+        units = {"segment": "judged output", "document": "judged document", "topic": "topic", "system": "system"}
+        return units[self.level] if self.testable else None
 
     @property
     def testable(self) -> bool:

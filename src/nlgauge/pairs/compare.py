@@ -21,6 +21,7 @@ from nlgauge.engine.notes import TextNames, count_fields, warn_about_convergence
 from nlgauge.engine.prepare import PreparedMetric, PreparedTextMetric
 from nlgauge.engine.progress import Progress
 from nlgauge.engine.representations import Representations
+from nlgauge.errors import TooLongError
 from nlgauge.pairs.prepare import PreparedPairs, blank_side
 from nlgauge.pairs.store import VectorStore
 from nlgauge.pairs.tiles import Tile, cut_at, texts_of, tiles_of, windows_of
@@ -190,7 +191,7 @@ class PairComparer:
             for row in left:
                 for column in right:
                     if wanted[row, column] and (row, column) not in alone:
-                        pair = metric.compare(xs[row], ys[column], one.state, align=False)
+                        pair = self._compared(one, xs[row], ys[column], tile.rows[row], tile.columns[column])
                         values = self._put(values, tile, row, column, pair, shape=wanted.shape)
         for (row, column), pair in alone.items():
             values = self._put(values, tile, row, column, pair, shape=wanted.shape)
@@ -269,7 +270,16 @@ class PairComparer:
         y = made.empty(None) if side == "reference" else made.references(column)[0]
         if metric.empty_value is not None and (x is None or y is None):
             return Pair([metric.empty_value] * len(metric.components))
-        return metric.compare(x, y, one.state, align=False)
+        return self._compared(one, x, y, row, column)
+
+    def _compared(self, one: PreparedMetric, x: Any, y: Any, row: int, column: int) -> Pair:
+        """What the metric says; what is too long for it is named."""
+        try:
+            return one.metric.compare(x, y, one.state, align=False)
+        except TooLongError as error:
+            plan = self._prepared.plan
+            msg = f"{plan.name_hypothesis(row)} and {plan.name_reference(column)}: {error}"
+            raise TooLongError(msg) from error
 
     def _finished(
         self, one: PreparedMetric, values: NDArray[np.float64], wanted: NDArray[np.bool_]

@@ -16,9 +16,10 @@ import numpy as np
 
 from nlgauge.data import JudgementTable
 from nlgauge.data.table import select_known
-from nlgauge.errors import DataWarning, MissingExtraError, RecipeError
+from nlgauge.errors import DataWarning, MissingExtraError, ModelNotFoundError, RecipeError
 from nlgauge.meta import MetricScores, Question, answer, released_rows, score_table
 from nlgauge.published.data import DataSlice, JudgedRows, find_judged, kept_columns, slice_of
+from nlgauge.published.feature_table import FeatureTable, reproduce_features
 from nlgauge.published.rankings.reproduce import reproduce_rankings
 from nlgauge.published.rankings.table import RankingOptions, RankingTable
 from nlgauge.published.reproduce_study import StudyInputs, StudyRun, with_corpora
@@ -63,6 +64,9 @@ def reproduce(
         _refuse_given(table, model=model, layer=layer, langpairs=langpairs, levels=levels, study=study)
         return reproduce_rankings(table, at=at, rows=rows, data=data, options=rankings)
     _refuse_given(table, rankings=rankings)
+    if isinstance(table, FeatureTable):
+        _refuse_given(table, model=model, layer=layer, langpairs=langpairs, levels=levels, study=study)
+        return reproduce_features(table, at=at, rows=rows, data=data)
     running = RunOptions.of(options) if run is None else replace(run, **options)
     if isinstance(table, PaperStudy):
         table = with_corpora(table, inputs)
@@ -92,7 +96,8 @@ def _refuse_given(table: PaperTable, **given: object) -> None:
     """Refuse what a table of its kind has no use of."""
     for name, value in given.items():
         if value not in (None, StudyInputs(), RankingOptions()):
-            kind = "a table on rankings of systems" if isinstance(table, RankingTable) else "no table on rankings"
+            kinds = {RankingTable: "a table on rankings of systems", FeatureTable: "a table on features of texts"}
+            kind = kinds.get(type(table), "no table on rankings")
             what = {"study": "options of sensitivity studies", "rankings": "options of rankings (ties, full, ...)"}
             msg = f"{table.id} is {kind}; leave out {what.get(name, name)}"
             raise RecipeError(msg)
@@ -172,7 +177,7 @@ def _scores(
             continue
         try:
             scored = score_table(table, list(wanted), run=run.options, **(with_model if needs_model else {}))
-        except MissingExtraError as error:
+        except (MissingExtraError, ModelNotFoundError) as error:
             run.missing[str(error)] = None
             continue
         for one in scored.metrics:

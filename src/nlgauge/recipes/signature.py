@@ -32,7 +32,10 @@ __all__ = [
 RUNNER_FIELDS = ("refs", "model", "weights", "tokenizer", "config", "maxlen", "engine", "nlgauge", "sig")
 
 #: Fields that say by which versions a score was computed. Another version is told, and not another recipe.
-VERSION_FIELDS = ("engine", "sentence_engine", "lm_engine", "sacrebleu", "rouge_score", "package", "nlgauge", "sig")
+VERSION_FIELDS = (
+    *("engine", "sentence_engine", "lm_engine", "annotator_engine"),
+    *("sacrebleu", "rouge_score", "package", "nlgauge", "sig"),
+)
 
 #: Of these, those that name an engine, and with it a precision.
 ENGINE_FIELDS = ("engine", "sentence_engine", "lm_engine")
@@ -58,12 +61,16 @@ ABBREVIATIONS = {
     "engine": "e",
     "sentence_engine": "sg",
     "lm_engine": "le",
+    "annotator_engine": "ae",
     "nlgauge": "v",
     "truncated": "tr",
+    "windows": "ws",
     "empty": "em",
     "zero_weight": "zw",
     "unconverged": "uc",
     "unknown": "uk",
+    "no_noun": "nn",
+    "no_focus": "nf",
     "idf_hyps": "ih",
     "range": "ra",
     "pairs": "pr",
@@ -81,23 +88,28 @@ MEANINGS = {
     "weights": "sha256 of the encoder's weights (first digits)",
     "tokenizer": "sha256 of the tokenizer (first digits)",
     "config": "sha256 of what of the encoder's config.json vectors depend on (first digits); none without one",
-    "maxlen": "longest text in tokens; longer ones are truncated and counted",
+    "maxlen": "most tokens that the model reads at once; longer texts are truncated and counted, or read in windows",
     "layers": "layers that are aggregated",
-    "refs": "references per segment (var: the number varies), or source: compared with the text that was translated",
+    "refs": "references per segment (var: the number varies); source: compared with the text that was translated; "
+    "none: looked at by itself",
     "sacrebleu": "version of the package that computed the score",
     "rouge_score": "version of the package that computed the score",
     "package": "package and version that a metric of others comes with",
     "engine": "what computed the vectors, with its version and precision",
     "sentence_engine": "what computed the sentence vectors, with its version and precision",
     "lm_engine": "what computed the fluency term, with its version and precision",
+    "annotator_engine": "package that annotated the texts, with its version",
     "nlgauge": "version of this library",
     "sig": "version of the signature's grammar",
     "truncated": "segments in which a text was cut at the limit",
+    "windows": "segments in which a text was read in windows",
     "empty": "segments in which a side had no token",
     "zero_weight": "segments in which idf, or the removal of tokens, left a text without weight",
     "unconverged": "segments in which an iteration stopped before it converged",
     "unknown": "in the recipe: what a text of nothing but unknown tokens gets (zero, or score: as it is); "
     "in the run: segments with tokens that the model does not know",
+    "no_noun": "segments in which a text had no noun, so that a metric of nouns gave 0",
+    "no_focus": "segments that share no focus with any of their references",
     "idf_hyps": "digest of the idf table of this system's own outputs",
     "range": "digest of the range of each part over this corpus, on which every score depends",
     "pairs": "pairs that the range was taken over",

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.encoders import Encoder, encode_texts
+from nlgauge.encoders.base import portions
 from nlgauge.encoders.host import hosted
 from nlgauge.engine.compare import planned_encodings
 from nlgauge.engine.interrupts import watched
@@ -254,7 +255,7 @@ def _encode_all(prepared: Sequence[Prepared], batch_tokens: int) -> dict[_Key, V
         for encoder, layers, tokens in planned_encodings(one):
             if layers:
                 _, distinct = wanted.setdefault((id(encoder), layers), (encoder, {}))
-                distinct.update((_spelt(text.ids), text) for text in tokens if not text.empty)
+                distinct.update((_spelt(part.tokens.ids), part.tokens) for part in portions(tokens))
     known: dict[_Key, Vectors] = {}
     for (_, layers), (encoder, distinct) in wanted.items():
         encoded = encode_texts(encoder, list(distinct.values()), layers, batch_tokens=batch_tokens)

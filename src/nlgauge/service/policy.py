@@ -18,6 +18,7 @@ from nlgauge.errors import DigestError, ModelNotFoundError, RecipeError
 from nlgauge.files.digests import short_digest
 from nlgauge.models.catalog import CARDS, ModelCard, find_card
 from nlgauge.models.fetch import cached_card
+from nlgauge.recipes.annotation import AnnotatorName
 from nlgauge.recipes.kinds import JoinedNumbers
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.options import Option
@@ -90,6 +91,8 @@ class Policy:
         if isinstance(kind, SentenceModelName | LanguageModelName):
             if value and value not in kind.words:
                 self.check_model(value)
+        elif isinstance(kind, AnnotatorName):
+            self.check_model(value)
         elif isinstance(kind, StopwordList):
             # A list by name is looked for as a file first.
             if value != "none" and (not _STOPWORDS.fullmatch(value) or os.path.lexists(value)):
@@ -112,7 +115,7 @@ def allowed_words(metric: type[Metric], name: str, about: Option) -> str:
     kind = about.kind
     if name == "model" or isinstance(kind, SentenceModelName | LanguageModelName):
         return " or ".join([*getattr(kind, "words", ()), "a model of GET /v1/models"])
-    if isinstance(kind, Resource):
+    if isinstance(kind, Resource):  # of annotators those by name, too
         return " or ".join(kind.words)
     if (metric.name, name) in {("chrf", "chars"), ("chrf", "words")}:
         return f"{about.values} to {_MOST}"

@@ -86,8 +86,9 @@ class ScoreRequest(TextsRequest):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_EXAMPLE]})
 
-    long: Literal["truncate", "error"] = Field(
-        "truncate", description="What happens to a text over the model's limit."
+    long: Literal["truncate", "error", "windows"] = Field(
+        "truncate",
+        description="What happens to a text over the model's limit: it is cut, refused, or read in windows.",
     )
     empty: Literal["error", "zero"] = Field("error", description="What happens where both sides of a pair are empty.")
     alignments: StrictBool = Field(False, description="Whether each segment says what matched what.")
@@ -219,6 +220,9 @@ class MetricRecord(BaseModel):
     components: list[str]
     main: str
     better: Literal["higher", "lower"]
+    distances: list[str] = Field(
+        [], description="Components that are better when they are lower, beside the main one."
+    )
     options: list[dict[str, Any]]
     equation: str
     citation: str

@@ -37,10 +37,12 @@ class Word(NamedTuple):
     upos: str
     features: Mapping[str, str]
     head: int
-    """Number of the word it depends on, 0 for the root."""
+    """Number of the word it depends on, 0 for the root; -1 where trees were not read."""
     relation: str
     blank: bool
     """Whether a blank follows in the text."""
+    lemma: str = ""
+    """Empty where the file does not say."""
 
     @property
     def base(self) -> str:
@@ -66,20 +68,24 @@ class Sentence:
     """As it was written; where the file does not have it (`# text = ...`), as the tokens spell it."""
 
 
-def read_conllu(path: Path) -> list[Sentence]:
-    """The sentences of a file."""
+def read_conllu(path: Path, *, trees: bool = True) -> list[Sentence]:
+    """The sentences of a file; `trees=False` takes one that has been tagged and not parsed as well."""
     try:
         content = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         msg = f"parsed sentences {str(path)!r} cannot be read: {error}"
         raise FileFormatError(msg) from error
-    return list(parse_conllu((line.removesuffix("\r") for line in content.split("\n")), name=path.name))
+    lines = (line.removesuffix("\r") for line in content.split("\n"))
+    return list(parse_conllu(lines, name=path.name, trees=trees))
 
 
-def parse_conllu(lines: Iterable[str], *, name: str) -> Iterator[Sentence]:
-    """The sentences of lines without their ends; `name` is what errors call the file."""
+def parse_conllu(lines: Iterable[str], *, name: str, trees: bool = True) -> Iterator[Sentence]:
+    """The sentences of lines without their ends; `name` is what errors call the file.
+
+    With `trees=False` heads and relations are not read: every head is -1.
+    """
     found = 0
-    block = _Block(name, 1)
+    block = _Block(name, 1, trees=trees)
     for number, line in enumerate(lines, 1):
         if line:
             block.add(line, number)
@@ -87,7 +93,7 @@ def parse_conllu(lines: Iterable[str], *, name: str) -> Iterator[Sentence]:
         if block.started:
             yield block.sentence()
             found += 1
-        block = _Block(name, number + 1)
+        block = _Block(name, number + 1, trees=trees)
     if block.started:
         yield block.sentence()
         found += 1
@@ -112,8 +118,8 @@ def spell(words: Sequence[Word], contractions: Sequence[Contraction]) -> str:
 class _Block:
     """The lines of one sentence, checked as they come."""
 
-    def __init__(self, name: str, first: int) -> None:
-        self._name, self._first = name, first
+    def __init__(self, name: str, first: int, *, trees: bool) -> None:
+        self._name, self._first, self._trees = name, first, trees
         self._words: list[Word] = []
         self._lines: list[int] = []
         self._contractions: list[Contraction] = []
@@ -165,6 +171,13 @@ class _Block:
     def _word(self, own: int, fields: list[str], number: int) -> None:
         if own != len(self._words) + 1:
             self._refuse(number, f"expected word {len(self._words) + 1}, got {own}; words are numbered from 1")
+        head, relation = self._edge(fields, number) if self._trees else (-1, "")
+        features = {} if fields[5] == "_" else _pairs(fields[5])
+        lemma = "" if fields[2] == "_" and fields[1] != "_" else fields[2]
+        self._words.append(Word(fields[1], fields[3], features, head, relation, _blank(fields), lemma))
+        self._lines.append(number)
+
+    def _edge(self, fields: list[str], number: int) -> tuple[int, str]:
         if not re.fullmatch(r"\d+", fields[6], flags=re.ASCII):
             self._refuse(
                 number, f"expected the number of a head in column 7, got {fields[6]!r}; parse the text first"
@@ -173,14 +186,13 @@ class _Block:
             self._refuse(
                 number, f"expected a relation such as obj in column 8, got {fields[7]!r}; parse the text first"
             )
-        features = {} if fields[5] == "_" else _pairs(fields[5])
-        self._words.append(Word(fields[1], fields[3], features, int(fields[6]), fields[7], _blank(fields)))
-        self._lines.append(number)
+        return int(fields[6]), fields[7]
 
     def sentence(self) -> Sentence:
         if not self._words:
             self._refuse(self._first, "a sentence without a word; remove its lines")
-        self._check_tree()
+        if self._trees:
+            self._check_tree()
         for contraction, (blank, number) in zip(self._contractions, self._after, strict=True):
             if contraction.last > len(self._words):
                 said = f"{contraction.form!r} stands for words {contraction.first} to {contraction.last}"

@@ -5,7 +5,8 @@
     human-scores/{pair}.{NAME}.{LEVEL}.score    metric-scores/{pair}/{NAME}-{REF}.{LEVEL}.score
 
 A line of a score file is `SYSTEM SCORE`; at level `seg` each system has a block of one line per segment, in order;
-`None` is a missing human score. Levels `seg` and `sys` are read. A reference that stands among the outputs is a peer
+`None` is a missing human score. Levels `seg` and `sys` are read, and `doc` where documents are asked for: a block of
+one line per document, in the order of the file of documents. A reference that stands among the outputs is a peer
 written by people; the one that outputs are held against is left out of the peers. A document is no topic: systems
 are compared segment by segment, and the documents are a column of their own.
 """
@@ -15,8 +16,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
+from nlgauge.corpus.documents import document_rows
+from nlgauge.data.documents import DocumentKey, document_table, without_long_texts
 from nlgauge.data.loaders.builder import TableBuilder
 from nlgauge.data.loaders.folders import language_files
 from nlgauge.data.table import JudgementTable, select_known
@@ -39,22 +43,32 @@ def load_mt_metrics_eval(
     gold: str | None = None,
     references: str | Iterable[str] | None = None,
     metrics: bool = True,
+    unit: str = "segment",
+    longest: int | None = None,
     langpairs: str | Iterable[str] | None = None,
 ) -> JudgementTable:
     """The folder of one test set.
 
     `gold` names a human score, `references` the references to hold outputs against; where there are several and
     none is asked for, MQM and refA are taken. `metrics=False` leaves the released metric scores unread.
+
+    With `unit="document"` a row is a document of a system: its segments joined, with the score that people gave to
+    the document where the folder has one (`.doc.score`), else the mean over its segments. `longest` leaves out rows
+    with a text of more word pieces, as published evaluations of documents do (512).
     """
+    if unit not in ("segment", "document"):
+        msg = f"unit must be segment or document, got {unit!r}"
+        raise RecipeError(msg)
     files = language_files(path / "sources", "*.txt", r"([A-Za-z_]+-[A-Za-z_]+)\.txt")
     build = TableBuilder()
     people: set[str] = set()
     official: dict[str, dict[str, float]] = {}
     judged: set[str] = set()
     default: str | None = None
+    of_documents: dict[str, dict[DocumentKey, float]] = {}
     for langpair in select_known(langpairs, list(files), f"{path}: language pair"):
         part = _Part(path, langpair, references)
-        known = sorted({name for name, _ in part.human_files})
+        known = sorted({name for name, level in part.human_files if level != "doc" or unit == "document"})
         default = (
             _default_gold(path, langpair, known) if gold is None else select_known(gold, known, f"{path}: gold")[0]
         )
@@ -66,12 +80,20 @@ def load_mt_metrics_eval(
             official[langpair] = {system: score for system, (score,) in whole.items() if not math.isnan(score)}
         people |= part.people
         part.add_to(build, human, released)
-    return build.table(
+        if unit == "document":
+            for name, scores in part.document_scores().items():
+                of_documents.setdefault(name, {}).update(scores)
+    table = build.table(
         path.name,
         default_criterion=default if default in judged else None,
         system_scores=official,
         human_systems=frozenset(people),
     )
+    if unit == "document":
+        table = document_table(table, human=of_documents)
+        if default in of_documents:
+            table = replace(table, default_criterion=default)
+    return table if longest is None else without_long_texts(table, longest)
 
 
 class _Part:
@@ -93,7 +115,7 @@ class _Part:
             msg = f"{folder}: expected files 'SYSTEM.txt', got none"
             raise InputError(msg)
         self.people = set(found) & set(self.outputs)
-        score = rf"{start}\.(.+)\.(seg|sys)\.score"
+        score = rf"{start}\.(.+)\.(seg|doc|sys)\.score"
         self.human_files = {(match[1], match[2]): file for match, file in _matching(path / "human-scores", score)}
         metrics = _matching(path / "metric-scores" / langpair, r"(.+)\.seg\.score")
         self.metric_files = {match[1]: file for match, file in metrics}
@@ -132,6 +154,22 @@ class _Part:
                 msg = f"{file}, column 'SCORE': expected {expected} scores of {system!r}, got {len(scores)}"
                 raise FileFormatError(msg)
         return found
+
+    def document_scores(self) -> dict[str, dict[DocumentKey, float]]:
+        """By criterion what people said of documents."""
+        if self.documents is None:
+            msg = f"documents/{self.langpair}.docs is missing, so there are no documents; leave out unit=document"
+            raise InputError(msg)
+        names = list(document_rows(self.documents))
+        return {
+            criterion: {
+                (self.langpair, system, name): score
+                for system, scores in self.blocks(file, length=len(names)).items()
+                for name, score in zip(names, scores, strict=True)
+            }
+            for (criterion, level), file in self.human_files.items()
+            if level == "doc"
+        }
 
     def add_to(self, build: TableBuilder, human: _Scores, released: _Scores) -> None:
         """Add every line of every system."""

@@ -93,8 +93,9 @@ class NGramMetric(TransportMetric):
     def unused(self) -> Mapping[str, str]:
         """Exponents belong to power means."""
         if self.aggregation in {"pmeans", BY_PROFILE}:
-            return {}
-        return {"exponents": f"belongs to aggregation=pmeans, and the aggregation is {self.aggregation}"}
+            return super().unused
+        reason = f"belongs to aggregation=pmeans, and the aggregation is {self.aggregation}"
+        return dict(super().unused) | {"exponents": reason}
 
     @property
     def higher_is_better(self) -> bool:  # type: ignore[override]  # the profile decides

@@ -1,0 +1,92 @@
+"""The options of metrics that read annotated texts: who annotates, and where sentences end.
+
+    annotator=spacy-en       -> annotator:spacy-en[en_core_web_sm-3.8.0,d4717f8c608a]|annotator_engine:spacy-3.8.18
+    annotator=parses.conllu  -> annotator:conllu[5be1c7a0d2f3]
+    sentences=lines          -> sentences:lines
+
+A metric of vectors has them as `annotator: str = annotator_option()` and `sentences: str = sentences_option()`, and
+finds the loaded annotator in its state, `state["annotator"]`; `run_text_models` hands it the texts of a window. A
+metric of texts is an `AnnotatedTextMetric`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from nlgauge.annotate import Annotator, load_annotator
+from nlgauge.annotate.load import ANNOTATORS, SENTENCE_RULES, LoadedAnnotator
+from nlgauge.errors import RecipeError
+from nlgauge.models.catalog import CARDS
+from nlgauge.recipes.kinds import Choice
+from nlgauge.recipes.metric import TextMetric
+from nlgauge.recipes.options import option
+from nlgauge.recipes.resources import LoadContext, Loaded, Resource
+
+__all__ = ["AnnotatedTextMetric", "AnnotatorName", "annotator_option", "sentences_option"]
+
+
+class AnnotatorName(Resource):
+    """Who annotates texts; `trees` are asked for by metrics that read them."""
+
+    has_engine: ClassVar[bool] = True
+
+    def __init__(self, *, trees: bool = False) -> None:
+        super().__init__(*ANNOTATORS, file="CoNLL-U files joined by +, or a folder with a spaCy model")
+        self.trees = trees
+
+    def read(self, name: str, text: str) -> dict[str, str]:
+        """A known annotator by its name; a file or a folder is known by its digest."""
+        known = text.partition("[")[0]
+        return {name: known if known in self.words else "file"}
+
+    def load(self, value: str, context: LoadContext) -> Loaded:
+        """The annotator, which metrics of one run share."""
+        made = self.load_for(value, sentences=getattr(context.metric, "sentences", "rules"), lang=context.metric.lang)
+        return Loaded(made.label, made, made.engine)
+
+    def load_for(self, value: str, *, sentences: str, lang: str = "") -> LoadedAnnotator:
+        """The annotator, for texts of a language where one is named."""
+        if value in CARDS and lang and not CARDS[value].knows_language(lang):
+            msg = (
+                f"the annotator {value!r} knows {', '.join(CARDS[value].languages)}, and the texts are {lang!r}; "
+                "give CoNLL-U files that UDPipe or Stanza wrote: annotator=parses.conllu"
+            )
+            raise RecipeError(msg)
+        return load_annotator(value, sentences=sentences, trees=self.trees)
+
+
+def annotator_option(default: str = "spacy-en", *, trees: bool = False) -> Any:
+    """The option that names who annotates texts."""
+    kind = AnnotatorName(trees=trees)
+    return option(default, kind, help="who finds words, lemmas and parts of speech", short="an", in_profile=False)
+
+
+def sentences_option(default: str = "rules") -> Any:
+    """The option that says where sentences end."""
+    said = "where sentences end: by rules, at ends of lines, or as the annotator says"
+    return option(default, Choice(*SENTENCE_RULES), help=said, short="ss", in_profile=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnnotatedTextMetric(TextMetric):
+    """A metric without a model that reads annotated texts."""
+
+    annotator: str = annotator_option()
+    sentences: str = sentences_option()
+
+    @property
+    def annotation(self) -> Annotator:
+        """The annotator, loaded; metrics of one process share what it has annotated."""
+        return self._annotator
+
+    @property
+    def _annotator(self) -> LoadedAnnotator:
+        kind = self.options()["annotator"].kind
+        assert isinstance(kind, AnnotatorName)  # by definition of the field
+        return kind.load_for(self.annotator, sentences=self.sentences)
+
+    def versions(self) -> dict[str, str]:
+        """Who annotates, with its digest, and the version of the package that runs it."""
+        made = self._annotator
+        return {"annotator": made.label} | ({"annotator_engine": made.engine} if made.engine else {})
