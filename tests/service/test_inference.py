@@ -142,6 +142,7 @@ def test_every_metric_gives_the_librarys_bytes_in_company(thread: InferenceThrea
     bodies = [
         {"hyps": hyps[:count], "refs": refs[:count], "sources": sources[:count], "metrics": [metric]}
         for metric in METRICS
+        if metric != "lexical-graph"  # which needs a file that no request can name
         for count in (2, 3)  # SentSim scales over a corpus, which is two pairs at least
     ]
     futures = [thread.submit(caller.score(ScoreRequest.model_validate(body))) for body in bodies]

@@ -20,7 +20,7 @@ from nlgauge.encoders.word_vectors import WordVectors, load_word_vectors
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.parts.cohesion import Devices, Foci, connectivity, devices, foci_of
 from nlgauge.metrics.parts.hypothesis_metric import HypothesisMetric
-from nlgauge.recipes.kinds import Choice, Number, as_text
+from nlgauge.recipes.kinds import Choice, Number
 from nlgauge.recipes.options import BY_PROFILE, option
 from nlgauge.recipes.profile import Profile, ProfiledTextMetric, profile_option
 from nlgauge.recipes.resources import LoadContext, Loaded, Resource
@@ -32,11 +32,7 @@ class WordVectorFile(Resource):
     """A file of word vectors; a metric without an encoder has no others."""
 
     def __init__(self) -> None:
-        super().__init__(file="a file of word vectors (GloVe, word2vec, Dep2Vec)")
-
-    def check(self, value: Any) -> str:
-        """A path, or nothing."""
-        return as_text(value)
+        super().__init__("none", file="a file of word vectors (GloVe, word2vec, Dep2Vec)")
 
     def load(self, value: str, context: LoadContext) -> Loaded:
         """The table."""
@@ -157,14 +153,18 @@ class LexicalGraph(EntityGraph):
 }"""
 
     vectors: str = option(
-        "", WordVectorFile(), help="word vectors that make entities", short="ve", in_profile=False, unset="none"
+        "none",
+        WordVectorFile(),
+        help="word vectors that make entities; they must be named",
+        short="ve",
+        in_profile=False,
     )
     threshold: float = option(0.7, Number(-1, 1), help="cosine above which two nouns are one entity", short="th")
 
     @property
     def word_vectors(self) -> WordVectors:
         """The file, read once."""
-        if not self.vectors:
+        if self.vectors == "none":
             msg = "lexical-graph joins nouns by word vectors, and none were given; name a file of them: vectors=FILE"
             raise RecipeError(msg)
         return load_word_vectors(self.vectors)

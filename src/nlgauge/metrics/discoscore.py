@@ -16,6 +16,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nlgauge.corpus.views import TextView
 from nlgauge.metrics.ds_focus import DSFocus
 from nlgauge.metrics.ds_sent import DSSent, SentenceGraph
@@ -85,6 +88,10 @@ class DiscoScore(SentOptions[Document], FocusOptions[Document]):
         sent = self.sent.compare(x.graph, y.graph, state, align=False)
         foci = self.foci.compare(x.foci, y.foci, state, align=align)
         return Pair([*sent.values, *foci.values], foci.alignment)
+
+    def noted_pairs(self, values: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
+        """Texts that share no focus."""
+        return self.foci.noted_pairs(values[:, _SENT_COLUMNS:])
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         """Each measure as it is by itself; the best reference is that of the main one."""

@@ -95,11 +95,14 @@ class DSFocus(FocusOptions[FocusTable]):
         flow = pair.flow(unmatched=self.unmatched) if align else None
         return Pair([*values, float(len(pair))], flow)  # the last one is for `finish`
 
+    def noted_pairs(self, values: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
+        """Texts that share no focus."""
+        return {"no_focus": values[:, 3] == 0}
+
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         """The mean over references; segments that share no focus with any of theirs are noted."""
-        return {
-            system: replace(
-                self.joined(found), no_focus=tuple(at for at, one in enumerate(found) if not one.values[:, 3].any())
-            )
-            for system, found in comparisons.items()
-        }
+        finished = {}
+        for system, found in comparisons.items():
+            alone = (at for at, one in enumerate(found) if self.noted_pairs(one.values)["no_focus"].all())
+            finished[system] = replace(self.joined(found), no_focus=tuple(alone))
+        return finished

@@ -279,6 +279,10 @@ class VectorMetric(Metric, Generic[Representation]):
         alone = [Comparison(values[row : row + 1]) for row in range(len(values))]
         return self.finish({"": alone}, state)[""].segments
 
+    def noted_pairs(self, values: NDArray[np.float64]) -> Mapping[str, NDArray[np.bool_]]:
+        """Of pairs, a row of components each, those that something must be noted of, by the name of the note."""
+        return {}
+
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         """Segment scores of every system; by default the mean over references."""
         return {system: self.joined(found) for system, found in comparisons.items()}
