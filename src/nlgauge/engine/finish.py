@@ -45,7 +45,8 @@ def finish(
             made = [_score(one, system, found[number][system], finished[system], prepared) for system in finished]
         if warn:
             warn_about_nouns((at for score in made for at in score.notes.no_noun), one.metric.name, names)
-            warn_about_foci((at for score in made for at in score.notes.no_focus), names)
+            unmatched = getattr(one.metric, "unmatched", "")
+            warn_about_foci((at for score in made for at in score.notes.no_focus), unmatched, names)
         scores += made
     return scores
 
