@@ -39,6 +39,21 @@ def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("folder")
+def test_lines_are_joined_to_documents(capsys: pytest.CaptureFixture[str]) -> None:
+    sentences = [part.strip() for part in annotated(A).text.split(" . ")]
+    Path("lines.txt").write_text("\n".join(sentences) + "\n", encoding="utf-8")
+    Path("ids.txt").write_text("d\n" * len(sentences), encoding="utf-8")
+    Path("parses.conllu").write_text(conllu(A.replace(" . |", " |")), encoding="utf-8")
+    assert run("lines.txt", "--document-ids", "ids.txt", "--unit", "document", "--format", "json") == 0
+    features = json.loads(capsys.readouterr().out)["systems"]["lines.txt"]["features"]
+    assert (features["sentences"]["mean"], features["freq"]["mean"]) == (3, 2.5)  # cat 3 times, dog twice
+    assert run("lines.txt", "--document-ids", "ids.txt") == 2
+    assert "say --unit document, too" in capsys.readouterr().err
+    assert run("lines.txt", "--unit", "document") == 2
+    assert "which --document-ids FILE names" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("folder")
 def test_json_and_tsv(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("a.txt", "--refs", "r.txt", "--format", "json", "--segments") == 0
     found = json.loads(capsys.readouterr().out)

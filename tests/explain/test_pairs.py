@@ -6,9 +6,11 @@ import json
 import pickle
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.annotated_texts import write_conllu
 from tests.cli.conftest import REFERENCE, SECOND_REFERENCE, SYSTEM_A
 from tests.samples import HYPS, REFS
 
@@ -410,3 +412,11 @@ def test_segments_of_a_corpus_are_explained_as_those_of_its_score(metric: str) -
 def test_a_segment_that_is_not_in_the_corpus() -> None:
     with pytest.raises(InputError, match="from 0 to 1, got 2"):
         explain_in_corpus(HYPS[:2], REFS[:2], segments=[2])
+
+
+def test_a_metric_that_looks_at_texts_by_themselves_is_explained_without_references(tmp_path: Path) -> None:
+    parses = write_conllu(tmp_path / "parses.conllu", "cat:N sat . | cat:N dog:N ran .", "dog:N ran .")
+    recipe = f"lc:annotator={parses},sentences=annotator"
+    (found,) = explain_pairs(["cat sat . cat dog ran ."], ["dog ran ."], metric=recipe)
+    assert found.scores["lc"] == 0.5  # the cat comes back, the dog does not
+    assert found.notes == ("lc has no alignment of this pair",)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.metrics.documents import text_of, write_conllu, write_vectors
+from tests.annotated_texts import text_of, write_conllu, write_vectors
 
 import nlgauge
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nlgauge.cli.common import add_output_options, read_texts, text_source
+from nlgauge.cli.documents import joined_texts, read_documents, read_unit
 from nlgauge.cli.outputs import write_output
 from nlgauge.cli.parsing import add_hidden
 from nlgauge.cli.score import check_systems_first
@@ -24,6 +25,7 @@ examples:
   nlgauge discourse summaries.txt
   nlgauge discourse a.jsonl:summary b.jsonl:summary --refs ref.jsonl:summary --plot discourse.png
   nlgauge discourse a.txt --refs r1.txt r2.txt --vectors glove.txt --format tsv
+  nlgauge discourse lines.txt --document-ids docs.txt --unit document
   nlgauge discourse a.txt --annotator parses.conllu --sentences annotator
 """
 
@@ -54,6 +56,14 @@ def add_commands(commands: Any) -> None:
         choices=("text", "tsv", "csv", "jsonl"),
         help="format of all inputs, instead of by their suffix",
     )
+    add_hidden(parser, "--document-ids", metavar="FILE", help="the document of each line, with --unit document")
+    add_hidden(
+        parser,
+        "--unit",
+        dest="option_unit",
+        choices=("segment", "document"),
+        help="document: the lines of each document are joined (--document-ids)",
+    )
     group = parser.add_argument_group("annotation")
     group.add_argument(
         "--annotator", default="spacy-en", metavar="NAME", help="spacy-en, a spaCy folder, or CoNLL-U files"
@@ -73,7 +83,9 @@ def add_commands(commands: Any) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     _check(args)
+    documents = read_documents(args)
     texts = read_texts(args)
+    texts = texts if documents is None else joined_texts(texts, documents, args)
     found = discourse(
         texts.systems,
         texts.references,
@@ -94,6 +106,10 @@ def _check(args: argparse.Namespace) -> None:
     check_systems_first(args, command="discourse")
     if not args.hyps:
         msg = "nlgauge discourse needs documents (HYP ...); see 'nlgauge discourse --help'"
+        raise RecipeError(msg)
+    read_unit(args)
+    if args.document_ids is not None and not args.joined:
+        msg = "--document-ids names the documents that lines are joined to; say --unit document, too"
         raise RecipeError(msg)
     if args.threshold is not None and args.vectors is None:
         msg = "--threshold belongs to --vectors FILE, which was not given"

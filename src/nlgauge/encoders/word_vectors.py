@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.encoders.base import Encoder, encode_texts
-from nlgauge.encoders.engines.static import read_vectors
 from nlgauge.encoders.loaded import LoadedModels
 from nlgauge.errors import FileFormatError
 from nlgauge.files.digests import file_digest, short_digest
@@ -85,5 +84,8 @@ def load_word_vectors(path: str | Path) -> WordVectors:
     if not file.is_file():
         msg = f"there is no file of word vectors {str(path)!r}; give one in the text format of GloVe or word2vec"
         raise FileFormatError(msg)
+    # Here, so that a command that reads no such file does without its reader.
+    from nlgauge.encoders.engines.static import read_vectors
+
     digest = file_digest(file)
     return _loaded.get(digest, lambda: WordVectors(*read_vectors(file), digest=digest))

@@ -48,7 +48,8 @@ def finish(
         if warn and number in scores:
             made = scores[number]
             warn_about_nouns((at for score in made for at in score.notes.no_noun), one.metric.name, names)
-            warn_about_foci((at for score in made for at in score.notes.no_focus), names)
+            unmatched = getattr(one.metric, "unmatched", "")
+            warn_about_foci((at for score in made for at in score.notes.no_focus), unmatched, names)
     for number, one in enumerate(prepared.metrics):
         if isinstance(one, PreparedComposite):
             own = zip(*(scores[member] for member in one.members), strict=True)

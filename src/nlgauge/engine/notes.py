@@ -185,9 +185,12 @@ def warn_about_nouns(found: Iterable[int], metric: str, names: TextNames = SEGME
     _warn(NoNounWarning, found, f"no noun in a text; {metric} is 0 there", names)
 
 
-def warn_about_foci(found: Iterable[int], names: TextNames = SEGMENTS) -> None:
-    """Warn of texts that share no focus with any of their references."""
-    _warn(NoFocusWarning, found, "no focus in common with any reference, which counts as the recipe has it", names)
+def warn_about_foci(found: Iterable[int], unmatched: str, names: TextNames = SEGMENTS) -> None:
+    """Warn of texts that share no focus with any of their references; `unmatched`: the recipe."""
+    what = (
+        "the distance is 0 there, the best value" if unmatched == "ignored" else "each focus is moved to the origin"
+    )
+    _warn(NoFocusWarning, found, f"no focus in common with any reference; {what} (unmatched={unmatched})", names)
 
 
 def warn_about_languages(metrics: Iterable[Metric], *, named_by_data: Iterable[str] = ()) -> None:
@@ -227,7 +230,7 @@ def _refuse_empty_pair(name: str, empty: str, *, other: str = "reference", left_
 
 def warn_about_empty(notes: Mapping[str, SegmentNotes], names: TextNames = SEGMENTS) -> None:
     """Warn of empty texts, whether or not a model looks at them."""
-    what = "empty text: scored 0 before rescaling (distances: the distance to the origin)"
+    what = "empty text: scored 0 before rescaling (distances: as the metric has it, mostly that to the origin)"
     _warn(EmptyTextWarning, (at for note in notes.values() for at in note.empty), what, names)
 
 

@@ -243,6 +243,8 @@ def _explained(
 def _seen(metric: Metric, corpus: Corpus) -> Corpus:
     """The corpus as the metric sees it: with references, or with sources in their place."""
     against = getattr(metric, "against", "refs")
+    if against == "nothing":  # a text is looked at by itself, whatever stands beside it
+        return corpus
     return corpus.compared_with(against, metric=metric.name)
 
 

@@ -40,6 +40,8 @@ class TextFilter:
                 return f"its first piece, {piece!r}, is a stop word"
         if getattr(self.metric, "punctuation", "keep") != "keep" and all(map(is_punctuation, word.text)):
             return "punctuation"
+        if hasattr(self.metric, "unmatched"):  # metrics of foci count mentions only (DS-Focus)
+            return "a focus that the other text lacks" if has_point else "no mention of a focus"
         if has_point:
             return "weight 0 by idf"
         if self.tokens.left_out:

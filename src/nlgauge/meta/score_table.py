@@ -140,7 +140,7 @@ def _check_compared(table: JudgementTable, recipes: Sequence[Metric]) -> None:
     for recipe in leaves(recipes):
         against = getattr(recipe, "against", "refs")
         if against == "refs" and not all(table.references):
-            other = f"; {recipe.name}:against=source compares with the source" * hasattr(recipe, "against")
+            other = f"; {recipe.name}:against=source compares with the source" * ("against" in recipe.options())
             msg = f"{recipe.name} compares with references, and {table.name} has none{other}"
             raise InputError(msg)
         if against == "source" and table.source is None:

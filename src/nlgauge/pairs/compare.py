@@ -105,7 +105,7 @@ class PairComparer:
         warn_about_convergence(range(len(self.unconverged)), names_of(self.unconverged))
         no_noun, no_focus = self.noted["no_noun"], self.noted["no_focus"]
         warn_about_nouns(range(len(no_noun)), prepared.metric.name, names_of(no_noun))
-        warn_about_foci(range(len(no_focus)), names_of(no_focus))
+        warn_about_foci(range(len(no_focus)), getattr(prepared.metric, "unmatched", ""), names_of(no_focus))
         notes = replace(prepared.notes, zero_weight=tuple(sorted(self.zero_weight)))
         counts = {kind: plan.count(at) for kind, at in notes.__dict__.items()}
         counts |= {"unconverged": len(self.unconverged)} | {kind: len(at) for kind, at in self.noted.items()}

@@ -7,6 +7,7 @@ from typing import Literal
 
 from nlgauge._version import __version__
 from nlgauge.features.run import Discourse
+from nlgauge.report.numbers import counted
 from nlgauge.report.table import Cell, Table
 
 __all__ = ["render_discourse"]
@@ -45,8 +46,10 @@ def _means(found: Discourse) -> Table:
                 row.append(found.reference_mean(feature))
                 row += [None] * 3 if one is None else [one.hypothesis_higher, one.equal, one.reference_higher]
             rows.append(row)
-    counted = [f"{name or 'hyps'}: {len(at)} documents without a noun" for name, at in found.no_noun.items() if at]
-    return Table(columns, rows, notes=[*(_NOTES if beside else ()), *counted, f"settings: {found.settings}"])
+    without = [
+        f"{name or 'hyps'}: {counted(len(at), 'document')} without a noun" for name, at in found.no_noun.items() if at
+    ]
+    return Table(columns, rows, notes=[*(_NOTES if beside else ()), *without, f"settings: {found.settings}"])
 
 
 def _documents(found: Discourse) -> Table:

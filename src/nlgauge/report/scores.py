@@ -222,7 +222,7 @@ def _latex_table(scores: Sequence[Score], confidence: Confidence | None, short: 
     for title, part in _by_recipe(scores):
         names = _mean_columns(part, confidence)
         columns = [*columns, *names]
-        spans = [*spans, Span(title, len(names), _better(part[0]))]
+        spans = [*spans, Span(title, len(names), _better(part[0]), part[0].distances)]
         found = {score.system: _means(score, confidence) for score in part}
         for row, system in zip(rows, systems, strict=True):
             row += _rows(names, [found.get(system, {})])[0]

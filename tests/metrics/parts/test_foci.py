@@ -9,6 +9,7 @@ import pytest
 from tests.annotated_texts import annotated
 
 from nlgauge.annotate import AnnotatedText
+from nlgauge.errors import TooLongError
 from nlgauge.metrics.parts.foci import adjacency, focus_sentences, merge_entities, noun_sentences
 
 THREE = annotated("Cats=cat:N saw:V Mats=mat:N | it sat:V | the cat=Cat:N met:V a cat:P")
@@ -87,3 +88,8 @@ class TestEntities:
         entities = self.merged(["car", "bus", "sky"], 0.8)
         nouns = {"car": (0, 2), "sky": (1,), "bus": (1, 1)}
         assert focus_sentences(nouns, entities) == {("bus", "car"): (0, 1, 1, 2), ("sky",): (1,)}
+
+
+def test_a_graph_that_does_not_fit_in_memory_is_refused() -> None:
+    with pytest.raises(TooLongError, match="a graph of sentences of 20000 x 20000 points"):
+        adjacency({"cat": (0, 1)}, 20_000, weighted=False)

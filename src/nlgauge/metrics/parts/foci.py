@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from nlgauge.annotate import AnnotatedText
 from nlgauge.clouds.cloud import unit_rows
+from nlgauge.transport.size import check_size
 
 __all__ = ["adjacency", "focus_sentences", "merge_entities", "noun_sentences"]
 
@@ -99,6 +100,7 @@ def adjacency(foci_sentences: Mapping[Any, Sequence[int]], sentences: int, *, we
     >>> adjacency({"cat": (0, 0, 2), "mat": (0, 1, 2)}, 3, weighted=True)[0]
     array([0., 1., 1.])
     """
+    check_size(sentences, sentences, what="a graph of sentences", instead="split the document")
     shared: NDArray[np.float64] = np.zeros((sentences, sentences))
     for numbers in foci_sentences.values():
         places = sorted(set(numbers))
