@@ -33,7 +33,7 @@ _AGAINST = "against people (D6.16); another tagger"
 _NO_MODEL_HERE = "no model here"
 _ENTITIES = "entities by layer 0 of the encoder, not by Dep2Vec"
 _ROUGE = "the paper does not name measure and version; recall comes near, F1 does not"
-_TAGGER = "another tagger and sentence splitter, on texts as they are given"
+_TAGGER = "another tagger and sentence splitter"
 _OTHERS = "models and metrics that are not here: `nlgauge meta --scores FILE` takes the scores of other tools"
 
 
