@@ -218,6 +218,15 @@ def test_texts_without_weight_are_warned_of_by_name_and_counted_by_pairs() -> No
     assert str(found.signature) == str(score.signature)
 
 
+@pytest.mark.parametrize("metric", ["lc", "rc", "entity-graph", "lexical-chain"])
+def test_texts_without_a_noun_are_warned_of_by_name_and_counted_by_pairs(metric: str) -> None:
+    with pytest.warns(nlgauge.NoNounWarning, match=r"2 pairs \(a\[1\] and b\[0\], a\[1\] and b\[1\]\)"):
+        found = nlgauge.matrix(["The cat saw a cat.", "It ran."], ["A cat sat.", "They sat."], metric)
+    assert found.counts["no_noun"] == 2
+    assert found.signature.run["no_noun"] == "2"
+    assert found.scores[1].tolist() == [0, 0]
+
+
 def test_numpy_takes_a_matrix_for_its_scores_and_says_what_it_is() -> None:
     found = nlgauge.matrix(HYPS[:2], REFS[:3], metric="moverscore:profile=paper,idf=none,model=minilm")
     assert np.asarray(found) is found.scores

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -66,8 +67,76 @@ def test_a_table_of_features_takes_no_model() -> None:
     assert [one.partition(":")[0] for one in found.missing] == [
         "data set summeval",
         "data set newsroom",
-        "WMT20 documents with their ratings",
+        "data set mt-metrics-eval",
     ]
+
+
+REFERENCE = ("The cat saw a dog.", "The cat ran, and the cat slept.")
+OUTPUTS = {
+    "copy": REFERENCE,
+    "half": ("The cat saw a dog.", "It left, and slept."),
+    "none": ("Ships sail.", "Nobody knows why."),
+}
+
+
+@pytest.fixture
+def wmt20(tmp_path: Path) -> Path:
+    """A folder that holds `wmt20`: a document of three systems, ranked by people as by BLEU, in de-en backwards."""
+
+    def write(name: str, lines: Iterable[str]) -> None:
+        file = tmp_path / "wmt20" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+    ratings = {"cs-en": ("wmt-raw", 90, 60, 30), "de-en": ("wmt-raw", 30, 60, 90), "zh-en": ("mqm", 0, -1, -2)}
+    for pair, (gold, *scores) in ratings.items():
+        write(f"sources/{pair}.txt", "xy")
+        write(f"documents/{pair}.docs", ("news one", "news one"))
+        write(f"references/{pair}.ref.txt", REFERENCE)
+        for system, lines in OUTPUTS.items():
+            write(f"system-outputs/{pair}/{system}.txt", lines)
+        lines = [f"{system} {score}" for system, score in zip(OUTPUTS, scores, strict=True) for _ in REFERENCE]
+        write(f"human-scores/{pair}.{gold}.seg.score", lines)
+    return tmp_path
+
+
+def test_documents_of_wmt20_from_a_folder(wmt20: Path) -> None:
+    found = reproduce(PAPER_TABLES["disco-table12"], at=wmt20, model="none", rows=["BLEU", "PRISM"])
+    assert ours(found, "BLEU") == pytest.approx([100, -100])
+    assert found.rows[1].reason == "no model here"
+    assert [one for one in found.missing if "language pair 'ja-en' is not here" in one]
+    assert (
+        reproduce(PAPER_TABLES["disco-table12"], at=wmt20 / "wmt20", model="none", rows="BLEU").rows[0]
+        == found.rows[0]
+    )
+
+
+@pytest.mark.filterwarnings("ignore::nlgauge.NoFocusWarning")
+def test_ratings_of_wmt20_that_a_folder_lacks_are_named(wmt20: Path) -> None:
+    found = reproduce(PAPER_TABLES["disco-table6"], at=wmt20, rows="*DS-Focus (NN)")
+    # The cat is in two mentions or more of the reference and its copy only: all distances are 0.
+    assert ours(found, "*DS-Focus (NN)") == []
+    assert [one for one in found.missing if "metric is constant" in one]
+    assert [one for one in found.missing if "gold 'psqm' is not here; there are: 'mqm'" in one]
+
+
+@pytest.mark.filterwarnings("ignore::nlgauge.NoNounWarning")
+def test_features_of_documents_of_wmt20(wmt20: Path) -> None:
+    found = reproduce(PAPER_TABLES["disco-table11"], at=wmt20, data="mt-metrics-eval", rows=["Frequency (NN)"])
+    # The copy is left out; 4 mentions of 2 nouns in the reference are more than one mention of each in the others.
+    assert ours(found, "Frequency (NN)") == pytest.approx([100, 0, 0] * 2)
+    found = reproduce(PAPER_TABLES["disco-table9"], at=wmt20, data="mt-metrics-eval", rows=["systems"])
+    assert ours(found, "systems") == [3, 3]
+
+
+def test_systems_with_other_documents_are_measured_beside_their_own_references(wmt20: Path) -> None:
+    long = " ".join(["The cat saw a dog."] * 120)
+    (wmt20 / "wmt20/system-outputs/cs-en/none.txt").write_text(f"{long}\n{long}\n", encoding="utf-8")
+    rows = ["hypotheses per system", "systems", "good foci per hypothesis"]
+    found = reproduce(PAPER_TABLES["disco-table9"], at=wmt20, data="mt-metrics-eval", rows=rows)
+    by_name = {row.name: row.cells["cs-en"].ours for row in found.rows}
+    # The document of more than 512 word pieces is left out; the copy has one good focus, the cat, and "half" none.
+    assert by_name == {"systems": 2, "hypotheses per system": 1, "good foci per hypothesis": pytest.approx(0.5)}
 
 
 def test_the_abstractive_systems_of_summeval(data_folder: Path) -> None:

@@ -439,6 +439,7 @@ _ALL = (
         published="github.com/google-research/mt-metrics-eval",
         citation="as the test set asks for",
         loader=load_mt_metrics_eval,
+        folders=("", "wmt20"),  # the test set that a published table asks for
         generic=True,
         pitfall="one folder is one test set; several human scores and references need a choice",
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +17,9 @@ from nlgauge.published.results import ReproducedCell, ReproducedRow, Reproductio
 from nlgauge.published.table import Column, Mean, PaperTable, TableRow
 
 __all__ = ["FeatureColumn", "FeatureRow", "FeatureTable", "reproduce_features"]
+
+#: Statistics that no annotation enters.
+_COUNTS = ("references", "systems", "documents")
 
 
 @dataclass(frozen=True)
@@ -44,9 +47,6 @@ class FeatureRow(TableRow):
 class FeatureTable(PaperTable):
     """A table whose values come from `nlgauge discourse`."""
 
-    elsewhere: str = ""
-    """Data of the columns that no loader reads, and where it is published."""
-
 
 def reproduce_features(
     table: FeatureTable,
@@ -61,7 +61,7 @@ def reproduce_features(
     missing: dict[str, None] = {}
     found: dict[str, dict[str, float]] = {}
     settings = ""
-    measured: dict[tuple[object, ...], Discourse | None] = {}
+    measured: dict[tuple[object, ...], list[Discourse]] = {}
     judged: dict[tuple[object, ...], JudgementTable] = {}
     for column in kept:
         if isinstance(column, Mean) or column.question is None:
@@ -69,50 +69,59 @@ def reproduce_features(
         part = slice_of(column.question, column.langpair)
         if part not in measured:
             there = find_judged(part, at, missing)
-            measured[part] = None if there is None else _measured(there.table, missing)
+            measured[part] = [] if there is None else _measured(there.table, missing)
             if there is not None:
                 judged[part] = there.table
-        one = measured[part]
-        if one is not None:
-            settings = one.settings
-            found[column.label] = _values(one, judged[part], getattr(column, "part", ""), table.scale)
-    if table.elsewhere and any(isinstance(column, Column) and column.question is None for column in kept):
-        missing[table.elsewhere] = None
+        if own := measured[part]:
+            settings = own[0].settings
+            found[column.label] = _values(own, judged[part], getattr(column, "part", ""), table.scale)
     made = tuple(_row(table, row, kept, found) for row in table.rows if row.name in names)
     notes = (settings,) if settings else ()
     return Reproduction(replace(table, rows=tuple(row for row in table.rows if row.name in names)), "", kept, made,
                         tuple(missing), notes)  # fmt: skip
 
 
-def _measured(table: JudgementTable, missing: dict[str, None]) -> Discourse | None:
-    """Features of all outputs of a data set that has every system on every segment."""
-    rows = {system: [at for at, own in enumerate(table.system) if own == system] for system in table.systems}
+def _measured(table: JudgementTable, missing: dict[str, None]) -> list[Discourse]:
+    """Features of all outputs; systems of the same segments are measured together, as they share references."""
     order = {segment: place for place, segment in enumerate(dict.fromkeys(table.segment))}
-    ordered = {system: sorted(own, key=lambda at: order[table.segment[at]]) for system, own in rows.items()}
-    references = [table.references[at] for at in next(iter(ordered.values()))]
+    rows: dict[str, list[int]] = {system: [] for system in table.systems}
+    for at in sorted(range(len(table)), key=lambda at: order[table.segment[at]]):
+        rows[table.system[at]].append(at)
+    alike: dict[tuple[str, ...], dict[str, list[int]]] = {}
+    for system, own in rows.items():
+        alike.setdefault(tuple(table.segment[at] for at in own), {})[system] = own
     try:
-        return discourse(
-            {system: [table.hypothesis[at] for at in own] for system, own in ordered.items()},
-            references,
-        )
+        return [
+            discourse(
+                {system: [table.hypothesis[at] for at in own] for system, own in group.items()},
+                [table.references[at] for at in next(iter(group.values()))],
+            )
+            for group in alike.values()
+        ]
     except (MissingExtraError, ModelNotFoundError) as error:
         missing[str(error)] = None
-        return None
+        return []
 
 
-def _values(found: Discourse, table: JudgementTable, part: str, scale: float) -> dict[str, float]:
+def _values(found: Sequence[Discourse], table: JudgementTable, part: str, scale: float) -> dict[str, float]:
     """By feature or statistic: means over all hypotheses, or a share of all pairs."""
+    features = found[0].features
     if part:
-        pairs = {name: [found.separations[system][name] for system in found.systems] for name in found.features}
-        return {
-            name: scale * sum(getattr(one, part) * one.pairs for one in shares) / sum(one.pairs for one in shares)
-            for name, shares in pairs.items()
+        # A system all of whose texts are their references has no pair to tell apart.
+        shares = {
+            name: [own[name] for one in found for own in one.separations.values() if name in own] for name in features
         }
-    whole = {name: np.concatenate([own[name] for own in found.hypotheses.values()]) for name in found.features}
+        return {
+            name: scale * sum(getattr(one, part) * one.pairs for one in own) / sum(one.pairs for one in own)
+            for name, own in shares.items()
+            if own
+        }
+    every = [own for one in found for own in one.hypotheses.values()]
+    whole = {name: np.concatenate([own[name] for own in every]) for name in features}
     return {name: float(values.mean()) for name, values in whole.items()} | {
         "references": float(np.mean([len(group) for group in table.references])),
-        "systems": float(len(found.systems)),
-        "documents": float(len(found)),
+        "systems": float(len(every)),
+        "documents": len(table) / len(every),
         "with-repeated": 100 * float((whole["repeated"] > 0).mean()),
     }
 
@@ -129,7 +138,6 @@ def _row(
         return ReproducedRow(row.name, cells, "", "not computed: needs word vectors")
     if all(cell.ours is None for cell in cells.values()):
         return ReproducedRow(row.name, cells, "", "not computed: see what is missing")
+    why = "other outputs" if feature in _COUNTS else "another tagger"
     both = [cell for cell in cells.values() if cell.difference is not None]
-    return ReproducedRow(
-        row.name, cells, "", agrees(both, table.decimals) or ("another tagger" if both else "not in print")
-    )
+    return ReproducedRow(row.name, cells, "", agrees(both, table.decimals) or (why if both else "not in print"))

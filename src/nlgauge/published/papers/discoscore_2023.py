@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from nlgauge.meta.question import Question
@@ -32,7 +33,7 @@ _AGAINST = "against people (D6.16); another tagger"
 _NO_MODEL_HERE = "no model here"
 _ENTITIES = "entities by layer 0 of the encoder, not by Dep2Vec"
 _ROUGE = "the paper does not name measure and version; recall comes near, F1 does not"
-_TAGGER = "another tagger and sentence splitter, on texts as they are given"
+_TAGGER = "another tagger and sentence splitter"
 _OTHERS = "models and metrics that are not here: `nlgauge meta --scores FILE` takes the scores of other tools"
 
 
@@ -48,6 +49,7 @@ def _disco(recipe: str, model: PublishedModel, note: str = _TAGGER) -> dict[str,
 _HOW: Mapping[str, Mapping[str, Any]] = {
     "ROUGE-1": {"recipe": "rouge1:measure=recall", "note": _ROUGE},
     "ROUGE-L": {"recipe": "rougel:measure=recall", "note": _ROUGE},
+    "BLEU": {"recipe": "bleu", "note": "of a document by itself; the paper does not give its settings"},
     "BERTScore": {
         "recipe": "bertscore:layer=9",
         "recipe_for_other_models": "bertscore",
@@ -69,6 +71,7 @@ _HOW: Mapping[str, Mapping[str, Any]] = {
         "note": "not in print: DS-Focus without an encoder",
     },
     "DS-Focus (NN)": _disco("ds-focus", _CONPONO),
+    "*DS-Focus (NN)": _disco("ds-focus:min_mentions=2", _CONPONO, "foci of two mentions or more, in either text"),
     "DS-Focus (Entity)": _disco("ds-focus:focus=entity", _CONPONO, _ENTITIES),
     "DS-Focus* (NN)": _disco("ds-focus:measure=f", _CONPONO, "(P + R) / 2 (D6.12)"),
     "DS-Sent-U (NN)": _disco("ds-sent", _BERT_NLI),
@@ -89,14 +92,14 @@ def _how(name: str) -> Mapping[str, Any]:
     return {"note": _NO_MODEL_HERE}
 
 
-def _printed(columns: Sequence[Column | Mean], text: str, *, computed: bool = True) -> tuple[TableRow, ...]:
+def _printed(columns: Sequence[Column | Mean], text: str) -> tuple[TableRow, ...]:
     """Rows from the table in print: a line each, the name before the bar; no values where it is not in print."""
     lines = [line.split("|") for line in text.strip().splitlines()]
     return tuple(
         TableRow(
             name.strip(),
             row_values(columns, values) if values.strip() else {},
-            **(_how(name.strip()) if computed else {"note": "no data here"}),
+            **_how(name.strip()),
         )
         for name, values in lines
     )
@@ -180,7 +183,18 @@ _TABLE5 = _printed(
     """,
 )
 
-_MQM = tuple(Column(label, None) for label in ("system MQM", "system pSQM", "document MQM", "document pSQM"))
+
+def _wmt20(level: str, agreement: str, criterion: str) -> Question:
+    """Of WMT20 in the layout of mt-metrics-eval, without texts of more than 512 word pieces (appendix A.2)."""
+    options = (("gold", criterion), ("longest", 512), ("metrics", False), ("unit", "document"))
+    return Question("mt-metrics-eval", level, agreement, criterion, options)
+
+
+_MQM = tuple(
+    Column(f"{level} {label}", _wmt20(level, agreement, label.lower()), "zh-en")
+    for level, agreement in (("system", "pearson"), ("document", "kendall"))
+    for label in ("MQM", "pSQM")
+)
 _TABLE6 = _printed(
     _MQM,
     """
@@ -188,7 +202,6 @@ _TABLE6 = _printed(
     *DS-Focus (NN) | 42.12 40.89 19.10 9.98
     DS-Sent-U (NN) | 70.77 69.74 19.98 14.49
     """,
-    computed=False,
 )
 
 _TABLE7 = _printed(
@@ -232,12 +245,21 @@ _TABLE10 = _printed(
 )
 
 _PAIRS = ("cs-en", "de-en", "ja-en", "ru-en")
+
+#: Direct assessment as it was given: what mt-metrics-eval holds documents of WMT20 against.
+_ADEQUACY = "wmt-raw"
+
+
+def _langpair(label: str) -> str:
+    return label if label in _PAIRS else "en"
+
+
 _DATA = {
     "SummEval": Question("summeval", options=(("systems", ABSTRACTIVE),)),
     "NeR18": Question("newsroom"),
-    **dict.fromkeys(_PAIRS),
+    **dict.fromkeys(_PAIRS, _wmt20("document", "kendall", _ADEQUACY)),
 }
-_STATISTICS = tuple(FeatureColumn(label, question) for label, question in _DATA.items())
+_STATISTICS = tuple(FeatureColumn(label, question, _langpair(label)) for label, question in _DATA.items())
 _TABLE9 = tuple(
     FeatureRow(name, row_values(_STATISTICS, values), feature=feature)
     for feature, name, values in (
@@ -254,7 +276,7 @@ _TABLE9 = tuple(
 #: In print: D > 0, D = 0, D < 0, where D > 0 is R(ref) > R(hyp), the opposite of Eq. 4 (D6.10).
 _PARTS = {"D>0": "reference_higher", "D=0": "equal", "D<0": "hypothesis_higher"}
 _SHARES = tuple(
-    FeatureColumn(f"{label} {sign}", question, part=part)
+    FeatureColumn(f"{label} {sign}", question, _langpair(label), part=part)
     for label, question in _DATA.items()
     for sign, part in _PARTS.items()
 )
@@ -281,8 +303,8 @@ _TABLE11 = tuple(
     )
 )
 
-_WMT20 = _averaged(tuple(Column(pair, None) for pair in _PAIRS))
-_TABLE12 = _printed(
+_WMT20 = _averaged(tuple(Column(pair, _wmt20("document", "kendall", _ADEQUACY), pair) for pair in _PAIRS))
+_DOCUMENTS = _printed(
     _WMT20,
     """
     BLEU               | 7.44 57.52 41.48 10.74 29.30
@@ -306,13 +328,16 @@ _TABLE12 = _printed(
     DS-Sent-W (NN)     | 7.65 57.18 39.22 18.21 30.57
     DS-Sent-W (Entity) | 7.65 57.17 39.23 18.22 30.57
     """,
-    computed=False,
 )
+# Which way cohesion runs is known of SummEval only.
+_TABLE12 = tuple(replace(row, note=_TAGGER) if row.note == _AGAINST else row for row in _DOCUMENTS)
 
-_WMT20_MISSING = (
-    "WMT20 documents with their ratings: github.com/google-research/mt-metrics-eval; a folder of it is read by "
-    "`nlgauge meta --data mt-metrics-eval --at FOLDER --level document`"
+_WMT20_FOLDER = (
+    "WMT20 documents are read from the folder `wmt20` of mt-metrics-eval (--at FOLDER, or one that holds it); "
+    "those with a text of more than 512 word pieces are left out"
 )
+_WMT20_UNTRIED = "the folder was not at hand when this was written: run on hand-made ones only"
+_ADEQUACY_NOTE = f"adequacy is the folder's {_ADEQUACY!r}, the mean over segments where documents have no score"
 
 
 def _table(
@@ -331,7 +356,13 @@ DISCOSCORE_TABLES: tuple[PaperTable, ...] = (
     _table(3, f"DS-Sent without the graph: {_SYSTEMS}", _SUMMEVAL, _TABLE3),
     _table(4, f"how two sets of sentence vectors are compared: {_SYSTEMS}", _SUMMEVAL, _TABLE4),
     _table(5, "summary level, mean over articles of Kendall over systems", _SUMMARIES, _TABLE5),
-    _table(6, "WMT20 zh-en, MQM and pSQM", _MQM, _TABLE6, unavailable=_WMT20_MISSING, notes=()),
+    _table(
+        6,
+        "WMT20 zh-en: MQM and pSQM, Pearson of systems and Kendall of documents",
+        _MQM,
+        _TABLE6,
+        notes=(_SIGNED, _WMT20_FOLDER, _WMT20_UNTRIED, "a system's rating is the mean of its documents'"),
+    ),
     _table(
         7,
         "Newsroom, 7 systems, system level, Kendall",
@@ -352,9 +383,8 @@ DISCOSCORE_TABLES: tuple[PaperTable, ...] = (
         _STATISTICS,
         _TABLE9,
         decimals=2,
-        elsewhere=_WMT20_MISSING,
         row_title="statistic",
-        notes=("foci are nouns; a good one is mentioned more than once",),
+        notes=("foci are nouns; a good one is mentioned more than once", _WMT20_FOLDER, _WMT20_UNTRIED),
     ),
     _table(10, f"BARTScore and RC together: {_SYSTEMS}", _SUMMEVAL, _TABLE10),
     FeatureTable(
@@ -365,15 +395,20 @@ DISCOSCORE_TABLES: tuple[PaperTable, ...] = (
         _TABLE11,
         decimals=2,
         scale=100.0,
-        elsewhere=_WMT20_MISSING,
         row_title="feature",
         notes=(
             "D>0: more in the reference, the opposite of Eq. 4 (D6.10)",
             "SummEval and NeR18 are not in print",
             "entities need word vectors: `nlgauge discourse --vectors FILE`",
+            _WMT20_FOLDER,
+            _WMT20_UNTRIED,
         ),
     ),
     _table(
-        12, "WMT20, document level, Kendall with adequacy", _WMT20, _TABLE12, unavailable=_WMT20_MISSING, notes=()
+        12,
+        "WMT20, document level, Kendall with adequacy",
+        _WMT20,
+        _TABLE12,
+        notes=(_SIGNED, _OTHERS, _WMT20_FOLDER, _WMT20_UNTRIED, _ADEQUACY_NOTE),
     ),
 )
