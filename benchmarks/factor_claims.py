@@ -1,7 +1,7 @@
-"""What metrics look at on WMT17, beside the scores that were released (`python -m benchmarks.factor_claims --at DATA`).
+"""What metrics look at on WMT17, ours beside the released ones (`python -m benchmarks.factor_claims --at DATA`).
 
-The released scores of WMT do not say which year a row is of. Here they are put beside the rows of `wmt17-testset` with
-the same output and human score, so that our metrics and theirs are fitted by the same factors on the same rows.
+The released scores of WMT do not say which year a row is of. Here they are put beside the rows of `wmt17-testset`
+with the same output and human score, so that our metrics and theirs are fitted by the same factors on the same rows.
 Figures stand in docs/findings.md.
 """
 
