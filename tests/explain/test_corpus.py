@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from nlgauge.annotate.annotated import AnnotatedText
 from nlgauge.errors import InputError, RecipeError
+from nlgauge.explain.annotation import annotate_each
 from nlgauge.explain.corpus import explain_corpus
 from nlgauge.explain.pairs import explain_pairs
+from nlgauge.report.corpus import render_corpus
 
 TREES = """\
 # text = Dogs barked.
@@ -75,6 +79,33 @@ def test_words_of_the_reference_and_what_the_score_loses_without_each(parses):
 def test_a_text_that_cannot_be_annotated_is_left_out_and_counted(parses):
     found = explain_corpus([*HYPS, "Unparsed."], [*REFS, "Cats sleep."], annotator=parses, resamples=100)
     assert (found.texts, found.skipped) == (3, 1)
+
+
+def test_one_text_has_shares_and_no_intervals(parses):
+    found = explain_corpus(HYPS[:1], REFS[:1], metric="bertscore", annotator=parses, resamples=100)
+    assert {(one.low, one.high) for one in (*found.parts_of_speech, *found.matches)} == {(None, None)}
+    assert "nan" not in render_corpus(found).lower()
+
+
+def test_texts_are_annotated_in_one_go_and_a_refused_one_alone_is_left_out():
+    asked: list[int] = []
+
+    class Refusing:
+        label = engine = "refusing"
+
+        def annotate(self, texts: Sequence[str]) -> list[AnnotatedText]:
+            asked.append(len(texts))
+            if "bad" in texts:
+                msg = "bad"
+                raise InputError(msg)
+            return [AnnotatedText(text, ()) for text in texts]
+
+    good = [f"text {number}" for number in range(31)]
+    assert all(annotate_each(Refusing(), good).values())
+    assert asked == [31]
+    found = annotate_each(Refusing(), [*good, "bad", "bad"])
+    assert [text for text, one in found.items() if one is None] == ["bad"]
+    assert len(asked) == 1 + 1 + 2 * 5, "halved five times, not asked 32 times"
 
 
 def test_what_cannot_be_summed_up_is_refused(parses):

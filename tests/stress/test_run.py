@@ -88,6 +88,15 @@ def test_paraphrases_must_be_as_many_as_texts() -> None:
         stress(TEXTS, ["chrf"], paraphrases=["a"])
 
 
+def test_one_text_for_a_list_and_what_is_no_text_are_refused() -> None:
+    with pytest.raises(InputError, match="texts: expected a list of strings"):
+        stress("It was hot.", ["chrf"])
+    with pytest.raises(InputError, match=r"texts\[1\]: expected a string, got None"):
+        stress(["It was hot.", None], ["chrf"])  # type: ignore[list-item]
+    with pytest.raises(InputError, match="paraphrases: expected a list of strings"):
+        stress(["It was hot."], ["chrf"], paraphrases="x")
+
+
 @pytest.fixture(scope="module")
 def test_of_all() -> StressTest:
     return stress(TEXTS, ["chrf", "rouge1"], paraphrases=OTHERS)

@@ -1,4 +1,4 @@
-"""Annotations of texts one by one: a text that the annotator refuses costs no other its annotation."""
+"""Annotations of many texts: one that the annotator refuses costs no other its annotation."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ __all__ = ["annotate_each"]
 def annotate_each(annotator: Annotator, texts: Sequence[str]) -> dict[str, AnnotatedText | None]:
     """By distinct text; None for one that the annotator refuses."""
     distinct = list(dict.fromkeys(texts))
-    try:
-        return dict(zip(distinct, annotator.annotate(distinct), strict=True))
-    except InputError:
-        return {text: _one(annotator, text) for text in distinct}
+    return dict(zip(distinct, _annotations(annotator, distinct), strict=True))
 
 
-def _one(annotator: Annotator, text: str) -> AnnotatedText | None:
+def _annotations(annotator: Annotator, texts: Sequence[str]) -> list[AnnotatedText | None]:
+    """In one go, because annotators work in batches; what holds a refused text is halved until that stands alone."""
     try:
-        return annotator.annotate([text])[0]
+        return list(annotator.annotate(texts))
     except InputError:
-        return None
+        if len(texts) < 2:
+            return [None] * len(texts)
+        middle = len(texts) // 2
+        return [*_annotations(annotator, texts[:middle]), *_annotations(annotator, texts[middle:])]

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nlgauge.annotate import load_annotator
-from nlgauge.annotate.annotated import AnnotatedText, AnnotatedWord
+from nlgauge.annotate.annotated import AnnotatedText, AnnotatedWord, Annotator
 from nlgauge.corpus.texts import References
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.explain.annotation import annotate_each
@@ -48,8 +48,9 @@ class GroupShare(NamedTuple):
     """Share of all words."""
     share: float
     """Share of what all words contribute."""
-    low: float
-    high: float
+    low: float | None
+    """End of its interval; None where there is one text only, and so no other to draw."""
+    high: float | None
     mean: float
     """Contribution of a word, with its sign."""
 
@@ -115,20 +116,19 @@ def explain_corpus(
     check_resampling(resamples, seed)
     tagger = load_annotator(annotator)
     asked = options | {"shapley": method == "shapley", "leave_one_out": method == "leave-one-out", "side": side}
-    collected = _Collected()
     first: tuple[Explanation, Attribution] | None = None
+    parts: list[_TextParts] = []
+    count = 0
     for found in iter_explanations(hyps, refs, metric=metric, sources=sources, **asked):
+        count += 1
         part = _attribution(found, method, side)
-        texts = annotate_each(tagger, [found.hypothesis, found.reference])
-        own, other = (texts[text] for text in _ordered(found, side))
-        if part is None or own is None or other is None or not any(part.values):
-            collected.skipped += 1
-            continue
-        first = first or (found, part)
-        collected.add(found.words(side), part.values, own, other)
-    if first is None:
+        if part is not None and any(part.values):
+            first = first or (found, part)
+            parts.append(_TextParts(found.words(side), part.values, *_ordered(found, side)))
+    collected = _collected(parts, tagger)
+    if first is None or not collected.texts:
         msg = (
-            f"none of the {collected.skipped} texts has {method} contributions of the {side} and an annotation; try "
+            f"none of the {count} texts has {method} contributions of the {side} and an annotation; try "
             "method=leave-one-out"
         )
         raise InputError(msg)
@@ -140,7 +140,7 @@ def explain_corpus(
         method,
         side,
         len(collected.texts),
-        collected.skipped,
+        count - len(collected.texts),
         tuple(sorted(shares[0], key=lambda one: -one.share)),
         tuple(sorted(shares[1], key=lambda one: MATCHES.index(one.group))),
         tagger.label,
@@ -159,13 +159,32 @@ def _ordered(found: Explanation, side: Side) -> tuple[str, str]:
     return pair if side == "hypothesis" else pair[::-1]
 
 
+class _TextParts(NamedTuple):
+    """What is kept of an explanation."""
+
+    words: Sequence[Word]
+    values: Sequence[float]
+    own: str
+    other: str
+
+
+def _collected(parts: Sequence[_TextParts], annotator: Annotator) -> _Collected:
+    """All texts whose two sides can be annotated."""
+    annotated = annotate_each(annotator, [text for one in parts for text in (one.own, one.other)])
+    found = _Collected()
+    for one in parts:
+        own, other = annotated[one.own], annotated[one.other]
+        if own is not None and other is not None:
+            found.add(one.words, one.values, own, other)
+    return found
+
+
 class _Collected:
     """Words of texts with their groups and contributions."""
 
     def __init__(self) -> None:
         self.texts: list[list[tuple[str, str, float]]] = []
         """By text: tag, match and contribution of each word."""
-        self.skipped = 0
 
     def add(self, words: Sequence[Word], values: Sequence[float], own: AnnotatedText, other: AnnotatedText) -> None:
         annotated = [word for sentence in own.sentences for word in sentence.words]
@@ -189,7 +208,7 @@ class _Collected:
                 sizes[text, group] += abs(row[2])
                 counts[text, group] += 1
                 signed[group] += row[2]
-        low, high = _intervals(sizes, level=level, resamples=resamples, seed=seed)
+        intervals = _intervals(sizes, level=level, resamples=resamples, seed=seed)
         total, words = sizes.sum(axis=0), counts.sum(axis=0)
         return [
             GroupShare(
@@ -197,23 +216,21 @@ class _Collected:
                 int(words[number]),
                 float(words[number] / words.sum()),
                 float(total[number] / total.sum()),
-                float(low[number]),
-                float(high[number]),
+                *intervals[number],
                 float(signed[number] / words[number]),
             )
             for number, group in enumerate(groups)
         ]
 
 
-def _intervals(sizes: Vector, *, level: float, resamples: int, seed: int) -> tuple[Vector, Vector]:
-    """Ends of the intervals of all shares; a single text has no other to be drawn."""
+def _intervals(sizes: Vector, *, level: float, resamples: int, seed: int) -> list[tuple[float | None, float | None]]:
+    """Ends of the interval of each share."""
     if len(sizes) < 2:
-        share = sizes.sum(axis=0) / sizes.sum()
-        return share, share
+        return [(None, None)] * sizes.shape[1]
     drawn = np.concatenate(list(bootstrap_sums(sizes, resamples=resamples, seed=seed)))
     tail = 100 * expanded_tail(level, len(sizes))
     low, high = np.percentile(drawn / drawn.sum(axis=1, keepdims=True), [tail, 100 - tail], axis=0)
-    return low, high
+    return list(zip(low.tolist(), high.tolist(), strict=True))
 
 
 def _nearest(word: Word, annotated: Sequence[AnnotatedWord]) -> AnnotatedWord | None:

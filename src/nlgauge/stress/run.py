@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.annotate import Annotator
+from nlgauge.corpus.checks import checked_texts
 from nlgauge.corpus.texts import References
 from nlgauge.errors import InputError
 from nlgauge.files.digests import short_digest, text_digest
@@ -64,20 +65,21 @@ def stress(
     >>> [(fall.perturbation, fall.changed) for fall in found.metrics[0].falls]
     [('negation', 2)]
     """
-    listed = list(texts)
+    listed = checked_texts(texts, "texts")
+    others = None if paraphrases is None else checked_texts(paraphrases, "paraphrases")
     language = lang or "en"
     chosen = chosen_perturbations(perturbations, lang=language, annotator=annotator is not None)
     changed = perturb(listed, chosen, seed=seed, annotator=annotator)
     recipes, _ = recipes_and_run(metrics, options)
     if lang is not None and any("lang" in one.options() for one in leaves(recipes)):
         options["lang"] = lang
-    if paraphrases is not None and len(paraphrases) != len(listed):
-        msg = f"each text needs a paraphrase, got {len(listed)} texts and {len(paraphrases)} paraphrases"
+    if others is not None and len(others) != len(listed):
+        msg = f"each text needs a paraphrase, got {len(listed)} texts and {len(others)} paraphrases"
         raise InputError(msg)
     with_source = any(getattr(one, "against", "refs") == "source" for one in leaves(recipes))
     if with_source and sources is None:
         sources = listed
-    systems = _systems(listed, changed, paraphrases)
+    systems = _systems(listed, changed, others)
     scores = score_systems(
         systems,
         listed if refs is None else refs,
@@ -102,7 +104,7 @@ def stress(
         seed=seed,
         lang=language,
         annotator="" if annotator is None else annotator.label,
-        paraphrases="" if paraphrases is None else _label("paraphrases", paraphrases),
+        paraphrases="" if others is None else _label("paraphrases", others),
         level=level,
         resamples=resamples,
     )
