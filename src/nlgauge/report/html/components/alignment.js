@@ -67,7 +67,7 @@ function drawLinks(view, sides, links, paths) {
 function sayWord(found, alignment, side, place) {
   const partners = alignment.links
     .filter((link) => link[side] === place)
-    .map((link) => `${found.words[1 - side][link[1 - side]]} (${(link[2] / 1000).toFixed(2)})`);
+    .map((link) => `${isolated(found.words[1 - side][link[1 - side]])} (${(link[2] / 1000).toFixed(2)})`);
   const removed = found.removed[side][place];
   const parts = [
     removed
@@ -78,7 +78,7 @@ function sayWord(found, alignment, side, place) {
   ];
   const given = alignment.contributions[side];
   if (given && !removed) parts.push(`contributes ${(given[place + 1] / 10000).toFixed(4)} to ${given[0]}`);
-  return `${found.words[side][place]}: ${parts.join("; ")}`;
+  return `${isolated(found.words[side][place])}: ${parts.join("; ")}`;
 }
 
 // The keyboard reaches a line of words, and arrows its words.
