@@ -12,7 +12,8 @@ function shade(value, [far, near]) {
 function alignmentView(found, alignment) {
   const view = make("div", { class: "alignment" });
   const drawing = svg("svg", { "aria-hidden": "true" });
-  const said = make("p", { class: "said", role: "status", dir: "auto", text: found.sentence });
+  const sentence = withQuotesIsolated(found.sentence);
+  const said = make("p", { class: "said", role: "status", text: sentence });
   const sides = [0, 1].map((side) => wordLine(found, alignment, side));
   view.append(drawing, sides[0].line, sides[1].line, said);
   const paths = alignment.links.map(([, , value]) => {
@@ -26,7 +27,7 @@ function alignmentView(found, alignment) {
   const point = (side, place) => {
     view.querySelectorAll(".on").forEach((shown) => shown.classList.remove("on"));
     if (place === null) {
-      said.textContent = found.sentence;
+      said.textContent = sentence;
       return;
     }
     sides[side].words[place].classList.add("on");

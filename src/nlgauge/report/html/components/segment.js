@@ -68,7 +68,7 @@ function drawAlignments(found, state, places) {
   let key = null;
   found.forEach((one, at) => {
     if (!one) return;
-    const parts = (one.notes ?? []).map((text) => make("p", { class: "note", text: withQuotesIsolated(text) }));
+    const parts = (one.notes ?? []).map((text) => make("p", { class: "note", text }));
     const alignment = one.alignments?.find(({ kind }) => kind === state.kind) ?? one.alignments?.[0];
     if (alignment) {
       key = alignmentKey(alignment);
