@@ -144,3 +144,19 @@ def test_a_job_that_has_expired_leaves_the_address(browser: Browser, serving: Ru
     with page_of(browser, f"{serving.url}/#job={'0' * 32}", refusals=True) as page:
         page.locator("#form-error").filter(has_text="no such job").wait_for()
         page.wait_for_url(re.compile("/$"))
+
+
+def test_a_lone_system_has_its_score_in_the_list_also_where_the_page_is_narrow(
+    browser: Browser, serving: Running
+) -> None:
+    with page_of(browser, f"{serving.url}/", viewport={"width": 380, "height": 800}) as page:
+        fill(page, {"A": HYPS}, REFS, OTHERS)
+        run(page)
+        assert page.locator("#segments-head span").all_inner_texts() == ["segment", "score", "output"]
+        row = page.locator("#segments-list .row").first
+        assert re.fullmatch(r"\d\.\d{4}", row.locator(".num").nth(1).inner_text())
+        assert "of A" not in page.get_by_label("Sort by").inner_text()
+        row.click()
+        page.locator("#segment .note").filter(has_text="counted from 0").wait_for(timeout=COMPUTING)
+        heads = page.locator("#segment h4").all_inner_texts()
+        assert heads[:2] == ["reference 0", "reference 1"]
