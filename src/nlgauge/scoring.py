@@ -16,6 +16,7 @@ from nlgauge.engine.prepare import SignatureCheck
 from nlgauge.engine.run import run_metrics
 from nlgauge.errors import DeprecatedNameWarning, NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
 from nlgauge.names import did_you_mean
+from nlgauge.recipes.composite import CompositeMetric, member_signatures
 from nlgauge.recipes.metric import Metric, looks_alone
 from nlgauge.recipes.options import renamed
 from nlgauge.recipes.run_options import RunOptions
@@ -218,7 +219,9 @@ def _is_signature(metric: str) -> bool:
 
 def _engine_of_signatures(signatures: Sequence[Signature | None]) -> dict[str, str]:
     """Engine and precision that the signatures of a call name; some models bring their own engine."""
-    recipes = [signature.recipe for signature in signatures if signature is not None]
+    recipes = [
+        one.recipe for signature in signatures if signature is not None for one in member_signatures(signature)
+    ]
     given = [recipe for recipe in recipes if not is_added(recipe.get("model", ""))]
     engines: dict[str, None] = {}
     for text in (recipe[key] for recipe in given for key in ("engine", "sentence_engine") if key in recipe):
@@ -245,7 +248,13 @@ def _engine_of_signatures(signatures: Sequence[Signature | None]) -> dict[str, s
 
 def _check_known(shared: Mapping[str, Any], recipes: Sequence[Metric], run_names: set[str]) -> None:
     """An option that no metric of the call knows is a mistake, not something to ignore."""
-    known = {name: about for recipe in recipes for name, about in recipe.options().items()}
+    known = {
+        name: about
+        for recipe in recipes
+        for name, about in (
+            recipe.known_options_of_members() if isinstance(recipe, CompositeMetric) else recipe.options()
+        ).items()
+    }
     former = {old.name for about in known.values() for old in about.formerly}
     for name in shared:
         if name not in known and name not in former:
@@ -263,16 +272,16 @@ def _check_reproduced(asked: Signature, got: Signature, unused: Collection[str])
     `unused` are options that mean nothing in the recipe: older versions signed their defaults.
     """
     differences = [d for d in asked.difference(got) if d.part == "recipe" and d.key not in unused]
-    loose = [d for d in differences if d.left is None and d.key not in _NAMES_ONLY]
+    loose = [d for d in differences if d.left is None and d.field not in _NAMES_ONLY]
     # Another number of references may be; a source in their place is another question.
-    moved = [d for d in differences if d.key == "refs" and "source" in {d.left, d.right}]
+    moved = [d for d in differences if d.field == "refs" and "source" in {d.left, d.right}]
     pinned = [d for d in differences if d.left is not None]
-    broken = [d for d in pinned if d.key not in _MAY_DIFFER or d in moved or d.of_precision]
+    broken = [d for d in pinned if d.field not in _MAY_DIFFER or d in moved or d.of_precision]
     if broken:
         found = "; ".join(f"{d.key}: asked {d.left}, got {d.right}" for d in broken)
         msg = f"the signature cannot be reproduced here: {found}"
         raise SignatureError(msg)
-    notes = [f"{d.key}: asked {d.left}, got {d.right}" for d in pinned if d.key not in _NAMES_ONLY]
+    notes = [f"{d.key}: asked {d.left}, got {d.right}" for d in pinned if d.field not in _NAMES_ONLY]
     if loose:
         notes.append("it does not pin " + ", ".join(f"{d.key} (here {d.right})" for d in loose))
     if notes:

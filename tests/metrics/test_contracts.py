@@ -54,6 +54,8 @@ ALONE = [
     "xmoverscore:profile=head,trim=0",
     "xmoverscore:profile=paper,idf=none",
     "xmoverscore:unit=sentence",
+    "ensemble:bertscore+moverscore(idf=none)",
+    "ensemble:bertscore+chrf+xmoverscore(unit=sentence,against=refs)",
     "bleu",
     "chrf",
     "rouge1",
@@ -80,7 +82,7 @@ NOT_BEST_ON_IDENTITY: dict[str, str] = {
     "lexical-graph:vectors=VECTORS": "as lc",
     "lexical-chain": "a text without a noun in several sentences has no chain, and scores 0",
     "sentsim:combine=sss+wmdo,wmdo_matches=words,against=refs,bounds=FROZEN": "fewer words, larger chunks",
-}
+} | {metric: "its best is that of its members, standardised" for metric in ALONE if metric.startswith("ensemble")}
 
 #: Highest score of similarities whose highest is not 1.
 HIGHEST = {
@@ -223,6 +225,8 @@ ANY_TEXT = [
     "xmoverscore:profile=head",
     "xmoverscore:profile=paper",
     "xmoverscore:unit=sentence",
+    "ensemble:bertscore+moverscore(idf=none)",
+    "ensemble:bertscore+chrf+xmoverscore(unit=sentence,against=refs)",
     *ROUNDING_DECIDES,
 ]
 

@@ -35,6 +35,8 @@ OTHERS: dict[str, list[Any]] = {
     "solver": ["relaxed", "sinkhorn-0.5"],
     "window": [3, 5, "model"],
     "rescale": ["no"],
+    "members": ["bertscore+bleu", "bleu+chrf", "rouge1+rougel", "bertscore+smd"],
+    "norms": ["shipped"],
 }
 
 

@@ -11,7 +11,7 @@ from tests.service.conftest import Running, restartable, started
 from tests.service.pages import COMPUTING, choose_metrics, fill, fill_long, page_of, shown_results
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 pytestmark = pytest.mark.browser
 
@@ -69,6 +69,21 @@ def test_a_long_job_shows_its_progress_and_is_cancelled(browser: Browser, tmp_pa
         fill(page, {"A": ["A cat sat."]}, ["The cat sat."])
         page.get_by_role("button", name="Score", exact=True).click()
         shown_results(page)
+
+
+def test_a_job_that_is_cancelled_while_it_is_sent_leaves_no_work_behind(browser: Browser, tmp_path: Path) -> None:
+    held: list[Route] = []
+    with started(tmp_path) as service, page_of(browser, f"{service.url}/") as page:
+        page.route("**/v1/jobs/compare", lambda route: held.append(route))
+        for label in ("Hypotheses of system 1", "References 1"):
+            fill_long(page, label, [f"{TOPICS[at % 7]} on day {at}" for at in range(400)])
+        page.get_by_role("button", name="Score", exact=True).click()
+        page.locator("#status").filter(has_text="Sending the texts").wait_for()
+        page.get_by_role("button", name="Cancel", exact=True).click()
+        with page.expect_response("**/v1/jobs/compare") as answer:
+            held[0].continue_()
+        page.locator("#status").filter(has_text=re.compile(r"^Cancelled\.$")).wait_for()
+        wait_for_state(page, service, answer.value.json()["id"], "cancelled")
 
 
 def test_a_service_that_is_killed_in_mid_job_and_comes_back(browser: Browser, tmp_path: Path) -> None:

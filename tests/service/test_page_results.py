@@ -155,6 +155,7 @@ def test_a_study_is_cancelled(page: Page) -> None:
     assert page.locator("#strip .strip-row").count() == 0
     assert page.get_by_role("button", name="Study preprocessing").is_enabled()
     assert page.get_by_role("button", name="Cancel the study").is_hidden()
+    assert page.evaluate("document.activeElement.id") == "study", "the focus is not lost with the button"
 
 
 def test_three_thousand_segments_scroll_without_stalling(page: Page) -> None:

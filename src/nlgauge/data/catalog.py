@@ -13,6 +13,7 @@ from typing import Any
 from nlgauge.data.known_files import KNOWN_FILES, FileSet
 from nlgauge.data.loaders.custom_table import load_custom
 from nlgauge.data.loaders.eval4nlp import load_eval4nlp
+from nlgauge.data.loaders.factor_scores import load_factor_scores
 from nlgauge.data.loaders.judged_jsonl import load_judged_jsonl
 from nlgauge.data.loaders.mlqe import load_mlqe
 from nlgauge.data.loaders.mqm import load_mqm
@@ -126,6 +127,22 @@ def _frames(name: str, title: str, folder: str, rows: int, *, human: str = "") -
         folders=("", "compare"),
         texts=False,
         pitfall="keep all digits: a copy cut to ten has ties that the scores do not have",
+    )
+
+
+def _factors(name: str, title: str, files: str, rows: Mapping[str, int], **more: str) -> DataCard:
+    """Scores of metrics beside linguistic factors of each pair, as they were released."""
+    return DataCard(
+        name=name,
+        title=f"{title}, with released factors (syn, lex, mor) and metric scores",
+        gold="sem",
+        published=f"{_FACTORS} (data/scored)",
+        citation="Kaster, Zhao, Eger 2021, Global Explainability of BERT-Based Evaluation Metrics (EMNLP)",
+        loader=partial(load_factor_scores, files=files, across=more.get("across", "")),
+        rows=rows,
+        folders=("", "explain"),
+        licence="none stated",
+        pitfall=more.get("pitfall", "names of released metrics are the study's: see D12 and D13"),
     )
 
 
@@ -341,6 +358,43 @@ _ALL = (
         rows={"en": 600},
         folders=("", "explain"),
         pitfall="300 pairs chosen by overlap gap, not the 100 that the paper speaks of",
+    ),
+    DataCard(
+        name="freitag",
+        title="newstest2019 sources: 1,452, each with a translated paraphrase and its nouns in another order",
+        gold="paraphrase",
+        published=f"{_FACTORS} (data/scored)",
+        citation="Freitag, Grangier, Caswell 2020, BLEU might be Guilty but References are not Innocent (EMNLP); "
+        "triples: Kaster, Zhao, Eger 2021 (EMNLP)",
+        loader=partial(load_paws, file="out_freitag.tsv"),
+        rows={"en": 2904},
+        folders=("", "explain"),
+        pitfall="a paraphrase is a machine translation from German, so that it is no perfect one",
+    ),
+    _factors("factors-wmt", "WMT15 to WMT17 to English, translations beside references", "wmt", {"en": 8595}),
+    _factors("factors-sts", "STS-B train, English sentences", "sts", {"en": 5749}),
+    _factors(
+        "factors-wmt-sources",
+        "WMT15 to WMT17 to English, translations beside sources",
+        "wmt",
+        {"de-en": 1620, "zh-en": 560},
+        across="-en",
+        pitfall="people compared the translations with references, and the metrics with sources",
+    ),
+    _factors(
+        "factors-sts-translated",
+        "STS-B train, one sentence of each pair machine-translated",
+        "sts",
+        _same(5749, "de-en", "zh-en"),
+        across="-en",
+    ),
+    _factors(
+        "factors-mlqe",
+        "MLQE-PE test20 from English, translations beside sources",
+        "mlqe",
+        _same(1000, "en-de", "en-zh"),
+        across="en-",
+        pitfall="the study calls the pairs German-English and Chinese-English; English is the source",
     ),
     *(
         _frames(

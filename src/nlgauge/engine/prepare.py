@@ -31,6 +31,7 @@ from nlgauge.engine.notes import (
 from nlgauge.engine.unknown import UnknownPairs
 from nlgauge.errors import ModelNotFoundError, RecipeError
 from nlgauge.files.digests import short_digest
+from nlgauge.recipes.composite import CompositeMetric, Resolved, leaves, signed_together
 from nlgauge.recipes.defaults import with_reason
 from nlgauge.recipes.metric import Metric, TextMetric
 from nlgauge.recipes.run_options import RunOptions
@@ -46,12 +47,14 @@ __all__ = [
     "EncodingGroup",
     "EncodingSpec",
     "Prepared",
+    "PreparedComposite",
     "PreparedMetric",
     "PreparedTextMetric",
     "SignatureCheck",
     "as_asked",
     "load_for",
     "prepare",
+    "prepare_composite",
     "prepare_metric",
     "read_texts",
     "segment_texts",
@@ -103,6 +106,17 @@ class PreparedTextMetric:
 
 
 @dataclass(frozen=True, eq=False)
+class PreparedComposite:
+    """A metric that joins the scores of others."""
+
+    metric: CompositeMetric
+    members: tuple[int, ...]
+    """Their numbers."""
+    resolved: Resolved
+    signature: Signature
+
+
+@dataclass(frozen=True, eq=False)
 class EncodingGroup:
     """Metrics, by number, whose texts become tokens and vectors alike."""
 
@@ -117,9 +131,11 @@ class Prepared:
 
     corpus: Corpus
     options: RunOptions
-    metrics: tuple[PreparedMetric | PreparedTextMetric, ...]
-    """In the order of the recipes; a metric's number is its place here."""
+    metrics: tuple[PreparedMetric | PreparedTextMetric | PreparedComposite, ...]
+    """In the order of the recipes; a metric's number is its place here. Members that nobody asked for come last."""
     groups: tuple[EncodingGroup, ...]
+    asked: int
+    """How many of the metrics were asked for."""
 
     def __len__(self) -> int:
         return len(self.corpus)
@@ -150,17 +166,22 @@ def prepare(
     themselves what had to be decided about texts: it is in the notes of the scores either way. `names` is for those
     whose segments have other names.
     """
-    recipes = [as_asked(metric, options) for metric in recipes]
+    asked = len(recipes)
+    recipes, members = _with_members([as_asked(metric, options) for metric in recipes], options)
     specs: dict[EncodingSpec, list[int]] = {}
     for number, metric in enumerate(recipes):
         if isinstance(metric, VectorMetric):
             specs.setdefault(metric.encoding, []).append(number)
             corpus.compared_with(metric.against, metric=metric.name)  # complains before a model is loaded
     if warn:
-        warn_about_languages(recipes)
-    check = check_signature or (lambda number, signature: None)
+        warn_about_languages(leaves(recipes))
+
+    def check(number: int, signature: Signature) -> None:
+        if check_signature is not None and number < asked:
+            check_signature(number, signature)
+
     # Texts first, because a package that is missing shows there before a model is loaded.
-    prepared: dict[int, PreparedMetric | PreparedTextMetric] = dict(
+    prepared: dict[int, PreparedMetric | PreparedTextMetric | PreparedComposite] = dict(
         _prepare_texts(recipes, corpus, options, check, names, warn=warn)
     )
     groups = []
@@ -168,7 +189,33 @@ def prepare(
         chosen = {number: metric for number in numbers if isinstance(metric := recipes[number], VectorMetric)}
         groups.append(_prepare_group(spec, chosen, corpus, options, check, names, warn=warn))
         prepared |= groups[-1].metrics
-    return Prepared(corpus, options, tuple(prepared[number] for number in range(len(recipes))), tuple(groups))
+    for number, own in members.items():
+        composite = recipes[number]
+        assert isinstance(composite, CompositeMetric)
+        prepared[number] = prepare_composite(composite, own, [prepared[one].signature for one in own])
+        check(number, prepared[number].signature)
+    return Prepared(corpus, options, tuple(prepared[number] for number in range(len(recipes))), tuple(groups), asked)
+
+
+def _with_members(recipes: Sequence[Metric], options: RunOptions) -> tuple[list[Metric], dict[int, tuple[int, ...]]]:
+    """The recipes, then members of composites that are not among them; and the numbers of each one's members."""
+    known = list(recipes)
+    members: dict[int, tuple[int, ...]] = {}
+    for number, metric in enumerate(recipes):
+        if isinstance(metric, CompositeMetric):
+            own = [as_asked(one, options) for one in metric.recipes]
+            known += [one for one in dict.fromkeys(own) if one not in known]
+            members[number] = tuple(known.index(one) for one in own)
+    return known, members
+
+
+def prepare_composite(
+    metric: CompositeMetric, members: tuple[int, ...], signatures: Sequence[Signature]
+) -> PreparedComposite:
+    """A metric of others with what joins their scores, and the recipe part of its signature."""
+    resolved = metric.resolve_members(signatures)
+    common = {"nlgauge": __version__, "sig": GRAMMAR}
+    return PreparedComposite(metric, members, resolved, signed_together(metric, resolved, signatures, common=common))
 
 
 def as_asked(metric: Metric, options: RunOptions) -> Metric:

@@ -18,6 +18,7 @@ from nlgauge.errors import (
     InputError,
     NoFocusWarning,
     NoNounWarning,
+    RecipeError,
     TruncationWarning,
     UnknownWordWarning,
     WindowsWarning,
@@ -27,6 +28,7 @@ from nlgauge.explain.build import Explainer
 from nlgauge.explain.explanation import Explanation
 from nlgauge.explain.options import ExplainOptions, split_options
 from nlgauge.explain.several_references import ScoresByReference, reference_rule
+from nlgauge.recipes.composite import CompositeMetric
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.signature import Signature
@@ -219,6 +221,10 @@ def _explained(
     known: Score | None = None,
 ) -> Iterator[Explanation]:
     """Explanations of a system's texts; `known` is their score with alignments, where it was computed before."""
+    if isinstance(metric, CompositeMetric):
+        names = ", ".join(member.name for member in metric.recipes)
+        msg = f"{metric.name} joins scores and aligns no words itself; explain its members one by one: {names}"
+        raise RecipeError(msg)
     (system,) = corpus.systems
     seen = _spelt_out(_seen(metric, corpus), system)
     with warnings.catch_warnings():

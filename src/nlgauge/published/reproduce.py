@@ -19,11 +19,15 @@ from nlgauge.data.table import select_known
 from nlgauge.errors import DataWarning, MissingExtraError, ModelNotFoundError, RecipeError
 from nlgauge.meta import MetricScores, Question, answer, released_rows, score_table
 from nlgauge.published.data import DataSlice, JudgedRows, find_judged, kept_columns, slice_of
+from nlgauge.published.factors.reproduce import reproduce_factors
+from nlgauge.published.factors.table import FactorTable
 from nlgauge.published.feature_table import FeatureTable, reproduce_features
 from nlgauge.published.rankings.reproduce import reproduce_rankings
 from nlgauge.published.rankings.table import RankingOptions, RankingTable
 from nlgauge.published.reproduce_study import StudyInputs, StudyRun, with_corpora
 from nlgauge.published.results import Reproduction
+from nlgauge.published.robustness.reproduce import reproduce_robustness
+from nlgauge.published.robustness.table import RobustnessTable
 from nlgauge.published.run import PublishedRun, Value, Values
 from nlgauge.published.study import PaperStudy
 from nlgauge.published.table import Column, Mean, PaperTable, TableRow
@@ -68,6 +72,12 @@ def reproduce(
         _refuse_given(table, model=model, layer=layer, langpairs=langpairs, levels=levels, study=study)
         return reproduce_features(table, at=at, rows=rows, data=data)
     running = RunOptions.of(options) if run is None else replace(run, **options)
+    if isinstance(table, FactorTable):
+        _refuse_given(table, layer=layer, levels=levels, study=study)
+        return reproduce_factors(table, at=at, model=model, rows=rows, data=data, langpairs=langpairs, run=running)
+    if isinstance(table, RobustnessTable):
+        _refuse_given(table, model=model, layer=layer, langpairs=langpairs, levels=levels, study=study)
+        return reproduce_robustness(table, at=at, rows=rows, data=data)
     if isinstance(table, PaperStudy):
         table = with_corpora(table, inputs)
     elif inputs != StudyInputs():
@@ -96,7 +106,12 @@ def _refuse_given(table: PaperTable, **given: object) -> None:
     """Refuse what a table of its kind has no use of."""
     for name, value in given.items():
         if value not in (None, StudyInputs(), RankingOptions()):
-            kinds = {RankingTable: "a table on rankings of systems", FeatureTable: "a table on features of texts"}
+            kinds = {
+                RankingTable: "a table on rankings of systems",
+                FactorTable: "a table of regressions",
+                FeatureTable: "a table on features of texts",
+                RobustnessTable: "a table of released scores",
+            }
             kind = kinds.get(type(table), "no table on rankings")
             what = {"study": "options of sensitivity studies", "rankings": "options of rankings (ties, full, ...)"}
             msg = f"{table.id} is {kind}; leave out {what.get(name, name)}"

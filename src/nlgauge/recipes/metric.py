@@ -82,6 +82,8 @@ class Metric(ABC, metaclass=_RecipeType):
     """Whether the score of a pair depends on the other pairs of the run."""
     derived_fields: ClassVar[tuple[str, ...]] = ()
     """Fields of the signature that are no options, such as the version of a package."""
+    leading_option: ClassVar[str] = ""
+    """The option that may be given without its name, right after the colon of `name:value`."""
 
     def __init_subclass__(cls, **rest: Any) -> None:
         super().__init_subclass__(**rest)
@@ -123,10 +125,15 @@ class Metric(ABC, metaclass=_RecipeType):
         options = cls.options()
         return cls(**{name: options[name].parse(value) for name, value in cls.known_options(given).items()})
 
+    @property
+    def given(self) -> Mapping[str, Any]:
+        """The options that were set when the recipe was made; the others are defaults, or follow from these."""
+        found: dict[str, Any] = self.__dict__["_given"]
+        return found
+
     def with_options(self, **changes: Any) -> Self:
         """The same recipe with other values; what follows from a profile follows again."""
-        given: dict[str, Any] = self.__dict__["_given"]
-        return type(self).from_options(given | self.known_options(changes))
+        return type(self).from_options(dict(self.given) | self.known_options(changes))
 
     def __post_init__(self) -> None:
         options = self.options()

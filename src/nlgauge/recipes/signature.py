@@ -26,6 +26,9 @@ __all__ = [
     "FieldDifference",
     "Signature",
     "declare_field",
+    "member_fields",
+    "member_key",
+    "plain_key",
 ]
 
 #: Fields of a signature that every metric has, after its own. `refs` counts references, or says `source`.
@@ -125,6 +128,26 @@ def declare_field(name: str, *, short: str, meaning: str) -> None:
     MEANINGS.setdefault(name, meaning)
 
 
+def member_key(number: int, key: str) -> str:
+    """The field of a member (from 1) in the signature of a metric of several.
+
+    >>> member_key(2, "layer")
+    '2.layer'
+    """
+    return f"{number}.{key}"
+
+
+def plain_key(key: str) -> str:
+    """A field without the number of the member that it belongs to."""
+    number, dot, rest = key.partition(".")
+    return rest if dot and number.isdigit() else key
+
+
+def member_fields(fields: Mapping[str, str], number: int) -> dict[str, str]:
+    """The fields that belong to a member (from 1), under their plain names."""
+    return {plain_key(key): text for key, text in fields.items() if key == member_key(number, plain_key(key))}
+
+
 class FieldDifference(NamedTuple):
     """One key on which two signatures disagree; None where a side lacks it."""
 
@@ -134,9 +157,14 @@ class FieldDifference(NamedTuple):
     right: str | None
 
     @property
+    def field(self) -> str:
+        """The key without the number of a member."""
+        return plain_key(self.key)
+
+    @property
     def of_precision(self) -> bool:
         """Whether both name an engine, and not of one precision: then their scores do not compare."""
-        if self.key not in ENGINE_FIELDS or self.left is None or self.right is None:
+        if self.field not in ENGINE_FIELDS or self.left is None or self.right is None:
             return False
         return signed_precision(self.left) != signed_precision(self.right)
 
@@ -194,7 +222,8 @@ class Signature:
 
 
 def _abbreviated(fields: Mapping[str, str]) -> dict[str, str]:
-    return {ABBREVIATIONS.get(key, key): value for key, value in fields.items()}
+    short = {key: ABBREVIATIONS.get(plain_key(key), plain_key(key)) for key in fields}
+    return {key[: len(key) - len(plain_key(key))] + short[key]: value for key, value in fields.items()}
 
 
 def _escape(value: str) -> str:

@@ -19,6 +19,7 @@ from nlgauge.files.digests import short_digest
 from nlgauge.models.catalog import CARDS, ModelCard, find_card
 from nlgauge.models.fetch import cached_card
 from nlgauge.recipes.annotation import AnnotatorName
+from nlgauge.recipes.composite import CompositeMetric
 from nlgauge.recipes.kinds import JoinedNumbers
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.options import Option
@@ -51,6 +52,9 @@ class Policy:
         """Refuse a recipe that names a file, or a model that is not on offer."""
         if isinstance(recipe, VectorMetric):
             self.check_model(recipe.model)
+        if isinstance(recipe, CompositeMetric):
+            for member in recipe.recipes:
+                self.check(member)
         for name, about in recipe.options().items():
             if name not in recipe.unused:
                 self._check_option(recipe, name, about)

@@ -28,7 +28,7 @@ Answer = TypeVar("Answer")
 
 #: A request is small, and shares batches with others, up to so many texts times metrics, and characters.
 _SMALL_TEXTS = 64
-_SMALL_CHARACTERS = 32_000
+_SMALL_CHARACTERS = 12_000
 
 #: Seconds of computing for which the pairs of a small request may keep the others waiting.
 _SMALL_SECONDS = 1.0

@@ -13,6 +13,7 @@ import numpy as np
 
 from nlgauge.compare import system_scores
 from nlgauge.errors import InputError
+from nlgauge.recipes.composite import CompositeMetric
 from nlgauge.report.html.inputs import PairExplanation
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def explain_for_report(
     """Explanations of some segments (see `differing_segments`) of results of `nlgauge.score_systems`.
 
     Args:
-        results: Of all metrics and systems; metrics that match no words (BLEU, chrF) have nothing to show.
+        results: Of all metrics and systems; metrics that match no words (BLEU, chrF, ensembles) have nothing to show.
         segments: Places of segments, from 0.
         systems: Only of these. By default all of up to four systems; of more the best one, and on each segment the
             one that lies furthest from it.
@@ -46,6 +47,8 @@ def explain_for_report(
     wanted = _explained_systems(tables, segments, systems)
     found = []
     for score in results:
+        if score.origin is not None and isinstance(score.origin.metric, CompositeMetric):
+            continue  # its members are metrics of their own, where they are asked for
         metric, system = by_recipe[score.signature.recipe_part], score.system or "system"
         places = [segment for segment in segments if system in wanted[segment]]
         explained = explain_segments(score, places, shapley=False)

@@ -5,7 +5,7 @@ const LONGEST_PAUSE = 5000;
 // A stream that is silent for so long may be held up on its way: the job is asked for itself.
 const LONGEST_SILENCE = 10_000;
 
-const submitJob = (kind, body, signal) => askJson(`v1/jobs/${kind}`, { body, signal });
+const submitJob = (kind, body) => askJson(`v1/jobs/${kind}`, { body });
 const cancelJob = (id) => askJson(`v1/jobs/${id}/cancel`, { method: "POST" });
 const jobResult = (id, format) => askText(`v1/jobs/${id}/result?format=${format}`);
 

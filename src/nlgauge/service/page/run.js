@@ -50,7 +50,11 @@ class Runner {
 
   async asJob(body) {
     this.say("Sending the texts …");
-    const { id } = await submitJob("compare", body, this.stop.signal);
+    const { signal } = this.stop;
+    // Not let go half-way: the service may have taken the job already, and would work for nobody.
+    const { id } = await submitJob("compare", body);
+    if (signal.aborted) await cancelJob(id).catch(() => {});
+    signal.throwIfAborted();
     return this.resultOf(id);
   }
 
@@ -115,11 +119,11 @@ class Runner {
 
   // A job is told to stop, and says so when it has; a request that is under way is let go.
   async cancel() {
+    byId("cancel").disabled = true;
     if (!this.job) {
       this.stop?.abort();
       return;
     }
-    byId("cancel").disabled = true;
     try {
       await cancelJob(this.job);
     } catch (error) {

@@ -39,14 +39,18 @@ function sensitivitySection(study) {
 
 async function runStudy(body, { start, cancel, progress, said, strip }) {
   const running = (on) => {
+    const focused = document.activeElement === cancel;
     start.disabled = on;
+    cancel.disabled = true; // until there is a job to cancel
     cancel.hidden = progress.hidden = !on;
+    if (focused) start.focus();
   };
   running(true);
   said.textContent = "";
   try {
     const { id } = await submitJob("sensitivity", body);
     cancel.onclick = () => cancelJob(id).catch((error) => (said.textContent = inWords(error)));
+    cancel.disabled = false;
     const status = await watchJob(id, (now) => (said.textContent = jobInWords(now)));
     if (status.state === "done") {
       const { sensitivity } = JSON.parse(await jobResult(id, "json"));
