@@ -13,6 +13,7 @@ from tests.service.conftest import KEY
 
 from nlgauge.service.page_routes import PAGE_SCRIPTS, PAGE_STYLES
 
+ROOT = Path(__file__).parents[2]
 PAGE = Path(str(resources.files("nlgauge.service"))) / "page"
 
 
@@ -121,3 +122,12 @@ def test_labels_and_descriptions_name_elements_that_are_there() -> None:
     ]
     assert named
     assert set(named) <= set(ids)
+
+
+def test_the_example_needs_no_package_but_those_of_the_service() -> None:
+    metrics = re.search(r"metrics: \[(.*?)\n  \]", (PAGE / "example.js").read_text(), re.DOTALL)
+    assert metrics is not None
+    assert re.findall(r'\["([^"]+)", ""\]', metrics[1]) == ["bertscore", "moverscore", "chrf"]
+    extra = re.search(r"^service = \[(.*)\]$", (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert extra is not None
+    assert '"sacrebleu' in extra[1]  # chrF; the other two need no package of an extra

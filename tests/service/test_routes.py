@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from tests.samples import HYPS, REFS
 
 import nlgauge
 from nlgauge.registry import METRICS
+from nlgauge.service.settings import Limits
 
 #: Texts of the small vocabulary of the model `hash`.
 CATS = ["a cat sat on the mat .", "the dog slept under a tree"]
@@ -188,3 +190,22 @@ def test_figures_count_requests_by_route(service: TestClient) -> None:
     assert "/no/such" not in text
     assert "nlgauge_segments_total 2.0" in text
     assert "process_resident_memory_bytes" in text
+
+
+@pytest.mark.parametrize(
+    ("texts", "place"),
+    [
+        ({"hyps": ["a", "x" * 21], "refs": ["a", "b"]}, "hyps, segment 1"),
+        ({"systems": {"{a}": ["a", "x" * 21]}, "refs": ["a", "b"]}, "system '{a}', segment 1"),
+        ({"hyps": ["a"], "refs": [["a", "x" * 21]]}, "refs, segment 0"),
+        ({"hyps": ["a"], "refs": ["a"], "sources": ["x" * 21]}, "sources, segment 0"),
+    ],
+)
+def test_a_text_over_the_limit_is_named(made: Callable[..., TestClient], texts: dict[str, Any], place: str) -> None:
+    answer = made(limits=Limits(text_characters=20)).post("/v1/score", json=texts)
+    assert answer.status_code == 413
+    assert answer.json()["detail"] == f"{place}: a text has 21 characters, and at most 20 are taken"
+
+
+def test_limits_are_whole_numbers_where_they_count(service: TestClient) -> None:
+    assert '"texts":1000,' in service.get("/v1").text

@@ -85,7 +85,7 @@ def add_commands(commands: Any) -> None:
         value = getattr(defaults.limits, entry.name)
         flag = f"--max-{entry.name.replace('_', '-')}" if not entry.name.startswith("keep") else None
         name = flag or f"--{entry.name.replace('_', '-')}"
-        text = f"{_LIMITS[entry.name]} ({value:g})"
+        text = f"{_LIMITS[entry.name]} ({value:,.16g})"
         add_hidden(limits, name, dest=entry.name, type=type(value), default=value, metavar="N", help=text)
     parser.add_help_all()
     parser.set_defaults(run=_run)

@@ -249,7 +249,7 @@ class Description(BaseModel):
     engine: str
     precision: str
     instance: str
-    limits: dict[str, float]
+    limits: dict[str, int | float]
 
 
 class JobProgress(BaseModel):

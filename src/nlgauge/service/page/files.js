@@ -19,6 +19,8 @@ async function readTextFile(file) {
     throw new Error(`${file.name} is not UTF-8: save it as UTF-8.`);
   }
   if (!text) throw new Error(`${file.name} is empty.`);
+  // Latin letters in UTF-16 without a mark at its beginning are UTF-8 too, with this character between them.
+  if (text.includes("\0")) throw new Error(`${file.name} is no plain text in UTF-8: save it as UTF-8.`);
   return text;
 }
 

@@ -152,11 +152,15 @@ class MetricChoice {
       entry.more.hidden = false;
     }
     byId("model").value = this.models.has(model) ? model : "";
+    const missing = metrics.map(([name]) => name).filter((name) => !this.entries.has(name));
     byId("recipes").value = recipes;
     byId("empty").checked = empty === true;
     byId("further").open = Boolean(recipes) || byId("empty").checked;
     this.sayModel();
-    this.complain("");
+    // A link of another service; without a word its numbers would be taken for those that were meant.
+    this.complain(missing.length ? `The address names what this service does not have: ${missing.join(", ")}.` : "");
+    if (model && !this.models.has(model))
+      byId("model-error").textContent = `The address names the model ${model}, which this service does not have.`;
   }
 
   complain(message) {

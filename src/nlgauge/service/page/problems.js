@@ -63,10 +63,11 @@ function showMistakes(found, metrics) {
 function showProblem(error, fields, metrics) {
   const words = inWords(error);
   const kind = error instanceof Problem ? error.kind : "";
-  const field = kind === "input" ? namedField(error.message, fields) : null;
+  const field = ["input", "text-too-long"].includes(kind) ? namedField(error.message, fields) : null;
   if (kind === "form" && showForm(error, fields, metrics)) return;
   if (kind === "model-not-found") byId("model-error").textContent = words;
-  else if (["recipe", "missing-extra", "too-many-metrics"].includes(kind)) showRecipe(words, metrics);
+  else if (kind === "too-many-metrics") metrics.complain(words);
+  else if (["recipe", "missing-extra"].includes(kind)) showRecipe(words, metrics);
   else if (field) showMistakes([{ field, message: words }], metrics);
   else byId("form-error").textContent = words;
 }
@@ -75,26 +76,40 @@ function showProblem(error, fields, metrics) {
 function inWords(error) {
   if (error instanceof Problem && error.status === 429)
     return `The service is busy: ${error.message}. Try again in ${counted(error.retryAfter || 1, "second")}.`;
-  // Flags of the command line are of no use here.
-  const text = (error.message || String(error)).replace(/ \(--[\w-]+\)|, --[\w-]+( \w+)?(?=\))/g, "");
+  const text = withoutFlags(error.message || String(error));
   return `${text[0].toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }
 
-// A recipe that is refused: at its options, where the message names a metric that has some; or above all metrics.
+// What the library says, for somebody who has a page before him, not a command line.
+function withoutFlags(text) {
+  return text
+    .replace(/ \(--[\w-]+\)|, --[\w-]+( \w+)?(?=\))/g, "")
+    .replace(/\(--[\w-]+ [\w-]+: /g, "(")
+    .replace("(empty='zero')", "(under “More”, below the metrics)");
+}
+
+// A recipe that is refused: at the metric or the line whose parts the message names, or above all metrics.
 function showRecipe(words, metrics) {
-  const given = metrics.chosen.filter(({ options }) => options.value.trim());
-  const named = given.filter(({ record }) => words.toLowerCase().includes(record.name));
-  const [entry] = named.length ? named : given;
-  if (entry) {
+  const partsOf = (text) => text.toLowerCase().match(/[\p{L}\p{N}.-]+/gu) ?? [];
+  const named = new Set(partsOf(words).map((part) => part.replace(/\.$/, "")));
+  let nearest = { share: 0, entry: null };
+  metrics.recipes.forEach((recipe, at) => {
+    const parts = partsOf(recipe);
+    const share = parts.filter((part) => named.has(part)).length / parts.length;
+    // Recipes that were written by hand come after the chosen metrics, and have no entry.
+    if (share > nearest.share) nearest = { share, entry: metrics.chosen[at] ?? null };
+  });
+  const { share, entry } = nearest;
+  if (!share) {
+    metrics.complain(words);
+  } else if (entry) {
     entry.error.textContent = words;
     entry.options.setAttribute("aria-invalid", "true");
     entry.options.focus();
-  } else if (byId("recipes").value.trim()) {
+  } else {
     byId("further").open = true;
     byId("recipes-error").textContent = words;
     byId("recipes").focus();
-  } else {
-    metrics.complain(words);
   }
 }
 

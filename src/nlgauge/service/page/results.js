@@ -27,7 +27,7 @@ function summarySection(result) {
   section.append(said);
   if (warnings.length)
     section.append(
-      make("ul", { class: "notes", id: "warnings" }, ...warnings.map((text) => make("li", { dir: "auto", text }))),
+      make("ul", { class: "notes", id: "warnings" }, ...warnings.map((text) => userText("li", withoutFlags(text)))),
     );
   section.append(scoresTable(comparison), signatureList(comparison), downloadButtons(result));
   return section;

@@ -25,7 +25,7 @@ class Runner {
       this.say(`${counted(mistakes.length, "thing")} to mend before anything can be scored.`);
       return;
     }
-    const body = { ...this.fields.body(), ...this.metrics.body() };
+    const body = this.body();
     await this.watched(async () => {
       const started = performance.now();
       const result = fitsAtOnce(body) ? await this.atOnce(body) : await this.asJob(body);
@@ -110,6 +110,10 @@ class Runner {
     this.say("");
     if (error instanceof ConnectionLost) byId("run-again").hidden = false;
     if (error instanceof Problem && error.status === 401) askForKey(error.message);
+    if (error instanceof Problem && error.status === 404) {
+      this.address.job = ""; // it has expired
+      this.address.soon();
+    }
     showProblem(error, this.fields, this.metrics);
   }
 
@@ -141,7 +145,9 @@ class Runner {
   }
 
   show(result) {
-    this.address.job = result.job;
+    // A form that was changed meanwhile is not what the job was about: a link holds one or the other.
+    const asked = result.body && JSON.stringify(result.body);
+    if (!asked || asked === JSON.stringify(this.body())) this.address.job = result.job;
     this.address.soon();
     showResults(result, studyOf(result));
     this.say(`Done: ${counted(result.answer.comparison.metrics[0].n, "segment")} scored.`);
@@ -149,9 +155,14 @@ class Runner {
     byId("results").focus({ preventScroll: true });
   }
 
+  // The request that the form stands for.
+  body() {
+    return { ...this.fields.body(), ...this.metrics.body() };
+  }
+
   // The texts of the form, where they are those that a job was about; otherwise null.
   sameBody(answer) {
-    const body = { ...this.fields.body(), ...this.metrics.body() };
+    const body = this.body();
     const [first] = answer.comparison.metrics;
     const fits = first.systems.every(({ system }) => body.systems[system]?.length === first.n);
     return fits && answer.comparison.metrics.length === body.metrics.length ? body : null;

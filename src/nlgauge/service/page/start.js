@@ -108,7 +108,13 @@ function askForKey(message) {
 
 async function useKey(event) {
   event.preventDefault();
-  apiKey.set(byId("key").value.trim());
+  const key = byId("key").value.trim();
+  // A header cannot hold others, and no key of a service has them.
+  if (!/^[!-~]+$/.test(key)) {
+    askForKey("letters that no key has");
+    return;
+  }
+  apiKey.set(key);
   byId("key-area").hidden = true;
   if (document.documentElement.dataset.ready !== "yes") await load();
 }

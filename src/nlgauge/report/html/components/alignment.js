@@ -12,7 +12,8 @@ function shade(value, [far, near]) {
 function alignmentView(found, alignment) {
   const view = make("div", { class: "alignment" });
   const drawing = svg("svg", { "aria-hidden": "true" });
-  const said = make("p", { class: "said", role: "status", dir: "auto", text: found.sentence });
+  const sentence = withQuotesIsolated(found.sentence);
+  const said = make("p", { class: "said", role: "status", text: sentence });
   const sides = [0, 1].map((side) => wordLine(found, alignment, side));
   view.append(drawing, sides[0].line, sides[1].line, said);
   const paths = alignment.links.map(([, , value]) => {
@@ -26,7 +27,7 @@ function alignmentView(found, alignment) {
   const point = (side, place) => {
     view.querySelectorAll(".on").forEach((shown) => shown.classList.remove("on"));
     if (place === null) {
-      said.textContent = found.sentence;
+      said.textContent = sentence;
       return;
     }
     sides[side].words[place].classList.add("on");
@@ -67,7 +68,7 @@ function drawLinks(view, sides, links, paths) {
 function sayWord(found, alignment, side, place) {
   const partners = alignment.links
     .filter((link) => link[side] === place)
-    .map((link) => `${found.words[1 - side][link[1 - side]]} (${(link[2] / 1000).toFixed(2)})`);
+    .map((link) => `${isolated(found.words[1 - side][link[1 - side]])} (${(link[2] / 1000).toFixed(2)})`);
   const removed = found.removed[side][place];
   const parts = [
     removed
@@ -78,7 +79,7 @@ function sayWord(found, alignment, side, place) {
   ];
   const given = alignment.contributions[side];
   if (given && !removed) parts.push(`contributes ${(given[place + 1] / 10000).toFixed(4)} to ${given[0]}`);
-  return `${found.words[side][place]}: ${parts.join("; ")}`;
+  return `${isolated(found.words[side][place])}: ${parts.join("; ")}`;
 }
 
 // The keyboard reaches a line of words, and arrows its words.

@@ -54,7 +54,7 @@ function startSegments(scores, place) {
   const systems = scores.systems.map((name, at) => [at, name]);
   const sorts = Object.entries(SORTS)
     .filter(([name]) => pair || ALONE.includes(name))
-    .map(([name, [text]]) => [name, text]);
+    .map(([name, [text]]) => [name, pair ? text : text.replace(" of A", "")]);
   const shows = Object.entries(SHOWS)
     .filter(([name]) => (name === "explained" ? scores.explanations.segments.size > 0 : pair || name === "all"))
     .map(([name, [text]]) => [name, text]);

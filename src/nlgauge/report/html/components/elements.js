@@ -16,6 +16,11 @@ function make(element, attributes = {}, ...children) {
 // A text in its own direction, whatever stands around it.
 const userText = (element, text, attributes = {}) => make(element, { dir: "auto", text, ...attributes });
 
+// A word in a sentence that runs the other way: what follows it stays where it was written.
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+const isolated = (text) => (RIGHT_TO_LEFT.test(text) ? `\u2068${text}\u2069` : text);
+const withQuotesIsolated = (sentence) => sentence.replace(/'[^']*'/g, isolated);
+
 // A field with its label above it.
 let fields = 0;
 function field(label, input, attributes = {}) {

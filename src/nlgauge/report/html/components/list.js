@@ -79,9 +79,11 @@ class SegmentList {
 
   head() {
     const pair = this.state.second !== null;
-    const cells = ["segment", pair ? "A − B" : "", "A", pair ? "B" : "", "output of A"];
-    const kinds = ["num", "num", "num score", "num score", "text"];
-    byId("segments-head").replaceChildren(...cells.map((text, at) => make("span", { class: kinds[at], text })));
+    const cells = pair ? ["segment", "A − B", "A", "B", "output of A"] : ["segment", "score", "output"];
+    const kinds = pair ? ["num", "num", "num score", "num score", "text"] : ["num", "num", "text"];
+    const head = byId("segments-head");
+    head.classList.toggle("single", !pair);
+    head.replaceChildren(...cells.map((text, at) => make("span", { class: kinds[at], text })));
   }
 
   draw() {
@@ -105,13 +107,19 @@ class SegmentList {
     const segment = this.order[place];
     const decimals = scores.metrics[state.metric].shown;
     const pair = state.second !== null;
-    const difference = pair ? scores.difference(state.metric, state.first, state.second, segment) : NaN;
-    const side = difference > 0 ? "num ahead" : difference < 0 ? "num behind" : "num";
     const text = scores.output(state.first, segment) ?? "";
+    const scoreOf = (system) => formatted(scores.score(state.metric, system, segment), decimals);
+    const numbers = pair
+      ? [
+          this.difference(segment, decimals),
+          make("span", { class: "num score", text: scoreOf(state.first) }),
+          make("span", { class: "num score", text: scoreOf(state.second) }),
+        ]
+      : [make("span", { class: "num", text: scoreOf(state.first) })];
     const row = make(
       "div",
       {
-        class: "row",
+        class: pair ? "row" : "row single",
         role: "option",
         id: `row-${place}`,
         "data-place": place,
@@ -121,19 +129,18 @@ class SegmentList {
         "aria-posinset": place + 1,
       },
       make("span", { class: "num", text: scores.label(segment) }),
-      make("span", { class: side, text: pair ? formatted(difference, decimals, { sign: true }) : "" }),
-      make("span", {
-        class: "num score",
-        text: formatted(scores.score(state.metric, state.first, segment), decimals),
-      }),
-      make("span", {
-        class: "num score",
-        text: pair ? formatted(scores.score(state.metric, state.second, segment), decimals) : "",
-      }),
+      ...numbers,
       userText("span", text.slice(0, 160), { class: "text" }),
     );
     row.style.top = `${place * ROW}px`;
     return row;
+  }
+
+  difference(segment, decimals) {
+    const { metric, first, second } = this.state;
+    const found = this.scores.difference(metric, first, second, segment);
+    const side = found > 0 ? "num ahead" : found < 0 ? "num behind" : "num";
+    return make("span", { class: side, text: formatted(found, decimals, { sign: true }) });
   }
 
   choose(place, { quiet = false } = {}) {

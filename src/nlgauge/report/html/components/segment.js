@@ -12,8 +12,9 @@ async function showSegment(scores, state, segment, move) {
   const source = scores.source(segment);
   if (source !== null) parts.push(make("h4", { text: "source" }), userText("p", source, { class: "words" }));
   const references = scores.references(segment);
+  // Counted from 0, as segments are, and as what is said of the best one.
   references.forEach((reference, at) => {
-    parts.push(make("h4", { text: references.length > 1 ? `reference ${at + 1}` : "reference" }));
+    parts.push(make("h4", { text: references.length > 1 ? `reference ${at}` : "reference" }));
     parts.push(userText("p", reference, { class: "words" }));
   });
   const chosen = state.second === null ? [state.first] : [state.first, state.second];
