@@ -22,7 +22,6 @@ from nlgauge.cli.outputs import saving, write_output
 from nlgauge.cli.parsing import add_hidden
 from nlgauge.errors import RecipeError
 from nlgauge.explain.factors.columns import COMPUTED, FactorOptions
-from nlgauge.explain.factors.run import explain_columns, explain_factors
 from nlgauge.explain.factors.surrogate import FactorStudy, Intervals
 from nlgauge.recipes.run_options import RunOptions
 
@@ -130,6 +129,8 @@ def _draw(args: argparse.Namespace, study: FactorStudy) -> None:
 
 
 def _from_table(args: argparse.Namespace, intervals: Intervals) -> FactorStudy:
+    from nlgauge.explain.factors.run import explain_columns  # loads what scores whole data sets
+
     of_data = ("at", "langpairs", "set", "limit", "criterion", "released", "metric", *_MAKING, "vector_seed")
     for name in of_data:
         if getattr(args, name) not in (None, []):
@@ -147,6 +148,8 @@ def _from_table(args: argparse.Namespace, intervals: Intervals) -> FactorStudy:
 
 
 def _from_data(args: argparse.Namespace, intervals: Intervals) -> FactorStudy:
+    from nlgauge.explain.factors.run import explain_factors  # loads what scores whole data sets
+
     for name in ("metric_column", "lower_is_better"):
         if getattr(args, name):
             msg = f"{flag_of(name)} belongs to --table FILE, which was not given"

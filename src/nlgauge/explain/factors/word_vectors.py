@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.encoders.engines.static import read_vectors
 from nlgauge.errors import InputError, MissingExtraError
 from nlgauge.files.digests import file_digest, short_digest
 
@@ -49,6 +48,8 @@ def train_vectors(texts: Iterable[str], words: Sequence[str], *, seed: int = 123
 
 def vectors_of_file(path: str | os.PathLike[str]) -> tuple[str, dict[str, NDArray[np.float32]]]:
     """A file's label with digest, and its vectors by lower-cased word; of two spellings the first counts."""
+    from nlgauge.encoders.engines.static import read_vectors  # an engine, loaded where it is asked for
+
     file = Path(path)
     words, table = read_vectors(file)
     found: dict[str, NDArray[np.float32]] = {}
