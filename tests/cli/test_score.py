@@ -662,7 +662,7 @@ def test_numbers_go_to_stdout_and_talk_to_stderr(process: Process, folder: Path)
     assert dict(zip(header, row, strict=True))["system"] == "stdin"
     assert result.stderr.splitlines() == [
         "nlgauge: warning: 1 segment (5): empty text: scored 0 before rescaling "
-        "(distances: the distance to the origin)"
+        "(distances: as the metric has it, mostly that to the origin)"
     ]
 
 
