@@ -72,7 +72,7 @@ class Windows(NamedTuple):
         """The windows of a text of so many tokens, special ones included.
 
         >>> [(w.places.tolist(), w.at) for w in Windows(size=5, stride=2, frame=(1, 1)).cut(7)]
-        [([0, 1, 2, 3, 6], slice(0, 3, None)), ([0, 3, 4, 5, 6], slice(3, 7, None))]
+        [([0, 1, 2, 3, 6], slice(0, 4, None)), ([0, 3, 4, 5, 6], slice(4, 7, None))]
         """
         head, tail = self.frame
         starts = self.starts(length - head - tail)
