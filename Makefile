@@ -14,12 +14,12 @@ LONG := long
 
 # Human judgements for tests and studies; code and tests know only this variable, and make test does without.
 ifneq ($(wildcard ../shared/data),)
-test-more test-torch test-long bench-matrix bench-meta bench-service: export NLGAUGE_DATA ?= $(abspath ../shared/data)
+test-more test-torch test-long bench-documents bench-matrix bench-meta bench-service: export NLGAUGE_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-more test-torch test-all test-long test-isa lint browser-tools
-.PHONY: bench bench-costs bench-matrix bench-memory bench-meta bench-compare bench-isa bench-start bench-service clean
+.PHONY: help demo test test-more test-torch test-all test-long test-isa lint browser-tools screenshot
+.PHONY: bench bench-costs bench-documents bench-matrix bench-memory bench-meta bench-compare bench-isa bench-start bench-service clean
 
 help:
 	@echo "make demo          install, fetch the embedded model, score examples/"
@@ -30,10 +30,12 @@ help:
 	@echo "make test-long     soak, full fuzz, scaling"
 	@echo "make test-isa      a part of make test under lower instruction sets"
 	@echo "make browser-tools what tests of pages need, Debian's chromium-headless-shell among it"
+	@echo "make screenshot    the picture of the service's page, docs/images/page.png"
 	@echo "make lint          ruff and mypy"
 	@echo "make bench         speed beside the bert-score package"
 	@echo "make bench-memory  peak memory of 100,000 pairs"
 	@echo "make bench-costs   how time grows with length, systems, layers"
+	@echo "make bench-documents all variants of DiscoScore on 1,600 summaries"
 	@echo "make bench-matrix  all pairs of 500 x 500 texts beside the pairs one by one"
 	@echo "make bench-meta    time of a full comparison of ten metrics with people"
 	@echo "make bench-compare time of comparisons of 20 and 50 systems"
@@ -77,6 +79,10 @@ browser-tools: $(VENV)/.browser-tools
 	command -v chromium-headless-shell >/dev/null || \
 		{ apt-get update -q && apt-get install -y -q --no-install-recommends chromium-headless-shell; }
 
+screenshot: browser-tools
+	$(BIN)/nlgauge models pull minilm
+	$(BIN)/python -m docs.make_screenshot
+
 test-torch: $(TORCH_VENV)/.installed
 	$(TORCH_BIN)/nlgauge models pull minilm mpnet smollm2
 	$(TORCH_BIN)/python -m pytest -m "$(TORCH)"
@@ -108,6 +114,10 @@ bench: $(TORCH_VENV)/.installed
 bench-memory: $(VENV)/.installed
 	$(BIN)/nlgauge models pull minilm
 	$(BIN)/python -m benchmarks.memory
+
+bench-documents: $(VENV)/.test-tools
+	$(BIN)/nlgauge models pull minilm spacy-en
+	$(BIN)/python -m benchmarks.documents
 
 bench-matrix: $(VENV)/.installed
 	$(BIN)/nlgauge models pull minilm

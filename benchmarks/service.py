@@ -24,7 +24,7 @@ import nlgauge
 from benchmarks.corpus import pairs
 from benchmarks.harness import Bar, machine, say
 
-__all__ = ["main"]
+__all__ = ["main", "served"]
 
 #: Share of the library's rate on lists of 32 that the service should reach.
 _BAR = 0.7
@@ -61,7 +61,7 @@ def main(argv: list[str] | None = None) -> int:
     say(f"{count} pairs of {texts.origin}")
     rates: dict[str, list[float]] = {"service": [], "lists of 32": [], "one list": []}
     latencies: list[float] = []
-    with _service() as port:
+    with served() as port:
         _load(port, hyps[:64], refs[:64], args.clients)  # warms up
         same = _same_bytes(port, hyps[:200], refs[:200], args.clients)
         for number in range(args.repeats):
@@ -109,7 +109,7 @@ def _timed(hyps: list[str], refs: list[str], size: int) -> float:
 
 
 @contextmanager
-def _service() -> Iterator[int]:
+def served() -> Iterator[int]:
     """A service in a process of its own; its port."""
     with tempfile.TemporaryDirectory(prefix="nlgauge-bench-") as folder:
         command = [sys.executable, "-m", "nlgauge", "serve", "--port", "0", "--data", folder]

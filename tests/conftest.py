@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.browsing import launched
 from tests.samples import GoldenPairs
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -48,6 +53,13 @@ def wmt17_czech_english(data_folder: Path) -> GoldenPairs:
     header, rows = lines[0].split("\t"), [line.split("\t") for line in lines[1:101]]
     hyps, refs = ([row[header.index(name)] for row in rows] for name in ("translation", "reference"))
     return GoldenPairs(hyps, refs, scores)
+
+
+@pytest.fixture(scope="module")  # while it is open, asyncio.run() does not work in this thread
+def browser() -> Iterator[Browser]:
+    """A real browser."""
+    with launched() as found:
+        yield found
 
 
 @pytest.fixture

@@ -38,11 +38,14 @@ ORDER = [
     "registry",
     "scoring",
     "pairs",
+    "features",
     "testing",
     "data",
     "meta",
+    "ensembles",
     "compare",
     "explain",
+    "stress",
     "sensitivity",
     "published",
     "plots",
@@ -78,6 +81,8 @@ def imported_rooms(path: Path) -> set[str]:
 BACK_EDGES = {
     # `BERTScore().score(...)` is a convenience that hands the recipe to what runs it.
     "recipes/metric.py": {"scores", "engine"},
+    # A recipe of recipes reads its members as any recipe is read.
+    "recipes/composite.py": {"registry"},
     # `result.explain(3)` hands the score to what explains it.
     "scores.py": {"explain"},
 }

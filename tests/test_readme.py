@@ -62,7 +62,7 @@ def test_the_example_against_the_source_prints_what_is_shown() -> None:
 def test_the_table_of_metrics_has_options_that_they_take() -> None:
     rows = [line.split("|") for line in README.partition("## Metrics")[2].partition("\n\n| model")[0].splitlines()]
     named = {
-        tuple(re.findall("`([a-z0-9]+)`", row[1])): re.findall("`([a-z_]+)`", row[4]) for row in rows if len(row) > 5
+        tuple(re.findall("`([a-z0-9-]+)`", row[1])): re.findall("`([a-z_]+)`", row[4]) for row in rows if len(row) > 5
     }
     named.pop(())
     metrics = built_in_metrics()

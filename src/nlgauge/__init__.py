@@ -32,6 +32,8 @@ from nlgauge.errors import (
     ModelNotFoundError,
     NlgaugeError,
     NlgaugeWarning,
+    NoFocusWarning,
+    NoNounWarning,
     OldFileWarning,
     RecipeError,
     ServiceError,
@@ -41,6 +43,7 @@ from nlgauge.errors import (
     UnknownTextError,
     UnknownWordWarning,
     UnsupportedModelError,
+    WindowsWarning,
     ZeroWeightWarning,
 )
 from nlgauge.pairs.matrix import ScoreMatrix, matrix
@@ -58,13 +61,20 @@ from nlgauge.scoring import score, score_systems
 if typing.TYPE_CHECKING:  # found by __getattr__ below
     from nlgauge import compare as compare
     from nlgauge import data as data
+    from nlgauge import ensembles as ensembles
     from nlgauge import meta as meta
+    from nlgauge import stress as stress
     from nlgauge import testing as testing
     from nlgauge.compare import SystemComparison as SystemComparison
     from nlgauge.compare import SystemScores as SystemScores
     from nlgauge.compare import compare_systems as compare_systems
+    from nlgauge.explain.corpus import CorpusSummary, explain_corpus
     from nlgauge.explain.explanation import Explanation
+    from nlgauge.explain.factors.columns import FactorOptions
+    from nlgauge.explain.factors.run import explain_columns, explain_factors
+    from nlgauge.explain.factors.surrogate import FactorStudy, Surrogate, fit_surrogates
     from nlgauge.explain.pairs import explain_pair, explain_pairs
+    from nlgauge.features.run import Discourse, discourse
     from nlgauge.report.html import ReportOptions, ReportTexts, write_report
     from nlgauge.service.async_client import AsyncClient
     from nlgauge.service.client import Client
@@ -77,13 +87,17 @@ __all__ = [
     "Client",
     "Comparison",
     "ConvergenceWarning",
+    "CorpusSummary",
     "DataWarning",
     "DeprecatedNameWarning",
     "DigestError",
+    "Discourse",
     "EmptyPairError",
     "EmptyTextWarning",
     "Encoder",
     "Explanation",
+    "FactorOptions",
+    "FactorStudy",
     "FileFormatError",
     "Flow",
     "InputError",
@@ -94,6 +108,8 @@ __all__ = [
     "ModelNotFoundError",
     "NlgaugeError",
     "NlgaugeWarning",
+    "NoFocusWarning",
+    "NoNounWarning",
     "OldFileWarning",
     "Pair",
     "Ranking",
@@ -106,6 +122,7 @@ __all__ = [
     "Signature",
     "SignatureError",
     "State",
+    "Surrogate",
     "SystemComparison",
     "SystemResult",
     "SystemScores",
@@ -117,11 +134,17 @@ __all__ = [
     "UnknownWordWarning",
     "UnsupportedModelError",
     "VectorMetric",
+    "WindowsWarning",
     "ZeroWeightWarning",
     "__version__",
     "compare_systems",
+    "discourse",
+    "explain_columns",
+    "explain_corpus",
+    "explain_factors",
     "explain_pair",
     "explain_pairs",
+    "fit_surrogates",
     "join_documents",
     "load_scores",
     "matrix",
@@ -143,18 +166,28 @@ del built_in_metrics
 
 
 #: Public modules that scoring has no need of: `nlgauge.compare.gate` imports the first.
-_ON_DEMAND = ("compare", "data", "meta", "testing")
+_ON_DEMAND = ("compare", "data", "ensembles", "meta", "stress", "testing")
 
 #: Public names that scoring has no need of, by the module that has them.
 _NAMES_ON_DEMAND = {
     "AsyncClient": "nlgauge.service.async_client",
     "Client": "nlgauge.service.client",
+    "CorpusSummary": "nlgauge.explain.corpus",
     "Explanation": "nlgauge.explain.explanation",
+    "Discourse": "nlgauge.features.run",
     "SystemComparison": "nlgauge.compare",
     "SystemScores": "nlgauge.compare",
     "compare_systems": "nlgauge.compare",
+    "discourse": "nlgauge.features.run",
+    "FactorOptions": "nlgauge.explain.factors.columns",
+    "FactorStudy": "nlgauge.explain.factors.surrogate",
+    "Surrogate": "nlgauge.explain.factors.surrogate",
+    "explain_columns": "nlgauge.explain.factors.run",
+    "explain_corpus": "nlgauge.explain.corpus",
+    "explain_factors": "nlgauge.explain.factors.run",
     "explain_pair": "nlgauge.explain.pairs",
     "explain_pairs": "nlgauge.explain.pairs",
+    "fit_surrogates": "nlgauge.explain.factors.surrogate",
     "ReportOptions": "nlgauge.report.html",
     "ReportTexts": "nlgauge.report.html",
     "write_report": "nlgauge.report.html",

@@ -3,7 +3,7 @@
     NlgaugeError
     ├── InputError (ValueError)             a text, a list of texts or a file that cannot be scored
     │   ├── EmptyPairError                  both sides of a pair are empty
-    │   ├── TooLongError                    a text is over the model's limit and `long="error"`
+    │   ├── TooLongError                    a text over the model's limit (`long="error"`), or too long for a metric
     │   ├── UnknownTextError                a text holds nothing but tokens that the model does not know
     │   └── FileFormatError                 a file is not what its name says
     ├── RecipeError (ValueError)            an unknown metric or option, or a value it does not take
@@ -19,10 +19,13 @@
 
     NlgaugeWarning (UserWarning)
     ├── TruncationWarning                   texts were cut at the model's limit
+    ├── WindowsWarning                      texts over the model's limit were read in windows, as was asked for
     ├── EmptyTextWarning                    texts without a token were scored 0, or as a distance to the origin
     ├── ZeroWeightWarning                   idf gave a text no weight at all; uniform weights were used
     ├── ConvergenceWarning                  an iteration stopped before it came to rest
     ├── UnknownWordWarning                  texts hold tokens or words that the model does not know
+    ├── NoNounWarning                       texts without a noun were scored 0 by a metric of nouns
+    ├── NoFocusWarning                      texts share no focus with any of their references
     ├── LanguageWarning                     a language, or the script of a text, that the model was not trained on
     ├── OldFileWarning (FutureWarning)      a file of an earlier version, without a digest
     ├── DeprecatedNameWarning (FutureWarning)  an option, a value or a file under a name that will go
@@ -52,6 +55,8 @@ __all__ = [
     "ModelNotFoundError",
     "NlgaugeError",
     "NlgaugeWarning",
+    "NoFocusWarning",
+    "NoNounWarning",
     "OldFileWarning",
     "RecipeError",
     "ServiceError",
@@ -61,6 +66,7 @@ __all__ = [
     "UnknownTextError",
     "UnknownWordWarning",
     "UnsupportedModelError",
+    "WindowsWarning",
     "ZeroWeightWarning",
 ]
 
@@ -78,7 +84,7 @@ class EmptyPairError(InputError):
 
 
 class TooLongError(InputError):
-    """A text is longer than the model reads, and the caller asked not to truncate."""
+    """A text is longer than the model reads, and the caller asked not to truncate; or it is too long for a metric."""
 
 
 class UnknownTextError(InputError):
@@ -138,6 +144,10 @@ class NlgaugeWarning(UserWarning):
     """Root of the warnings. Each is also counted in the result."""
 
 
+class WindowsWarning(NlgaugeWarning):
+    """Texts over the model's limit were read in windows, as was asked for."""
+
+
 class TruncationWarning(NlgaugeWarning):
     """Texts were cut at the model's limit."""
 
@@ -156,6 +166,14 @@ class ConvergenceWarning(NlgaugeWarning):
 
 class UnknownWordWarning(NlgaugeWarning):
     """Texts hold tokens that the model does not know, or words that a file of word vectors does not hold."""
+
+
+class NoNounWarning(NlgaugeWarning):
+    """Texts without a noun were scored 0 by a metric of nouns."""
+
+
+class NoFocusWarning(NlgaugeWarning):
+    """Texts share no focus with any of their references, so that a distance between foci says little of them."""
 
 
 class LanguageWarning(NlgaugeWarning):

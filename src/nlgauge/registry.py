@@ -18,10 +18,25 @@ from typing import Any
 import nlgauge.metrics
 from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
 from nlgauge.names import did_you_mean
+from nlgauge.recipes.composite import (
+    CompositeMetric,
+    member_recipe,
+    member_signatures,
+    member_text,
+    split_outside,
+    texts_of_options,
+)
 from nlgauge.recipes.metric import Metric, TextMetric
 from nlgauge.recipes.options import renamed
 from nlgauge.recipes.resources import Resource
-from nlgauge.recipes.signature import ABBREVIATIONS, FORMER_ABBREVIATIONS, GRAMMAR, RUNNER_FIELDS, Signature
+from nlgauge.recipes.signature import (
+    ABBREVIATIONS,
+    FORMER_ABBREVIATIONS,
+    GRAMMAR,
+    RUNNER_FIELDS,
+    Signature,
+    member_key,
+)
 from nlgauge.recipes.vector_metric import VectorMetric
 
 __all__ = [
@@ -54,7 +69,7 @@ def built_in_metrics() -> dict[str, type[Metric]]:
 
 
 def _is_metric(made: object) -> bool:
-    kinds = (VectorMetric, TextMetric)
+    kinds = (VectorMetric, TextMetric, CompositeMetric)
     whole = inspect.isclass(made) and issubclass(made, kinds) and not inspect.isabstract(made)
     return whole and isinstance(getattr(made, "name", None), str)
 
@@ -119,11 +134,18 @@ def split_recipe(text: str) -> tuple[str, dict[str, str]]:
 
     >>> split_recipe("bertscore:layer=4,idf=refs")
     ('bertscore', {'layer': '4', 'idf': 'refs'})
+    >>> split_recipe("ensemble:bertscore(layer=4)+chrf")
+    ('ensemble', {'members': 'bertscore(layer=4)+chrf'})
     """
     name, _, tail = text.partition(":")
     given: dict[str, str] = {}
-    for part in tail.split(",") if tail else []:
+    if tail.count("(") != tail.count(")") and _leading_option(name):
+        msg = f"a bracket is not closed, or not opened, in {text!r}; members are written bertscore(layer=5)+chrf"
+        raise RecipeError(msg)
+    for part in split_outside(tail, ",") if tail else []:
         key, equals, value = part.partition("=")
+        if not given and len(split_outside(part, "=")) == 1 and (leading := _leading_option(name)):
+            key, equals, value = leading, "=", part
         if not equals or not key:
             last = next(reversed(given), None)
             hint = f"; a value with a comma is given outside of the recipe: {last}=FILE" if last else ""
@@ -136,19 +158,34 @@ def split_recipe(text: str) -> tuple[str, dict[str, str]]:
     return name, given
 
 
+def _leading_option(name: str) -> str:
+    """The option of a metric that needs no name, if it has one."""
+    known = {metric.lower(): metric for metric in METRICS}.get(name.lower())
+    return "" if known is None else METRICS[known].leading_option
+
+
 def with_options(text: str, shared: Mapping[str, str]) -> str:
     """`name:option=value` with those of the shared options that the metric knows and the text does not set itself.
 
     >>> with_options("bertscore:idf=refs", {"layer": "5", "idf": "none", "chars": "3"})
     'bertscore:idf=refs,layer=5'
+
+    Members of an ensemble get those that they know:
+
+    >>> with_options("ensemble:bertscore+chrf", {"layer": "5"})
+    'ensemble:members=bertscore(layer=5)+chrf'
     """
     name, _ = split_recipe(text)
     metric = metric_class(name)
     given = metric.known_options(split_recipe(text)[1])
     others = renamed(shared, metric.options(), where=f"metric {metric.name!r}")
     given |= {key: value for key, value in others.items() if key in metric.options() and key not in given}
+    if issubclass(metric, CompositeMetric):
+        members = split_outside(given.get("members", metric.options()["members"].default), "+")
+        rest = {key: value for key, value in shared.items() if key not in metric.options()}
+        given["members"] = "+".join(member_text(with_options(member_recipe(one), rest)) for one in members)
     for key, value in given.items():
-        if "," in value:
+        if key != "members" and "," in value:
             msg = f"the value of {key} cannot hold a comma here, got {value!r}"
             raise RecipeError(msg)
     return f"{name}:{','.join(f'{key}={value}' for key, value in given.items())}" if given else name
@@ -164,6 +201,9 @@ def parse_metric(text: str, **shared: Any) -> Metric:
     BERTScore(model='minilm', ..., layer=4, idf='refs', multiref='best-f', rescale='no', stopwords='none')
     """
     metric = metric_class(text.partition(":")[0])
+    if issubclass(metric, CompositeMetric) and shared:
+        _refuse_blank(shared)
+        return parse_metric(with_options(text, texts_of_options(shared)))
     _, given = split_recipe(text)
     known = metric.options()
     _refuse_blank(shared | given)
@@ -186,6 +226,10 @@ def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric:
     parsed = todays_signature(Signature.parse(signature) if isinstance(signature, str) else signature)
     metric, recipe = check_signature_fields(parsed), parsed.recipe
     options = metric.options_from_signature(recipe)
+    if issubclass(metric, CompositeMetric):
+        members = [_member_from_signature(one, replace) for one in member_signatures(parsed)]
+        options["members"] = metric.options()["members"].check(members)
+        replace = {key: value for key, value in replace.items() if key in metric.options()}
     if issubclass(metric, VectorMetric):
         options |= {"model": recipe["model"]} if "model" in recipe else {}
         options |= {"against": "source" if recipe["refs"] == "source" else "refs"} if "refs" in recipe else {}
@@ -196,6 +240,11 @@ def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric:
             msg = f"the signature names its {key} file by digest only ({recipe[key]}); say {key}=PATH"
             raise SignatureError(msg)
     return metric.from_options(options | given)
+
+
+def _member_from_signature(signature: Signature, replace: Mapping[str, Any]) -> Metric:
+    known = metric_class(signature.metric).options()
+    return recipe_from_signature(signature, **{key: value for key, value in replace.items() if key in known})
 
 
 def _refuse_blank(given: Mapping[str, Any]) -> None:
@@ -216,6 +265,9 @@ def check_signature_fields(signature: Signature) -> type[Metric]:
     """The metric of a signature, whose recipe part must have no other fields than that metric's."""
     metric = metric_class(signature.metric)
     known = signature_fields(metric)
+    if issubclass(metric, CompositeMetric):
+        for number, member in enumerate(member_signatures(signature), start=1):
+            known += tuple(member_key(number, key) for key in signature_fields(metric_class(member.metric)))
     for key in signature.recipe:
         if key not in known:
             short = key in ABBREVIATIONS.values() or key in FORMER_ABBREVIATIONS
@@ -233,4 +285,7 @@ def todays_signature(signature: Signature) -> Signature:
         raise SignatureError(msg)
     metric = metric_class(signature.metric)
     recipe = renamed(signature.recipe, metric.options(), where="signature")
+    if issubclass(metric, CompositeMetric) and "members" not in recipe:
+        msg = f"the signature of {metric.name} names no members: expected {metric.name}|members:A+B|..."
+        raise SignatureError(msg)
     return Signature(metric.name, recipe, signature.run)

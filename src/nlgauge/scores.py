@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from nlgauge.stats import Interval
     from nlgauge.stats.corpus_counts import CorpusCounts
 
-__all__ = ["LEAST_RESAMPLES", "Origin", "Score", "SegmentNotes"]
+__all__ = ["LEAST_RESAMPLES", "Origin", "Score", "SegmentNotes", "joined_notes"]
 
 #: Fewer resamples can give an interval that leaves out the mean.
 LEAST_RESAMPLES = 100
 
-_NOTES_OF_SOME_METRICS = ("unconverged", "unknown")
+_NOTES_OF_SOME_METRICS = ("unconverged", "unknown", "windows", "no_noun", "no_focus")
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,20 @@ class SegmentNotes:
     zero_weight: tuple[int, ...] = ()
     unconverged: tuple[int, ...] = ()
     unknown: tuple[int, ...] = ()
+    windows: tuple[int, ...] = ()
+    """With a text that was read in windows."""
+    no_noun: tuple[int, ...] = ()
+    no_focus: tuple[int, ...] = ()
 
     def counts(self) -> dict[str, int]:
         """How many segments each note names; what can only happen to some metrics is named where it did."""
         return {name: len(at) for name, at in self.__dict__.items() if at or name not in _NOTES_OF_SOME_METRICS}
+
+
+def joined_notes(notes: Sequence[SegmentNotes]) -> SegmentNotes:
+    """What is noted in one of them or more."""
+    kinds = SegmentNotes.__dataclass_fields__
+    return SegmentNotes(**{kind: tuple(sorted({at for one in notes for at in getattr(one, kind)})) for kind in kinds})
 
 
 @dataclass(frozen=True, repr=False, eq=False)

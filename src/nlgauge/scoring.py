@@ -16,10 +16,12 @@ from nlgauge.engine.prepare import SignatureCheck
 from nlgauge.engine.run import run_metrics
 from nlgauge.errors import DeprecatedNameWarning, NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
 from nlgauge.names import did_you_mean
-from nlgauge.recipes.metric import Metric
+from nlgauge.recipes.composite import CompositeMetric, member_signatures
+from nlgauge.recipes.metric import Metric, looks_alone
 from nlgauge.recipes.options import renamed
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.signature import ENGINE_FIELDS, VERSION_FIELDS, Signature
+from nlgauge.recipes.vector_metric import VectorMetric
 from nlgauge.registry import (
     METRICS,
     metric_class,
@@ -30,6 +32,7 @@ from nlgauge.registry import (
     todays_signature,
 )
 from nlgauge.scores import Score
+from nlgauge.text.windows import NO_WINDOWS
 
 __all__ = [
     "check_overridden",
@@ -70,7 +73,8 @@ def score(
         options: Fields of the metric's recipe (`model=`, `layer=`, ...), `lang=` (model and baseline by
             table), `unknown="error" | "zero" | "score"` (a text of unknown tokens only), and options of the run:
             `engine="onnx" | "openvino" | "torch"`, `precision="fp32" | "fp16" | "bf16" | "int8"` (what the engine
-            has), `device="auto" | "cpu" | "cuda"`, `threads=`, `batch_tokens=`, `long="truncate" | "error"`,
+            has), `device="auto" | "cpu" | "cuda"`, `threads=`, `batch_tokens=`, `long="truncate" | "error" |
+            "windows"` (a text over the model's limit is cut, refused, or read in overlapping windows),
             `empty="error" | "zero"`, `alignments=True`, `progress=True`, `cache=FOLDER` (keeps layer vectors
             for the next run), `cache_size=` (GB).
 
@@ -101,7 +105,7 @@ def score_systems(
     """
     chosen = chosen_metrics(metrics, options.pop("metric", None))
     recipes, run, check_signature = resolved_call(chosen, options)
-    corpus = make_corpus(systems, refs, ref_streams=ref_streams, sources=sources)
+    corpus = make_corpus(systems, refs, ref_streams=ref_streams, sources=sources, alone=looks_alone(recipes))
     return run_metrics(recipes, corpus, run, check_signature=check_signature)
 
 
@@ -116,6 +120,9 @@ def resolved_call(
     recipes, run = recipes_and_run(named, options)
     check_overridden(named, options)
     expected = [metric if isinstance(metric, Signature) else None for metric in named]
+    if run.get("long") == "windows" and any(_cuts(*pair) for pair in zip(expected, recipes, strict=True)):
+        msg = "the signature is of a score whose long texts were cut, and long='windows' gives another; leave one out"
+        raise SignatureError(msg)
     run = _engine_of_signatures(expected) | run
 
     def check_signature(number: int, got: Signature) -> None:
@@ -124,6 +131,11 @@ def resolved_call(
             _check_reproduced(asked, got, recipes[number].unused)
 
     return recipes, RunOptions.of(run), check_signature
+
+
+def _cuts(signature: Signature | None, recipe: Metric) -> bool:
+    """Whether a signature asks for a score that cuts long texts."""
+    return signature is not None and isinstance(recipe, VectorMetric) and recipe.window == NO_WINDOWS
 
 
 def one_metric(metric: Any, options: dict[str, Any], *, function: str) -> list[Any]:
@@ -207,7 +219,9 @@ def _is_signature(metric: str) -> bool:
 
 def _engine_of_signatures(signatures: Sequence[Signature | None]) -> dict[str, str]:
     """Engine and precision that the signatures of a call name; some models bring their own engine."""
-    recipes = [signature.recipe for signature in signatures if signature is not None]
+    recipes = [
+        one.recipe for signature in signatures if signature is not None for one in member_signatures(signature)
+    ]
     given = [recipe for recipe in recipes if not is_added(recipe.get("model", ""))]
     engines: dict[str, None] = {}
     for text in (recipe[key] for recipe in given for key in ("engine", "sentence_engine") if key in recipe):
@@ -234,7 +248,13 @@ def _engine_of_signatures(signatures: Sequence[Signature | None]) -> dict[str, s
 
 def _check_known(shared: Mapping[str, Any], recipes: Sequence[Metric], run_names: set[str]) -> None:
     """An option that no metric of the call knows is a mistake, not something to ignore."""
-    known = {name: about for recipe in recipes for name, about in recipe.options().items()}
+    known = {
+        name: about
+        for recipe in recipes
+        for name, about in (
+            recipe.known_options_of_members() if isinstance(recipe, CompositeMetric) else recipe.options()
+        ).items()
+    }
     former = {old.name for about in known.values() for old in about.formerly}
     for name in shared:
         if name not in known and name not in former:
@@ -252,16 +272,16 @@ def _check_reproduced(asked: Signature, got: Signature, unused: Collection[str])
     `unused` are options that mean nothing in the recipe: older versions signed their defaults.
     """
     differences = [d for d in asked.difference(got) if d.part == "recipe" and d.key not in unused]
-    loose = [d for d in differences if d.left is None and d.key not in _NAMES_ONLY]
+    loose = [d for d in differences if d.left is None and d.field not in _NAMES_ONLY]
     # Another number of references may be; a source in their place is another question.
-    moved = [d for d in differences if d.key == "refs" and "source" in {d.left, d.right}]
+    moved = [d for d in differences if d.field == "refs" and "source" in {d.left, d.right}]
     pinned = [d for d in differences if d.left is not None]
-    broken = [d for d in pinned if d.key not in _MAY_DIFFER or d in moved or d.of_precision]
+    broken = [d for d in pinned if d.field not in _MAY_DIFFER or d in moved or d.of_precision]
     if broken:
         found = "; ".join(f"{d.key}: asked {d.left}, got {d.right}" for d in broken)
         msg = f"the signature cannot be reproduced here: {found}"
         raise SignatureError(msg)
-    notes = [f"{d.key}: asked {d.left}, got {d.right}" for d in pinned if d.key not in _NAMES_ONLY]
+    notes = [f"{d.key}: asked {d.left}, got {d.right}" for d in pinned if d.field not in _NAMES_ONLY]
     if loose:
         notes.append("it does not pin " + ", ".join(f"{d.key} (here {d.right})" for d in loose))
     if notes:

@@ -532,6 +532,21 @@ def test_a_text_over_the_limit(refused: Refusal, run: Run, folder: Path) -> None
     assert run("score", "a.txt", "--refs", "ref.txt", "--long", "error").status == 0
 
 
+def test_a_text_over_the_limit_in_windows(run: Run, folder: Path) -> None:
+    write_lines(folder / "long.txt", [*SYSTEM_A[:5], LONG])
+    found = run("score", "long.txt", "--refs", "ref.txt", "--long", "windows", "--format", "json", "--segments")
+    (record,) = found.scores
+    assert "1 segment (5): texts over 512 tokens were read in windows of 512, one every 255 tokens" in found.err
+    assert "|window:512|stride:255|" in record["signature"]
+    assert record["counts"] == {"truncated": 0, "empty": 0, "zero_weight": 0, "windows": 1}
+    (cut,) = run("score", "long.txt", "--refs", "ref.txt", *JSON).scores
+    assert f1_of(record)[:5] == f1_of(cut)[:5]
+    assert f1_of(record)[5] != f1_of(cut)[5]
+    flags = ("--window", "512", "--stride", "255")
+    (flagged,) = run("score", "long.txt", "--refs", "ref.txt", *flags, *JSON).scores
+    assert flagged == record
+
+
 def test_a_model_that_is_not_here(refused: Refusal, monkeypatch: pytest.MonkeyPatch) -> None:
     offline(monkeypatch)
     message = refused(1, "score", "a.txt", "--refs", "ref.txt", "--model", "nobody/nothing")
@@ -647,7 +662,7 @@ def test_numbers_go_to_stdout_and_talk_to_stderr(process: Process, folder: Path)
     assert dict(zip(header, row, strict=True))["system"] == "stdin"
     assert result.stderr.splitlines() == [
         "nlgauge: warning: 1 segment (5): empty text: scored 0 before rescaling "
-        "(distances: the distance to the origin)"
+        "(distances: as the metric has it, mostly that to the origin)"
     ]
 
 

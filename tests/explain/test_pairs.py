@@ -6,16 +6,19 @@ import json
 import pickle
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.annotated_texts import write_conllu
 from tests.cli.conftest import REFERENCE, SECOND_REFERENCE, SYSTEM_A
+from tests.samples import HYPS, REFS
 
 import nlgauge
 from nlgauge import Explanation, explain_pair, explain_pairs
 from nlgauge.clouds.alignments import Flow
 from nlgauge.errors import EmptyPairError, InputError, RecipeError, SignatureError
-from nlgauge.explain.pairs import explain_segments
+from nlgauge.explain.pairs import explain_in_corpus, explain_segments
 from nlgauge.testing import hash_encoder
 
 HYP, REF = "the black cat sat on the mat .", "a cat sat under the old tree !"
@@ -396,3 +399,24 @@ def test_an_attribution_that_is_not_there_names_those_that_are(model: str) -> No
     found: Explanation = explain_pair("the cat", "a cat", metric="bertscore:layer=2", model=model)
     with pytest.raises(InputError, match=r"no shapley f1 of the hypothesis; there are: linear precision"):
         found.attribution(of="f1", kind="shapley")
+
+
+@pytest.mark.parametrize("metric", ["moverscore", "bertscore:idf=refs", "sentsim:against=refs,model=minilm", "chrf"])
+def test_segments_of_a_corpus_are_explained_as_those_of_its_score(metric: str) -> None:
+    score = nlgauge.score(HYPS, REFS, metric=metric)
+    found = explain_in_corpus(HYPS, REFS, segments=[2, 0], metric=metric)
+    again = explain_segments(score, [2, 0])
+    assert [one.to_dict() for one in found] == [one.to_dict() for one in again]
+
+
+def test_a_segment_that_is_not_in_the_corpus() -> None:
+    with pytest.raises(InputError, match="from 0 to 1, got 2"):
+        explain_in_corpus(HYPS[:2], REFS[:2], segments=[2])
+
+
+def test_a_metric_that_looks_at_texts_by_themselves_is_explained_without_references(tmp_path: Path) -> None:
+    parses = write_conllu(tmp_path / "parses.conllu", "cat:N sat . | cat:N dog:N ran .", "dog:N ran .")
+    recipe = f"lc:annotator={parses},sentences=annotator"
+    (found,) = explain_pairs(["cat sat . cat dog ran ."], ["dog ran ."], metric=recipe)
+    assert found.scores["lc"] == 0.5  # the cat comes back, the dog does not
+    assert found.notes == ("lc has no alignment of this pair",)

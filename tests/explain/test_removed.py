@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.annotated_texts import text_of, write_conllu
+
 import nlgauge
 from nlgauge import explain_pair
 from nlgauge.testing import hash_encoder
@@ -41,3 +43,14 @@ def test_punctuation_counts_where_a_recipe_keeps_it() -> None:
 def test_a_stop_word_is_named_in_any_case() -> None:
     found = explain_pair("THE cat", "a cat", metric="bertscore:stopwords=iso-en")
     assert reasons(found) == {"THE": "stop word", "cat": ""}
+
+
+def test_words_beside_foci_are_no_mentions(tmp_path: Path) -> None:
+    """DS-Focus has no idf: what does not count is no mention, or a focus that one text lacks."""
+    hypothesis, reference = "cat:N sat . | dog:N ran .", "cat:N slept ."
+    parses = write_conllu(tmp_path / "parses.conllu", hypothesis, reference)
+    recipe = f"ds-focus:annotator={parses},sentences=annotator"
+    with hash_encoder() as model:
+        found = explain_pair(text_of(hypothesis), text_of(reference), metric=recipe, model=model)
+    lacking, other = "a focus that the other text lacks", "no mention of a focus"
+    assert reasons(found) == {"cat": "", "sat": other, ".": other, "dog": lacking, "ran": other}

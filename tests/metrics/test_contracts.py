@@ -29,6 +29,8 @@ from nlgauge.registry import METRICS, built_in_metrics
 pytestmark = [
     pytest.mark.filterwarnings("ignore::nlgauge.UnknownWordWarning"),
     pytest.mark.filterwarnings("ignore::nlgauge.LanguageWarning"),
+    pytest.mark.filterwarnings("ignore::nlgauge.NoFocusWarning"),
+    pytest.mark.filterwarnings("ignore::nlgauge.NoNounWarning"),
 ]
 
 quick = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
@@ -52,11 +54,14 @@ ALONE = [
     "xmoverscore:profile=head,trim=0",
     "xmoverscore:profile=paper,idf=none",
     "xmoverscore:unit=sentence",
+    "ensemble:bertscore+moverscore(idf=none)",
+    "ensemble:bertscore+chrf+xmoverscore(unit=sentence,against=refs)",
     "bleu",
     "chrf",
     "rouge1",
     "rouge2",
     "rougel",
+    "lexical-graph:vectors=VECTORS",
 ]
 
 # Every other metric that is registered, as it is without options: a new one keeps the contracts without being listed.
@@ -71,8 +76,13 @@ NOT_BEST_ON_IDENTITY: dict[str, str] = {
     "rouge1": "its words are of the letters a to z and digits; a text of others has none, and scores 0",
     "rouge2": "a text of one word has no pair of words, and scores 0",
     "rougel": "as rouge1",
+    "lc": "it looks at the hypothesis alone",
+    "rc": "as lc",
+    "entity-graph": "as lc",
+    "lexical-graph:vectors=VECTORS": "as lc",
+    "lexical-chain": "a text without a noun in several sentences has no chain, and scores 0",
     "sentsim:combine=sss+wmdo,wmdo_matches=words,against=refs,bounds=FROZEN": "fewer words, larger chunks",
-}
+} | {metric: "its best is that of its members, standardised" for metric in ALONE if metric.startswith("ensemble")}
 
 #: Highest score of similarities whose highest is not 1.
 HIGHEST = {
@@ -85,7 +95,11 @@ HIGHEST = {
 
 @cache
 def resolved(metric: str) -> str:
-    """The recipe with bounds of a corpus that holds a pair of equal texts, where it asks for frozen ones."""
+    """The recipe with a file of vectors, or bounds of a corpus that holds equal texts, where it asks for them."""
+    if "VECTORS" in metric:
+        path = Path(tempfile.mkdtemp(prefix="nlgauge-vectors-")) / "vectors.txt"
+        path.write_text("cat 1 0\nferry 0.9 0.1\nrain 0 1\n", encoding="utf-8")
+        return metric.replace("VECTORS", str(path))
     if "FROZEN" not in metric:
         return metric
     texts = ["The ferry was cancelled.", "Nobody wrote a letter to the baker."]
@@ -211,6 +225,8 @@ ANY_TEXT = [
     "xmoverscore:profile=head",
     "xmoverscore:profile=paper",
     "xmoverscore:unit=sentence",
+    "ensemble:bertscore+moverscore(idf=none)",
+    "ensemble:bertscore+chrf+xmoverscore(unit=sentence,against=refs)",
     *ROUNDING_DECIDES,
 ]
 

@@ -49,6 +49,13 @@ def test_rouge_is_rouge_scores(name: str, key: str) -> None:
         assert found == (expected.precision, expected.recall, expected.fmeasure)
 
 
+@pytest.mark.parametrize(("hyp", "ref"), [("!", "?"), ("a text", "?"), ("the the cat", "cat the cat")])
+def test_rouge_l_of_odd_pairs_is_rouge_scores(hyp: str, ref: str) -> None:
+    expected = rouge_scorer.RougeScorer(["rougeL"], use_stemmer=True).score(ref, hyp)["rougeL"]
+    score = nlgauge.score([hyp], [ref], metric="rougel")
+    assert (score.precision[0], score.recall[0], score.f1[0]) == expected
+
+
 def test_rouge_of_several_references() -> None:
     singles = [nlgauge.score(HYPS[:1], [ref], metric="rouge1:measure=recall").recall[0] for ref in REFS]
     mean = nlgauge.score(HYPS[:1], [REFS], metric="rouge1:measure=recall")

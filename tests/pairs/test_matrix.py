@@ -16,6 +16,7 @@ from tests.samples import HYPS, REFS
 
 import nlgauge
 from nlgauge.pairs import compare
+from nlgauge.registry import built_in_metrics
 from nlgauge.testing import hash_encoder
 from nlgauge.testing.hash_encoder import WORDS
 
@@ -147,7 +148,8 @@ def test_every_metric_gives_a_matrix_of_the_scores_of_pairs(recipe: str) -> None
     a = ["A cat sat on the mat.", "Nobody wrote letters, because of the storm!", "", "東京 🙂"]
     b = ["The cat sat.", a[1], "The storm stopped twenty windowless ferries in the night."]
     metric = resolved(recipe)
-    options = {} if recipe in ("bleu", "chrf", "rouge1", "rouge2", "rougel") else {"unknown": "score"}
+    of_texts = issubclass(built_in_metrics()[recipe.partition(":")[0]], nlgauge.TextMetric)
+    options = {} if of_texts else {"unknown": "score"}
     found = nlgauge.matrix(a, b, metric, **options)
     listed = [x for x in a for _ in b], [y for _ in a for y in b]
     score = nlgauge.score(*listed, sources=listed[1], metric=metric, **options)
@@ -214,6 +216,15 @@ def test_texts_without_weight_are_warned_of_by_name_and_counted_by_pairs() -> No
     same_as_score(found, score)
     assert found.counts["zero_weight"] == 4
     assert str(found.signature) == str(score.signature)
+
+
+@pytest.mark.parametrize("metric", ["lc", "rc", "entity-graph", "lexical-chain"])
+def test_texts_without_a_noun_are_warned_of_by_name_and_counted_by_pairs(metric: str) -> None:
+    with pytest.warns(nlgauge.NoNounWarning, match=r"2 pairs \(a\[1\] and b\[0\], a\[1\] and b\[1\]\)"):
+        found = nlgauge.matrix(["The cat saw a cat.", "It ran."], ["A cat sat.", "They sat."], metric)
+    assert found.counts["no_noun"] == 2
+    assert found.signature.run["no_noun"] == "2"
+    assert found.scores[1].tolist() == [0, 0]
 
 
 def test_numpy_takes_a_matrix_for_its_scores_and_says_what_it_is() -> None:

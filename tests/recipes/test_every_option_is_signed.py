@@ -12,6 +12,9 @@ import pytest
 
 import nlgauge
 import nlgauge.testing
+from nlgauge.metrics.cohesion import WordVectorFile
+from nlgauge.metrics.parts.disco_options import FocusVectors
+from nlgauge.recipes.annotation import AnnotatorName
 from nlgauge.recipes.kinds import Choice, JoinedNames, JoinedNumbers, Number, Whole
 from nlgauge.recipes.options import Option
 from nlgauge.recipes.resources import IdfChoice, LanguageModelName, SentenceModelName, StopwordList, TransformFiles
@@ -29,7 +32,11 @@ OTHERS: dict[str, list[Any]] = {
     "exponents": ["1+2"],
     "weighting": [".3+.7"],
     "bounds": ["corpus"],
+    "solver": ["relaxed", "sinkhorn-0.5"],
+    "window": [3, 5, "model"],
     "rescale": ["no"],
+    "members": ["bertscore+bleu", "bleu+chrf", "rouge1+rougel", "bertscore+smd"],
+    "norms": ["shipped"],
 }
 
 
@@ -52,17 +59,22 @@ def other_values(about: Option, folder: Path) -> Iterator[Any]:
         yield str(folder / "stop.txt")
     elif isinstance(kind, TransformFiles):
         yield "position-norm"
+    elif isinstance(kind, FocusVectors | WordVectorFile):
+        (folder / "vectors.txt").write_text("cat 1 0\ndog 1 0.1\nbird 0 1\n", encoding="utf-8")
+        yield str(folder / "vectors.txt")
     else:  # models of whole texts are another folder's test; numbers joined by + are named above
-        assert isinstance(kind, LanguageModelName | SentenceModelName | JoinedNumbers), (
+        assert isinstance(kind, LanguageModelName | SentenceModelName | JoinedNumbers | AnnotatorName), (
             f"no other value for {about.name}"
         )
 
 
-def result(metric: type[nlgauge.Metric], **options: Any) -> tuple[str, list[Any]]:
+def result(metric: type[nlgauge.Metric], folder: Path, **options: Any) -> tuple[str, list[Any]]:
     if issubclass(metric, VectorMetric):
         options = {"model": "hash", "against": "refs"} | options
         options = ({"layer": 3} if "layer" in metric.options() else {}) | options
         options = ({"combine": "bertscore+wmd"} if metric.name == "sentsim" else {}) | options
+    if metric.name == "lexical-graph":  # which has no vectors of its own
+        options = {"vectors": str(folder / "own.txt")} | options
     score = metric(**options).score(HYPOTHESES, REFERENCES, sources=REFERENCES[::-1])
     return score.signature.recipe_part, [values.tolist() for values in score.segments.values()]
 
@@ -77,11 +89,12 @@ def test_another_value_of_an_option_is_another_signature_or_the_same_number(name
         nlgauge.testing.hash_encoder("other", layers=6, width=24),
     ):
         warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
-        signature, numbers = result(metric)
+        (tmp_path / "own.txt").write_text("cat 1 0\nmat 1 0.1\ntree 0 1\n", encoding="utf-8")
+        signature, numbers = result(metric, tmp_path)
         for about in metric.options().values():
             for value in other_values(about, tmp_path):
                 try:
-                    signed, found = result(metric, **{about.name: value})
+                    signed, found = result(metric, tmp_path, **{about.name: value})
                 except nlgauge.NlgaugeError:
                     continue
                 tried += 1

@@ -1,21 +1,15 @@
-"""The HTML report in a real browser: what a reader does with it, and what a hostile text cannot do.
-
-Needs Debian's chromium-headless-shell (or any Chromium that NLGAUGE_CHROMIUM names) and the extra `browser`;
-`make browser-tools` installs both.
-"""
+"""The HTML report in a real browser: what a reader does with it, and what a hostile text cannot do."""
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import time
 from collections.abc import Iterator
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.browsing import Opened, accessibility_problems
 from tests.report.report_samples import Sample, explained, hostile, large, sample
 
 from nlgauge.report.html import write_report
@@ -24,42 +18,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
-
-#: Milliseconds that anything on a page may take on a busy machine.
-PATIENCE = 10_000
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-    program = os.environ.get("NLGAUGE_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
-    if program is None:
-        pytest.skip("there is no Chromium; run: make browser-tools (apt-get install chromium-headless-shell)")
-    api = pytest.importorskip(
-        "playwright.sync_api", reason="the extra 'browser' is not installed; run: make browser-tools"
-    )
-    with api.sync_playwright() as playwright:
-        # Without a sandbox, because tests may run as root; the page is our own.
-        found = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield found
-        found.close()
-
-
-class Opened:
-    """A page, with what it said to the console and what it asked the network for."""
-
-    def __init__(self, browser: Browser, path: Path, **options: Any) -> None:
-        self.page = browser.new_page(**{"viewport": {"width": 1200, "height": 900}} | options)
-        self.page.set_default_timeout(PATIENCE)
-        self.said: list[str] = []
-        self.asked: list[str] = []
-        self.page.on("console", lambda message: self.said.append(message.text))
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        started = time.monotonic()
-        self.page.goto(path.as_uri())
-        self.page.wait_for_selector("html[data-ready=yes]")
-        self.seconds = time.monotonic() - started
 
 
 def written(found: Sample, path: Path, **more: Any) -> Path:
@@ -77,7 +35,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def opened(browser: Browser, report: Path) -> Iterator[Opened]:
-    found = Opened(browser, report)
+    found = Opened(browser, report.as_uri())
     yield found
     found.page.close()
     assert found.said == []
@@ -110,7 +68,7 @@ def test_systems_with_an_alignment_are_named(browser: Browser, tmp_path: Path) -
     """Of many systems the page holds two on each segment: the best, and another one."""
     found = sample(6, 20)
     pairs = [one for one in explained(found, [4]) if one.system in ("system-a", "system-d")]
-    opened = Opened(browser, written(found, tmp_path / "many.html", explanations=pairs))
+    opened = Opened(browser, written(found, tmp_path / "many.html", explanations=pairs).as_uri())
     page = opened.page
     assert "for 1 segment, those on which systems differ most (2 systems each)" in page.inner_text("#explained-said")
     choose(page, "Show", "explained")
@@ -298,7 +256,7 @@ def test_no_text_can_run_or_become_markup(browser: Browser, tmp_path: Path) -> N
     found = hostile()
     metric = found.scores[0].metric
     path = written(found, tmp_path / "hostile.html", explanations=explained(found, [0, 1, 2, 3], metric=metric))
-    opened = Opened(browser, path)
+    opened = Opened(browser, path.as_uri())
     page = opened.page
     for place in range(12):
         page.locator(f"#row-{place}").click()
@@ -322,24 +280,18 @@ def test_no_text_can_run_or_become_markup(browser: Browser, tmp_path: Path) -> N
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1200])
 def test_accessibility(browser: Browser, report: Path, scheme: str, width: int) -> None:
-    axe = pytest.importorskip(
-        "axe_playwright_python", reason="the extra 'browser' is not installed; run: make browser-tools"
-    )
-    opened = Opened(browser, report, color_scheme=scheme, viewport={"width": width, "height": 900})
+    opened = Opened(browser, report.as_uri(), color_scheme=scheme, viewport={"width": width, "height": 900})
     page = opened.page
     choose(page, "Show", "explained")
     page.wait_for_selector("#segment .alignment")
     page.eval_on_selector_all("details", "parts => parts.forEach(part => { part.open = true; })")
-    page.evaluate(resources.files(axe).joinpath("axe.min.js").read_text(encoding="utf-8"))
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    problems = [(one["id"], [node["html"][:160] for node in one["nodes"][:3]]) for one in found["violations"]]
-    assert problems == []
+    assert accessibility_problems(page) == []
     page.close()
 
 
 def test_a_phone_scrolls_one_way_only(browser: Browser, report: Path, tmp_path: Path) -> None:
     for path in (report, written(hostile(), tmp_path / "hostile.html")):
-        page = Opened(browser, path, viewport={"width": 360, "height": 740}).page
+        page = Opened(browser, path.as_uri(), viewport={"width": 360, "height": 740}).page
         assert page.evaluate("document.documentElement.scrollWidth") == 360
         page.locator("#segments-list .row").nth(2).click()
         assert page.evaluate("document.documentElement.scrollWidth") == 360
@@ -395,10 +347,10 @@ def test_one_system_without_texts(browser: Browser, tmp_path: Path) -> None:
     found = sample(1, 30, ("bertscore",))
     path = tmp_path / "one.html"
     write_report(path, found.comparison, scores=found.scores)
-    opened = Opened(browser, path)
+    opened = Opened(browser, path.as_uri())
     assert opened.said == []
     page = opened.page
-    found_rows = numbers(page, 2)
+    found_rows = numbers(page, 1)
     assert found_rows == sorted(found_rows), "the worst first"
     assert page.locator("#segments").get_by_label("System B").count() == 0
     assert "made without texts" in page.locator("#segment").inner_text()
@@ -408,7 +360,7 @@ def test_one_system_without_texts(browser: Browser, tmp_path: Path) -> None:
 def test_twenty_systems_with_3000_segments_open_without_stalling(browser: Browser, tmp_path: Path) -> None:
     path = written(large(), tmp_path / "large.html")
     size = path.stat().st_size / 1e6
-    opened = Opened(browser, path)
+    opened = Opened(browser, path.as_uri())
     page = opened.page
     started = time.monotonic()
     choose(page, "Sort by", "spread")

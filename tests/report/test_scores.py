@@ -248,6 +248,14 @@ def test_latex() -> None:
     )
 
 
+def test_latex_marks_a_component_that_is_better_the_other_way_round() -> None:
+    score = replace(bert("a"), distances=("precision",))
+    lines = render([score], format="latex").splitlines()
+    assert lines[2] == " & \\multicolumn{2}{c}{bertscore $\\uparrow$} \\\\"
+    assert lines[4] == "system & precision $\\downarrow$ & f1 \\\\"
+    assert lines[-1] == "% bertscore: lower is better: precision"
+
+
 def test_latex_with_confidence_and_no_system() -> None:
     output = render([bary(None)], format="latex", confidence=Confidence(resamples=200), short=True)
     assert output == (

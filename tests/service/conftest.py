@@ -11,16 +11,20 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
 import uvicorn
 from starlette.testclient import TestClient
+from tests.service.pages import page_of
 
 from nlgauge.service.app import create_app
 from nlgauge.service.settings import Settings
 from nlgauge.testing import hash_encoder
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 #: Sent by nobody but the tests; long enough to be a key.
 KEY = "a-key-of-the-tests-0123456789"
@@ -93,9 +97,9 @@ class Running:
 
 
 @contextlib.contextmanager
-def started(folder: Path, *flags: str, **environment: str) -> Iterator[Running]:
+def started(folder: Path, *flags: str, port: int = 0, **environment: str) -> Iterator[Running]:
     """`nlgauge serve`, until the block ends."""
-    command = [sys.executable, "-m", "nlgauge", "serve", "--port", "0", "--data", str(folder / "data"), *flags]
+    command = [sys.executable, "-m", "nlgauge", "serve", "--port", str(port), "--data", str(folder / "data"), *flags]
     log = folder / "log"
     with log.open("a") as stderr:
         begin = log.stat().st_size
@@ -117,3 +121,47 @@ def _wait_for_address(process: subprocess.Popen[str], log: Path, begin: int) -> 
         assert process.poll() is None, log.read_text()
         time.sleep(0.05)
     raise AssertionError(log.read_text())
+
+
+class Restartable:
+    """A service that goes away and comes back at the same address, with the same folder."""
+
+    def __init__(self, folder: Path, *flags: str) -> None:
+        self._folder = folder
+        self._flags = flags
+        self._held = contextlib.ExitStack()
+        self._port = 0
+
+    def start(self) -> Running:
+        """Begin, or begin again."""
+        running = self._held.enter_context(started(self._folder, *self._flags, port=self._port))
+        self._port = running.port
+        return running
+
+    def stop(self) -> None:
+        """Ask it to end, and wait."""
+        self._held.close()
+
+
+@contextlib.contextmanager
+def restartable(folder: Path, *flags: str) -> Iterator[Restartable]:
+    """A service that is not started yet."""
+    found = Restartable(folder, *flags)
+    try:
+        yield found
+    finally:
+        found.stop()
+
+
+@pytest.fixture(scope="module")
+def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A service with the real model, for pages in a browser."""
+    with started(tmp_path_factory.mktemp("page"), "--max-text-characters", "5000") as service:
+        yield service
+
+
+@pytest.fixture
+def page(browser: Browser, serving: Running) -> Iterator[Page]:
+    """Its page, which no request is refused to."""
+    with page_of(browser, f"{serving.url}/") as found:
+        yield found

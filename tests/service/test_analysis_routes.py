@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 from tests.service.test_jobs import HASH, REFS, SYSTEMS, ended, submitted
 
 import nlgauge
+from nlgauge.report.verdicts import comparison_verdicts, plain
 from nlgauge.service.settings import Limits
 
 BODY = {"systems": SYSTEMS, "refs": REFS, "options": HASH, "metrics": ["bertscore", "chrf"], "permutations": 200}
@@ -97,3 +98,55 @@ def test_too_many_systems_are_refused(made: Callable[..., TestClient]) -> None:
     service = made(limits=Limits(systems=1))
     assert service.post("/v1/compare", json=BODY).status_code == 413
     assert service.post("/v1/jobs/compare", json=BODY).status_code == 413
+
+
+def test_verdicts_are_those_of_the_report(service: TestClient) -> None:
+    comparison, _ = expected()
+    said = [plain(sentence) for sentence in comparison_verdicts(comparison)]
+    assert service.post("/v1/compare", json=BODY).json()["verdicts"] == said
+    assert len(said) == 3, "a sentence for each metric, and one on who comes first"
+
+
+def test_an_alignment_for_a_page(service: TestClient) -> None:
+    """Worked out by hand: the words are the same but for the first, whose best match is the other first."""
+    pair = {"hyp": "a cat sat", "ref": "the cat sat", "options": HASH, "beside": True}
+    answer = service.post("/v1/explain?format=alignment", json=pair)
+    assert answer.status_code == 200, answer.text
+    found = answer.json()["alignment"]
+    assert found["words"] == [["a", "cat", "sat"], ["the", "cat", "sat"]]
+    assert [one["kind"] for one in found["alignments"]] == ["greedy", "flow"]
+    assert [one["costs"] for one in found["alignments"]] == [False, True]
+    greedy, flow = found["alignments"]
+    whole = service.post("/v1/explain", json=pair).json()["explanation"]
+    assert found["score"] == whole["score"]
+    assert [1, 1] in [link[:2] for link in greedy["links"]]
+    assert [1, 1] in [link[:2] for link in flow["links"]]
+    assert greedy["contributions"][0][0] == "precision"
+    assert flow["contributions"] == [None, None]
+    assert greedy["range"][1] == max(link[2] for link in greedy["links"]), "the nearest is the darkest"
+    assert flow["range"][1] == min(link[2] for link in flow["links"]), "the cheapest is the darkest"
+
+
+@pytest.mark.parametrize("metric", ["bertscore:idf=refs,layer=1", "moverscore"])
+def test_a_pair_is_explained_with_the_idf_of_its_corpus(service: TestClient, metric: str) -> None:
+    hyps = ["a cat sat on the mat .", "the dog slept", "a bird ran under the sofa ."]
+    refs = ["the cat sat on a mat .", "a dog slept under the tree .", "the bird ran over a sofa ."]
+    options = {"model": "hash"}
+    body = {"hyp": hyps[1], "ref": refs[1], "metric": metric, "options": options, "shapley": False}
+    others = {"hyps": [hyps[0], *hyps[2:]], "refs": [refs[0], *refs[2:]]}
+    answer = service.post("/v1/explain", json={**body, "others": others})
+    assert answer.status_code == 200, answer.text
+    scored = nlgauge.score(hyps, refs, metric=metric, **options)
+    assert answer.json()["explanation"]["score"] == pytest.approx(scored.segments[scored.main][1], abs=1e-9)
+    alone = service.post("/v1/explain", json=body).json()["explanation"]["score"]
+    assert alone != pytest.approx(scored.segments[scored.main][1], abs=1e-6), "the corpus moves it"
+
+
+def test_texts_of_the_corpus_count_as_texts(made: Callable[..., TestClient]) -> None:
+    service = made(limits=Limits(texts=5))
+    body = {"hyp": "a cat", "ref": "a cat", "options": HASH, "others": {"hyps": ["a"] * 2, "refs": ["a"] * 2}}
+    assert service.post("/v1/explain", json=body).status_code == 413
+    body["others"] = {"hyps": ["a"], "refs": ["a", "b"]}
+    answer = service.post("/v1/explain", json=body)
+    assert answer.status_code == 422
+    assert "3 references for 2 hypotheses" in answer.text or "refs" in answer.text

@@ -99,6 +99,20 @@ def test_tokenizers_that_sacrebleu_would_fetch_are_refused() -> None:
         Policy().check(METRICS["bleu"](tokenize="flores200"))
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"metrics": ["chrf:chars=21"]},
+        {"metrics": ["chrf"], "options": {"words": 10**6}},
+        {"metrics": ["moverscore"], "options": {"exponents": "+".join(["1"] * 21)}},
+    ],
+)
+def test_options_that_a_text_grows_with_are_bounded(service: TestClient, given: dict[str, Any]) -> None:
+    answer = service.post("/v1/score", json=TEXTS | given)
+    assert answer.status_code == 422
+    assert "must be at most 20" in answer.json()["detail"]
+
+
 def test_a_language_does_not_fetch_its_model() -> None:
     with pytest.raises(ModelNotFoundError, match="'bert-base-chinese' is not on offer"):
         Policy().check(METRICS["bertscore"](lang="zh"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from tests.samples import HYPS, REFS
 
 import nlgauge
 from nlgauge.registry import METRICS
+from nlgauge.service.settings import Limits
 
 #: Texts of the small vocabulary of the model `hash`.
 CATS = ["a cat sat on the mat .", "the dog slept under a tree"]
@@ -60,6 +62,22 @@ def test_a_larger_request_gives_the_same(service: TestClient) -> None:
     hyps, refs = CATS * 50, DOGS * 50  # 200 texts: not among the small ones
     body = {"hyps": hyps, "refs": refs, "options": {"model": "hash", "layer": 2}}
     assert same_bytes(service.post("/v1/score", json=body), [nlgauge.score(hyps, refs, model="hash", layer=2)])
+
+
+@pytest.mark.parametrize("copies", [1, 40])
+def test_long_texts_are_read_in_windows_where_a_request_says_so(service: TestClient, copies: int) -> None:
+    """Small requests share batches with others, larger ones do not."""
+    hyps, refs = ["the cat sat on the mat . " * 30, "a dog"] * copies, ["a black dog ran . " * 40, "the dog"] * copies
+    metrics, options = ["bertscore", "moverscore"], {"model": "hash", "layer": 1, "idf": "none"}
+    body = {"hyps": hyps, "refs": refs, "metrics": metrics, "options": options}
+    answer = service.post("/v1/score", json=body | {"long": "windows"})
+    with pytest.warns(nlgauge.WindowsWarning):
+        expected = nlgauge.score_systems({"": hyps}, refs, metrics=metrics, long="windows", **options)
+    assert answer.status_code == 200, answer.text
+    assert same_bytes(answer, expected)
+    assert any("were read in windows of 64" in text for text in answer.json()["warnings"])
+    recipe = service.post("/v1/score", json=body | {"options": options | {"window": "model"}})
+    assert same_bytes(recipe, expected)
 
 
 def test_what_the_library_warns_of_is_in_the_answer(service: TestClient) -> None:
@@ -172,3 +190,22 @@ def test_figures_count_requests_by_route(service: TestClient) -> None:
     assert "/no/such" not in text
     assert "nlgauge_segments_total 2.0" in text
     assert "process_resident_memory_bytes" in text
+
+
+@pytest.mark.parametrize(
+    ("texts", "place"),
+    [
+        ({"hyps": ["a", "x" * 21], "refs": ["a", "b"]}, "hyps, segment 1"),
+        ({"systems": {"{a}": ["a", "x" * 21]}, "refs": ["a", "b"]}, "system '{a}', segment 1"),
+        ({"hyps": ["a"], "refs": [["a", "x" * 21]]}, "refs, segment 0"),
+        ({"hyps": ["a"], "refs": ["a"], "sources": ["x" * 21]}, "sources, segment 0"),
+    ],
+)
+def test_a_text_over_the_limit_is_named(made: Callable[..., TestClient], texts: dict[str, Any], place: str) -> None:
+    answer = made(limits=Limits(text_characters=20)).post("/v1/score", json=texts)
+    assert answer.status_code == 413
+    assert answer.json()["detail"] == f"{place}: a text has 21 characters, and at most 20 are taken"
+
+
+def test_limits_are_whole_numbers_where_they_count(service: TestClient) -> None:
+    assert '"texts":1000,' in service.get("/v1").text

@@ -9,7 +9,8 @@ from tests.samples import HYPS, REFS
 from nlgauge.clouds.cloud import unit_rows
 from nlgauge.encoders import encode_texts, load_encoder
 from nlgauge.encoders.blas import one_blas_thread
-from nlgauge.transport import greedy_match, greedy_scores
+from nlgauge.transport import greedy as module
+from nlgauge.transport import greedy_match, greedy_match_points, greedy_scores
 
 
 def test_bertscore_recall_is_a_quasi_transport() -> None:
@@ -49,3 +50,17 @@ def test_many_clouds_against_many_have_the_bits_of_each_pair_alone() -> None:
 def test_clouds_at_right_angles_have_an_f_of_zero() -> None:
     x, y = np.eye(2, dtype=np.float32)[:1], np.eye(2, dtype=np.float32)[1:]
     assert greedy_scores([(x, np.ones(1))], [(y, np.ones(1))]).tolist() == [[[0.0, 0.0, 0.0]]]
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 40, 10**6])
+def test_large_clouds_are_matched_in_parts(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Vectors of small whole numbers, so that every order of adding them up gives the same bits, and many ties."""
+    rng = np.random.default_rng(4)
+    x, y = (rng.integers(-2, 3, (size, 5)).astype(np.float32) for size in (11, 9))
+    u, v = rng.random(11), rng.random(9)
+    expected = greedy_match(x @ y.T, u, v)
+    monkeypatch.setattr(module, "_AT_ONCE", at_once)
+    found = greedy_match_points(x, y, u, v)
+    assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
+    table = greedy_scores([(x, u), (x[:4], u[:4])], [(y, v), (y, v), (y[:2], v[:2])])
+    assert table[0, 1].tolist() == [expected.precision, expected.recall, expected.f1]

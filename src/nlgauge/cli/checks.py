@@ -14,6 +14,7 @@ from functools import cache
 from nlgauge.cli.common import flag_of, metric_options
 from nlgauge.cli.outputs import check_outputs
 from nlgauge.errors import NlgaugeWarning, RecipeError
+from nlgauge.recipes.composite import leaves
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.registry import METRICS, metric_name
 from nlgauge.scoring import check_overridden, recipes_and_run
@@ -82,7 +83,7 @@ def check_metrics(metrics: Sequence[str], args: argparse.Namespace, *, command: 
         raise RecipeError(msg)
     recipes, _ = recipes_and_run(metrics, options)
     check_overridden(metrics, options)
-    if any(getattr(recipe, "against", "refs") == "source" for recipe in recipes):
+    if any(getattr(recipe, "against", "refs") == "source" for recipe in leaves(recipes)):
         return
     names = ", ".join(dict.fromkeys(recipe.name for recipe in recipes))
     if "src_lang" in options:

@@ -10,7 +10,7 @@ from nlgauge.cli.parsing import add_hidden, add_renamed
 from nlgauge.encoders import engine_names
 from nlgauge.encoders.precision import PRECISIONS
 from nlgauge.files.textfiles import ParallelTexts, file_label, read_parallel
-from nlgauge.recipes.run_options import RunOptions
+from nlgauge.recipes.run_options import LONG, RunOptions
 from nlgauge.registry import METRICS
 
 __all__ = [
@@ -101,9 +101,9 @@ def add_text_options(parser: argparse.ArgumentParser) -> None:
     add_hidden(
         texts,
         "--long",
-        choices=("truncate", "error"),
+        choices=LONG,
         default="truncate",
-        help="over-long text: %(default)s (counted)",
+        help="text over the model's limit: %(default)s (counted), error, or windows (read in overlapping ones)",
     )
     add_hidden(
         texts, "--empty", choices=("error", "zero"), default="error", help="both sides of a pair empty: %(default)s"

@@ -18,7 +18,9 @@ from nlgauge.cli.common import (
     run_options,
 )
 from nlgauge.cli.explain_checks import check_left_out, check_pair
+from nlgauge.cli.explain_corpus import add_corpus
 from nlgauge.cli.explain_evaluate import add_evaluate
+from nlgauge.cli.explain_factors import add_factors
 from nlgauge.cli.outputs import saving, write_output
 from nlgauge.cli.word_options import add_word_options, word_options
 from nlgauge.errors import RecipeError
@@ -39,6 +41,8 @@ def add_commands(commands: Any) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     _add_pair(actions)
     add_evaluate(actions)
+    add_factors(actions)
+    add_corpus(actions)
 
 
 def _add_pair(actions: Any) -> None:

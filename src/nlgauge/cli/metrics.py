@@ -51,7 +51,9 @@ def _show(args: argparse.Namespace) -> int:
         print(json.dumps(record, ensure_ascii=False, indent=2))
         return 0
     print(f"{metric.name}: {described['what']}")
-    print(f"{described['better']} is better; components: {', '.join(recipe.components)} (reported: {recipe.main})")
+    lower = f"; lower is better: {', '.join(described['distances'])}" if described["distances"] else ""
+    components = f"components: {', '.join(recipe.components)} (reported: {recipe.main}){lower}"
+    print(f"{described['better']} is better; {components}")
     equation = metric_equation(metric)
     print("\n" + "\n\n".join([equation, *deviation_notes([equation])]) + "\n")
     for option in options:

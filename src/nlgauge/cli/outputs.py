@@ -18,7 +18,7 @@ from nlgauge.files.textfiles import parse_source
 __all__ = ["ClosedOutput", "check_outputs", "check_writable", "saving", "write_output"]
 
 #: Arguments that name files to be written, and files to be read.
-_OUTPUTS = ("output", "plot", "report", "save_alignments")
+_OUTPUTS = ("output", "plot", "plot_fit", "report", "save_alignments")
 _INPUTS = (
     "hyps",
     "refs",
@@ -32,6 +32,10 @@ _INPUTS = (
     "idf_corpus",
     "scores",
     "gold",
+    "table",
+    "lexicon",
+    "word_vectors",
+    "translations",
     "document_ids",
     "budget",
 )

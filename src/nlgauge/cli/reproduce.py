@@ -55,7 +55,9 @@ def add_commands(commands: Any) -> None:
     parser.add_argument(
         "--data", nargs="+", metavar="NAME", help="only columns, or frames, of these data sets, such as wmt17"
     )
-    parser.add_argument("--levels", nargs="+", metavar="LEVEL", help="only columns of segment, topic or system level")
+    parser.add_argument(
+        "--levels", nargs="+", metavar="LEVEL", help="only columns of segment, document, topic or system level"
+    )
     studies = parser.add_argument_group("sensitivity studies (repro-table9 to 15, repro-figure1 and 2)")
     studies.add_argument("--state", metavar="FILE", help="keeps what is finished, so that an interrupted run goes on")
     studies.add_argument(

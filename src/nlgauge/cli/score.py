@@ -124,7 +124,8 @@ def _run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> None:
     check_systems_first(args, command="score")
-    if not args.hyps or not (args.refs or args.source):
+    alone = all(getattr(metric_class(metric_name(text)), "against", "refs") == "nothing" for text in args.metric)
+    if not args.hyps or not (args.refs or args.source or alone):
         missing = "a system's output (HYP)" if not args.hyps else "references (--refs REF) or a source (--source SRC)"
         msg = f"nlgauge score needs {missing}; see 'nlgauge score --help'"
         raise RecipeError(msg)

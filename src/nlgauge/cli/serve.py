@@ -32,6 +32,7 @@ _LIMITS = {
     "systems": "systems of a comparison",
     "explained_characters": "characters of texts to explain",
     "recipes": "metrics of a request",
+    "seconds": "seconds of a request that is answered at once",
     "waiting": "requests that wait",
     "queued_jobs": "jobs that wait",
     "streams": "clients that watch jobs",
@@ -46,7 +47,7 @@ def add_commands(commands: Any) -> None:
     parser = commands.add_parser(
         "serve",
         help="the service over HTTP",
-        description="Scores over HTTP, for programs in any language. The description is at /docs.",
+        description="A page for people at /, and scores over HTTP for programs, described at /docs.",
         epilog=_EXAMPLES,
     )
     network = parser.add_argument_group("network")
@@ -84,7 +85,7 @@ def add_commands(commands: Any) -> None:
         value = getattr(defaults.limits, entry.name)
         flag = f"--max-{entry.name.replace('_', '-')}" if not entry.name.startswith("keep") else None
         name = flag or f"--{entry.name.replace('_', '-')}"
-        text = f"{_LIMITS[entry.name]} ({value:g})"
+        text = f"{_LIMITS[entry.name]} ({value:,.16g})"
         add_hidden(limits, name, dest=entry.name, type=type(value), default=value, metavar="N", help=text)
     parser.add_help_all()
     parser.set_defaults(run=_run)

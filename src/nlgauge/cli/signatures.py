@@ -11,8 +11,9 @@ from nlgauge.encoders.precision import signed_precision
 from nlgauge.errors import SignatureError
 from nlgauge.names import did_you_mean
 from nlgauge.recipes.bert_score_hash import BertScoreHash, is_bert_score_hash
-from nlgauge.recipes.signature import MEANINGS, VERSION_FIELDS, FieldDifference, Signature
-from nlgauge.registry import METRICS, check_signature_fields, todays_signature
+from nlgauge.recipes.composite import member_signatures
+from nlgauge.recipes.signature import MEANINGS, VERSION_FIELDS, FieldDifference, Signature, plain_key
+from nlgauge.registry import METRICS, check_signature_fields, metric_class, todays_signature
 from nlgauge.report.table import Table
 
 __all__ = ["add_commands"]
@@ -45,21 +46,28 @@ def _show(args: argparse.Namespace) -> int:
         msg = f"{args.signature!r} is not a signature: expected METRIC|key:value|..."
         raise SignatureError(msg)
     signature = todays_signature(signature)
-    metric = check_signature_fields(signature)
-    options = metric.options()
-    for name, value in metric.options_from_signature(signature.recipe).items():
-        if value != "file":  # named by its digest
-            options[name].check(options[name].parse(value))
+    check_signature_fields(signature)
+    for one in {id(one): one for one in (signature, *member_signatures(signature))}.values():
+        _check_options(one)
     for key in signature.run:
-        if key not in MEANINGS:
+        if plain_key(key) not in MEANINGS:
             msg = f"the run part of a signature has no field {key!r}{did_you_mean(key, MEANINGS)}"
             raise SignatureError(msg)
     rows = [["recipe", "metric", signature.metric, MEANINGS["metric"]]]
     for part, fields in (("recipe", signature.recipe), ("run", signature.run)):
-        rows += [[part, key, value, MEANINGS.get(key, "")] for key, value in fields.items()]
+        rows += [[part, key, value, MEANINGS.get(plain_key(key), "")] for key, value in fields.items()]
     sys.stdout.write(Table(["part", "field", "value", "meaning"], rows).to_text())
     print(f"\nshort: {signature.short()}")
     return 0
+
+
+def _check_options(signature: Signature) -> None:
+    """Refuse values that are none."""
+    metric = metric_class(signature.metric)
+    options = metric.options()
+    for name, value in metric.options_from_signature(signature.recipe).items():
+        if value != "file":  # named by its digest
+            options[name].check(options[name].parse(value))
 
 
 def _diff(args: argparse.Namespace) -> int:
@@ -93,9 +101,9 @@ def _verdict(differences: list[FieldDifference]) -> tuple[str, int]:
     ]
     if precisions:
         return f"scores of different precision do not compare: {', '.join(precisions)}", 1
-    if all(d.key in VERSION_FIELDS and d.left and d.right for d in differences):
+    if all(d.field in VERSION_FIELDS and d.left and d.right for d in differences):
         return "made by different versions; the recipes are otherwise the same", 0
-    loose = [d.key for d in differences if not (d.left and d.right) and d.key not in VERSION_FIELDS]
-    if all(d.key in VERSION_FIELDS or d.key in loose for d in differences):
+    loose = [d.key for d in differences if not (d.left and d.right) and d.field not in VERSION_FIELDS]
+    if all(d.field in VERSION_FIELDS or d.key in loose for d in differences):
         return f"what both pin is the same, but only one of them pins {', '.join(loose)}", 1
     return "the recipes differ: the scores are not comparable", 1

@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from nlgauge.clouds.cloud import PointSpans
 
-__all__ = ["Alignment", "Flow", "alignment_from_dict"]
+__all__ = ["ORIGIN", "Alignment", "Flow", "alignment_from_dict"]
+
+#: What a point is called that stands for nothing in a text, but that something of the other text can move to.
+ORIGIN = "(origin)"
 
 
 class _Record:

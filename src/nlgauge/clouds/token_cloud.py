@@ -23,6 +23,10 @@ __all__ = ["TokenCloud", "TokenPoints"]
 _MOST_REMEMBERED = 64
 
 
+#: Distances of two texts that are worth remembering; those of longer texts would fill the memory.
+_MOST_DISTANCES = 2**22
+
+
 class TokenPoints:
     """A point for every token of a text (or for every word), with its distances to those of other texts."""
 
@@ -79,7 +83,7 @@ class TokenCloud(Cloud):
 
     def distances(self, other: Cloud, *, squared: bool) -> NDArray[np.float64]:
         """Distances of the chosen points to the other's."""
-        if not isinstance(other, TokenCloud):
+        if not isinstance(other, TokenCloud) or len(self.whole.points) * len(other.whole.points) > _MOST_DISTANCES:
             return super().distances(other, squared=squared)
         found: NDArray[np.float64] = self.whole.distances(other.whole, squared=squared)[
             self.rows[:, None], other.rows

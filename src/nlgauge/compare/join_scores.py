@@ -60,7 +60,8 @@ def _same_recipe(first: Signature, second: Signature, *, other_versions: bool) -
 
 def _only_versions(differences: Sequence[FieldDifference]) -> bool:
     return all(
-        found.key in VERSION_FIELDS and found.left and found.right and not found.of_precision for found in differences
+        found.field in VERSION_FIELDS and found.left and found.right and not found.of_precision
+        for found in differences
     )
 
 

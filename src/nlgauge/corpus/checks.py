@@ -18,12 +18,16 @@ def make_corpus(
     *,
     ref_streams: Iterable[Iterable[str]] | None = None,
     sources: Iterable[str] | None = None,
+    alone: bool = False,
 ) -> Corpus:
-    """Check and gather. Every complaint names the item's index, what was expected, and what came."""
+    """Check and gather. Every complaint names the item's index, what was expected, and what came.
+
+    `alone`: hypotheses need nothing to be compared with.
+    """
     if refs is not None and ref_streams is not None:
         msg = "give the references either per segment (refs=) or as streams (ref_streams=), one of the two"
         raise InputError(msg)
-    if refs is None and ref_streams is None and sources is None:
+    if refs is None and ref_streams is None and sources is None and not alone:
         msg = "there is nothing to compare with: give references (refs=, or ref_streams=) or sources (sources=)"
         raise InputError(msg)
     if not isinstance(systems, Mapping) or not systems:

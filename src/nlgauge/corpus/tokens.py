@@ -9,6 +9,7 @@ from typing import Any
 from nlgauge.corpus.texts import Corpus
 from nlgauge.encoders import Encoder
 from nlgauge.text import Tokens
+from nlgauge.text.windows import Windows
 
 __all__ = ["TokenizedCorpus"]
 
@@ -22,6 +23,8 @@ class TokenizedCorpus:
     tokens: Mapping[str, Tokens]
     limit: int = 0
     """Longest text in tokens: the model's limit, or less where the recipe says so."""
+    windows: Windows | None = None
+    """How texts over the limit are read; None: they are cut."""
     memo: dict[str, Any] = field(default_factory=dict, repr=False)
     """What recipes count on the corpus and share with each other: idf tables, by choice."""
 

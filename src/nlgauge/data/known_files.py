@@ -90,7 +90,26 @@ KNOWN_FILES: Mapping[str, tuple[FileSet, ...]] = {
         FileSet("MMTtranslationdict_fr.json", 1, "922d8bc75daccbcdee8c6c4e20fccbb88b066aab8f565d2c9d0775aaa830978e"),
     ),
     "sts": (FileSet("sts_en.tsv", 1, "93bd7f264fd46e7335caa10fd55f1568abdf29675dbd111e9e9177574a943a4d"),),
+    "freitag": (FileSet("out_freitag.tsv", 1, "827d845cdab962966859fbda7e95a5093bf4b6812f61a76e2aaa1646df30c67b"),),
     "paws": (FileSet("out_paws.tsv", 1, "9630b664cbfd84a12c431bb295858c75259e5fe88330d276c0cf267b4d63924a"),),
+    "factors-wmt": (
+        FileSet("out_wmt_mono.tsv", 1, "817fd9d36cc1c881ba9969d8c651066d9f12ee50cbac5f2a424e07a6b5d8f7d0"),
+    ),
+    "factors-sts": (
+        FileSet("out_sts_mono.tsv", 1, "2fbc022dfc5fe71eb8b15cb8e2decfa6daf59980c130427af6fb2032262a3833"),
+    ),
+    "factors-wmt-sources": (
+        FileSet("out_wmt_de.tsv", 1, "49558924f90b753b378b4c84b93359728a7819d5933c6baa2bc603ac4cae2681"),
+        FileSet("out_wmt_zh.tsv", 1, "94b8fc8c3b08eec35aa5798cfe9bf39ab5781a475c1a99dedd73b0ceb4c6086a"),
+    ),
+    "factors-sts-translated": (
+        FileSet("out_sts_de.tsv", 1, "34e71d77951b98e7a66bbfed33eb7c51df6ed70ed5430af08e097c6a2de35648"),
+        FileSet("out_sts_zh.tsv", 1, "7d666caee95e74face5ccf26256b6d3a844da96be4e21695c5018cf18c788764"),
+    ),
+    "factors-mlqe": (
+        FileSet("out_mlqe_de.tsv", 1, "202ea1dab3cf287946e13c1bae1effa8cd73886be10a84ac39884f086766cc48"),
+        FileSet("out_mlqe_zh.tsv", 1, "0e8dd6ea450f0fe3c4f06b93fc8d9eae8c4298821fca3a6590af7d95ea6e86d8"),
+    ),
     "tac08-scores": (
         FileSet("tac/TAC/08/*.csv", 13, "5669058a2fdf6da9f087802f1a2d42b5cf49c9f7ae56d15f85eefb926012c479"),
         FileSet("tac_pyramid/TAC_pyr/08.csv", 1, "fb23f370db010dd885fcd26643a440ddf12de08089ef36391b410b7d9e33e9d2"),

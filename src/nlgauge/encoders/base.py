@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,9 @@ from nlgauge.encoders.cache import EmbeddingCache
 from nlgauge.encoders.host import current_host
 from nlgauge.errors import ModelError
 from nlgauge.text import TextTokenizer, Tokens
+from nlgauge.text.windows import TextWindow
 
-__all__ = ["EncodedText", "Encoder", "check_ids", "encode_texts"]
+__all__ = ["EncodedText", "Encoder", "Portion", "check_ids", "encode_texts", "portions"]
 
 Made = TypeVar("Made")
 
@@ -95,6 +96,32 @@ def check_ids(ids: NDArray[np.int64], rows: int, *, model: str) -> None:
         raise ModelError(msg)
 
 
+class Portion(NamedTuple):
+    """What a model reads at once: a text, or a window of one."""
+
+    text: int
+    """Its number."""
+    tokens: Tokens
+    window: TextWindow | None = None
+
+    @property
+    def share(self) -> int:
+        """Tokens of the text whose vectors it gives."""
+        return len(self.tokens) if self.window is None else self.window.at.stop - self.window.at.start
+
+
+def portions(tokens: Sequence[Tokens]) -> Iterator[Portion]:
+    """What the model reads of each text; nothing of a text without a token."""
+    for index, text in enumerate(tokens):
+        if text.empty:
+            continue
+        if text.windows is None:
+            yield Portion(index, text)
+            continue
+        for window in text.windows.cut(len(text)):
+            yield Portion(index, text.take(window.places), window)
+
+
 def encode_texts(
     encoder: Encoder,
     tokens: Sequence[Tokens],
@@ -107,30 +134,40 @@ def encode_texts(
     """Encode texts in batches of equal length; the result is in the order of the input.
 
     A text without a token is not worth a model's time: it gets arrays of no rows. `advance` is told the
-    number of tokens after each batch. What `cache` holds is not encoded, and what was encoded is put there.
+    number of tokens after each batch. What `cache` holds is not encoded, and what was encoded is put there. A window
+    of a long text is encoded, and kept, like a text of its own.
     """
-    result: list[EncodedText | None] = [None] * len(tokens)
     host = current_host()
     none = np.empty((0, encoder.hidden_size), dtype=np.float32)
-    full = []
-    for index, text in enumerate(tokens):
-        if text.empty or not layers:
-            result[index] = EncodedText(text, dict.fromkeys(layers, none))
-        elif cache is not None and (known := cache.load(encoder, text, layers)) is not None:
-            result[index] = EncodedText(text, known)
+    found: list[dict[int, NDArray[np.float32]]] = [dict.fromkeys(layers, none) for _ in tokens]
+
+    def put(portion: Portion, vectors: Mapping[int, NDArray[np.float32]]) -> None:
+        if portion.window is None:
+            found[portion.text] = dict(vectors)
+            return
+        whole = found[portion.text]
+        for layer, array in vectors.items():
+            if whole[layer] is none:
+                whole[layer] = np.empty((len(tokens[portion.text]), encoder.hidden_size), dtype=np.float32)
+            whole[layer][portion.window.at] = array[portion.window.taken]
+
+    left = []
+    for portion in portions(tokens) if layers else ():
+        if cache is not None and (known := cache.load(encoder, portion.tokens, layers)) is not None:
+            put(portion, known)
             if advance is not None:
-                advance(len(text))
+                advance(portion.share)
         else:
-            full.append(index)
-    for batch in equal_length_batches([len(tokens[index]) for index in full], budget=batch_tokens):
-        members = [full[place] for place in batch]
-        ids = np.stack([tokens[index].ids for index in members]).astype(np.int64)
+            left.append(portion)
+    for batch in equal_length_batches([len(portion.tokens) for portion in left], budget=batch_tokens):
+        members = [left[place] for place in batch]
+        ids = np.stack([portion.tokens.ids for portion in members]).astype(np.int64)
         vectors = encoder.encode(ids, layers) if host is None else host.encode(encoder, ids, layers)
-        for row, index in enumerate(members):
+        for row, portion in enumerate(members):
             by_layer = {layer: array[row] for layer, array in zip(layers, vectors, strict=True)}
-            result[index] = EncodedText(tokens[index], by_layer)
+            put(portion, by_layer)
             if cache is not None:
-                cache.store(encoder, tokens[index], by_layer)
+                cache.store(encoder, portion.tokens, by_layer)
         if advance is not None:
-            advance(ids.size)
-    return [text for text in result if text is not None]
+            advance(sum(portion.share for portion in members))
+    return [EncodedText(text, by_layer) for text, by_layer in zip(tokens, found, strict=True)]

@@ -15,11 +15,13 @@ import numpy as np
 from nlgauge.encoders import EmbeddingCache, Encoder, encode_texts
 from nlgauge.encoders.blas import one_blas_thread
 from nlgauge.engine.comparisons import Comparisons
+from nlgauge.engine.interrupts import between_pairs
+from nlgauge.engine.notes import SEGMENTS
 from nlgauge.engine.prepare import Prepared, PreparedMetric
 from nlgauge.engine.progress import Progress
 from nlgauge.engine.representations import Representations, run_text_models
 from nlgauge.engine.windows import distinct_texts, windows
-from nlgauge.errors import InputError
+from nlgauge.errors import InputError, TooLongError
 from nlgauge.recipes.results import Comparison, Pair
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.text import Tokens
@@ -105,13 +107,25 @@ def _compare_window(
 ) -> None:
     for system in prepared.corpus.systems:
         for index in window:
+            between_pairs()
             found[system][index] = _comparison(prepared, representations, system, index, align=align)
 
 
 def _comparison(
     prepared: PreparedMetric, representations: Representations, system: str, index: int, *, align: bool
 ) -> Comparison:
-    """One hypothesis against each of its references; a side without a token is None."""
+    """One hypothesis against each of its references; what is too long for the metric is named."""
+    try:
+        return _compared(prepared, representations, system, index, align=align)
+    except TooLongError as error:
+        msg = f"{SEGMENTS.place(system, index)}: {error}"
+        raise TooLongError(msg) from error
+
+
+def _compared(
+    prepared: PreparedMetric, representations: Representations, system: str, index: int, *, align: bool
+) -> Comparison:
+    """Row by row, one for each reference; a side without a token is None."""
     metric, corpus, tokens = prepared.metric, prepared.corpus, prepared.tokenized.tokens
     x, references = representations.hypothesis(system, index), representations.references(index)
     sides = prepared.counted_empty.get((system, index), [None] * len(references))

@@ -7,13 +7,20 @@ from dataclasses import replace
 
 from nlgauge.clouds.alignments import Alignment, Flow
 from nlgauge.engine.comparisons import Comparisons
-from nlgauge.engine.notes import SEGMENTS, TextNames, run_fields, warn_about_fallbacks
-from nlgauge.engine.prepare import Prepared, PreparedMetric, PreparedTextMetric
+from nlgauge.engine.notes import (
+    SEGMENTS,
+    TextNames,
+    run_fields,
+    warn_about_fallbacks,
+    warn_about_foci,
+    warn_about_nouns,
+)
+from nlgauge.engine.prepare import Prepared, PreparedComposite, PreparedMetric, PreparedTextMetric
 from nlgauge.engine.progress import Progress, ticking
 from nlgauge.errors import InputError
 from nlgauge.recipes.results import Comparison, SystemResult
-from nlgauge.recipes.signature import Signature
-from nlgauge.scores import Origin, Score
+from nlgauge.recipes.signature import Signature, member_key
+from nlgauge.scores import Origin, Score, joined_notes
 
 __all__ = ["finish"]
 
@@ -29,14 +36,46 @@ def finish(
     found = {number: _complete(number, one, comparisons) for number, one in prepared.compared.items()}
     if warn:
         warn_about_fallbacks(list(found.values()), names)
-    scores: list[Score] = []
+    scores: dict[int, list[Score]] = {}
     for number, one in enumerate(prepared.metrics):
         if isinstance(one, PreparedTextMetric):
-            scores += _text_scores(one, prepared)
-            continue
-        finished = one.metric.finish(found[number], one.state)
-        scores += [_score(one, system, found[number][system], finished[system], prepared) for system in finished]
-    return scores
+            scores[number] = _text_scores(one, prepared)
+        elif isinstance(one, PreparedMetric):
+            finished = one.metric.finish(found[number], one.state)
+            scores[number] = [
+                _score(one, system, found[number][system], finished[system], prepared) for system in finished
+            ]
+        if warn and number in scores:
+            made = scores[number]
+            warn_about_nouns((at for score in made for at in score.notes.no_noun), one.metric.name, names)
+            unmatched = getattr(one.metric, "unmatched", "")
+            warn_about_foci((at for score in made for at in score.notes.no_focus), unmatched, names)
+    for number, one in enumerate(prepared.metrics):
+        if isinstance(one, PreparedComposite):
+            own = zip(*(scores[member] for member in one.members), strict=True)
+            scores[number] = [_joined_score(one, members, prepared) for members in own]
+    return [score for number in range(prepared.asked) for score in scores[number]]
+
+
+def _joined_score(one: PreparedComposite, members: Sequence[Score], prepared: Prepared) -> Score:
+    """The score of a system from those of the members; what happened to a text in one of them happened here."""
+    metric = one.metric
+    noted = joined_notes([member.notes for member in members])
+    finished = metric.combine([member.segments[member.main] for member in members], one.resolved)
+    run = run_fields(noted)
+    for number, member in enumerate(members, start=1):
+        counts = member.notes.counts()
+        run |= {member_key(number, key): text for key, text in member.signature.run.items() if key not in counts}
+    return Score(
+        metric=metric.name,
+        system=members[0].system,
+        segments=finished.segments,
+        main=metric.main,
+        higher_is_better=metric.higher_is_better,
+        signature=Signature(metric.name, one.signature.recipe, run),
+        notes=noted,
+        origin=Origin(metric, prepared.corpus, prepared.options),
+    )
 
 
 def _complete(number: int, one: PreparedMetric, comparisons: Comparisons) -> dict[str, list[Comparison]]:
@@ -72,6 +111,8 @@ def _score(
         one.notes[system],
         zero_weight=tuple(index for index, comparison in enumerate(comparisons) if comparison.zero_weight),
         unconverged=tuple(index for index, comparison in enumerate(comparisons) if comparison.unconverged),
+        no_noun=finished.no_noun,
+        no_focus=finished.no_focus,
     )
     alignments: list[Alignment | Flow | None] | None = None
     if prepared.options.alignments and finished.best_reference is not None:
@@ -105,8 +146,9 @@ def _text_scores(one: PreparedTextMetric, prepared: Prepared) -> list[Score]:
 
 
 def _text_score(one: PreparedTextMetric, system: str, prepared: Prepared) -> Score:
-    metric, notes = one.metric, one.notes[system]
+    metric = one.metric
     finished = metric.score_texts(one.corpus.systems[system], one.corpus.references)
+    notes = replace(one.notes[system], no_noun=finished.no_noun, no_focus=finished.no_focus)
     return Score(
         metric=metric.name,
         system=system or None,

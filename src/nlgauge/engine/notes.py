@@ -20,9 +20,12 @@ from nlgauge.errors import (
     EmptyPairError,
     EmptyTextWarning,
     LanguageWarning,
+    NoFocusWarning,
+    NoNounWarning,
     TooLongError,
     TruncationWarning,
     UnknownWordWarning,
+    WindowsWarning,
     ZeroWeightWarning,
     user_stacklevel,
 )
@@ -44,7 +47,9 @@ __all__ = [
     "warn_about_convergence",
     "warn_about_empty",
     "warn_about_fallbacks",
+    "warn_about_foci",
     "warn_about_languages",
+    "warn_about_nouns",
     "warn_about_tokens",
     "warn_about_weights",
 ]
@@ -91,7 +96,7 @@ def check_tokens(
     limit = tokenized.limit
     notes = {}
     for system, hypotheses in corpus.systems.items():
-        truncated, unknown, blank = [], [], []
+        truncated, unknown, blank, in_windows = [], [], [], []
         for at, (hypothesis, references) in enumerate(zip(hypotheses, corpus.references, strict=True)):
             sides = [tokens[hypothesis], *(tokens[text] for text in references)]
             if any(side.cut for side in sides):
@@ -100,6 +105,8 @@ def check_tokens(
                     raise TooLongError(
                         _too_long(names.place(system, at), sides, limit, against_source=corpus.against_source)
                     )
+            if any(side.windows for side in sides):
+                in_windows.append(at)
             if any(side.unknown for side in sides):
                 unknown.append(at)
             if any(side.empty for side in sides):
@@ -108,7 +115,9 @@ def check_tokens(
                     other = "source" if corpus.against_source else "reference"
                     left_out = any(side.left_out for side in sides)
                     _refuse_empty_pair(names.place(system, at), empty, other=other, left_out=left_out)
-        notes[system] = SegmentNotes(tuple(truncated), tuple(blank), unknown=tuple(unknown))
+        notes[system] = SegmentNotes(
+            tuple(truncated), tuple(blank), unknown=tuple(unknown), windows=tuple(in_windows)
+        )
     return notes
 
 
@@ -121,7 +130,7 @@ def check_texts(corpus: Corpus, *, empty: str, names: TextNames = SEGMENTS) -> d
             sides = [not text.strip() for text in (hypothesis, *references)]
             if any(sides):
                 blank.append(at)
-                if all(sides):
+                if all(sides) and references:
                     _refuse_empty_pair(names.place(system, at), empty)
         notes[system] = SegmentNotes(empty=tuple(blank))
     return notes
@@ -137,6 +146,10 @@ def warn_about_tokens(
         f"texts were truncated to the limit of {tokenized.limit} tokens",
         names,
     )
+    if tokenized.windows is not None:
+        size, stride, _ = tokenized.windows
+        what = f"texts over {size} tokens were read in windows of {size}, one every {stride} tokens"
+        _warn(WindowsWarning, (at for note in notes.values() for at in note.windows), what, names)
     warn_about_empty(notes, names)
     _warn_about_unknown(tokenized, notes, names)
     _warn_about_scripts(tokenized, names)
@@ -167,6 +180,19 @@ def warn_about_convergence(found: Iterable[int], names: TextNames = SEGMENTS) ->
     _warn(ConvergenceWarning, found, "Sinkhorn did not converge; the value is approximate", names)
 
 
+def warn_about_nouns(found: Iterable[int], metric: str, names: TextNames = SEGMENTS) -> None:
+    """Warn of texts without a noun."""
+    _warn(NoNounWarning, found, f"no noun in a text; {metric} is 0 there", names)
+
+
+def warn_about_foci(found: Iterable[int], unmatched: str, names: TextNames = SEGMENTS) -> None:
+    """Warn of texts that share no focus with any of their references; `unmatched`: the recipe."""
+    what = (
+        "the distance is 0 there, the best value" if unmatched == "ignored" else "each focus is moved to the origin"
+    )
+    _warn(NoFocusWarning, found, f"no focus in common with any reference; {what} (unmatched={unmatched})", names)
+
+
 def warn_about_languages(metrics: Iterable[Metric], *, named_by_data: Iterable[str] = ()) -> None:
     """Warn of each language that a recipe, or the data, names and the recipe's model does not know."""
     of_data = tuple(named_by_data)
@@ -187,7 +213,7 @@ def _too_long(name: str, sides: Sequence[Tokens], limit: int, *, against_source:
     count = len(sides[side]) + sides[side].cut
     return (
         f"{name}: the {what} has {count} tokens, over the limit of {limit}; "
-        "shorten it, or allow truncation (long='truncate')"
+        "shorten it, allow truncation (long='truncate'), or read it in windows (long='windows')"
     )
 
 
@@ -204,7 +230,7 @@ def _refuse_empty_pair(name: str, empty: str, *, other: str = "reference", left_
 
 def warn_about_empty(notes: Mapping[str, SegmentNotes], names: TextNames = SEGMENTS) -> None:
     """Warn of empty texts, whether or not a model looks at them."""
-    what = "empty text: scored 0 before rescaling (distances: the distance to the origin)"
+    what = "empty text: scored 0 before rescaling (distances: as the metric has it, mostly that to the origin)"
     _warn(EmptyTextWarning, (at for note in notes.values() for at in note.empty), what, names)
 
 

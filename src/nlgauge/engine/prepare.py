@@ -4,8 +4,8 @@
     comparisons = compare(prepared, segments)          any range of segments, anywhere, in any order
     scores = finish(prepared, comparisons)             segment scores, system scores, signatures
 
-Metrics with one `EncodingSpec` (model, lower case, longest text) share tokens and vectors: they are one group. What
-is prepared is frozen and read by any number of threads; a text is checked and tokenised once per group.
+Metrics with one `EncodingSpec` (model, lower case, longest text, windows) share tokens and vectors: they are a
+group. What is prepared is frozen and read by any number of threads; a text is checked and tokenised once per group.
 """
 
 from __future__ import annotations
@@ -31,12 +31,15 @@ from nlgauge.engine.notes import (
 from nlgauge.engine.unknown import UnknownPairs
 from nlgauge.errors import ModelNotFoundError, RecipeError
 from nlgauge.files.digests import short_digest
+from nlgauge.recipes.composite import CompositeMetric, Resolved, leaves, signed_together
 from nlgauge.recipes.defaults import with_reason
 from nlgauge.recipes.metric import Metric, TextMetric
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.signature import GRAMMAR, RUNNER_FIELDS, Signature
 from nlgauge.recipes.vector_metric import EncodingSpec, State, VectorMetric
 from nlgauge.scores import SegmentNotes
+from nlgauge.text import Tokens
+from nlgauge.text.windows import Windows
 from nlgauge.transforms.position_norm import POSITION_NORM
 
 __all__ = [
@@ -44,13 +47,16 @@ __all__ = [
     "EncodingGroup",
     "EncodingSpec",
     "Prepared",
+    "PreparedComposite",
     "PreparedMetric",
     "PreparedTextMetric",
     "SignatureCheck",
+    "as_asked",
     "load_for",
-    "longest_text",
     "prepare",
+    "prepare_composite",
     "prepare_metric",
+    "read_texts",
     "segment_texts",
 ]
 
@@ -100,6 +106,17 @@ class PreparedTextMetric:
 
 
 @dataclass(frozen=True, eq=False)
+class PreparedComposite:
+    """A metric that joins the scores of others."""
+
+    metric: CompositeMetric
+    members: tuple[int, ...]
+    """Their numbers."""
+    resolved: Resolved
+    signature: Signature
+
+
+@dataclass(frozen=True, eq=False)
 class EncodingGroup:
     """Metrics, by number, whose texts become tokens and vectors alike."""
 
@@ -114,9 +131,11 @@ class Prepared:
 
     corpus: Corpus
     options: RunOptions
-    metrics: tuple[PreparedMetric | PreparedTextMetric, ...]
-    """In the order of the recipes; a metric's number is its place here."""
+    metrics: tuple[PreparedMetric | PreparedTextMetric | PreparedComposite, ...]
+    """In the order of the recipes; a metric's number is its place here. Members that nobody asked for come last."""
     groups: tuple[EncodingGroup, ...]
+    asked: int
+    """How many of the metrics were asked for."""
 
     def __len__(self) -> int:
         return len(self.corpus)
@@ -147,16 +166,22 @@ def prepare(
     themselves what had to be decided about texts: it is in the notes of the scores either way. `names` is for those
     whose segments have other names.
     """
+    asked = len(recipes)
+    recipes, members = _with_members([as_asked(metric, options) for metric in recipes], options)
     specs: dict[EncodingSpec, list[int]] = {}
     for number, metric in enumerate(recipes):
         if isinstance(metric, VectorMetric):
             specs.setdefault(metric.encoding, []).append(number)
             corpus.compared_with(metric.against, metric=metric.name)  # complains before a model is loaded
     if warn:
-        warn_about_languages(recipes)
-    check = check_signature or (lambda number, signature: None)
+        warn_about_languages(leaves(recipes))
+
+    def check(number: int, signature: Signature) -> None:
+        if check_signature is not None and number < asked:
+            check_signature(number, signature)
+
     # Texts first, because a package that is missing shows there before a model is loaded.
-    prepared: dict[int, PreparedMetric | PreparedTextMetric] = dict(
+    prepared: dict[int, PreparedMetric | PreparedTextMetric | PreparedComposite] = dict(
         _prepare_texts(recipes, corpus, options, check, names, warn=warn)
     )
     groups = []
@@ -164,7 +189,38 @@ def prepare(
         chosen = {number: metric for number in numbers if isinstance(metric := recipes[number], VectorMetric)}
         groups.append(_prepare_group(spec, chosen, corpus, options, check, names, warn=warn))
         prepared |= groups[-1].metrics
-    return Prepared(corpus, options, tuple(prepared[number] for number in range(len(recipes))), tuple(groups))
+    for number, own in members.items():
+        composite = recipes[number]
+        assert isinstance(composite, CompositeMetric)
+        prepared[number] = prepare_composite(composite, own, [prepared[one].signature for one in own])
+        check(number, prepared[number].signature)
+    return Prepared(corpus, options, tuple(prepared[number] for number in range(len(recipes))), tuple(groups), asked)
+
+
+def _with_members(recipes: Sequence[Metric], options: RunOptions) -> tuple[list[Metric], dict[int, tuple[int, ...]]]:
+    """The recipes, then members of composites that are not among them; and the numbers of each one's members."""
+    known = list(recipes)
+    members: dict[int, tuple[int, ...]] = {}
+    for number, metric in enumerate(recipes):
+        if isinstance(metric, CompositeMetric):
+            own = [as_asked(one, options) for one in metric.recipes]
+            known += [one for one in dict.fromkeys(own) if one not in known]
+            members[number] = tuple(known.index(one) for one in own)
+    return known, members
+
+
+def prepare_composite(
+    metric: CompositeMetric, members: tuple[int, ...], signatures: Sequence[Signature]
+) -> PreparedComposite:
+    """A metric of others with what joins their scores, and the recipe part of its signature."""
+    resolved = metric.resolve_members(signatures)
+    common = {"nlgauge": __version__, "sig": GRAMMAR}
+    return PreparedComposite(metric, members, resolved, signed_together(metric, resolved, signatures, common=common))
+
+
+def as_asked(metric: Metric, options: RunOptions) -> Metric:
+    """The recipe, with windows where the run asks for them in every recipe."""
+    return metric.in_windows() if options.long == "windows" and isinstance(metric, VectorMetric) else metric
 
 
 def segment_texts(corpora: Sequence[Corpus], index: int) -> list[str]:
@@ -187,8 +243,10 @@ def _prepare_texts(
     for number, metric in enumerate(recipes):
         if not isinstance(metric, TextMetric):
             continue
-        view = corpus.compared_with("refs", metric=metric.name, choice=False)
-        fields = metric.describe_texts() | {"refs": view.reference_count, "nlgauge": __version__, "sig": GRAMMAR}
+        alone = metric.against == "nothing"
+        view = corpus if alone else corpus.compared_with("refs", metric=metric.name, choice=False)
+        refs = "none" if alone else view.reference_count
+        fields = metric.describe_texts() | {"refs": refs, "nlgauge": __version__, "sig": GRAMMAR}
         signature = Signature(metric.name, fields)
         check(number, signature)
         if notes is None:
@@ -211,7 +269,7 @@ def _prepare_group(
 ) -> EncodingGroup:
     encoder = load_for(spec.model, metrics.values(), options)
     texts = corpus.lowered if spec.lowercase == "yes" else corpus
-    views = _tokenise(list(metrics.values()), texts, encoder, spec.max_tokens)
+    views = _tokenise(list(metrics.values()), texts, encoder, spec)
     unknown = {against: UnknownPairs.find(view) for against, view in views.items()}
     for metric in metrics.values():
         if metric.unknown == "error" and metric.reads_with(encoder):
@@ -240,7 +298,7 @@ def load_for(model: str, metrics: Iterable[AnyVectorMetric], options: RunOptions
 
 
 def _tokenise(
-    metrics: Sequence[AnyVectorMetric], corpus: Corpus, encoder: Encoder, max_tokens: int | None
+    metrics: Sequence[AnyVectorMetric], corpus: Corpus, encoder: Encoder, spec: EncodingSpec
 ) -> dict[str, TokenizedCorpus]:
     """The corpus as the metrics see it, by what they compare with; each text is tokenised once."""
     views = {metric.against: corpus.compared_with(metric.against, metric=metric.name) for metric in metrics}
@@ -249,12 +307,24 @@ def _tokenise(
         texts |= dict.fromkeys(text for document in views[against].idf_documents.values() for text in document)
     if any(metric.unknown == "zero" for metric in metrics):
         texts[""] = None  # stands in for texts that are counted as empty
-    limit = longest_text(encoder, max_tokens)
-    tokens = dict(zip(texts, (one.cut_to(limit) for one in encoder.tokenizer.encode(list(texts))), strict=True))
-    return {against: TokenizedCorpus(view, encoder, tokens, limit) for against, view in views.items()}
+    read = read_texts(encoder, list(texts), spec)
+    return {against: TokenizedCorpus(view, encoder, *read) for against, view in views.items()}
 
 
-def longest_text(encoder: Encoder, max_tokens: int | None) -> int:
+def read_texts(
+    encoder: Encoder, texts: Sequence[str], spec: EncodingSpec
+) -> tuple[dict[str, Tokens], int, Windows | None]:
+    """Tokens by text, the longest text that the model reads at once, and the windows it reads longer ones in."""
+    limit = _longest_text(encoder, spec.max_tokens)
+    windows = spec.reading.windows(encoder.tokenizer, limit=limit, model=encoder.model)
+    if windows is None:
+        tokens = [one.cut_to(limit) for one in encoder.tokenizer.encode(texts)]
+    else:
+        tokens = [one.in_windows(windows) for one in encoder.tokenizer.encode(texts, whole=True)]
+    return dict(zip(texts, tokens, strict=True)), limit, windows
+
+
+def _longest_text(encoder: Encoder, max_tokens: int | None) -> int:
     """Longest text in tokens: the model's limit, or less where the recipe says so."""
     most = encoder.tokenizer.limit
     if max_tokens is None:

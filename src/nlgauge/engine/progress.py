@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from nlgauge.engine.interrupts import between_pairs
+
 __all__ = ["Progress", "progress_stage", "ticked", "ticking"]
 
 Item = TypeVar("Item")
@@ -49,6 +51,7 @@ def ticking(advance: Callable[[int], None]) -> Iterator[None]:
 def ticked(items: Iterable[Item]) -> Iterator[Item]:
     """The items; who counts them, if anybody, is told of each one that is done."""
     for item in items:
+        between_pairs()
         yield item
         if (advance := _TICK.get()) is not None:
             advance(1)

@@ -35,6 +35,8 @@ _SEGMENT_NOTES = {
     "empty": "a text is empty, so there is nothing to align",
     "zero_weight": "idf gave a text no weight, so all its tokens weigh the same",
     "unconverged": "Sinkhorn did not converge, so the score is approximate",
+    "no_noun": "a text has no noun, so a metric of nouns gives 0",
+    "no_focus": "the texts share no focus",
     "unknown": "a text holds nothing but tokens unknown to the model",
 }
 
@@ -210,6 +212,8 @@ class Explainer:
                 ["before rescaling"] * rescaled + ["against the reference shown"] * (made.references is not None)
             )
             return [] if same else [f"contributions are to P and R {where} (precision {raw:.4f})"]
+        if self.metric.distances:
+            return [f"contributions are to {' and '.join(sorted(self.metric.distances))}, where lower is better"]
         if getattr(self.metric, "trim", 0):
             return ["the score drops the smallest masses (trim); contributions are those of the whole flow"]
         if self.score.main.startswith("SD_"):

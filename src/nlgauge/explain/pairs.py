@@ -1,4 +1,4 @@
-"""nlgauge.explain_pair, explain_pairs for many pairs in one go, and explain_segments for those of a score."""
+"""nlgauge.explain_pair, explain_pairs for many pairs in one go; segments of a score, and of a corpus."""
 
 from __future__ import annotations
 
@@ -16,24 +16,38 @@ from nlgauge.errors import (
     ConvergenceWarning,
     EmptyTextWarning,
     InputError,
+    NoFocusWarning,
+    NoNounWarning,
+    RecipeError,
     TruncationWarning,
     UnknownWordWarning,
+    WindowsWarning,
     ZeroWeightWarning,
 )
 from nlgauge.explain.build import Explainer
 from nlgauge.explain.explanation import Explanation
 from nlgauge.explain.options import ExplainOptions, split_options
 from nlgauge.explain.several_references import ScoresByReference, reference_rule
+from nlgauge.recipes.composite import CompositeMetric
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.signature import Signature
 from nlgauge.scores import Score, SegmentNotes
 from nlgauge.scoring import one_metric, resolved_call
 
-__all__ = ["explain_pair", "explain_pairs", "explain_segments", "iter_explanations"]
+__all__ = ["explain_in_corpus", "explain_pair", "explain_pairs", "explain_segments", "iter_explanations"]
 
 #: What these say of a text stands in the notes of its explanation.
-_NOTED = (ConvergenceWarning, EmptyTextWarning, TruncationWarning, UnknownWordWarning, ZeroWeightWarning)
+_NOTED = (
+    ConvergenceWarning,
+    EmptyTextWarning,
+    NoFocusWarning,
+    NoNounWarning,
+    TruncationWarning,
+    UnknownWordWarning,
+    WindowsWarning,
+    ZeroWeightWarning,
+)
 
 
 def explain_pair(
@@ -115,25 +129,62 @@ def explain_segments(score: Score, segments: Sequence[int], **options: Any) -> l
             "explain the pair itself: nlgauge.explain_pair(hyp, ref, metric=score.signature)"
         )
         raise InputError(msg)
-    for segment in segments:
-        if not isinstance(segment, int) or not 0 <= segment < len(score):
-            msg = f"segment must be a whole number from 0 to {len(score) - 1}, got {segment!r}"
-            raise InputError(msg)
+    _check_segments(segments, len(score))
     if not segments:
         return []
-    origin, system = score.origin, score.system or ""
-    part, indices = _spelt_out(_seen(origin.metric, origin.corpus), system), list(segments)
-    if not _needs_all(origin.metric):
-        part = replace(
-            part,
-            systems={system: [part.systems[system][segment] for segment in segments]},
-            references=[part.references[segment] for segment in segments],
-            sources=None if part.sources is None else [part.sources[segment] for segment in segments],
-        )
-        indices = list(range(len(segments)))
+    origin = score.origin
+    part, indices = _part(origin.metric, origin.corpus, score.system or "", segments)
     usable = score.alignments is not None and len(part) == len(segments) and not _needs_values(origin.metric, part)
     known = _taken(score, segments) if usable else None
     return list(_explained(origin.metric, part, origin.options, chosen, None, indices, known=known))
+
+
+def explain_in_corpus(
+    hyps: Iterable[str],
+    refs: References | None = None,
+    *,
+    segments: Sequence[int],
+    metric: str | Metric | Signature | None = None,
+    sources: Iterable[str] | None = None,
+    **options: Any,
+) -> list[Explanation]:
+    """Explain some segments (from 0) of a corpus that was not scored: idf is that of all texts, as in its score.
+
+    Other segments are encoded only where a recipe scales over the corpus. Arguments are those of `explain_pairs`.
+
+    >>> texts = ["A cat sat.", "A dog ran."], ["The cat sat.", "The dog ran."]
+    >>> [found] = explain_in_corpus(*texts, segments=[1], metric="moverscore")
+    >>> found.scores["score"] == explain_pairs(*texts, metric="moverscore")[1].scores["score"]
+    True
+    """
+    chosen, rest = split_options(options, shapley=False)
+    named = one_metric(metric, rest, function="explain_in_corpus")
+    (recipe,), run, check = resolved_call(named, rest)
+    corpus = make_corpus({"": hyps}, refs, sources=sources)
+    _check_segments(segments, len(corpus))
+    part, indices = _part(recipe, corpus, "", segments)
+    return list(_explained(recipe, part, run, chosen, check, indices))
+
+
+def _check_segments(segments: Sequence[int], count: int) -> None:
+    for segment in segments:
+        if not isinstance(segment, int) or not 0 <= segment < count:
+            msg = f"segment must be a whole number from 0 to {count - 1}, got {segment!r}"
+            raise InputError(msg)
+
+
+def _part(metric: Metric, corpus: Corpus, system: str, segments: Sequence[int]) -> tuple[Corpus, list[int]]:
+    """The segments with the idf of the whole corpus, and where they are now; all of it where a score needs all."""
+    part = _spelt_out(_seen(metric, corpus), system)
+    if _needs_all(metric):
+        return part, list(segments)
+    part = replace(
+        part,
+        systems={system: [part.systems[system][segment] for segment in segments]},
+        references=[part.references[segment] for segment in segments],
+        sources=None if part.sources is None else [part.sources[segment] for segment in segments],
+    )
+    return part, list(range(len(segments)))
 
 
 def _taken(score: Score, segments: Sequence[int]) -> Score:
@@ -170,6 +221,10 @@ def _explained(
     known: Score | None = None,
 ) -> Iterator[Explanation]:
     """Explanations of a system's texts; `known` is their score with alignments, where it was computed before."""
+    if isinstance(metric, CompositeMetric):
+        names = ", ".join(member.name for member in metric.recipes)
+        msg = f"{metric.name} joins scores and aligns no words itself; explain its members one by one: {names}"
+        raise RecipeError(msg)
     (system,) = corpus.systems
     seen = _spelt_out(_seen(metric, corpus), system)
     with warnings.catch_warnings():
@@ -188,6 +243,8 @@ def _explained(
 def _seen(metric: Metric, corpus: Corpus) -> Corpus:
     """The corpus as the metric sees it: with references, or with sources in their place."""
     against = getattr(metric, "against", "refs")
+    if against == "nothing":  # a text is looked at by itself, whatever stands beside it
+        return corpus
     return corpus.compared_with(against, metric=metric.name)
 
 

@@ -40,6 +40,8 @@ class TextFilter:
                 return f"its first piece, {piece!r}, is a stop word"
         if getattr(self.metric, "punctuation", "keep") != "keep" and all(map(is_punctuation, word.text)):
             return "punctuation"
+        if hasattr(self.metric, "unmatched"):  # metrics of foci count mentions only (DS-Focus)
+            return "a focus that the other text lacks" if has_point else "no mention of a focus"
         if has_point:
             return "weight 0 by idf"
         if self.tokens.left_out:
@@ -57,6 +59,9 @@ class TextFilter:
         found = []
         if self.tokens.cut:
             found.append(f"{whose}: {self.tokens.cut} tokens were cut off at the limit of {self.limit}")
+        if self.tokens.windows is not None:
+            count = len(self.tokens.windows.cut(len(self.tokens)))
+            found.append(f"{whose}: {len(self.tokens)} tokens were read in {count} windows")
         if getattr(self.metric, "subwords", "all") == "first":
             later = int((~self.tokens.starts_word).sum())
             if later:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from nlgauge.clouds.alignments import ORIGIN
+
 if TYPE_CHECKING:
     from nlgauge.explain.explanation import Attribution, Explanation, Link, Side
 
@@ -109,7 +111,10 @@ def _pair(explanation: Explanation, link: Link, *, back: bool = False) -> str:
 
 
 def _named(explanation: Explanation, side: Side, number: int | None) -> str:
-    return "a special token" if number is None else f"'{explanation.words(side)[number].text}'"
+    if number is not None:
+        return f"'{explanation.words(side)[number].text}'"
+    points = () if explanation.alignment is None else getattr(explanation.alignment, f"{side}_tokens")
+    return "nothing" if ORIGIN in points[-1:] else "a special token"
 
 
 def _strongest(explanation: Explanation, one: Attribution) -> str:

@@ -25,6 +25,7 @@ from nlgauge.engine.run import run_metrics
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.meta.metric_scores import MetricScores, ScoreTable
 from nlgauge.meta.sentinels import sentinel_rows
+from nlgauge.recipes.composite import CompositeMetric, leaves
 from nlgauge.recipes.metric import Metric, TextMetric
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.vector_metric import VectorMetric
@@ -49,7 +50,7 @@ def score_table(
     running = RunOptions.of(given) if run is None else replace(run, **given)
     names = _names(metrics)
     _check_compared(table, recipes)
-    warn_about_languages(recipes, named_by_data=_languages(table, recipes))
+    warn_about_languages(leaves(recipes), named_by_data=_languages(table, recipes))
     values = [{name: np.full(len(table), np.nan) for name in recipe.components} for recipe in recipes]
     signatures: list[dict[str, str]] = [{} for _ in recipes]
     corpus: list[dict[tuple[str, str], float]] = [{} for _ in recipes]
@@ -61,6 +62,11 @@ def score_table(
     counting = {recipe.encoding for recipe in clouds.values() if recipe.counts_idf}
     pooled = [at for at, recipe in clouds.items() if recipe.whole_corpus or recipe.encoding not in counting]
     encoded = [at for at in clouds if at not in pooled]
+    # What joins the scores of others runs with the members that count idf, if it has any.
+    for at, recipe in enumerate(recipes):
+        if isinstance(recipe, CompositeMetric):
+            counts = any(isinstance(one, VectorMetric) and one.counts_idf for one in recipe.recipes)
+            (encoded if counts else pooled).append(at)
     for number, langpair in enumerate(table.langpairs, start=1):
         # Texts first, because a package that is missing shows there before anything is encoded.
         for chosen, corpora in ((plain, system_corpora), (pooled, pooled_corpora), (encoded, table_corpora)):
@@ -106,7 +112,7 @@ def _stage(pair: int, pairs: int, part: int, parts: int) -> str:
 def _languages(table: JudgementTable, recipes: Iterable[Metric]) -> list[str]:
     """Languages of the texts that are compared; those of sources only where a metric looks at them."""
     pairs = [pair.split("-") for pair in table.langpairs]
-    sources = any(isinstance(recipe, VectorMetric) and recipe.against == "source" for recipe in recipes)
+    sources = any(isinstance(recipe, VectorMetric) and recipe.against == "source" for recipe in leaves(recipes))
     return [code for pair in pairs for code in (pair if sources else pair[-1:])]
 
 
@@ -131,10 +137,10 @@ def sentinels_of(table: JudgementTable, *, seed: int = 12345) -> tuple[MetricSco
 
 def _check_compared(table: JudgementTable, recipes: Sequence[Metric]) -> None:
     """Refuse what compares with texts that the table does not have."""
-    for recipe in recipes:
+    for recipe in leaves(recipes):
         against = getattr(recipe, "against", "refs")
         if against == "refs" and not all(table.references):
-            other = f"; {recipe.name}:against=source compares with the source" * hasattr(recipe, "against")
+            other = f"; {recipe.name}:against=source compares with the source" * ("against" in recipe.options())
             msg = f"{recipe.name} compares with references, and {table.name} has none{other}"
             raise InputError(msg)
         if against == "source" and table.source is None:

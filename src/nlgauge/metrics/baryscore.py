@@ -129,7 +129,8 @@ class BaryScore(TransportMetric):
         values, converged = [], True
         for name in self.components:
             if name == "W":
-                values.append(problem.plan.cost)  # W = min_T <T, C>
+                values.append(problem.cost)  # W = min_T <T, C>
+                converged = converged and problem.converged
                 continue
             soft = sinkhorn_transport(
                 problem.x.weights,

@@ -43,7 +43,7 @@ from nlgauge.recipes.options import option
 from nlgauge.recipes.resources import StopwordList, idf_option
 from nlgauge.recipes.results import Comparison, Pair, SystemResult
 from nlgauge.recipes.vector_metric import State, VectorMetric
-from nlgauge.transport import greedy_match, greedy_scores
+from nlgauge.transport import check_size, greedy_match_points, greedy_scores
 
 __all__ = ["BERTScore"]
 
@@ -94,8 +94,11 @@ class BERTScore(VectorMetric[Cloud]):
         return Cloud(x, weights, lambda: text.tokenizer.token_strings(tokens), zero, partial(token_spans, tokens))
 
     def compare(self, x: Cloud, y: Cloud, state: State, *, align: bool) -> Pair:
-        similarity = x.points @ y.points.T
-        match = greedy_match(similarity, x.weights, y.weights)  # P, R, F of section 3
+        if align:
+            check_size(
+                len(x), len(y), what="an alignment", instead="score the pair without one, or align parts of it"
+            )
+        match = greedy_match_points(x.points, y.points, x.weights, y.weights)  # P, R, F of section 3
         values = (match.precision, match.recall, match.f1)
         if not align:
             return Pair(values)
@@ -111,7 +114,7 @@ class BERTScore(VectorMetric[Cloud]):
             reference_weight=y.weights,
             hypothesis_spans=x.spans,
             reference_spans=y.spans,
-            similarity=similarity,
+            similarity=x.points @ y.points.T,
         )
         return Pair(values, alignment)
 

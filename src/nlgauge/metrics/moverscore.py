@@ -25,6 +25,8 @@ service. `paper` is a distance. Special tokens are kept in all of them; an idf c
 Where this file differs from the released code on purpose: weights sum to exactly 1 (the code adds 1e-5 to
 the sum, and moves the missing mass at the highest cost); a text that idf leaves without weight gets uniform
 weights (the code scores 1 or an artefact, issue 7 of its repository).
+
+Of long texts the cost can be had by a bound, or by entropic transport, instead of the exact plan (`solver`).
 """
 
 from __future__ import annotations
@@ -114,6 +116,6 @@ class MoverScore(NGramMetric):
     def value(self, problem: Problem | Alone) -> Pair:
         turned = SCORES[self.published.score]
         if isinstance(problem, Problem):
-            return Pair([turned(problem.plan.cost)])  # WMD = min_F <C, F>
+            return Pair([turned(problem.cost)], converged=problem.converged)  # WMD = min_F <C, F>
         is_distance = self.published.score in {"cost", "-cost"}
         return Pair([turned(problem.to_origin(lambda x: np.linalg.norm(x, axis=1))) if is_distance else 0.0])

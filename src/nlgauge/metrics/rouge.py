@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import ClassVar
@@ -11,6 +11,7 @@ import numpy as np
 
 from nlgauge.engine.progress import ticked
 from nlgauge.metrics.parts.packages import package, package_version
+from nlgauge.metrics.parts.subsequence import common_subsequence
 from nlgauge.recipes.kinds import Choice
 from nlgauge.recipes.metric import TextMetric
 from nlgauge.recipes.options import option
@@ -45,16 +46,26 @@ class _Rouge(TextMetric):
         return self.measure
 
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
-        scorer = package("rouge_score.rouge_scorer").RougeScorer([self.kind], tokenizer=_words(self.stemmer == "yes"))
+        words = _words(self.stemmer == "yes")
+        compare = self.comparer(words)
         rows, best = [], []
         for hypothesis, group in ticked(zip(hypotheses, references, strict=True)):
-            found = [scorer.score(reference, hypothesis)[self.kind] for reference in group]
-            table = np.array([[one.precision, one.recall, one.fmeasure] for one in found])
+            table = np.array([compare(reference, hypothesis) for reference in group])
             best.append(int(table[:, self.components.index(self.measure)].argmax()))
             rows.append(table[best[-1]] if self.multiref == "best" else table.mean(axis=0))
         values = np.array(rows)
         segments = {name: values[:, column].copy() for column, name in enumerate(self.components)}
         return SystemResult(segments, np.array(best, dtype=np.int64))
+
+    def comparer(self, words: _Words) -> Callable[[str, str], tuple[float, float, float]]:
+        """From a reference and a hypothesis to precision, recall and F1."""
+        scorer = package("rouge_score.rouge_scorer").RougeScorer([self.kind], tokenizer=words)
+
+        def compare(reference: str, hypothesis: str) -> tuple[float, float, float]:
+            found = scorer.score(reference, hypothesis)[self.kind]
+            return found.precision, found.recall, found.fmeasure
+
+        return compare
 
     def versions(self) -> dict[str, str]:
         return {"rouge_score": package_version("rouge-score")}
@@ -93,3 +104,17 @@ class RougeL(_Rouge):
 
     name: ClassVar[str] = "rougel"
     kind: ClassVar[str] = "rougeL"
+
+    def comparer(self, words: _Words) -> Callable[[str, str], tuple[float, float, float]]:
+        """As the package has it, but for its table, whose time and memory grow with the square of a text's length."""
+        f_measure = package("rouge_score.scoring").fmeasure
+
+        def compare(reference: str, hypothesis: str) -> tuple[float, float, float]:
+            target, found = words.tokenize(reference), words.tokenize(hypothesis)
+            if not target or not found:
+                return 0.0, 0.0, 0.0
+            length = common_subsequence(target, found)
+            precision, recall = length / len(found), length / len(target)
+            return precision, recall, f_measure(precision, recall)
+
+        return compare

@@ -22,8 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -35,10 +35,11 @@ from nlgauge.files.digests import short_digest
 from nlgauge.metrics.parts.bounds import Bounds
 from nlgauge.metrics.parts.sentence_similarity import sentence_vector
 from nlgauge.metrics.parts.sentsim_options import DISTANCES, SentSimOptions
+from nlgauge.metrics.parts.transport_metric import Problem
 from nlgauge.metrics.parts.wmdo import equal_word_links, flow_links, wmdo
 from nlgauge.recipes.results import Comparison, Pair, SystemResult
 from nlgauge.recipes.vector_metric import State
-from nlgauge.transport import Plan, exact_transport, greedy_match, squared_distances
+from nlgauge.transport import greedy_match_points
 
 if TYPE_CHECKING:  # a second model is loaded where one is used
     from nlgauge.encoders.whole_text.sentences import SentenceEncoder
@@ -87,7 +88,24 @@ class GreedyMatching:
         """F"""
         if x is None or y is None:
             return 0.0
-        return float(greedy_match(x.points @ y.points.T, x.weights, y.weights).f1)
+        return float(greedy_match_points(x.points, y.points, x.weights, y.weights).f1)
+
+
+class Transport(NamedTuple):
+    """How words are moved."""
+
+    solver: str
+    links: bool
+    """Whether the flow says which words match."""
+
+
+class Moved(NamedTuple):
+    """What moving one text's words onto another's came to."""
+
+    cost: float
+    links: tuple[tuple[int, int], ...] | None
+    """Which words the flow matches, where that was asked for."""
+    converged: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,19 +114,26 @@ class Words:
 
     vectors: NDArray[np.float64]
     spell: Callable[[], tuple[str, ...]]
-    plans: WeakKeyDictionary[Words, Plan] = field(default_factory=WeakKeyDictionary)
+    moved: WeakKeyDictionary[Words, dict[Transport, Moved]] = field(default_factory=WeakKeyDictionary)
 
     @cached_property
     def spelt(self) -> tuple[str, ...]:
         """Asked for only where matches are equal words."""
         return self.spell()
 
-    def plan_to(self, other: Words) -> Plan:
-        """The cheapest plan, tokens weighing the same; asked for by wmd and by wmdo."""
-        if other not in self.plans:
-            costs = np.sqrt(squared_distances(self.vectors, other.vectors))
-            self.plans[other] = exact_transport(np.ones(len(self.vectors)), np.ones(len(other.vectors)), costs)
-        return self.plans[other]
+    @cached_property
+    def cloud(self) -> Cloud:
+        """Tokens weigh the same."""
+        return Cloud(self.vectors, np.ones(len(self.vectors)), self.spell)
+
+    def move_to(self, other: Words, transport: Transport) -> Moved:
+        """Solved once for wmd and wmdo."""
+        known = self.moved.setdefault(other, {})
+        if transport not in known:
+            problem = Problem(self.cloud, other.cloud, partial(Cloud.distances, squared=False), transport.solver)
+            links = flow_links(problem.plan.flow) if transport.links else None
+            known[transport] = Moved(problem.cost, links, problem.converged)
+        return known[transport]
 
 
 @dataclass(frozen=True)
@@ -142,30 +167,30 @@ class MeanDistance(_TokenPart):
         return float(np.linalg.norm(centres[0] - centres[1]))
 
 
+@dataclass(frozen=True)
 class WordMover(_TokenPart):
     """min_T sum T_ij ||x_i - y_j||, tokens weigh the same (Eq. 1 to 4); to an empty text the mean length."""
+
+    transport: Transport
 
     def compare(self, x: Words, y: Words) -> float:
         """The distance."""
         if len(x.vectors) and len(y.vectors):
-            return x.plan_to(y).cost
+            return x.move_to(y, self.transport).cost
         full = x.vectors if len(x.vectors) else y.vectors
         return float(np.linalg.norm(full, axis=1).mean()) if len(full) else 0.0
 
 
-@dataclass(frozen=True)
 class OrderedWordMover(WordMover):
-    """The same with what it costs that the order of words is not kept."""
-
-    matches: str
+    """The same with what it costs that the order of words is not kept; matches are of the flow, or equal words."""
 
     def compare(self, x: Words, y: Words) -> float:
         """wmd - 0.2 (1/2 - chunks / matches)"""
         distance = super().compare(x, y)
         if not len(x.vectors) or not len(y.vectors):
             return distance
-        links = flow_links(x.plan_to(y).flow) if self.matches == "flow" else equal_word_links(x.spelt, y.spelt)
-        return wmdo(distance, links)
+        links = x.move_to(y, self.transport).links
+        return wmdo(distance, equal_word_links(x.spelt, y.spelt) if links is None else links)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,8 +215,8 @@ class SentSim(SentSimOptions):
         make: dict[str, Callable[[], Part]] = {
             "sss": lambda: SentenceSimilarity(state["sentence"]),
             "bertscore": lambda: GreedyMatching(state.layers[0]),
-            "wmd": lambda: WordMover(state.layers[0]),
-            "wmdo": lambda: OrderedWordMover(state.layers[0], self.wmdo_matches),
+            "wmd": lambda: WordMover(state.layers[0], self._transport),
+            "wmdo": lambda: OrderedWordMover(state.layers[0], self._transport),
             "smd": lambda: MeanDistance(state.layers[0]),
         }
         return [make[name]() for name in self.components[1:]]
@@ -201,7 +226,13 @@ class SentSim(SentSimOptions):
 
     def compare(self, x: tuple[Any, ...], y: tuple[Any, ...], state: State, *, align: bool) -> Pair:
         found = [part.compare(a, b) for part, a, b in zip(self._parts(state), x, y, strict=True)]
-        return Pair(found)  # what they give together is known when all are
+        solved = [a.moved.get(b, {}).get(self._transport) for a, b in zip(x, y, strict=True) if isinstance(a, Words)]
+        # What the parts give together is known when all are.
+        return Pair(found, converged=all(one is None or one.converged for one in solved))
+
+    @property
+    def _transport(self) -> Transport:
+        return Transport(self.solver, "wmdo" in self.components and self.wmdo_matches == "flow")
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         parts = self.components[1:]

@@ -22,6 +22,7 @@ from nlgauge.metrics.parts.transport_metric import Alone, Problem
 from nlgauge.recipes.kinds import Choice
 from nlgauge.recipes.options import option
 from nlgauge.recipes.results import Pair
+from nlgauge.transport.solvers import EXACT
 
 __all__ = ["SMD"]
 
@@ -33,6 +34,7 @@ class SMD(MoverScore):
     name: ClassVar[str] = "smd"
 
     n: int | str = option("sentence", Choice("sentence"), help="the whole text is one n-gram", in_profile=False)
+    solver: str = option(EXACT, Choice(EXACT), help="there is one way to move one point", optional=True)
 
     def cost(self, x: Cloud, y: Cloud) -> NDArray[np.float64]:
         if self.profile == "web":

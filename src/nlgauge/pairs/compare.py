@@ -17,14 +17,22 @@ from numpy.typing import NDArray
 
 from nlgauge.encoders import EmbeddingCache, EncodedText, default_threads, encode_texts
 from nlgauge.encoders.blas import one_blas_thread
-from nlgauge.engine.notes import TextNames, count_fields, warn_about_convergence, warn_about_weights
+from nlgauge.engine.notes import (
+    TextNames,
+    count_fields,
+    warn_about_convergence,
+    warn_about_foci,
+    warn_about_nouns,
+    warn_about_weights,
+)
 from nlgauge.engine.prepare import PreparedMetric, PreparedTextMetric
 from nlgauge.engine.progress import Progress
 from nlgauge.engine.representations import Representations
+from nlgauge.errors import TooLongError
 from nlgauge.pairs.prepare import PreparedPairs, blank_side
 from nlgauge.pairs.store import VectorStore
 from nlgauge.pairs.tiles import Tile, cut_at, texts_of, tiles_of, windows_of
-from nlgauge.recipes.results import Pair
+from nlgauge.recipes.results import Pair, SystemResult
 from nlgauge.recipes.signature import Signature
 from nlgauge.recipes.vector_metric import WindowTexts
 from nlgauge.scores import SegmentNotes
@@ -71,6 +79,8 @@ class PairComparer:
         """Numbers of the plan's texts that were left without weight."""
         self.unconverged: list[tuple[int, int]] = []
         """Pairs whose value is approximate."""
+        self.noted: dict[str, list[tuple[int, int]]] = {"no_noun": [], "no_focus": []}
+        """Pairs that a metric of nouns has something to say of, by the name of the note."""
 
     def __iter__(self) -> Iterator[Part]:
         one, show = self._prepared.one, self._prepared.options.progress
@@ -85,15 +95,20 @@ class PairComparer:
         prepared, plan = self._prepared, self._prepared.plan
         warn_about_weights(self.zero_weight, plan.names)
 
-        def name(at: int) -> str:
-            row, column = self.unconverged[at]
-            return f"{plan.name_hypothesis(row)} and {plan.name_reference(column)}"
+        def names_of(pairs: Sequence[tuple[int, int]]) -> TextNames:
+            def name(at: int) -> str:
+                row, column = pairs[at]
+                return f"{plan.name_hypothesis(row)} and {plan.name_reference(column)}"
 
-        warn_about_convergence(range(len(self.unconverged)), TextNames("pair", name))
+            return TextNames("pair", name)
+
+        warn_about_convergence(range(len(self.unconverged)), names_of(self.unconverged))
+        no_noun, no_focus = self.noted["no_noun"], self.noted["no_focus"]
+        warn_about_nouns(range(len(no_noun)), prepared.metric.name, names_of(no_noun))
+        warn_about_foci(range(len(no_focus)), getattr(prepared.metric, "unmatched", ""), names_of(no_focus))
         notes = replace(prepared.notes, zero_weight=tuple(sorted(self.zero_weight)))
-        counts = {kind: plan.count(at) for kind, at in notes.__dict__.items()} | {
-            "unconverged": len(self.unconverged)
-        }
+        counts = {kind: plan.count(at) for kind, at in notes.__dict__.items()}
+        counts |= {"unconverged": len(self.unconverged)} | {kind: len(at) for kind, at in self.noted.items()}
         own = prepared.one.run_fields[""] if isinstance(prepared.one, PreparedMetric) else {}
         recipe = prepared.one.signature.recipe
         shown = {kind: count for kind, count in counts.items() if count or kind in SegmentNotes().counts()}
@@ -108,8 +123,10 @@ class PairComparer:
                 cells = np.argwhere(wanted := tile.wanted).tolist()
                 hypotheses = [plan.hypotheses[tile.rows[row]] for row, _ in cells]
                 references = [(plan.references[tile.columns[column]],) for _, column in cells]
-                found = one.metric.score_texts(hypotheses, references).segments if cells else {}
-                yield Part(tile, {name: _spread(values, wanted) for name, values in found.items()})
+                found = one.metric.score_texts(hypotheses, references) if cells else SystemResult({})
+                for kind, pairs in self.noted.items():
+                    pairs += [_place(tile, *cells[at]) for at in getattr(found, kind)]
+                yield Part(tile, {name: _spread(values, wanted) for name, values in found.segments.items()})
 
     def _of_vectors(self, one: PreparedMetric) -> Iterator[Part]:
         options, plan, view = self._prepared.options, self._prepared.plan, one.tokenized
@@ -156,7 +173,7 @@ class PairComparer:
         for rows in cut_at(tile.rows, sizes, _TOKEN_PAIRS // max(1, width)):
             part = tile._replace(rows=rows)
             with one_blas_thread:
-                scores = self._finished(one, self._compare_rows(one, encoded, part, ys), part.wanted)
+                scores = self._finished(one, self._compare_rows(one, encoded, part, ys), part)
             yield Part(part, scores)
 
     def _number(self, column: int) -> int:
@@ -190,7 +207,7 @@ class PairComparer:
             for row in left:
                 for column in right:
                     if wanted[row, column] and (row, column) not in alone:
-                        pair = metric.compare(xs[row], ys[column], one.state, align=False)
+                        pair = self._compared(one, xs[row], ys[column], tile.rows[row], tile.columns[column])
                         values = self._put(values, tile, row, column, pair, shape=wanted.shape)
         for (row, column), pair in alone.items():
             values = self._put(values, tile, row, column, pair, shape=wanted.shape)
@@ -269,14 +286,27 @@ class PairComparer:
         y = made.empty(None) if side == "reference" else made.references(column)[0]
         if metric.empty_value is not None and (x is None or y is None):
             return Pair([metric.empty_value] * len(metric.components))
-        return metric.compare(x, y, one.state, align=False)
+        return self._compared(one, x, y, row, column)
+
+    def _compared(self, one: PreparedMetric, x: Any, y: Any, row: int, column: int) -> Pair:
+        """What the metric says; what is too long for it is named."""
+        try:
+            return one.metric.compare(x, y, one.state, align=False)
+        except TooLongError as error:
+            plan = self._prepared.plan
+            msg = f"{plan.name_hypothesis(row)} and {plan.name_reference(column)}: {error}"
+            raise TooLongError(msg) from error
 
     def _finished(
-        self, one: PreparedMetric, values: NDArray[np.float64], wanted: NDArray[np.bool_]
+        self, one: PreparedMetric, values: NDArray[np.float64], tile: Tile
     ) -> dict[str, NDArray[np.float64]]:
+        wanted = tile.wanted
         if not wanted.any():
             return {}
         found = one.metric.finish_pairs(values[wanted], one.state)
+        cells = np.argwhere(wanted)
+        for kind, mask in one.metric.noted_pairs(values[wanted]).items():
+            self.noted[kind] += [_place(tile, row, column) for row, column in cells[mask].tolist()]
         return {name: _spread(scores, wanted) for name, scores in found.items()}
 
 
@@ -287,6 +317,11 @@ def _apart(encoded: Mapping[str, EncodedText], texts: Iterable[str]) -> dict[str
         one = encoded[text]
         found[text] = EncodedText(one.tokens, one.layers, text_features=one.text_features)
     return found
+
+
+def _place(tile: Tile, row: int, column: int) -> tuple[int, int]:
+    """Numbers of the texts of a cell."""
+    return tile.rows[row], tile.columns[column]
 
 
 def _blank(metric: Any, xs: Sequence[Any], ys: Sequence[Any]) -> NDArray[np.float64]:

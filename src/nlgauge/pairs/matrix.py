@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -11,13 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.corpus.checks import checked_texts
+from nlgauge.engine.notes import count_fields
+from nlgauge.engine.prepare import SignatureCheck, prepare_composite
 from nlgauge.errors import InputError
 from nlgauge.pairs.compare import PairComparer, PairNotes
 from nlgauge.pairs.plan import Block, PairPlan
 from nlgauge.pairs.prepare import prepare_pairs
+from nlgauge.recipes.composite import CompositeMetric
 from nlgauge.recipes.metric import Metric
+from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.signature import Signature
-from nlgauge.scores import SegmentNotes
+from nlgauge.scores import SegmentNotes, joined_notes
 from nlgauge.scoring import one_metric, resolved_call
 
 __all__ = ["ScoreMatrix", "matrix"]
@@ -122,8 +126,13 @@ def matrix(
     """
     recipes, run, check = resolved_call(one_metric(metric, options, function="matrix"), options)
     plan = _plan(a, b)
-    prepared = prepare_pairs(recipes[0], plan, run, check)
-    comparer = PairComparer(prepared)
+    if isinstance(recipes[0], CompositeMetric):
+        return _joined(recipes[0], plan, run, check)
+    return _scored(recipes[0], plan, run, check)
+
+
+def _scored(recipe: Metric, plan: PairPlan, run: RunOptions, check: SignatureCheck) -> ScoreMatrix:
+    comparer = PairComparer(prepare_pairs(recipe, plan, run, check))
     shape = len(plan.hypotheses), len(plan.references)
     components: dict[str, NDArray[np.float64]] = {}
     for part in comparer:
@@ -131,7 +140,38 @@ def matrix(
             if name not in components:
                 components[name] = np.empty(shape)
             components[name][np.ix_(part.tile.rows, part.tile.columns)] = values
-    return _signed(recipes[0], plan, components, comparer.finish())
+    return _signed(recipe, plan, components, comparer.finish())
+
+
+def _joined(recipe: CompositeMetric, plan: PairPlan, run: RunOptions, check: SignatureCheck) -> ScoreMatrix:
+    """The matrices of the members, which are encoded one after the other, joined."""
+    members = [_scored(member, plan, run, lambda number, signature: None) for member in recipe.recipes]
+    one = prepare_composite(recipe, (), [Signature(member.metric, member.signature.recipe) for member in members])
+    check(0, one.signature)
+    joined = recipe.combine([member.scores.ravel() for member in members], one.resolved).segments
+    rows, columns = (
+        joined_notes([getattr(member, side) for member in members])
+        for side in ("hypothesis_notes", "reference_notes")
+    )
+    height, width = members[0].shape
+    counts = {  # pairs of which a text is noted; convergence is a matter of pairs, and of the member with most
+        kind: max(member.counts.get(kind, 0) for member in members)
+        if kind == "unconverged"
+        else height * width - (height - len(getattr(rows, kind))) * (width - len(getattr(columns, kind)))
+        for kind in dict.fromkeys(kind for member in members for kind in member.counts)
+    }
+    return replace(
+        members[0],
+        hypothesis_notes=rows,
+        reference_notes=columns,
+        metric=recipe.name,
+        components={name: values.reshape(members[0].shape) for name, values in joined.items()},
+        main=recipe.main,
+        higher_is_better=recipe.higher_is_better,
+        signature=Signature(recipe.name, one.signature.recipe, count_fields(counts)),
+        counts=counts,
+        distances=(),
+    )
 
 
 def _plan(a: Iterable[str], b: Iterable[str] | None) -> PairPlan:

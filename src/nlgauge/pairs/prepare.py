@@ -24,9 +24,10 @@ from nlgauge.engine.prepare import (
     PreparedMetric,
     PreparedTextMetric,
     SignatureCheck,
+    as_asked,
     load_for,
-    longest_text,
     prepare_metric,
+    read_texts,
 )
 from nlgauge.engine.unknown import UnknownPairs, refuse_unknown
 from nlgauge.errors import InputError, RecipeError, TooLongError
@@ -61,6 +62,7 @@ class PreparedPairs:
 
 def prepare_pairs(recipe: Metric, plan: PairPlan, options: RunOptions, check: SignatureCheck) -> PreparedPairs:
     """Load, tokenise, count and check; what had to be decided about texts is warned of here."""
+    recipe = as_asked(recipe, options)
     _refuse(recipe, options)
     if isinstance(recipe, TextMetric):
         return _prepare_texts(recipe, plan, options, check)
@@ -132,16 +134,14 @@ def _tokenise(recipe: AnyVectorMetric, plan: PairPlan, options: RunOptions) -> T
     texts = dict.fromkeys([*corpus.systems[""], *(text for group in corpus.references for text in group)])
     if recipe.unknown == "zero":
         texts[""] = None  # stands in for texts that are counted as empty
-    limit = longest_text(encoder, recipe.max_tokens)
-    tokens = dict(zip(texts, (one.cut_to(limit) for one in encoder.tokenizer.encode(list(texts))), strict=True))
-    return TokenizedCorpus(corpus, encoder, tokens, limit)
+    return TokenizedCorpus(corpus, encoder, *read_texts(encoder, list(texts), recipe.encoding))
 
 
 def _too_long(plan: PairPlan, at: int, view: TokenizedCorpus) -> str:
     tokens = view.tokens[plan.texts[at]]
     return (
         f"{plan.names.name(at)} has {len(tokens) + tokens.cut} tokens, over the limit of {view.limit}; "
-        "shorten it, or allow truncation (long='truncate')"
+        "shorten it, allow truncation (long='truncate'), or read it in windows (long='windows')"
     )
 
 
@@ -162,8 +162,9 @@ def _unknown_texts(plan: PairPlan, tokens: Mapping[str, Tokens]) -> Iterator[tup
 
 
 def _prepare_texts(recipe: TextMetric, plan: PairPlan, options: RunOptions, check: SignatureCheck) -> PreparedPairs:
+    refs = "none" if recipe.against == "nothing" else "1"
     signature = Signature(
-        recipe.name, recipe.describe_texts() | {"refs": "1", "nlgauge": __version__, "sig": GRAMMAR}
+        recipe.name, recipe.describe_texts() | {"refs": refs, "nlgauge": __version__, "sig": GRAMMAR}
     )
     check(0, signature)
     notes = check_texts(_only(plan.texts), empty="zero")

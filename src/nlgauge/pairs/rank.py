@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 
 from nlgauge.corpus.checks import checked_list, checked_texts, make_corpus
 from nlgauge.corpus.texts import Corpus, References
-from nlgauge.engine.notes import TextNames
-from nlgauge.engine.prepare import SignatureCheck
+from nlgauge.engine.notes import TextNames, count_fields
+from nlgauge.engine.prepare import SignatureCheck, prepare_composite
 from nlgauge.engine.run import run_metrics
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.pairs.compare import PairComparer
 from nlgauge.pairs.plan import Block, PairPlan
 from nlgauge.pairs.prepare import prepare_pairs
+from nlgauge.recipes.composite import CompositeMetric, leaves
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.signature import Signature
@@ -137,8 +138,36 @@ def rank(
     recipes, run, check = resolved_call(one_metric(metric, options, function="rank"), options)
     groups = _groups(candidates)
     if refs is None and sources is None:
+        if isinstance(recipes[0], CompositeMetric):
+            return _joined(recipes[0], groups, run, check)
         return _by_each_other(recipes[0], groups, run, check)
     return _by_references(recipes[0], groups, refs, sources, run, check)
+
+
+def _joined(
+    recipe: CompositeMetric, groups: tuple[tuple[str, ...], ...], run: RunOptions, check: SignatureCheck
+) -> Ranking:
+    """Utilities of the members, joined: standardising is linear, so that it may come before or after a mean."""
+    found = [_by_each_other(member, groups, run, lambda number, signature: None) for member in recipe.recipes]
+    one = prepare_composite(recipe, (), [Signature(member.metric, member.signature.recipe) for member in found])
+    check(0, one.signature)
+    utilities = tuple(
+        recipe.combine([member.utilities[segment] for member in found], one.resolved).segments[recipe.main]
+        for segment in range(len(groups))
+    )
+    # Which pairs they are is not known here: the count is that of the member with most.
+    kinds = dict.fromkeys(kind for member in found for kind in member.counts)
+    counts = {kind: max(member.counts.get(kind, 0) for member in found) for kind in kinds}
+    signature = Signature(recipe.name, one.signature.recipe, count_fields(counts))
+    return replace(
+        found[0],
+        metric=recipe.name,
+        main=recipe.main,
+        higher_is_better=recipe.higher_is_better,
+        signature=signature,
+        counts=counts,
+        utilities=utilities,
+    )
 
 
 def _groups(candidates: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
@@ -223,10 +252,12 @@ def _by_references(
     if run.alignments:
         msg = "alignments are not kept for candidates; leave alignments= out, and give a pair to nlgauge.score"
         raise RecipeError(msg)
-    against = recipe.against if isinstance(recipe, VectorMetric) else "refs"
-    if against == "source" and isinstance(recipe, VectorMetric) and recipe.counts_idf:
-        msg = f"idf={recipe.idf_choice!r} is not counted on sources of candidates; use idf='none' or idf=FILE"
-        raise RecipeError(msg)
+    members = leaves([recipe])
+    against = "source" if any(getattr(one, "against", "refs") == "source" for one in members) else "refs"
+    for one in members:
+        if isinstance(one, VectorMetric) and one.against == "source" and one.counts_idf:
+            msg = f"idf={one.idf_choice!r} is not counted on sources of candidates; use idf='none' or idf=FILE"
+            raise RecipeError(msg)
     checked = make_corpus({"": [group[0] for group in groups]}, refs, sources=sources)
     where = [segment for segment, group in enumerate(groups) for _ in group]
     corpus = Corpus(

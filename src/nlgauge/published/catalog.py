@@ -8,6 +8,9 @@ from nlgauge.errors import RecipeError
 from nlgauge.published.papers.bertscore_2020 import BERTSCORE_TABLES
 from nlgauge.published.papers.chen_2022 import REPRODUCIBILITY_TABLES
 from nlgauge.published.papers.chen_2022_studies import REPRODUCIBILITY_STUDIES
+from nlgauge.published.papers.discoscore_2023 import DISCOSCORE_TABLES
+from nlgauge.published.papers.kaster_2021 import FACTOR_TABLES
+from nlgauge.published.papers.kaster_2021_robustness import ROBUSTNESS_TABLES
 from nlgauge.published.papers.moverscore_2019 import MOVERSCORE_TABLES
 from nlgauge.published.papers.peyrard_2021 import RANKING_TABLES
 from nlgauge.published.papers.sentsim_2021 import SENTSIM_TABLES
@@ -24,10 +27,13 @@ PAPER_TABLES: Mapping[str, PaperTable] = {
         *REPRODUCIBILITY_STUDIES,
         *MOVERSCORE_TABLES,
         *BERTSCORE_TABLES,
+        *DISCOSCORE_TABLES,
         *SENTSIM_TABLES,
         *XMOVERSCORE_TABLES,
         *RANKING_TABLES,
         *DENSITY_TABLES,
+        *FACTOR_TABLES,
+        *ROBUSTNESS_TABLES,
     )
 }
 

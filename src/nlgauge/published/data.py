@@ -30,6 +30,7 @@ class DataSlice(NamedTuple):
     data: str
     options: tuple[tuple[str, Any], ...]
     langpair: str
+    """Empty: all of its language pairs."""
     ranked: bool
 
 
@@ -94,7 +95,7 @@ def find_judged(part: DataSlice, at: str | os.PathLike[str] | None, missing: dic
     try:
         # Rankings first: they are small, and without them the texts are of no use.
         pairs = load_wmt_rankings(place, year=_year(part.data), langpairs=part.langpair) if part.ranked else None
-        table = load(part.data, place, langpairs=part.langpair, **dict(part.options))
+        table = load(part.data, place, langpairs=part.langpair or None, **dict(part.options))
     except FileFormatError:
         raise
     except (InputError, RecipeError, MissingExtraError) as error:

@@ -16,15 +16,20 @@ import numpy as np
 
 from nlgauge.data import JudgementTable
 from nlgauge.data.table import select_known
-from nlgauge.errors import DataWarning, MissingExtraError, RecipeError
+from nlgauge.errors import DataWarning, MissingExtraError, ModelNotFoundError, RecipeError
 from nlgauge.meta import MetricScores, Question, answer, released_rows, score_table
 from nlgauge.published.data import DataSlice, JudgedRows, find_judged, kept_columns, slice_of
+from nlgauge.published.factors.reproduce import reproduce_factors
+from nlgauge.published.factors.table import FactorTable
+from nlgauge.published.feature_table import FeatureTable, reproduce_features
 from nlgauge.published.papers.zhao_2022 import DensityTable
 from nlgauge.published.rankings.reproduce import reproduce_rankings
 from nlgauge.published.rankings.table import RankingOptions, RankingTable
 from nlgauge.published.reproduce_density import reproduce_density
 from nlgauge.published.reproduce_study import StudyInputs, StudyRun, with_corpora
 from nlgauge.published.results import Reproduction
+from nlgauge.published.robustness.reproduce import reproduce_robustness
+from nlgauge.published.robustness.table import RobustnessTable
 from nlgauge.published.run import PublishedRun, Value, Values
 from nlgauge.published.study import PaperStudy
 from nlgauge.published.table import Column, Mean, PaperTable, TableRow
@@ -68,7 +73,16 @@ def reproduce(
         _refuse_given(table, model=model, layer=layer, langpairs=langpairs, levels=levels, data=data, study=study)
         return reproduce_density(table, rows=rows, options=rankings)
     _refuse_given(table, rankings=rankings)
+    if isinstance(table, FeatureTable):
+        _refuse_given(table, model=model, layer=layer, langpairs=langpairs, levels=levels, study=study)
+        return reproduce_features(table, at=at, rows=rows, data=data)
     running = RunOptions.of(options) if run is None else replace(run, **options)
+    if isinstance(table, FactorTable):
+        _refuse_given(table, layer=layer, levels=levels, study=study)
+        return reproduce_factors(table, at=at, model=model, rows=rows, data=data, langpairs=langpairs, run=running)
+    if isinstance(table, RobustnessTable):
+        _refuse_given(table, model=model, layer=layer, langpairs=langpairs, levels=levels, study=study)
+        return reproduce_robustness(table, at=at, rows=rows, data=data)
     if isinstance(table, PaperStudy):
         table = with_corpora(table, inputs)
     elif inputs != StudyInputs():
@@ -97,8 +111,14 @@ def _refuse_given(table: PaperTable, **given: object) -> None:
     """Refuse what a table of its kind has no use of."""
     for name, value in given.items():
         if value not in (None, StudyInputs(), RankingOptions()):
-            kind = "a table on rankings of systems" if isinstance(table, RankingTable) else "no table on rankings"
-            kind = "a simulation of languages" if isinstance(table, DensityTable) else kind
+            kinds = {
+                RankingTable: "a table on rankings of systems",
+                FactorTable: "a table of regressions",
+                FeatureTable: "a table on features of texts",
+                RobustnessTable: "a table of released scores",
+                DensityTable: "a simulation of languages",
+            }
+            kind = kinds.get(type(table), "no table on rankings")
             what = {"study": "options of sensitivity studies", "rankings": "options of rankings (ties, full, ...)"}
             msg = f"{table.id} is {kind}; leave out {what.get(name, name)}"
             raise RecipeError(msg)
@@ -178,7 +198,7 @@ def _scores(
             continue
         try:
             scored = score_table(table, list(wanted), run=run.options, **(with_model if needs_model else {}))
-        except MissingExtraError as error:
+        except (MissingExtraError, ModelNotFoundError) as error:
             run.missing[str(error)] = None
             continue
         for one in scored.metrics:

@@ -21,12 +21,16 @@ class ReproducedCell:
 
     published: float | str | None
     ours: float | str | None
+    absolute: bool = False
+    """Whether print hides signs, so that ours is compared without its own."""
 
     @property
     def difference(self) -> float | None:
-        """Ours minus the published value; None for names."""
+        """Ours (or its absolute value) minus the published value; None for names."""
         numbers = [value for value in (self.ours, self.published) if isinstance(value, float | int)]
-        return numbers[0] - numbers[1] if len(numbers) == 2 else None
+        if len(numbers) < 2:
+            return None
+        return (abs(numbers[0]) if self.absolute else numbers[0]) - numbers[1]
 
 
 @dataclass(frozen=True)

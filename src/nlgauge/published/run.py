@@ -78,7 +78,10 @@ class PublishedRun:
                 if len(numbers) == len(column.over):
                     shown[column.label] = float(np.mean(numbers))
         cells = {
-            column.label: ReproducedCell(row.published.get(column.label), shown.get(column.label)) for column in kept
+            column.label: ReproducedCell(
+                row.published.get(column.label), shown.get(column.label), self.table.absolute
+            )
+            for column in kept
         }
         recipe = self.recipe(row) if row.recipe else f"released: {row.released}" if row.released else ""
         signatures = {label: one.signature for label, one in ours.items()}

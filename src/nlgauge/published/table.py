@@ -93,6 +93,8 @@ class PaperTable:
     """In print."""
     scale: float = 1.0
     """What a coefficient is multiplied with in print."""
+    absolute: bool = False
+    """Whether print has absolute values: ours keep their sign, and are compared without it."""
     notes: tuple[str, ...] = ()
     unavailable: str = ""
     """Data that no loader reads, and where it is published."""

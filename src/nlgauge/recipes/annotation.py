@@ -59,13 +59,13 @@ class AnnotatorName(Resource):
 def annotator_option(default: str = "spacy-en", *, trees: bool = False) -> Any:
     """The option that names who annotates texts."""
     kind = AnnotatorName(trees=trees)
-    return option(default, kind, help="who finds words, lemmas and parts of speech", short="an")
+    return option(default, kind, help="who finds words, lemmas and parts of speech", short="an", in_profile=False)
 
 
 def sentences_option(default: str = "rules") -> Any:
     """The option that says where sentences end."""
     said = "where sentences end: by rules, at ends of lines, or as the annotator says"
-    return option(default, Choice(*SENTENCE_RULES), help=said, short="ss")
+    return option(default, Choice(*SENTENCE_RULES), help=said, short="ss", in_profile=False)
 
 
 @dataclass(frozen=True, kw_only=True)

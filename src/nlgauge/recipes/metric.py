@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from nlgauge.scores import Score
 
-__all__ = ["Metric", "TextMetric", "about_default"]
+__all__ = ["Metric", "TextMetric", "about_default", "looks_alone"]
 
 
 #: Keywords of the scoring functions and options of a run, which are no options of a metric.
@@ -82,6 +82,8 @@ class Metric(ABC, metaclass=_RecipeType):
     """Whether the score of a pair depends on the other pairs of the run."""
     derived_fields: ClassVar[tuple[str, ...]] = ()
     """Fields of the signature that are no options, such as the version of a package."""
+    leading_option: ClassVar[str] = ""
+    """The option that may be given without its name, right after the colon of `name:value`."""
 
     def __init_subclass__(cls, **rest: Any) -> None:
         super().__init_subclass__(**rest)
@@ -123,10 +125,15 @@ class Metric(ABC, metaclass=_RecipeType):
         options = cls.options()
         return cls(**{name: options[name].parse(value) for name, value in cls.known_options(given).items()})
 
+    @property
+    def given(self) -> Mapping[str, Any]:
+        """The options that were set when the recipe was made; the others are defaults, or follow from these."""
+        found: dict[str, Any] = self.__dict__["_given"]
+        return found
+
     def with_options(self, **changes: Any) -> Self:
         """The same recipe with other values; what follows from a profile follows again."""
-        given: dict[str, Any] = self.__dict__["_given"]
-        return type(self).from_options(given | self.known_options(changes))
+        return type(self).from_options(dict(self.given) | self.known_options(changes))
 
     def __post_init__(self) -> None:
         options = self.options()
@@ -198,17 +205,24 @@ class Metric(ABC, metaclass=_RecipeType):
         from nlgauge.corpus.checks import make_corpus
         from nlgauge.engine.run import run_metrics
 
-        corpus = make_corpus({"": hyps}, refs, ref_streams=ref_streams, sources=sources)
+        corpus = make_corpus({"": hyps}, refs, ref_streams=ref_streams, sources=sources, alone=looks_alone([self]))
         return run_metrics([self], corpus, RunOptions.of(run))[0]
 
 
 def _options_in_words(cls: type[Metric]) -> str:
     """What each option means, for `help()`; own ones first. The class is about to become a dataclass."""
     own = {name: vars(cls).get(name) for name in vars(cls).get("__annotations__", ())}
-    entries = own | {name: own.get(name, entry) for name, entry in getattr(cls, "__dataclass_fields__", {}).items()}
+    inherited = {name: entry for base in reversed(cls.__mro__[1:]) for name, entry in _fields_of(base).items()}
+    entries = own | {name: own.get(name, entry) for name, entry in inherited.items()}
     found = [(name, option_of(entry)) for name, entry in entries.items() if isinstance(entry, Field)]
     lines = [f"{name}: {about.help}\n    {about.values}" for name, about in found if about is not None]
     return textwrap.indent("\n\nOptions:\n" + textwrap.indent("\n".join(lines), "    "), "    ") if lines else ""
+
+
+def _fields_of(cls: type) -> dict[str, Any]:
+    """The fields that a dataclass has, whether or not a class below it has been made one."""
+    found: dict[str, Any] = vars(cls).get("__dataclass_fields__", {})
+    return found
 
 
 def about_default(about: Option) -> Any:
@@ -216,9 +230,17 @@ def about_default(about: Option) -> Any:
     return about.default if about.default is BY_PROFILE else about.check(about.default)
 
 
+def looks_alone(metrics: Iterable[Metric]) -> bool:
+    """Whether all of them look at hypotheses by themselves, so that nothing to compare with is needed."""
+    return all(getattr(metric, "against", "refs") == "nothing" for metric in metrics)
+
+
 @dataclass(frozen=True, kw_only=True)
 class TextMetric(Metric):
     """A metric that looks at the texts themselves, through a package of its own."""
+
+    against: ClassVar[str] = "refs"
+    """What a hypothesis is compared with: `refs`, or `nothing` where it is looked at by itself."""
 
     @abstractmethod
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:

@@ -12,11 +12,11 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from nlgauge.recipes.kinds import Choice
-from nlgauge.recipes.metric import about_default
+from nlgauge.recipes.metric import Metric, TextMetric, about_default
 from nlgauge.recipes.options import BY_PROFILE, option
 from nlgauge.recipes.vector_metric import Representation, State, VectorMetric
 
-__all__ = ["Profile", "ProfileName", "ProfiledMetric", "profile_option"]
+__all__ = ["Profile", "ProfileName", "Profiled", "ProfiledMetric", "ProfiledTextMetric", "profile_option"]
 
 
 class Profile(SimpleNamespace):
@@ -37,8 +37,8 @@ def profile_option(default: str, profiles: Mapping[str, Any]) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProfiledMetric(VectorMetric[Representation]):
-    """A metric whose options are filled in by its `profile`."""
+class Profiled(Metric):
+    """A recipe whose options are filled in by its `profile`."""
 
     profiles: ClassVar[Mapping[str, Any]]
     """By name; an option that a profile does not mention is as usual."""
@@ -56,11 +56,6 @@ class ProfiledMetric(VectorMetric[Representation]):
                 object.__setattr__(self, name, getattr(self.published, name))
 
     @property
-    def published_idf(self) -> str:  # type: ignore[override]  # the profile decides
-        """What the published evaluation counts idf on."""
-        return str(self.published.idf)
-
-    @property
     def deviates(self) -> bool:
         """Whether an option is not as the profile has it."""
         return any(
@@ -69,7 +64,29 @@ class ProfiledMetric(VectorMetric[Representation]):
             if about.signed and about.in_profile and name != "profile" and name not in self.unused
         )
 
+    def starred(self, own: dict[str, str]) -> dict[str, str]:
+        """The fields of a signature with a star behind the name of a profile that was changed."""
+        return own | {"profile": own["profile"] + "*" * self.deviates}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfiledMetric(Profiled, VectorMetric[Representation]):
+    """A metric of vectors with profiles."""
+
+    @property
+    def published_idf(self) -> str:  # type: ignore[override]  # the profile decides
+        """What the published evaluation counts idf on."""
+        return str(self.published.idf)
+
     def describe(self, state: State) -> dict[str, str]:
         """With a star behind the name of a profile that was changed."""
-        own = super().describe(state)
-        return own | {"profile": own["profile"] + "*" * self.deviates}
+        return self.starred(super().describe(state))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfiledTextMetric(Profiled, TextMetric):
+    """A metric of texts with profiles."""
+
+    def describe_texts(self) -> dict[str, str]:
+        """With a star behind the name of a profile that was changed."""
+        return self.starred(super().describe_texts())

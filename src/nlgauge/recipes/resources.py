@@ -21,6 +21,7 @@ from nlgauge.recipes.kinds import Kind, as_text, joined_by_or
 from nlgauge.recipes.options import option
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.text import load_stopwords
+from nlgauge.text.windows import Reading
 from nlgauge.transforms.base import load_transforms
 
 if TYPE_CHECKING:
@@ -135,7 +136,10 @@ class SentenceModelName(Resource):
         """The model."""
         from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
 
-        model = load_sentence_encoder(value or context.metric.model, **context.options.loading)
+        windows = context.corpus.windows
+        # Resolved as the signature has it, so that the recipe that is read back asks for the same.
+        reading = context.metric.reading if windows is None else Reading(windows.size, windows.stride)
+        model = load_sentence_encoder(value or context.metric.model, **context.options.loading, reading=reading)
         return Loaded(f"{model.name}[{short_digest(model.digest)}]", model, model.engine)
 
 

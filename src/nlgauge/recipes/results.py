@@ -48,5 +48,9 @@ class SystemResult:
     """Scores of the whole system, where those are no means over segments."""
     statistics: CorpusCounts | None = None
     """Behind the main component of `corpus`, for those who resample segments."""
+    no_noun: tuple[int, ...] = ()
+    """Segments in which a text had no noun, of metrics that look at nouns."""
+    no_focus: tuple[int, ...] = ()
+    """Segments that share no focus with any of their references, of metrics that compare foci."""
     run: Mapping[str, str] = field(default_factory=dict)
     """What the run part of the signature must say of it."""

@@ -11,14 +11,18 @@ from nlgauge.encoders.cache import DEFAULT_GIGABYTES
 from nlgauge.encoders.precision import DEFAULT_PRECISION, check_precision
 from nlgauge.errors import RecipeError
 
-__all__ = ["RunOptions"]
+__all__ = ["LONG", "RunOptions"]
+
+#: What can be done with a text over a model's limit.
+LONG = ("truncate", "error", "windows")
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
     """How to compute, and what to refuse.
 
-    Only the first three move a score: engine and device within 1e-5, a lower precision by more.
+    Only the first three move a score: engine and device within 1e-5, a lower precision by more. `long="windows"` says
+    `window="model"` in every recipe of the run that names no window; as a part of the recipe it is signed.
     """
 
     engine: str = "onnx"
@@ -26,7 +30,7 @@ class RunOptions:
     device: str = "auto"
     threads: int | None = None
     batch_tokens: int = 4096
-    long: Literal["truncate", "error"] = "truncate"
+    long: Literal["truncate", "error", "windows"] = "truncate"
     empty: Literal["error", "zero"] = "error"
     alignments: bool = False
     progress: bool = False
@@ -39,7 +43,7 @@ class RunOptions:
         if not isinstance(self.batch_tokens, int) or self.batch_tokens < 1:
             msg = f"batch_tokens must be a whole number, at least 1, got {self.batch_tokens!r}"
             raise RecipeError(msg)
-        for name, allowed in (("long", ("truncate", "error")), ("empty", ("error", "zero"))):
+        for name, allowed in (("long", LONG), ("empty", ("error", "zero"))):
             if getattr(self, name) not in allowed:
                 msg = f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
                 raise RecipeError(msg)

@@ -26,6 +26,9 @@ __all__ = [
     "FieldDifference",
     "Signature",
     "declare_field",
+    "member_fields",
+    "member_key",
+    "plain_key",
 ]
 
 #: Fields of a signature that every metric has, after its own. `refs` counts references, or says `source`.
@@ -64,10 +67,13 @@ ABBREVIATIONS = {
     "annotator_engine": "ae",
     "nlgauge": "v",
     "truncated": "tr",
+    "windows": "ws",
     "empty": "em",
     "zero_weight": "zw",
     "unconverged": "uc",
     "unknown": "uk",
+    "no_noun": "nn",
+    "no_focus": "nf",
     "idf_hyps": "ih",
     "range": "ra",
     "pairs": "pr",
@@ -85,9 +91,10 @@ MEANINGS = {
     "weights": "sha256 of the encoder's weights (first digits)",
     "tokenizer": "sha256 of the tokenizer (first digits)",
     "config": "sha256 of what of the encoder's config.json vectors depend on (first digits); none without one",
-    "maxlen": "longest text in tokens; longer ones are truncated and counted",
+    "maxlen": "most tokens that the model reads at once; longer texts are truncated and counted, or read in windows",
     "layers": "layers that are aggregated",
-    "refs": "references per segment (var: the number varies), or source: compared with the text that was translated",
+    "refs": "references per segment (var: the number varies); source: compared with the text that was translated; "
+    "none: looked at by itself",
     "sacrebleu": "version of the package that computed the score",
     "rouge_score": "version of the package that computed the score",
     "package": "package and version that a metric of others comes with",
@@ -98,11 +105,14 @@ MEANINGS = {
     "nlgauge": "version of this library",
     "sig": "version of the signature's grammar",
     "truncated": "segments in which a text was cut at the limit",
+    "windows": "segments in which a text was read in windows",
     "empty": "segments in which a side had no token",
     "zero_weight": "segments in which idf, or the removal of tokens, left a text without weight",
     "unconverged": "segments in which an iteration stopped before it converged",
     "unknown": "in the recipe: what a text of nothing but unknown tokens gets (zero, or score: as it is); "
     "in the run: segments with tokens that the model does not know",
+    "no_noun": "segments in which a text had no noun, so that a metric of nouns gave 0",
+    "no_focus": "segments that share no focus with any of their references",
     "idf_hyps": "digest of the idf table of this system's own outputs",
     "range": "digest of the range of each part over this corpus, on which every score depends",
     "pairs": "pairs that the range was taken over",
@@ -118,6 +128,26 @@ def declare_field(name: str, *, short: str, meaning: str) -> None:
     MEANINGS.setdefault(name, meaning)
 
 
+def member_key(number: int, key: str) -> str:
+    """The field of a member (from 1) in the signature of a metric of several.
+
+    >>> member_key(2, "layer")
+    '2.layer'
+    """
+    return f"{number}.{key}"
+
+
+def plain_key(key: str) -> str:
+    """A field without the number of the member that it belongs to."""
+    number, dot, rest = key.partition(".")
+    return rest if dot and number.isdigit() else key
+
+
+def member_fields(fields: Mapping[str, str], number: int) -> dict[str, str]:
+    """The fields that belong to a member (from 1), under their plain names."""
+    return {plain_key(key): text for key, text in fields.items() if key == member_key(number, plain_key(key))}
+
+
 class FieldDifference(NamedTuple):
     """One key on which two signatures disagree; None where a side lacks it."""
 
@@ -127,9 +157,14 @@ class FieldDifference(NamedTuple):
     right: str | None
 
     @property
+    def field(self) -> str:
+        """The key without the number of a member."""
+        return plain_key(self.key)
+
+    @property
     def of_precision(self) -> bool:
         """Whether both name an engine, and not of one precision: then their scores do not compare."""
-        if self.key not in ENGINE_FIELDS or self.left is None or self.right is None:
+        if self.field not in ENGINE_FIELDS or self.left is None or self.right is None:
             return False
         return signed_precision(self.left) != signed_precision(self.right)
 
@@ -187,7 +222,8 @@ class Signature:
 
 
 def _abbreviated(fields: Mapping[str, str]) -> dict[str, str]:
-    return {ABBREVIATIONS.get(key, key): value for key, value in fields.items()}
+    short = {key: ABBREVIATIONS.get(plain_key(key), plain_key(key)) for key in fields}
+    return {key[: len(key) - len(plain_key(key))] + short[key]: value for key, value in fields.items()}
 
 
 def _escape(value: str) -> str:

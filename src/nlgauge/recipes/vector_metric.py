@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,11 @@ from nlgauge.recipes.resources import LoadContext, Loaded, Resource, TransformFi
 from nlgauge.recipes.results import Comparison, Pair, SystemResult
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.text.languages import language_code
+from nlgauge.text.windows import CUT, MODEL_WINDOW, NO_WINDOWS, Reading, Windows
 from nlgauge.transforms.base import Transforms
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["EncodingSpec", "State", "VectorMetric", "WindowTexts"]
 
@@ -43,6 +47,8 @@ class EncodingSpec(NamedTuple):
     model: str
     lowercase: str
     max_tokens: int | None
+    reading: Reading = CUT
+    """Whether texts over the limit are cut, or read in windows."""
 
 
 class WindowTexts(NamedTuple):
@@ -61,6 +67,8 @@ class State:
     encoder: Encoder
     layers: tuple[int, ...]
     loaded: Mapping[str, Loaded]
+    windows: Windows | None = None
+    """How texts over the model's limit are read; None: they are cut."""
 
     def __getitem__(self, option: str) -> Any:
         """What the option stands for."""
@@ -129,6 +137,22 @@ class VectorMetric(Metric, Generic[Representation]):
         in_profile=False,
         formerly="cut",
     )
+    window: int | str = option(
+        NO_WINDOWS,
+        Whole(1, also=[NO_WINDOWS, MODEL_WINDOW]),
+        help="texts longer than so many tokens are read in overlapping windows of that size; model: its limit",
+        short="wi",
+        optional=True,
+        in_profile=False,
+    )
+    stride: int | None = option(
+        None,
+        Whole(1, word="half"),
+        help="tokens of a text from one window to the next; half: half of those in a window",
+        short="sr",
+        optional=True,
+        in_profile=False,
+    )
     unknown: str = option(
         "error",
         Choice("error", "zero", "score"),
@@ -157,7 +181,22 @@ class VectorMetric(Metric, Generic[Representation]):
     @property
     def encoding(self) -> EncodingSpec:
         """How texts become tokens and vectors."""
-        return EncodingSpec(self.model, self.lowercase, self.max_tokens)
+        return EncodingSpec(self.model, self.lowercase, self.max_tokens, self.reading)
+
+    @property
+    def unused(self) -> Mapping[str, str]:
+        """A stride belongs to windows."""
+        reason = "is the step of windows, and the recipe has none (window=)"
+        return {"stride": reason} if self.window == NO_WINDOWS else {}
+
+    @property
+    def reading(self) -> Reading:
+        """What happens to texts over the limit."""
+        return Reading(self.window, self.stride)
+
+    def in_windows(self) -> Self:
+        """The same recipe with windows of the model's limit, unless it has windows already."""
+        return self if self.reading != CUT else self.with_options(window=MODEL_WINDOW)
 
     @property
     def idf_choice(self) -> str:
@@ -191,12 +230,14 @@ class VectorMetric(Metric, Generic[Representation]):
             for name, about in self.options().items()
             if isinstance(about.kind, Resource) and name not in self.unused
         }
-        return State(corpus.encoder, layers, loaded)
+        return State(corpus.encoder, layers, loaded, corpus.windows)
 
     def describe(self, state: State) -> dict[str, str]:
         """The metric's own fields of the signature, resolved."""
         resolved = {name: loaded.label for name, loaded in state.loaded.items()}
         resolved |= {f"{name}_engine": loaded.engine for name, loaded in state.loaded.items() if loaded.engine}
+        if state.windows is not None:
+            resolved |= {"window": str(state.windows.size), "stride": str(state.windows.stride)}
         if "layer" in self.options():
             resolved["layer"] = str(state.layers[0]) if state.layers else "none"
         elif state.layers:
@@ -237,6 +278,10 @@ class VectorMetric(Metric, Generic[Representation]):
         """Scores of pairs that have nothing to do with each other, a row of components each: `finish` of each."""
         alone = [Comparison(values[row : row + 1]) for row in range(len(values))]
         return self.finish({"": alone}, state)[""].segments
+
+    def noted_pairs(self, values: NDArray[np.float64]) -> Mapping[str, NDArray[np.bool_]]:
+        """Of pairs, a row of components each, those that something must be noted of, by the name of the note."""
+        return {}
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         """Segment scores of every system; by default the mean over references."""

@@ -20,6 +20,7 @@ def describe_metric(metric: type[Metric]) -> dict[str, Any]:
         "components": list(recipe.components),
         "main": recipe.main,
         "better": "higher" if recipe.higher_is_better else "lower",
+        "distances": [name for name in recipe.components if name in recipe.distances],
     }
 
 

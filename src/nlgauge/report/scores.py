@@ -171,7 +171,11 @@ def _score_table(
     columns = [*_system_column(scores), "metric", "better", *_components(scores), *bounds, "signature"]
     records: list[dict[str, Cell]] = []
     for score in scores:
-        record: dict[str, Cell] = {"system": score.system, "metric": names[id(score)], "better": _better(score)}
+        record: dict[str, Cell] = {
+            "system": score.system,
+            "metric": names[id(score)],
+            "better": _better_of_all(score),
+        }
         record |= score.system_scores
         if confidence is not None:
             interval = _interval(score, confidence)
@@ -192,7 +196,7 @@ def _segment_table(
     columns = [*_system_column(scores), "metric", *better, "segment", *_components(scores), *extra]
     rows: list[list[Cell]] = []
     for score in scores:
-        fixed: dict[str, Cell] = {"system": score.system, "metric": names[id(score)], "better": _better(score)}
+        fixed: dict[str, Cell] = {"system": score.system, "metric": names[id(score)], "better": _better_of_all(score)}
         if short is not None:
             fixed["signature"] = _signature(score, short)
         rows += _rows(columns, [fixed | row for row in score.rows()])
@@ -218,7 +222,7 @@ def _latex_table(scores: Sequence[Score], confidence: Confidence | None, short: 
     for title, part in _by_recipe(scores):
         names = _mean_columns(part, confidence)
         columns = [*columns, *names]
-        spans = [*spans, Span(title, len(names), _better(part[0]))]
+        spans = [*spans, Span(title, len(names), _better(part[0]), part[0].distances)]
         found = {score.system: _means(score, confidence) for score in part}
         for row, system in zip(rows, systems, strict=True):
             row += _rows(names, [found.get(system, {})])[0]
@@ -284,6 +288,11 @@ def _means(score: Score, confidence: Confidence | None) -> dict[str, Cell]:
 
 def _better(score: Score) -> Literal["higher", "lower"]:
     return "higher" if score.higher_is_better else "lower"
+
+
+def _better_of_all(score: Score) -> str:
+    """Of the main component, and of others that are the other way round: `higher, lower: ds_focus`."""
+    return _better(score) + (f", lower: {' '.join(score.distances)}" if score.distances else "")
 
 
 def _interval(score: Score, confidence: Confidence) -> Interval | str:

@@ -70,6 +70,7 @@ _LATEX = str.maketrans(
     }
 )
 _ARROWS = {"higher": r" $\uparrow$", "lower": r" $\downarrow$", None: ""}
+_OPPOSITE: dict[str | None, str | None] = {"higher": "lower", "lower": "higher", None: None}
 
 
 class Span(NamedTuple):
@@ -81,6 +82,8 @@ class Span(NamedTuple):
     title: str
     columns: int = 1
     better: Literal["higher", "lower"] | None = None
+    other_way: tuple[str, ...] = ()
+    """Columns of it whose numbers are better the other way round."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +163,7 @@ class Table:
         lines += [rf"\begin{{tabular}}{{{layout}}}", r"\toprule"]
         if self.spans:
             lines += self._latex_spans()
-        lines += [_latex_row(map(escape_latex, self.columns)), r"\midrule"]
+        lines += [_latex_row(self._latex_columns()), r"\midrule"]
         for row, texts in zip(self.rows, self._formatted(width), strict=True):
             # A hyphen is no minus sign.
             lines.append(
@@ -207,6 +210,14 @@ class Table:
                 heads += [""] * span.columns
             first = last + 1
         return [_latex_row(heads), *([" ".join(rules)] if rules else [])]
+
+    def _latex_columns(self) -> list[str]:
+        """Names of columns, each with an arrow where its heading's arrow would be wrong for it."""
+        spans = [span for span in self.spans for _ in range(span.columns)] or [Span("")] * len(self.columns)
+        return [
+            escape_latex(name) + (_ARROWS[_OPPOSITE[span.better]] if name in span.other_way else "")
+            for span, name in zip(spans, self.columns, strict=True)
+        ]
 
     def _labels(self) -> list[str]:
         titles = [span.title for span in self.spans for _ in range(span.columns)] or [""] * len(self.columns)

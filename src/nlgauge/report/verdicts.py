@@ -18,6 +18,7 @@ __all__ = [
     "Emphasis",
     "MetricName",
     "SystemName",
+    "comparison_verdicts",
     "metric_decimals",
     "metric_verdict",
     "names",
@@ -146,6 +147,13 @@ def on_the_winner(comparison: SystemComparison) -> list[str] | None:
     for systems, metrics in winners.items():
         parts += ["; " if parts else "", *names(systems), " by ", *names(metrics)]
     return [Emphasis("The metrics disagree on who comes first: "), *parts, "."]
+
+
+def comparison_verdicts(comparison: SystemComparison) -> list[list[str]]:
+    """What all metrics say, one after the other, and whether they agree on who comes first."""
+    said = [metric_verdict(found, comparison.settings) for found in comparison.metrics]
+    agreed = on_the_winner(comparison)
+    return said if agreed is None else [*said, agreed]
 
 
 def _first(found: MetricComparison) -> tuple[str, ...]:

@@ -10,8 +10,11 @@ from nlgauge.errors import (
     ConvergenceWarning,
     EmptyTextWarning,
     NlgaugeWarning,
+    NoFocusWarning,
+    NoNounWarning,
     TruncationWarning,
     UnknownWordWarning,
+    WindowsWarning,
     ZeroWeightWarning,
     user_stacklevel,
 )
@@ -22,9 +25,12 @@ __all__ = ["warn_about_segments"]
 
 _KINDS: dict[str, tuple[type[NlgaugeWarning], str]] = {
     "truncated": (TruncationWarning, "texts were truncated"),
+    "windows": (WindowsWarning, "texts were read in windows"),
     "empty": (EmptyTextWarning, "empty texts"),
     "zero_weight": (ZeroWeightWarning, "idf, or the removal of tokens, left texts without weight"),
     "unconverged": (ConvergenceWarning, "Sinkhorn did not converge"),
+    "no_noun": (NoNounWarning, "texts without a noun were scored 0"),
+    "no_focus": (NoFocusWarning, "texts share no focus with any of their references"),
     "unknown": (UnknownWordWarning, "words without a vector were left out"),
 }
 

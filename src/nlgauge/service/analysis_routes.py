@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
 from nlgauge.compare import SystemComparison, compare_systems
 from nlgauge.errors import RecipeError
-from nlgauge.explain.pairs import explain_pair
+from nlgauge.explain.explanation import Explanation
+from nlgauge.explain.pairs import explain_in_corpus, explain_pair
 from nlgauge.scores import Score
-from nlgauge.service.answers import comparison_json, comparison_tsv, explanation_json
+from nlgauge.service.answers import alignment_json, comparison_json, comparison_tsv, explanation_json
 from nlgauge.service.calls import check_size
 from nlgauge.service.problems import ProblemError
 from nlgauge.service.routes import TSV, Used, json_body
 from nlgauge.service.said import collected_warnings
-from nlgauge.service.schemas import CompareAnswer, CompareRequest, ExplainAnswer, ExplainRequest
+from nlgauge.service.schemas import (
+    AlignmentAnswer,
+    CompareAnswer,
+    CompareRequest,
+    ExplainAnswer,
+    ExplainRequest,
+    TextsRequest,
+)
 from nlgauge.service.settings import Limits
 from nlgauge.service.work import compare_settings
 
@@ -44,13 +52,21 @@ def check_systems(asked: CompareRequest, limits: Limits) -> None:
 @router.post(
     "/v1/explain",
     response_class=Response,
-    responses={200: {"model": ExplainAnswer}},
+    responses={200: {"model": ExplainAnswer | AlignmentAnswer}},
     summary="Why one pair got its score",
 )
-async def explain(asked: ExplainRequest, service: Used) -> Response:
+async def explain(
+    asked: ExplainRequest,
+    service: Used,
+    form: Annotated[
+        Literal["json", "alignment"], Query(alias="format", description="alignment: only what a page shows of it")
+    ] = "json",
+) -> Response:
     """What matched what, and what each word contributes."""
     texts = asked.as_texts()
-    characters, most = check_size(texts, service.settings, job=False), service.settings.limits.explained_characters
+    check_size(texts, service.settings, job=False)
+    characters = check_size(asked.model_copy(update={"others": None}).as_texts(), service.settings, job=False)
+    most = service.settings.limits.explained_characters
     if characters > most:
         msg = f"the texts have {characters} characters, and an explanation is made of at most {most}"
         raise ProblemError(413, msg, kind="text-too-long")
@@ -67,10 +83,20 @@ async def explain(asked: ExplainRequest, service: Used) -> Response:
     def work() -> bytes:
         warnings = list(said)
         with collected_warnings(warnings):
-            found = explain_pair(asked.hyp, asked.ref, metric=asked.metric, source=asked.source, **options)
+            found = _explained(asked, texts, options)
+        if form == "alignment":
+            return alignment_json(found, warnings)
         return explanation_json(found, warnings, matrix=asked.matrix)
 
     return Response(await service.in_thread(work), media_type="application/json")
+
+
+def _explained(asked: ExplainRequest, texts: TextsRequest, options: dict[str, Any]) -> Explanation:
+    """The explanation of the pair, alone or as one of its corpus."""
+    if asked.others is None:
+        return explain_pair(asked.hyp, asked.ref, metric=asked.metric, source=asked.source, **options)
+    given = (texts.hyps or [], texts.refs)
+    return explain_in_corpus(*given, segments=[0], metric=asked.metric, sources=texts.sources, **options)[0]
 
 
 @router.post(

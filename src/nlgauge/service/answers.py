@@ -12,12 +12,15 @@ from nlgauge.corpus.texts import Corpus
 from nlgauge.explain.explanation import Explanation
 from nlgauge.report.comparison import Compared, render_comparison
 from nlgauge.report.html import ReportTexts, differing_segments, explain_for_report, html_report
+from nlgauge.report.html.alignments import alignment_record
 from nlgauge.report.scores import render
 from nlgauge.report.sensitivity import sensitivity_report
+from nlgauge.report.verdicts import comparison_verdicts, plain
 from nlgauge.scores import Score
 from nlgauge.sensitivity.results import Sensitivity
 
 __all__ = [
+    "alignment_json",
     "compact_json",
     "comparison_json",
     "comparison_results",
@@ -66,7 +69,8 @@ def comparison_json(
 ) -> bytes:
     """The answer to a request to compare."""
     records = [score.to_dict(segments=segments) for score in scores]
-    record = {"comparison": comparison.to_dict(), "scores": records, "warnings": list(warnings)}
+    said = [plain(sentence) for sentence in comparison_verdicts(comparison)]
+    record = {"comparison": comparison.to_dict(), "scores": records, "verdicts": said, "warnings": list(warnings)}
     return compact_json({"nlgauge": __version__, **record})
 
 
@@ -98,6 +102,12 @@ def comparison_results(
 def explanation_json(found: Explanation, warnings: Sequence[str], *, matrix: bool) -> bytes:
     """The answer to a request to explain."""
     record = {"nlgauge": __version__, "explanation": found.to_dict(matrix=matrix), "warnings": list(warnings)}
+    return compact_json(record)
+
+
+def alignment_json(found: Explanation, warnings: Sequence[str]) -> bytes:
+    """The same for a page: the report and the page of the service draw it alike."""
+    record = {"nlgauge": __version__, "alignment": alignment_record(found.to_dict()), "warnings": list(warnings)}
     return compact_json(record)
 
 

@@ -137,11 +137,28 @@ def check_size(request: TextsRequest, settings: Settings, *, job: bool) -> int:
     most = limits.job_texts if job else limits.texts
     if len(texts) > most:
         hint = "" if job else f"; post it to /v1/jobs/score, which takes {limits.job_texts}"
-        raise ProblemError(
-            413, f"{len(texts)} texts in one request, and at most {most} are taken{hint}", kind="too-many-texts"
+        msg = (
+            f"{len(texts)} texts (outputs, references and sources) in one request, and at most {most} are taken{hint}"
         )
+        raise ProblemError(413, msg, kind="too-many-texts")
     longest = max(map(len, texts), default=0)
     if longest > limits.text_characters:
-        msg = f"a text has {longest} characters, and at most {limits.text_characters} are taken"
+        place = _place_of_longest(request, longest)
+        msg = f"{place} has {longest} characters, and at most {limits.text_characters} are taken"
         raise ProblemError(413, msg, kind="text-too-long")
     return sum(map(len, texts))
+
+
+def _place_of_longest(request: TextsRequest, length: int) -> str:
+    """Where the first text of this length stands, as errors of the library name it."""
+    groups: list[tuple[str, Sequence[str | list[str]]]] = [
+        (f"system {system!r}, segment " if request.systems is not None else "hyps, segment ", outputs)
+        for system, outputs in request.outputs().items()
+    ]
+    groups += [("refs, segment ", request.refs or ()), ("sources, segment ", request.sources or ())]
+    return next(
+        f"{name}{at}: a text"
+        for name, texts in groups
+        for at, group in enumerate(texts)
+        if any(len(text) == length for text in ([group] if isinstance(group, str) else group))
+    )

@@ -35,7 +35,7 @@ def docs_page(description: Mapping[str, Any]) -> str:
     parts = [
         f"<h1>{escape(about['title'])} {escape(about['version'])}</h1>",
         f"<p>{escape(about.get('description', ''))}</p>",
-        '<p>For programs: <a href="openapi.json">openapi.json</a></p>',
+        '<p>For programs: <a href="openapi.json">openapi.json</a>. For people: <a href="./">the page</a>.</p>',
     ]
     found = [
         (method, path, operation)

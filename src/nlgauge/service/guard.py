@@ -19,8 +19,9 @@ from nlgauge.service.settings import Settings
 
 __all__ = ["Guard", "Observer", "RateLimit"]
 
-#: Paths that say nothing about anybody's texts; a probe has no key.
-_OPEN = frozenset({"/healthz", "/readyz", "/docs", "/docs.css", "/openapi.json"})
+#: Paths that say nothing about anybody's texts: a probe has no key, and the page asks for one.
+_OPEN = frozenset({"/", "/favicon.svg", "/healthz", "/readyz", "/docs", "/docs.css", "/openapi.json"})
+_OPEN_FOLDER = "/assets/"
 
 #: Seconds for the whole body of a request to arrive.
 _BODY_SECONDS = 60.0
@@ -31,7 +32,7 @@ _MOST_CLIENTS = 10_000
 _HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
     ),
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -103,7 +104,8 @@ class Guard:
         own = (f"http://{host}", f"https://{host}")
         if origin is not None and origin not in (*own, *self._settings.allow_origins):
             raise ProblemError(403, "a page of another site may not use this service", kind="origin")
-        if self._keys and scope["path"] not in _OPEN and not self._knows(headers):
+        open_to_all = scope["path"] in _OPEN or scope["path"].startswith(_OPEN_FOLDER)
+        if self._keys and not open_to_all and not self._knows(headers):
             msg = "give an API key: 'Authorization: Bearer KEY' or 'X-API-Key: KEY'"
             raise ProblemError(401, msg, kind="key")
 

@@ -10,6 +10,7 @@ requests. So neither waits for the other to end.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import OrderedDict, deque
@@ -23,15 +24,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.encoders import Encoder, encode_texts
+from nlgauge.encoders.base import portions
 from nlgauge.encoders.host import hosted
 from nlgauge.engine.compare import planned_encodings
+from nlgauge.engine.interrupts import watched
 from nlgauge.engine.prepare import Prepared
 from nlgauge.scores import Score
 from nlgauge.service.calls import ScoreCall
 from nlgauge.service.problems import ProblemError
 from nlgauge.text import Tokens
 
-__all__ = ["InferenceThread", "Scored", "before_batch"]
+__all__ = ["InferenceThread", "Scored", "SlowError", "before_batch", "deadline"]
 
 Vectors: TypeAlias = list[NDArray[np.float32]]
 
@@ -43,6 +46,26 @@ _MOST_TOGETHER = 64
 
 #: Told the number of tokens before each batch of larger work: it may raise, to stop the work.
 before_batch: ContextVar[Callable[[int], None] | None] = ContextVar("nlgauge_before_batch", default=None)
+
+
+class SlowError(Exception):
+    """A small request is none: its pairs take longer than others should wait."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"not done after {seconds:g} seconds")
+
+
+def deadline(
+    seconds: float, error: Callable[[float], Exception], clock: Callable[[], float] = time.monotonic
+) -> Callable[[], None]:
+    """Raises the error when it is called after that time."""
+    until = clock() + seconds
+
+    def look() -> None:
+        if clock() > until:
+            raise error(seconds)
+
+    return look
 
 
 class Scored(NamedTuple):
@@ -73,8 +96,17 @@ class _Batch:
 class InferenceThread:
     """Owns the models of a service and computes with them; other threads ask it to."""
 
-    def __init__(self, *, wait: float, waiting: int, batch_tokens: int, on_batch: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        *,
+        wait: float,
+        waiting: int,
+        batch_tokens: int,
+        on_batch: Callable[[int], None],
+        longest: float = math.inf,
+    ) -> None:
         self._wait = wait
+        self._longest = longest
         self._most_waiting = waiting
         self._batch_tokens = batch_tokens
         self._on_batch = on_batch
@@ -156,7 +188,7 @@ class InferenceThread:
             try:
                 if chosen:
                     self._on_batch(len(chosen))
-                    _score_together(self, chosen, self._batch_tokens)
+                    _score_together(self, chosen, self._batch_tokens, self._longest)
             except Exception as error:  # nothing that happens to some requests may end the thread
                 for one in chosen:
                     if not one.future.done():
@@ -186,7 +218,7 @@ def _run_batch(batch: _Batch) -> None:
         batch.future.set_exception(error)
 
 
-def _score_together(thread: InferenceThread, chosen: Sequence[_Waiting], batch_tokens: int) -> None:
+def _score_together(thread: InferenceThread, chosen: Sequence[_Waiting], batch_tokens: int, longest: float) -> None:
     """Prepare each, encode all, compare and finish each; what fails fails alone."""
     prepared: dict[_Waiting, Prepared] = {}
     with hosted(thread):
@@ -205,7 +237,9 @@ def _score_together(thread: InferenceThread, chosen: Sequence[_Waiting], batch_t
     with hosted(_KnownVectors(thread, known)):
         for one, ready in prepared.items():
             try:
-                scores = one.call.finish(ready, one.call.compare(ready))
+                # By the time of the processor: a busy machine makes no request larger.
+                with watched(deadline(longest, SlowError, time.thread_time)):
+                    scores = one.call.finish(ready, one.call.compare(ready))
                 one.future.set_result(Scored(scores, one.call.warnings))
             except Exception as error:  # whoever waits for it is told
                 one.future.set_exception(error)
@@ -221,7 +255,7 @@ def _encode_all(prepared: Sequence[Prepared], batch_tokens: int) -> dict[_Key, V
         for encoder, layers, tokens in planned_encodings(one):
             if layers:
                 _, distinct = wanted.setdefault((id(encoder), layers), (encoder, {}))
-                distinct.update((_spelt(text.ids), text) for text in tokens if not text.empty)
+                distinct.update((_spelt(part.tokens.ids), part.tokens) for part in portions(tokens))
     known: dict[_Key, Vectors] = {}
     for (_, layers), (encoder, distinct) in wanted.items():
         encoded = encode_texts(encoder, list(distinct.values()), layers, batch_tokens=batch_tokens)

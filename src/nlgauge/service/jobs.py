@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 
 from nlgauge.encoders.host import hosted
+from nlgauge.engine.interrupts import watched
 from nlgauge.errors import NlgaugeError
 from nlgauge.service.calls import Caller
 from nlgauge.service.inference import InferenceThread, before_batch
@@ -121,7 +122,7 @@ class JobRunner:
         return job
 
     def cancel(self, name: str) -> Job:
-        """Cancel a job that has not ended; a running one stops within a batch or a step."""
+        """Cancel a job that has not ended; a running one stops before its next batch or pair."""
         if self._store.end(name, "cancelled", before=("queued",)):
             self._monitor.jobs.labels(self._store.need(name).kind, "cancelled").inc()
         current = self._current
@@ -166,7 +167,7 @@ class JobRunner:
         state, problem, results = "failed", None, None
         token = before_batch.set(running.count)
         try:
-            with hosted(self._inference):
+            with hosted(self._inference), watched(running.check):
                 results = KINDS[job.kind](request, running)
             state = "done"
         except _StoppedError as stopped:

@@ -19,6 +19,8 @@ from nlgauge.files.digests import short_digest
 from nlgauge.models.catalog import CARDS, ModelCard, find_card
 from nlgauge.models.fetch import cached_card
 from nlgauge.recipes.annotation import AnnotatorName
+from nlgauge.recipes.composite import CompositeMetric
+from nlgauge.recipes.kinds import JoinedNumbers
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.options import Option
 from nlgauge.recipes.resources import LanguageModelName, Resource, SentenceModelName, StopwordList
@@ -31,6 +33,9 @@ _STOPWORDS = re.compile(r"(spacy|iso|nltk)-[a-z]{2,3}")
 
 #: Tokenizers of sacrebleu that need nothing but the package; the others are fetched when they are first used.
 _BLEU_TOKENIZERS = ("13a", "intl", "char", "none", "zh")
+
+#: Orders of n-grams that chrF may count, and numbers that an option may join: memory grows with both.
+_MOST = 20
 
 
 class Policy:
@@ -47,6 +52,9 @@ class Policy:
         """Refuse a recipe that names a file, or a model that is not on offer."""
         if isinstance(recipe, VectorMetric):
             self.check_model(recipe.model)
+        if isinstance(recipe, CompositeMetric):
+            for member in recipe.recipes:
+                self.check(member)
         for name, about in recipe.options().items():
             if name not in recipe.unused:
                 self._check_option(recipe, name, about)
@@ -96,6 +104,12 @@ class Policy:
         elif isinstance(kind, Resource):
             if value not in kind.words:
                 raise _refusal(name, " or ".join(kind.words), value)
+        elif isinstance(kind, JoinedNumbers):
+            if value.count("+") >= _MOST:
+                raise _excess(name, f"at most {_MOST} numbers", value)
+        elif recipe.name == "chrf" and name in {"chars", "words"}:
+            if value > _MOST:
+                raise _excess(name, f"at most {_MOST}", value)
         elif recipe.name == "bleu" and name == "tokenize" and value not in _BLEU_TOKENIZERS:
             raise _refusal(name, ", ".join(_BLEU_TOKENIZERS), value)
 
@@ -107,6 +121,8 @@ def allowed_words(metric: type[Metric], name: str, about: Option) -> str:
         return " or ".join([*getattr(kind, "words", ()), "a model of GET /v1/models"])
     if isinstance(kind, Resource):  # of annotators those by name, too
         return " or ".join(kind.words)
+    if (metric.name, name) in {("chrf", "chars"), ("chrf", "words")}:
+        return f"{about.values} to {_MOST}"
     return " or ".join(_BLEU_TOKENIZERS) if (metric.name, name) == ("bleu", "tokenize") else about.values
 
 
@@ -126,7 +142,9 @@ def is_here(card: ModelCard) -> bool:
 
 
 def _refusal(name: str, words: str, value: object) -> RecipeError:
+    return _excess(name, f"{words} in a request (files of the service's machine are not read)", value)
+
+
+def _excess(name: str, words: str, value: object) -> RecipeError:
     shown = str(value) if len(str(value)) < 100 else f"{str(value)[:100]}..."
-    return RecipeError(
-        f"{name} must be {words} in a request (files of the service's machine are not read), got {shown!r}"
-    )
+    return RecipeError(f"{name} must be {words}, got {shown!r}")

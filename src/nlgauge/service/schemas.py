@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 __all__ = [
+    "AlignmentAnswer",
     "CompareAnswer",
     "CompareRequest",
     "Description",
@@ -16,6 +17,7 @@ __all__ = [
     "JobStatus",
     "MetricRecord",
     "ModelRecord",
+    "OtherTexts",
     "ProblemRecord",
     "ScoreAnswer",
     "ScoreRequest",
@@ -84,8 +86,9 @@ class ScoreRequest(TextsRequest):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_EXAMPLE]})
 
-    long: Literal["truncate", "error"] = Field(
-        "truncate", description="What happens to a text over the model's limit."
+    long: Literal["truncate", "error", "windows"] = Field(
+        "truncate",
+        description="What happens to a text over the model's limit: it is cut, refused, or read in windows.",
     )
     empty: Literal["error", "zero"] = Field("error", description="What happens where both sides of a pair are empty.")
     alignments: StrictBool = Field(False, description="Whether each segment says what matched what.")
@@ -128,6 +131,14 @@ class CompareRequest(ScoreRequest):
     smallest_difference: float = Field(0.0, ge=0, le=1e6, description="Smaller ones are not called significant.")
 
 
+class OtherTexts(_Strict):
+    """The other segments of a corpus, by what they are."""
+
+    hyps: list[StrictStr] = Field(default=[], description="Other outputs of the same system.")
+    refs: list[StrictStr | list[StrictStr]] = Field(default=[], description="Their references: one each, or several.")
+    sources: list[StrictStr] = Field(default=[], description="What was translated.")
+
+
 class ExplainRequest(_Strict):
     """One pair, whose score is to be explained."""
 
@@ -150,12 +161,19 @@ class ExplainRequest(_Strict):
     seed: StrictInt = Field(12345, ge=0, le=2**32 - 1)
     beside: StrictBool = Field(False, description="The other kind of alignment too: transport, or greedy matches.")
     matrix: StrictBool = Field(False, description="Similarity, or cost, of each word to each word.")
+    others: OtherTexts | None = Field(
+        None, description="The other segments of the corpus: idf is then counted on all, as where they were scored."
+    )
 
     def as_texts(self) -> TextsRequest:
-        """The same texts and recipe as a request to score them."""
-        given: dict[str, Any] = {"hyps": [self.hyp], "metrics": [self.metric], "options": self.options}
-        given |= {} if self.ref is None else {"refs": [self.ref]}
-        return TextsRequest.model_validate(given | ({} if self.source is None else {"sources": [self.source]}))
+        """The same texts and recipe as a request to score them; the pair comes first."""
+        others = self.others or OtherTexts()
+        given: dict[str, Any] = {"hyps": [self.hyp, *others.hyps], "metrics": [self.metric], "options": self.options}
+        if self.ref is not None:
+            given["refs"] = [self.ref, *others.refs]
+        if self.source is not None:
+            given["sources"] = [self.source, *others.sources]
+        return TextsRequest.model_validate(given)
 
 
 class CompareAnswer(BaseModel):
@@ -164,6 +182,17 @@ class CompareAnswer(BaseModel):
     nlgauge: str
     comparison: dict[str, Any]
     scores: list[dict[str, Any]]
+    verdicts: list[str] = Field(
+        description="What was found, in words: a sentence per metric, and on who comes first."
+    )
+    warnings: list[str]
+
+
+class AlignmentAnswer(BaseModel):
+    """What a page shows of an explanation: words of both sides, and links between them."""
+
+    nlgauge: str
+    alignment: dict[str, Any]
     warnings: list[str]
 
 
@@ -191,6 +220,9 @@ class MetricRecord(BaseModel):
     components: list[str]
     main: str
     better: Literal["higher", "lower"]
+    distances: list[str] = Field(
+        [], description="Components that are better when they are lower, beside the main one."
+    )
     options: list[dict[str, Any]]
     equation: str
     citation: str
@@ -217,7 +249,7 @@ class Description(BaseModel):
     engine: str
     precision: str
     instance: str
-    limits: dict[str, float]
+    limits: dict[str, int | float]
 
 
 class JobProgress(BaseModel):

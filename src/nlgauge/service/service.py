@@ -6,12 +6,14 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import TypeVar
 
 from nlgauge.encoders.host import hosted
+from nlgauge.engine.interrupts import watched
 from nlgauge.errors import NlgaugeError
 from nlgauge.service.calls import Caller, ScoreCall
-from nlgauge.service.inference import InferenceThread, Scored
+from nlgauge.service.inference import InferenceThread, Scored, SlowError, deadline
 from nlgauge.service.jobs import JobRunner
 from nlgauge.service.monitoring import Monitor, log
 from nlgauge.service.policy import Policy
@@ -26,7 +28,10 @@ Answer = TypeVar("Answer")
 
 #: A request is small, and shares batches with others, up to so many texts times metrics, and characters.
 _SMALL_TEXTS = 64
-_SMALL_CHARACTERS = 32_000
+_SMALL_CHARACTERS = 12_000
+
+#: Seconds of computing for which the pairs of a small request may keep the others waiting.
+_SMALL_SECONDS = 1.0
 
 #: Larger requests that are answered at once run in so many threads.
 _LARGER = 2
@@ -54,6 +59,7 @@ class Service:
             wait=settings.batch_wait,
             waiting=settings.limits.waiting,
             batch_tokens=settings.batch_tokens,
+            longest=_SMALL_SECONDS,
             on_batch=self.monitor.together.observe,
         )
         self.inference.start()
@@ -74,7 +80,11 @@ class Service:
     async def score(self, call: ScoreCall, *, texts: int, characters: int) -> Scored:
         """Score a request, a small one together with others."""
         if texts * len(call.recipes) <= _SMALL_TEXTS and characters <= _SMALL_CHARACTERS:
-            scored = await asyncio.wrap_future(self.inference.submit(call))
+            again = replace(call, warnings=list(call.warnings))
+            try:
+                scored = await asyncio.wrap_future(self.inference.submit(call))
+            except SlowError:
+                scored = await self.in_thread(lambda: self.score_here(again))
         else:
             scored = await self.in_thread(lambda: self.score_here(call))
         self.monitor.segments.inc(len(call.corpus) * len(call.corpus.systems))
@@ -99,7 +109,8 @@ class Service:
     def _fulfil(self, future: Future[Answer], work: Callable[[], Answer]) -> None:
         if future.set_running_or_notify_cancel():
             try:
-                future.set_result(self._hosted(work))
+                with watched(deadline(self.settings.limits.seconds, _too_slow)):
+                    future.set_result(self._hosted(work))
             except BaseException as error:  # whoever waits for it is told
                 future.set_exception(error)
 
@@ -119,3 +130,10 @@ class Service:
             self._hosted(lambda: self.score_here(self.caller.score(pair)))
         except NlgaugeError as error:
             log.warning("model not loaded", extra={"fields": {"model": model, "reason": str(error)}})
+
+
+def _too_slow(seconds: float) -> ProblemError:
+    msg = (
+        f"not done after {seconds:g} seconds; post it to /v1/jobs, where work may take longer, or send shorter texts"
+    )
+    return ProblemError(413, msg, kind="too-slow")

@@ -35,6 +35,8 @@ class Limits:
     """Characters of the texts of one explanation."""
     recipes: int = 16
     """Metrics of one request."""
+    seconds: float = 60.0
+    """Of one request that is answered at once; looked at between two pairs of texts."""
     waiting: int = 256
     """Requests that may wait to be computed."""
     queued_jobs: int = 100

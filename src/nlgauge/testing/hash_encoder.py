@@ -39,7 +39,7 @@ class HashEncoder:
     cacheable = False
     languages: tuple[str, ...] = ("en",)
 
-    def __init__(self, model: str = "hash", *, layers: int = 2, width: int = 16) -> None:
+    def __init__(self, model: str = "hash", *, layers: int = 2, width: int = 16, limit: int = 64) -> None:
         self.model = model
         self.layers = layers
         self.hidden_size = width
@@ -47,7 +47,7 @@ class HashEncoder:
         self.weights_digest = text_digest(f"nlgauge hash encoder {layers} {width}")
         self.config_digest = ""
         self.digest = self.weights_digest
-        self.tokenizer = _tokenizer()
+        self.tokenizer = _tokenizer(limit)
         spelt = [*_SPECIAL, *WORDS]
         self._tables = [
             np.stack([_vector(f"{layer} {word}", width) for word in spelt]) for layer in range(layers + 1)
@@ -66,9 +66,9 @@ class HashEncoder:
 
 
 @contextlib.contextmanager
-def hash_encoder(name: str = "hash", *, layers: int = 2, width: int = 16) -> Iterator[str]:
-    """Make a `HashEncoder` known under a name, for `model=name`, while the block runs."""
-    add_encoder(name, HashEncoder(name, layers=layers, width=width))
+def hash_encoder(name: str = "hash", *, layers: int = 2, width: int = 16, limit: int = 64) -> Iterator[str]:
+    """Make a `HashEncoder` known under a name, for `model=name`, while the block runs; it reads `limit` tokens."""
+    add_encoder(name, HashEncoder(name, layers=layers, width=width, limit=limit))
     try:
         yield name
     finally:
@@ -82,11 +82,11 @@ def _vector(text: str, width: int) -> NDArray[np.float32]:
     return (whole / 2**31 - 1).astype(np.float32)
 
 
-def _tokenizer() -> TextTokenizer:
+def _tokenizer(limit: int) -> TextTokenizer:
     vocabulary = {word: number for number, word in enumerate([*_SPECIAL, *WORDS])}
     backend = tokenizers.Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
     backend.pre_tokenizer = BertPreTokenizer()
     backend.post_processor = TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", vocabulary["[CLS]"]), ("[SEP]", vocabulary["[SEP]"])]
     )
-    return TextTokenizer(backend, limit=64, digest=text_digest(" ".join(vocabulary)))
+    return TextTokenizer(backend, limit=limit, digest=text_digest(" ".join(vocabulary)))

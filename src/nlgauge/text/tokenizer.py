@@ -2,7 +2,8 @@
 
 The `tokenizer.json` of a sentence-transformers model carries truncation and padding to 128 tokens. Used as
 they are they would cut texts in silence, so both are switched off here: the limit is what the model reads
-(`model_max_length`, capped by its position table), and every cut is marked on the tokens.
+(`model_max_length`, capped by its position table), and every cut is marked on the tokens. A text can also be had
+whole, to be read in windows (`text/windows.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import tokenizers
@@ -22,13 +23,14 @@ from numpy.typing import NDArray
 
 from nlgauge.errors import InputError, ModelError
 from nlgauge.text.characters import is_punctuation
+from nlgauge.text.windows import NO_LIMIT, Windows
 
 __all__ = ["TextTokenizer", "Tokens", "UnknownToken"]
 
 Number = TypeVar("Number", np.float32, np.float64)
 
 #: `model_max_length` of tokenizers that state no limit is a huge sentinel (1e30); it is no limit.
-_NO_LIMIT = 1_000_000
+_NO_LIMIT = NO_LIMIT
 
 #: Texts handed to the tokenizer at once; its per-text objects are large, the ids we keep are not.
 _CHUNK = 2048
@@ -63,6 +65,8 @@ class Tokens:
     """What the tokenizer puts for pieces it does not know; None where it can spell any text."""
     locate: Callable[[], NDArray[np.int32]] | None = None
     """Finds the offsets below; few texts are ever asked for them, and reading a text again is cheap."""
+    windows: Windows | None = None
+    """How the model reads it where it is longer than a window; None: at once."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -103,7 +107,12 @@ class Tokens:
             is_special=self.is_special[places],
             words=self.words[places],
             locate=partial(self._offsets_of, places),
+            windows=None,
         )
+
+    def in_windows(self, windows: Windows) -> Tokens:
+        """The same text, read in windows where it is longer than one."""
+        return replace(self, windows=windows) if len(self) > windows.size and not self.empty else self
 
     def cut_to(self, limit: int) -> Tokens:
         """The first tokens and the special ones at the end, at most `limit` in all."""
@@ -173,14 +182,15 @@ class TextTokenizer:
         """Number of token ids, added tokens included, and those that no token has between others."""
         return 1 + max(self._backend.get_vocab(with_added_tokens=True).values(), default=-1)
 
-    def encode(self, texts: Sequence[str]) -> list[Tokens]:
-        """Tokens of each text, in order. White space around a text is not part of it."""
-        return list(self.stream(texts))
+    def encode(self, texts: Sequence[str], *, whole: bool = False) -> list[Tokens]:
+        """Tokens of each text, in order. White space around a text is not part of it. `whole`: nothing is cut."""
+        return list(self.stream(texts, whole=whole))
 
-    def stream(self, texts: Iterable[str]) -> Iterator[Tokens]:
+    def stream(self, texts: Iterable[str], *, whole: bool = False) -> Iterator[Tokens]:
         """The same one by one, for more texts than fit into memory."""
         given, read = itertools.tee(texts)
-        return map(self._tokens, self._encodings(read, self._backend.encode_batch), given)
+        made = partial(self._tokens, whole=whole)
+        return map(made, self._encodings(read, self._backend.encode_batch), given)
 
     def stream_ids(self, texts: Iterable[str]) -> Iterator[tuple[Sequence[int], bool]]:
         """Token ids of each text, and whether it was cut: all that counting needs, in a third of the time."""
@@ -213,19 +223,39 @@ class TextTokenizer:
         frame[ids] = True
         return frame
 
-    def _tokens(self, encoding: tokenizers.Encoding, text: str) -> Tokens:
+    @cached_property
+    def frame(self) -> tuple[int, int]:
+        """Special tokens that the model reads before and after every text."""
+        mask = self._backend.encode("a").special_tokens_mask
+        head = mask.index(0) if 0 in mask else len(mask)
+        return head, sum(mask) - head
+
+    def _tokens(self, encoding: tokenizers.Encoding, text: str, *, whole: bool = False) -> Tokens:
         # A piece of overflow carries special tokens of its own; only real ones were lost.
         cut = sum(len(piece) - sum(piece.special_tokens_mask) for piece in encoding.overflowing)
-        ids = np.array(encoding.ids, dtype=np.int32)
+        ids = np.array(self._joined(encoding, "ids", whole=whole), dtype=np.int32)
         # What the tokenizer split off before it looked for pieces is a word: the same for WordPiece,
         # SentencePiece and byte-level BPE, without looking at how they spell a piece.
-        words = np.array([-1 if word is None else word for word in encoding.word_ids], dtype=np.int32)
+        found = self._joined(encoding, "word_ids", whole=whole)
+        words = np.array([-1 if word is None else word for word in found], dtype=np.int32)
         special = self._frame[np.minimum(ids, len(self._frame) - 1)]
-        return Tokens(ids, special, words, cut, unknown_token=self.unknown_token, locate=partial(self._locate, text))
+        locate = partial(self._locate, text, whole=whole)
+        return Tokens(ids, special, words, 0 if whole else cut, unknown_token=self.unknown_token, locate=locate)
 
-    def _locate(self, text: str) -> NDArray[np.int32]:
+    def _joined(self, encoding: tokenizers.Encoding, what: str, *, whole: bool) -> list[Any]:
+        """A list that an encoding has, with what lies beyond the limit where the whole is asked for."""
+        found: list[Any] = getattr(encoding, what)
+        if not whole or not encoding.overflowing:
+            return found
+        head, tail = self.frame
+        pieces = [getattr(piece, what) for piece in (encoding, *encoding.overflowing)]
+        inside = [entry for piece in pieces for entry in piece[head : len(piece) - tail]]
+        return [*found[:head], *inside, *found[len(found) - tail :]]
+
+    def _locate(self, text: str, *, whole: bool = False) -> NDArray[np.int32]:
         """Offsets of a text's tokens, counted in characters of the text before white space was taken off."""
-        found = np.array(self._backend.encode(text.strip()).offsets, dtype=np.int32).reshape(-1, 2)
+        offsets = self._joined(self._backend.encode(text.strip()), "offsets", whole=whole)
+        found = np.array(offsets, dtype=np.int32).reshape(-1, 2)
         lead = len(text) - len(text.lstrip())
         return np.where(found[:, 1:] > found[:, :1], found + lead, 0).astype(np.int32)
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from nlgauge.transport.distances import squared_distances
 from nlgauge.transport.exact import exact_transport
+from nlgauge.transport.size import check_size
 
 __all__ = ["Barycentre", "barycentre_from_origin", "free_support_barycentre"]
 
@@ -45,6 +46,7 @@ def free_support_barycentre(
     its own counterpart than to any other, moving each point to its counterpart is the cheapest plan (no row
     can do better), and no solver is needed; that is the usual case for the layers of an encoder.
     """
+    check_size(len(start), len(start), what="a barycentre", instead="score shorter texts, or with another metric")
     points, solved, steps = start, 0, 0
     moved = np.inf
     while moved > stop and steps < most_steps:
@@ -72,6 +74,7 @@ def barycentre_from_origin(layers: Sequence[NDArray[np.float32]]) -> NDArray[np.
     """
     import ot
 
+    check_size(len(layers[0]), len(layers[0]), what="a barycentre", instead="score shorter texts")
     clouds = []
     for layer in layers:
         wide = layer.astype(np.float64)

@@ -3,21 +3,28 @@
 BERTScore's equations: with similarity S (rows: hypothesis x, columns: reference y) and weights u, v,
 
     P = sum_i u_i max_j S_ij / sum_i u_i      R = sum_j v_j max_i S_ij / sum_j v_j      F = 2PR / (P + R)
+
+The similarities of two long texts are looked at some rows at a time, so that memory grows with their lengths and not
+with the product of them.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["GreedyMatch", "greedy_match", "greedy_scores"]
+__all__ = ["GreedyMatch", "greedy_match", "greedy_match_points", "greedy_scores"]
 
 #: Similarities that are looked at together: as many as stay in a processor's cache.
 _CACHED = 2**18
 
+
+#: Similarities that are computed at once: 64 MB. More than two texts of 4,000 tokens have are taken in parts.
+_AT_ONCE = 2**24
 
 #: Unit vectors, a row per point, and their weights.
 Weighted: TypeAlias = tuple[NDArray[np.float32], NDArray[np.float64]]
@@ -52,9 +59,50 @@ def greedy_match(
     >>> match.precision, match.recall
     (1.0, 0.5)
     """
+    return _matched(*_best(similarity), row_weight, column_weight)
+
+
+def greedy_match_points(
+    x: NDArray[np.float32],
+    y: NDArray[np.float32],
+    row_weight: NDArray[np.float64],
+    column_weight: NDArray[np.float64],
+) -> GreedyMatch:
+    """The same for unit vectors: the bits of `greedy_match(x @ y.T, ...)`, unless the clouds are large."""
+    if len(x) * len(y) <= _AT_ONCE:
+        return greedy_match(x @ y.T, row_weight, column_weight)
+    row_partner = np.empty(len(x), dtype=np.int64)
+    row_best = np.empty(len(x), dtype=np.float32)
+    column_partner = np.zeros(len(y), dtype=np.int64)
+    column_best = np.full(len(y), -np.inf, dtype=np.float32)
+    size = max(1, _AT_ONCE // len(y))
+    for start in range(0, len(x), size):
+        part = slice(start, start + size)
+        row_partner[part], row_best[part], partner, best = _best(x[part] @ y.T)
+        better = best > column_best  # the first of equals, as in one piece
+        column_partner[better] = partner[better] + start
+        column_best[better] = best[better]
+    return _matched(row_partner, row_best, column_partner, column_best, row_weight, column_weight)
+
+
+def _best(
+    similarity: NDArray[np.float32],
+) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64], NDArray[np.float32]]:
+    """Partner and similarity of each row, partner and similarity of each column."""
     row_partner, column_partner = similarity.argmax(axis=1), similarity.argmax(axis=0)
     row_best = similarity[np.arange(similarity.shape[0]), row_partner]
     column_best = similarity[column_partner, np.arange(similarity.shape[1])]
+    return row_partner, row_best, column_partner, column_best
+
+
+def _matched(
+    row_partner: NDArray[np.int64],
+    row_best: NDArray[np.float32],
+    column_partner: NDArray[np.int64],
+    column_best: NDArray[np.float32],
+    row_weight: NDArray[np.float64],
+    column_weight: NDArray[np.float64],
+) -> GreedyMatch:
     precision = float(row_best @ row_weight / row_weight.sum())
     recall = float(column_best @ column_weight / column_weight.sum())
     f1 = harmonic_mean(precision, recall)
@@ -73,12 +121,17 @@ def greedy_scores(rows: Sequence[Weighted], columns: Sequence[Weighted]) -> NDAr
     Each number has the bits of `greedy_match(x @ y.T, ...)`: clouds of one size are stacked, and a product of stacks
     is for each pair a BLAS product of the two clouds' own shapes. (One product with all columns beside each other
     would be faster, but its last bits depend on what stands beside a cloud.) The one exception is a cloud against
-    itself: `x @ x.T` is another routine of BLAS, which stacks never call.
+    itself: `x @ x.T` is another routine of BLAS, which stacks never call. Large clouds are matched pair by pair.
     """
     found = np.empty((len(rows), len(columns), 3))
     stacked_columns = list(_stacks(columns))
     for at, x, u, u_sum in _stacks(rows):
         for beside, y, v, v_sum in stacked_columns:
+            if len(beside) * y.shape[1] * x.shape[1] > _AT_ONCE:
+                for row, column in itertools.product(at.tolist(), beside.tolist()):
+                    (left, weight), (right, other) = rows[row], columns[column]
+                    found[row, column] = greedy_match_points(left, right, weight, other)[:3]
+                continue
             size = max(1, _CACHED // (y.shape[0] * y.shape[1] * x.shape[1]))
             for start in range(0, len(at), size):
                 part = slice(start, start + size)

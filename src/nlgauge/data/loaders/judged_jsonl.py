@@ -22,9 +22,17 @@ __all__ = ["load_judged_jsonl"]
 
 
 def load_judged_jsonl(
-    path: Path, *, file: str, criteria: tuple[str, ...], langpairs: str | Iterable[str] | None = None
+    path: Path,
+    *,
+    file: str,
+    criteria: tuple[str, ...],
+    systems: str | Iterable[str] | None = None,
+    langpairs: str | Iterable[str] | None = None,
 ) -> JudgementTable:
-    """One such file; every line must have all `criteria`, of which the first is the default gold."""
+    """One such file; every line must have all `criteria`, of which the first is the default gold.
+
+    `systems` keeps the rows of some: the DiscoScore paper leaves out the extractive ones of SummEval.
+    """
     select_known(langpairs, ["en"], f"{file}: language")
     name = str(need_file(path, file))
     build = TableBuilder()
@@ -43,4 +51,5 @@ def load_judged_jsonl(
             references=row.texts("references"),
             human={criterion: human.number(criterion) for criterion in criteria},
         )
-    return build.table(file, default_criterion=criteria[0])
+    table = build.table(file, default_criterion=criteria[0])
+    return table if systems is None else table.where(system=systems)

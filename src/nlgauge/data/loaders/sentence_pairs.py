@@ -1,9 +1,10 @@
-"""Pairs of English sentences without a system behind them: STS-B and the PAWS triples.
+"""Pairs of English sentences without a system behind them: STS-B, and triples with a paraphrase and a lookalike.
 
-    sts_en.tsv      score, first, second                       no header; score 0 to 5
-    out_paws.tsv    label, A, B or C, nine metric scores       no header; label 1: a paraphrase, 0: words swapped
+    sts_en.tsv        score, first, second                     no header; score 0 to 5
+    out_paws.tsv      label, A, B or C, nine metric scores     no header, quoted as CSV; label 1: a paraphrase, 0: not
+    out_freitag.tsv   the same; C is A with its nouns in another order
 
-Each A of the PAWS file stands in two lines, with its paraphrase B and with its lookalike C; so A is the topic.
+Each A stands in two lines, with its paraphrase B and with its lookalike C; so A is the topic.
 The metric columns are those of the linguistic-factor study, without its unused one (D13; their
 order is confirmed by the shares of B over C that the study's scores give).
 """
@@ -16,6 +17,7 @@ from pathlib import Path
 from nlgauge.data.loaders.builder import TableBuilder
 from nlgauge.data.loaders.folders import need_file
 from nlgauge.data.table import JudgementTable, select_known
+from nlgauge.files.csv_files import quoted_rows
 from nlgauge.files.lines import read_bytes
 from nlgauge.files.records import delimited_rows, spreadsheet_quoted, unquoted
 
@@ -70,11 +72,11 @@ def load_sts(
 def load_paws(
     path: Path, *, file: str = "out_paws.tsv", langpairs: str | Iterable[str] | None = None
 ) -> JudgementTable:
-    """PAWS: A is the reference, B or C the hypothesis; gold is `paraphrase`, 1 or 0."""
+    """PAWS, or triples in its form: A is the reference, B or C the hypothesis; gold is `paraphrase`, 1 or 0."""
     select_known(langpairs, ["en"], "PAWS: language")
     name = str(need_file(path, file))
     build = TableBuilder()
-    rows = delimited_rows(read_bytes(name), name, columns=("label", "first", "second", *_PAWS_METRICS))
+    rows = quoted_rows(read_bytes(name), name, ("label", "first", "second", *_PAWS_METRICS))
     for line, row in enumerate(rows, start=1):
         build.add(
             row,
@@ -86,4 +88,4 @@ def load_paws(
             human={"paraphrase": float(row.integer("label", low=0, high=1))},
             released={metric: row.number(metric) for metric in _PAWS_METRICS},
         )
-    return build.table("paws", default_criterion="paraphrase")
+    return build.table(Path(file).stem.removeprefix("out_"), default_criterion="paraphrase")

@@ -33,11 +33,9 @@ from nlgauge.models.resolve import ModelFiles
 from nlgauge.text import TextTokenizer, Tokens
 from nlgauge.text.characters import is_punctuation, is_unspaced
 from nlgauge.text.tokenizer import UnknownToken, check_encodable
+from nlgauge.text.windows import NO_LIMIT
 
 __all__ = ["MuseEncoder", "MuseTokenizer"]
-
-#: The model reads texts of any length.
-_NO_LIMIT = 1_000_000
 _UNKNOWN, _START, _END = 0, 1, 2
 _WORD_MARK = "\u2581"
 
@@ -64,16 +62,21 @@ class MuseTokenizer(TextTokenizer):
 
         self._unigram = UsePureTokenizer(str(path))
         self._pieces: list[str] = self._unigram._pieces
-        self.limit = _NO_LIMIT
+        self.limit = NO_LIMIT
         self.digest = digest
         self._kinds: dict[int, int] = {}
+
+    @cached_property
+    def frame(self) -> tuple[int, int]:
+        """Its marks of a text's start and end."""
+        return 1, 1
 
     @cached_property
     def vocabulary_size(self) -> int:
         """Number of pieces."""
         return len(self._pieces)
 
-    def encode(self, texts: Sequence[str]) -> list[Tokens]:
+    def encode(self, texts: Sequence[str], *, whole: bool = False) -> list[Tokens]:
         """Tokens of each text, in order; nothing is ever cut."""
         result = []
         for number, text in enumerate(texts):
@@ -83,7 +86,7 @@ class MuseTokenizer(TextTokenizer):
             result.append(self._framed([] if pieces == [_UNKNOWN] else pieces, partial(self._locate, text)))
         return result
 
-    def stream(self, texts: Iterable[str]) -> Iterator[Tokens]:
+    def stream(self, texts: Iterable[str], *, whole: bool = False) -> Iterator[Tokens]:
         """The same one by one, for more texts than fit into memory."""
         for text in texts:
             yield from self.encode([text])
@@ -104,7 +107,7 @@ class MuseTokenizer(TextTokenizer):
         words[special] = -1
         return Tokens(ids, special, words, unknown_token=self.unknown_token, locate=locate)
 
-    def _locate(self, text: str) -> NDArray[np.int32]:
+    def _locate(self, text: str, *, whole: bool = False) -> NDArray[np.int32]:
         """Offsets of a text's tokens. The package tells none, so its normaliser is followed step by step."""
         pieces = self._unigram.encode(text, add_bos=False, add_eos=False)
         if pieces == [_UNKNOWN]:

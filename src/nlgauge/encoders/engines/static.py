@@ -11,11 +11,13 @@ left out and counted.
 
 from __future__ import annotations
 
+import bz2
 import gzip
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tokenizers
@@ -24,13 +26,11 @@ from numpy.typing import NDArray
 from nlgauge.errors import FileFormatError
 from nlgauge.files.digests import file_digest, text_digest
 from nlgauge.text import TextTokenizer, Tokens
+from nlgauge.text.windows import NO_LIMIT
 
 __all__ = ["StaticEncoder", "WordTokenizer"]
 
 _UNKNOWN = "[UNK]"
-
-#: Word vectors read texts of any length.
-_NO_LIMIT = 1_000_000
 
 
 class WordTokenizer(TextTokenizer):
@@ -43,12 +43,12 @@ class WordTokenizer(TextTokenizer):
         backend.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
         if not any(word != word.lower() for word in words):
             backend.normalizer = tokenizers.normalizers.Lowercase()
-        super().__init__(backend, limit=_NO_LIMIT, digest=text_digest("\n".join(words)))
+        super().__init__(backend, limit=NO_LIMIT, digest=text_digest("\n".join(words)))
 
-    def _tokens(self, encoding: tokenizers.Encoding, text: str) -> Tokens:
-        whole = super()._tokens(encoding, text)
-        known = whole.ids != self._outside
-        return replace(whole.take(np.flatnonzero(known)), left_out=int((~known).sum()), unknown_token=None)
+    def _tokens(self, encoding: tokenizers.Encoding, text: str, *, whole: bool = False) -> Tokens:
+        found = super()._tokens(encoding, text, whole=whole)
+        known = found.ids != self._outside
+        return replace(found.take(np.flatnonzero(known)), left_out=int((~known).sum()), unknown_token=None)
 
     def _known(self, ids: Sequence[int]) -> Sequence[int]:
         return [token for token in ids if token != self._outside]
@@ -110,7 +110,8 @@ def read_vectors(path: Path) -> tuple[list[str], NDArray[np.float32]]:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    opened = gzip.open if path.suffix == ".gz" else open
+    packed: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
+    opened = packed.get(path.suffix, open)
     try:
         # Some words of the published files are no valid UTF-8; nobody can write them in a text either.
         with opened(path, "rt", encoding="utf-8", errors="replace", newline="\n") as file:

@@ -43,7 +43,14 @@ from nlgauge.encoders.load import default_threads
 from nlgauge.encoders.loaded import LoadedModels
 from nlgauge.encoders.precision import DEFAULT_PRECISION, check_precision
 from nlgauge.encoders.whole_text.gguf_files import parse_gguf_once
-from nlgauge.errors import MissingExtraError, ModelError, ModelNotFoundError, RecipeError, TruncationWarning
+from nlgauge.errors import (
+    MissingExtraError,
+    ModelError,
+    ModelNotFoundError,
+    RecipeError,
+    TooLongError,
+    TruncationWarning,
+)
 from nlgauge.files.digests import file_digest, text_digest
 from nlgauge.models.catalog import find_card
 from nlgauge.models.resolve import resolve
@@ -56,6 +63,9 @@ _BATCH_TOKENS = 512
 
 #: Texts whose likelihood is remembered.
 _REMEMBERED = 200_000
+
+#: Characters of a text that an error shows.
+_SHOWN = 40
 
 #: A model that states no number of positions reads texts of any length.
 _NO_LIMIT = 1_000_000
@@ -129,6 +139,18 @@ class LanguageModel:
         with self._lock:
             return self._score(texts)
 
+    def refuse_long(self, texts: Sequence[str]) -> None:
+        """An error for a text that would be cut: a likelihood depends on all tokens before it, and has no windows."""
+        for text, encoding in zip(texts, self._encodings(texts), strict=True):
+            if len(encoding.ids) > self.limit:
+                start = text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
+                msg = (
+                    f"language model {self.name!r} reads {self.limit} tokens and has no windows, and a hypothesis "
+                    f"has {len(encoding.ids)} ({start!r}); leave the model out (lm=none), or let texts be cut "
+                    "(window=none, long='truncate')"
+                )
+                raise TooLongError(msg)
+
     def _score(self, texts: Sequence[str]) -> Likelihoods:
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         found = {text: self._known[text] for text in texts if text in self._known}
@@ -154,15 +176,17 @@ class LanguageModel:
         return result
 
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
-        for number, text in enumerate(texts):
-            check_encodable(text, f"text {number}")
-        encodings = self._tokenizer.encode_batch([text.strip() for text in texts], add_special_tokens=False)
-        read = [encoding.ids for encoding in encodings]
+        read = [encoding.ids for encoding in self._encodings(texts)]
         cut = sum(len(ids) > self.limit for ids in read)
         if cut:
             msg = f"{cut} of {len(texts)} texts were truncated to the {self.limit} tokens that {self.name!r} reads"
             warnings.warn(msg, TruncationWarning, stacklevel=4)
         return [ids[: self.limit] for ids in read]
+
+    def _encodings(self, texts: Sequence[str]) -> list[tokenizers.Encoding]:
+        for number, text in enumerate(texts):
+            check_encodable(text, f"text {number}")
+        return self._tokenizer.encode_batch([text.strip() for text in texts], add_special_tokens=False)
 
     def _run(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """ln p of each token but the first, for texts of one length."""

@@ -7,7 +7,9 @@ layer's vectors become one, special tokens included as the library has it:
     max    the largest value of each entry       mean_sqrt_len   their sum over the root of their number
 
 several of them side by side in the order cls, max, mean, mean_sqrt_len; `Normalize` scales to length 1. A folder
-without `modules.json` is averaged, as the library does. Texts are cut at its `max_seq_length`, with a warning.
+without `modules.json` is averaged, as the library does. Texts are cut at its `max_seq_length`, with a warning; or
+they are read in windows of that length, whose token vectors are joined before they are pooled, so that each token
+counts once. (A model that goes by its first token is refused there: it sees one window.)
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from nlgauge.encoders.precision import DEFAULT_PRECISION, vectors_digest
 from nlgauge.errors import ModelError, RecipeError, TruncationWarning, UnsupportedModelError
 from nlgauge.files.digests import text_digest
 from nlgauge.models.resolve import resolve
+from nlgauge.text.windows import CUT, Reading
 
 __all__ = ["MuseSentences", "PooledSentences", "Pooling", "SentenceEncoder", "load_sentence_encoder", "read_pooling"]
 
@@ -103,20 +106,34 @@ class Pooling:
 class PooledSentences:
     """A token encoder whose last layer is pooled."""
 
-    def __init__(self, encoder: Encoder, pooling: Pooling, *, name: str | None = None) -> None:
+    def __init__(
+        self, encoder: Encoder, pooling: Pooling, *, name: str | None = None, reading: Reading = CUT
+    ) -> None:
         self._encoder = encoder
         self.pooling = pooling
         self.name = name or encoder.model
         self.engine = encoder.engine
         self.limit = min(encoder.tokenizer.limit, pooling.max_tokens or encoder.tokenizer.limit)
-        parts = (vectors_digest(encoder), encoder.tokenizer.digest, str(pooling), str(self.limit))
+        self.windows = reading.up_to(self.limit).windows(encoder.tokenizer, limit=self.limit, model=self.name)
+        parts = [vectors_digest(encoder), encoder.tokenizer.digest, str(pooling), str(self.limit)]
+        if self.windows is not None:
+            if "cls" in pooling.modes:
+                msg = (
+                    f"{self.name!r} makes a text's vector of its first token, which sees one window only; name "
+                    "another model of sentence vectors, or let long texts be cut (window=none, long='truncate')"
+                )
+                raise RecipeError(msg)
+            parts.append(f"windows {self.windows.size} {self.windows.stride}")
         self.digest = text_digest("\n".join(parts))
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """A row per text; a text without a token is at the origin."""
         encoder, layer = self._encoder, self._encoder.layers
         chosen = [text.lower() for text in texts] if self.pooling.lowercase else texts
-        tokens = [text.cut_to(self.limit) for text in encoder.tokenizer.encode(chosen)]
+        if self.windows is None:
+            tokens = [text.cut_to(self.limit) for text in encoder.tokenizer.encode(chosen)]
+        else:
+            tokens = [text.in_windows(self.windows) for text in encoder.tokenizer.encode(chosen, whole=True)]
         cut = sum(text.cut > 0 for text in tokens)
         if cut:
             msg = f"{cut} of {len(texts)} texts were truncated to the {self.limit} tokens that {self.name!r} reads"
@@ -151,20 +168,25 @@ def load_sentence_encoder(
     threads: int | None = None,
     device: str = "auto",
     progress: bool = False,
+    reading: Reading = CUT,
 ) -> SentenceEncoder:
-    """A sentence encoder by name (`muse`, `minilm`, `mpnet`), folder or hub id."""
+    """A sentence encoder by name (`muse`, `minilm`, `mpnet`), folder or hub id.
+
+    `reading` says what happens to texts over the model's limit: they are cut, or read in windows.
+    """
     options: dict[str, Any] = {"engine": engine, "precision": precision}
     options |= {"threads": threads, "device": device, "progress": progress}
     # In older folders the network lies in a folder of its own, which only modules.json names.
     inner = _network_folder(Path(model))
     if inner is not None:
         name = Path(model).resolve().name
-        return PooledSentences(load_encoder(str(inner), **options), read_pooling(Path(model), name=name), name=name)
+        pooling = read_pooling(Path(model), name=name)
+        return PooledSentences(load_encoder(str(inner), **options), pooling, name=name, reading=reading)
     network = load_encoder(model, **options)  # first: it refuses what is no encoder before a download
     if isinstance(network, MuseEncoder):
         return MuseSentences(network)
     files = resolve(model, progress=progress)
-    return PooledSentences(network, read_pooling(files.path, name=files.name))
+    return PooledSentences(network, read_pooling(files.path, name=files.name), reading=reading)
 
 
 def read_pooling(folder: Path, *, name: str) -> Pooling:

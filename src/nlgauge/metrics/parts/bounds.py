@@ -25,7 +25,7 @@ from nlgauge.models.catalog import card_of_weights
 from nlgauge.recipes.resources import LoadContext, Loaded, Resource
 from nlgauge.scores import Score
 
-__all__ = ["Bounds", "BoundsChoice"]
+__all__ = ["Bounds", "BoundsChoice", "with_precision"]
 
 #: Fields of a signature that a part's values do not depend on: how parts are joined, and what is noted for people.
 _AFTER = frozenset(
@@ -75,7 +75,7 @@ class Bounds(FrozenTable):
         """From SentSim's own scores of one or more systems: what `nlgauge sentsim calibrate` keeps."""
         parts = [name for name in scores[0].segments if name != scores[0].main]
         found = cls.of({name: np.concatenate([score.segments[name] for score in scores]) for name in parts})
-        recipe = _with_precision(scores[0].signature.recipe)
+        recipe = with_precision(scores[0].signature.recipe)
         return cls(found.ranges, {key: text for key, text in recipe.items() if key not in _AFTER}, found.pairs)
 
     def scaled(self, name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -96,7 +96,7 @@ class Bounds(FrozenTable):
                 msg = f"bounds file {path!r} has no part {name!r}; it has {', '.join(self.ranges)}"
                 raise InputError(msg)
         made = {_FORMER.get(key, key): _FORMER_VALUES.get(text, text) for key, text in self.made_with.items()}
-        recipe = _with_precision(recipe)
+        recipe = with_precision(recipe)
         for key in dict.fromkeys((*_MODEL, *recipe, *made)):
             if key in _AFTER or key in unused:
                 continue
@@ -141,7 +141,7 @@ class Bounds(FrozenTable):
         return cls(found, {key: str(value) for key, value in made_with.items()}, pairs)
 
 
-def _with_precision(recipe: Mapping[str, str]) -> Mapping[str, str]:
+def with_precision(recipe: Mapping[str, str]) -> Mapping[str, str]:
     """With the precision of the vectors, unless it is fp32: it moves values, which the rest of an engine does not."""
     engines = [recipe[key] for key in ("engine", "sentence_engine") if key in recipe]
     found = "+".join(dict.fromkeys(map(signed_precision, engines)))

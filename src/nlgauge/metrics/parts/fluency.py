@@ -14,14 +14,18 @@ if TYPE_CHECKING:
 __all__ = ["fluency", "score_fluency"]
 
 
-def score_fluency(texts: WindowTexts, model: LanguageModel, *, length_normalised_twice: bool) -> None:
-    """Ask the language model about every hypothesis of a window, each once."""
+def score_fluency(
+    texts: WindowTexts, model: LanguageModel, *, length_normalised_twice: bool, whole: bool = False
+) -> None:
+    """Ask the language model about every hypothesis of a window, each once; `whole`: what it would cut is refused."""
     from nlgauge.encoders.whole_text.language_model import twice_normalised
 
     key = _key(model, length_normalised_twice)
     new = [text for text in texts.hypotheses if key not in texts.encoded[text].text_features]
     if not new:
         return
+    if whole:
+        model.refuse_long(new)
     found = model.score(new)
     values = twice_normalised(found) if length_normalised_twice else found.log_likelihood
     for text, value in zip(new, values, strict=True):

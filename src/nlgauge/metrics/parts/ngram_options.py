@@ -106,8 +106,8 @@ class NGramMetric(TransportMetric):
     def unused(self) -> Mapping[str, str]:
         """Exponents belong to power means, step and epsilon to routing."""
         if self.aggregation is BY_PROFILE:
-            return {}
-        return {
+            return super().unused
+        return dict(super().unused) | {
             name: f"belongs to aggregation={owner}, and the aggregation is {self.aggregation}"
             for name, owner in _OWNERS.items()
             if owner != self.aggregation

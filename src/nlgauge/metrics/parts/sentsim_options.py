@@ -11,6 +11,7 @@ from nlgauge.encoders import Encoder
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.metrics.parts.bounds import BoundsChoice
 from nlgauge.metrics.parts.sentence_similarity import encode_sentences
+from nlgauge.metrics.parts.solver import solver_option
 from nlgauge.recipes.defaults import chosen_layer
 from nlgauge.recipes.kinds import Choice, JoinedNames, JoinedNumbers, Whole
 from nlgauge.recipes.options import Former, option
@@ -56,6 +57,7 @@ class SentSimOptions(VectorMetric[tuple[Any, ...]]):
         short="wm",
         formerly="links",
     )
+    solver: str = solver_option()
     layer: int | None = option(None, Whole(0, word="default"), help="layer whose vectors are compared", short="l")
     sentence: str = option("", SentenceModelName(), help="model of sentence vectors", short="se", unset="the model")
     bounds: str = option("corpus", BoundsChoice(), help="what parts are scaled by", short="bo")
@@ -75,8 +77,8 @@ class SentSimOptions(VectorMetric[tuple[Any, ...]]):
         """Options of parts that are not joined."""
         tokens = frozenset(PARTS) - {"sss"}
         needs = {"wmdo_matches": {"wmdo"}, "distance_as": DISTANCES, "layer": tokens, "max_tokens": tokens}
-        needs |= {"transforms": tokens}
-        return {
+        needs |= {"transforms": tokens, "solver": {"wmd", "wmdo"}}
+        return dict(super().unused) | {
             name: f"belongs to {' or '.join(sorted(parts))}, and the parts are {self.combine!r}"
             for name, parts in (needs | {"sentence": frozenset({"sss"})}).items()
             if not parts & set(self.components)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -13,14 +13,20 @@ from numpy.typing import NDArray
 
 from nlgauge.clouds.alignments import Flow
 from nlgauge.clouds.cloud import Cloud
+from nlgauge.metrics.parts.solver import solver_option
 from nlgauge.recipes.kinds import Choice
 from nlgauge.recipes.options import option
 from nlgauge.recipes.profile import ProfiledMetric
 from nlgauge.recipes.results import Comparison, Pair, SystemResult
 from nlgauge.recipes.vector_metric import State
-from nlgauge.transport import Plan, exact_transport
+from nlgauge.transport import check_size, relaxed_transport
+from nlgauge.transport.solvers import EXACT, RELAXED, Solution, solve
 
 __all__ = ["Alone", "Problem", "TransportMetric"]
+
+
+#: Entries of a matrix of costs that are looked at at once where no plan is needed.
+_AT_ONCE = 2**24
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +35,41 @@ class Problem:
 
     x: Cloud
     y: Cloud
-    costs: NDArray[np.float64]
+    cost_between: Callable[[Cloud, Cloud], NDArray[np.float64]]
+    solver: str = EXACT
 
     @cached_property
-    def plan(self) -> Plan:
-        """The cheapest plan, solved where somebody asks for it."""
-        return exact_transport(self.x.weights, self.y.weights, self.costs)
+    def costs(self) -> NDArray[np.float64]:
+        """From each point of x to each of y."""
+        check_size(
+            len(self.x), len(self.y), what="transport", instead="the bound solver=relaxed needs no such matrix"
+        )
+        return self.cost_between(self.x, self.y)
+
+    @cached_property
+    def plan(self) -> Solution:
+        """The solver's plan, solved where somebody asks for it."""
+        return solve(self.solver, self.x.weights, self.y.weights, self.costs)
+
+    @property
+    def cost(self) -> float:
+        """What moving all mass costs, by the solver; for a bound of large clouds no plan is made."""
+        if self.solver != RELAXED or len(self.x) * len(self.y) <= _AT_ONCE:
+            return self.plan.cost
+        return relaxed_transport(self.x.weights, self.y.weights, self._parts()).cost
+
+    @property
+    def converged(self) -> bool:
+        """Whether the solver came to rest."""
+        return self.solver in (EXACT, RELAXED) or self.plan.converged
+
+    def _parts(self) -> Iterator[NDArray[np.float64]]:
+        """The costs, some rows at a time."""
+        points, weights = self.x.points, self.x.weights
+        step = max(1, _AT_ONCE // len(self.y))
+        for start in range(0, len(points), step):
+            rows = slice(start, start + step)
+            yield self.cost_between(Cloud(points[rows], weights[rows], tuple), self.y)
 
     def flow(self) -> Flow:
         """The plan as a result shows it."""
@@ -67,9 +102,11 @@ class Alone:
 
 @dataclass(frozen=True, kw_only=True)
 class TransportMetric(ProfiledMetric[Cloud]):
-    """Hypothesis and reference are clouds; the exact plan between them, or its cost, is the score."""
+    """Hypothesis and reference are clouds; the plan between them, or its cost, is the score."""
 
     empty_value: ClassVar[float | None] = None
+
+    solver: str = solver_option()
 
     multiref: str = option(
         "mean", Choice("mean", "best"), help="rule for several references; mean is as published", short="mr"
@@ -81,7 +118,7 @@ class TransportMetric(ProfiledMetric[Cloud]):
 
     @abstractmethod
     def value(self, problem: Problem | Alone) -> Pair:
-        """Components, from the costs and from the exact plan.
+        """Components, from the costs and from the plan.
 
         Beside an empty text a similarity is 0; a distance, or what is made of one, is that to the origin.
         """
@@ -89,7 +126,7 @@ class TransportMetric(ProfiledMetric[Cloud]):
     def compare(self, x: Cloud | None, y: Cloud | None, state: State, *, align: bool) -> Pair:
         if x is None or y is None:
             return self.value(Alone(y if x is None else x))
-        problem = Problem(x, y, self.cost(x, y))
+        problem = Problem(x, y, self.cost, self.solver)
         found = self.value(problem)
         return found._replace(alignment=problem.flow()) if align else found
 

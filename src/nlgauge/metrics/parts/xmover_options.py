@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.encoders import Encoder
+from nlgauge.errors import RecipeError
 from nlgauge.metrics.moverscore import MoverScore
 from nlgauge.metrics.parts.fluency import score_fluency
 from nlgauge.metrics.parts.ngram_options import NGramProfile
@@ -17,6 +18,8 @@ from nlgauge.recipes.profile import profile_option
 from nlgauge.recipes.resources import LanguageModelName, SentenceModelName
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.vector_metric import State, WindowTexts
+from nlgauge.text.windows import NO_WINDOWS
+from nlgauge.transport.solvers import EXACT
 
 __all__ = ["PROFILES", "XMoverOptions"]
 
@@ -27,7 +30,18 @@ PROFILES = {
 }
 
 #: Options that mean nothing where a text is one vector.
-_WORD_OPTIONS = ("n", "aggregation", "exponents", "idf", "subwords", "punctuation", "stopwords", "specials", "trim")
+_WORD_OPTIONS = (
+    "n",
+    "aggregation",
+    "exponents",
+    "idf",
+    "subwords",
+    "punctuation",
+    "stopwords",
+    "specials",
+    "trim",
+    "solver",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +67,14 @@ class XMoverOptions(MoverScore):
     lm: str = option("none", LanguageModelName(), help="language model of the fluency term", in_profile=False)
     lm_weight: float = option(0.1, Number(), help="weight of the fluency term, .1 by the authors", short="lw")
 
+    def check(self) -> None:
+        """Trimming is of an exact flow."""
+        if self.unit == "word" and self.trim and self.solver != EXACT:
+            msg = (
+                f"trim={self.trim:g} drops masses of the exact flow, and solver={self.solver!r} has none; give trim=0"
+            )
+            raise RecipeError(msg)
+
     @property
     def higher_is_better(self) -> bool:  # type: ignore[override]  # the sign of a distance is turned
         """Always a similarity."""
@@ -63,13 +85,10 @@ class XMoverOptions(MoverScore):
         """Options of the other unit, and of a language model that is not there."""
         without_lm = {"lm_weight": "weighs a language model, and none is named (lm=)"} if self.lm == "none" else {}
         if self.unit == "word":
-            return (
-                dict(super().unused)
-                | {"sentence": "is the model of unit=sentence, and the unit is word"}
-                | without_lm
-            )
+            reason = "is the model of unit=sentence, and the unit is word"
+            return dict(super().unused) | {"sentence": reason} | without_lm
         reason = "is about n-grams, and unit=sentence has none"
-        return dict.fromkeys((*_WORD_OPTIONS, "max_tokens"), reason) | without_lm
+        return dict(super().unused) | dict.fromkeys((*_WORD_OPTIONS, "max_tokens"), reason) | without_lm
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         return super().layers(encoder) if self.unit == "word" else ()
@@ -90,4 +109,9 @@ class XMoverOptions(MoverScore):
         if self.unit == "sentence":
             encode_sentences(texts, state["sentence"], against=self.against, transforms=state.transforms)
         if state["lm"] is not None:
-            score_fluency(texts, state["lm"], length_normalised_twice=self.length_normalised_twice)
+            score_fluency(
+                texts,
+                state["lm"],
+                length_normalised_twice=self.length_normalised_twice,
+                whole=self.window != NO_WINDOWS,
+            )

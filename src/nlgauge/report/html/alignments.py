@@ -13,13 +13,14 @@ import numpy as np
 
 from nlgauge.compare import system_scores
 from nlgauge.errors import InputError
+from nlgauge.recipes.composite import CompositeMetric
 from nlgauge.report.html.inputs import PairExplanation
 
 if TYPE_CHECKING:
     from nlgauge.compare import SystemScores
     from nlgauge.scores import Score
 
-__all__ = ["explain_for_report", "packed_explanation", "value_ranges"]
+__all__ = ["alignment_record", "explain_for_report", "packed_explanation", "value_ranges"]
 
 #: Of so many systems all are explained; of more, two on each segment, because explaining takes as long as scoring.
 _ALL_SYSTEMS = 4
@@ -34,7 +35,7 @@ def explain_for_report(
     """Explanations of some segments (see `differing_segments`) of results of `nlgauge.score_systems`.
 
     Args:
-        results: Of all metrics and systems; metrics that match no words (BLEU, chrF) have nothing to show.
+        results: Of all metrics and systems; metrics that match no words (BLEU, chrF, ensembles) have nothing to show.
         segments: Places of segments, from 0.
         systems: Only of these. By default all of up to four systems; of more the best one, and on each segment the
             one that lies furthest from it.
@@ -46,6 +47,8 @@ def explain_for_report(
     wanted = _explained_systems(tables, segments, systems)
     found = []
     for score in results:
+        if score.origin is not None and isinstance(score.origin.metric, CompositeMetric):
+            continue  # its members are metrics of their own, where they are asked for
         metric, system = by_recipe[score.signature.recipe_part], score.system or "system"
         places = [segment for segment in segments if system in wanted[segment]]
         explained = explain_segments(score, places, shapley=False)
@@ -95,6 +98,25 @@ def packed_explanation(record: Mapping[str, Any]) -> list[Any]:
     contributions = {one["side"]: [one["of"], *(round(10_000 * value) for value in one["values"])] for one in linear}
     sides = [contributions.get("hypothesis"), contributions.get("reference")]
     return [*parts, links, int(costs), record["against"], record["sentence"], sides, removed]
+
+
+def alignment_record(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What a page shows of one pair, of `Explanation.to_dict()`: the metric's own alignment, and the other kind.
+
+    Links have places of words and whole thousandths, as in the report; `range` has the values of the lightest and of
+    the darkest colour.
+    """
+    hypothesis, reference, _, _, against, sentence, contributions, removed = packed_explanation(record)
+    alignments = []
+    for given, shares in ((record["links"], contributions), (record["beside"], [None, None])):
+        links, costs = _links(given)
+        if links:
+            kind = "flow" if given[0]["kind"] == "flow" else "greedy"
+            ends = value_ranges([(0, [None, None, links, costs])])[0]
+            alignments.append({"kind": kind, "links": links, "costs": costs, "range": ends, "contributions": shares})
+    words = {"words": [hypothesis, reference], "removed": removed, "against": against}
+    said = {"score": record["score"], "sentence": sentence, "notes": list(record["notes"])}
+    return {**words, **said, "alignments": alignments}
 
 
 def value_ranges(packed: Iterable[tuple[int, list[Any]]]) -> dict[int, list[int]]:

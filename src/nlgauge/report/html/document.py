@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nlgauge._version import __version__
 from nlgauge.files.atomic import write_atomic
 from nlgauge.report.html import overview
+from nlgauge.report.html.assets import filled, joined_script, joined_style, page_file
 from nlgauge.report.html.distribution import distributions
 from nlgauge.report.html.elements import Html, joined, tag
 from nlgauge.report.html.inputs import PairExplanation, ReportOptions, ReportTexts, check_inputs, most_differing
@@ -31,9 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["html_report", "write_report"]
 
-#: Parts of the style sheet and of the script, in the order in which they are joined.
-_STYLES = ("colours", "text", "tables", "segments", "narrow")
-_SCRIPTS = ("elements", "data", "alignment", "segment", "list", "copying", "scatter", "start")
+#: Where the template is, and the scripts of this page beside the components.
+_PACKAGE = "nlgauge.report.html"
+_SCRIPTS = ("data", "scatter", "start")
 
 
 def write_report(
@@ -78,8 +77,7 @@ def html_report(
     segments = set(most_differing(scores, {one.segment for one in explanations}, options.alignments))
     kept = [one for one in explanations if one.segment in segments]
     data = page_data(comparison, scores, texts, kept)
-    style = "\n".join(_file(f"{name}.css") for name in _STYLES)
-    script = _script()
+    style, script = joined_style(_PACKAGE), joined_script(_PACKAGE, _SCRIPTS)
     slots = {
         "policy": _policy(style, script),
         "style": Html(style),
@@ -90,7 +88,7 @@ def html_report(
         "further": joined([overview.further(tables)]),
         **_parts(comparison, scores, texts, options),
     }
-    return _filled(_file("template.html"), slots)
+    return filled(page_file(_PACKAGE, "template.html"), slots)
 
 
 def _parts(
@@ -137,17 +135,3 @@ def _policy(style: str, script: str) -> Html:
 
 def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
-
-
-def _script() -> str:
-    parts = "\n".join(_file(f"{name}.js") for name in _SCRIPTS)
-    return f'"use strict";\n(() => {{\n{parts}}})();\n'
-
-
-def _file(name: str) -> str:
-    return resources.files("nlgauge.report.html").joinpath("page", name).read_text(encoding="utf-8")
-
-
-def _filled(template: str, slots: dict[str, Html]) -> str:
-    """The template with its slots filled, once: what goes in is not looked at again."""
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: slots[match[1]], template)

@@ -3,12 +3,12 @@
 const ALL = "all";
 
 class Scatter {
-  constructor(report, open) {
-    this.report = report;
+  constructor(scores, open) {
+    this.scores = scores;
     this.open = open;
     this.canvas = byId("scatter-canvas");
-    const last = report.metrics.length - 1;
-    const pair = report.systems.length > 1;
+    const last = scores.metrics.length - 1;
+    const pair = scores.systems.length > 1;
     this.axes = [
       { name: "Horizontal", system: pair ? 1 : 0, metric: 0 },
       { name: "Vertical", system: 0, metric: pair ? 0 : last },
@@ -30,10 +30,10 @@ class Scatter {
   }
 
   controls() {
-    const { report } = this;
-    const systems = report.systems.map((name, at) => [at, name]);
-    if (report.systems.length > 1) systems.push([ALL, "all systems"]);
-    const metrics = report.metrics.map((metric, at) => [at, metric.name]);
+    const { scores } = this;
+    const systems = scores.systems.map((name, at) => [at, name]);
+    if (scores.systems.length > 1) systems.push([ALL, "all systems"]);
+    const metrics = scores.metrics.map((metric, at) => [at, metric.name]);
     this.selects = [];
     this.axes.forEach((axis) => {
       const system = choice(`${axis.name}: system`, systems, axis.system, (value) => this.chooseSystem(axis, value));
@@ -59,13 +59,13 @@ class Scatter {
   }
 
   refresh() {
-    const { report } = this;
+    const { scores } = this;
     const [x, y] = this.axes;
-    const systems = x.system === ALL ? report.systems.map((_, at) => [at, at]) : [[x.system, y.system]];
+    const systems = x.system === ALL ? scores.systems.map((_, at) => [at, at]) : [[x.system, y.system]];
     this.points = [];
     for (const [one, two] of systems) {
-      for (let at = 0; at < report.count; at += 1) {
-        this.points.push({ segment: at, x: report.score(x.metric, one, at), y: report.score(y.metric, two, at) });
+      for (let at = 0; at < scores.count; at += 1) {
+        this.points.push({ segment: at, x: scores.score(x.metric, one, at), y: scores.score(y.metric, two, at) });
       }
     }
     const ends = [x, y].map((_, at) => extent(this.points.map((point) => (at ? point.y : point.x))));
@@ -78,8 +78,8 @@ class Scatter {
   }
 
   title(axis) {
-    const system = axis.system === ALL ? "all systems" : this.report.systems[axis.system];
-    return `${system}, ${this.report.metrics[axis.metric].name}`;
+    const system = axis.system === ALL ? "all systems" : this.scores.systems[axis.system];
+    return `${system}, ${this.scores.metrics[axis.metric].name}`;
   }
 
   say() {
@@ -195,9 +195,9 @@ class Scatter {
     tip.hidden = !near;
     this.canvas.style.cursor = near ? "pointer" : "default";
     if (!near) return;
-    const [x, y] = this.axes.map((axis) => this.report.metrics[axis.metric].shown);
+    const [x, y] = this.axes.map((axis) => this.scores.metrics[axis.metric].shown);
     const scores = `${formatted(near.x, x)}, ${formatted(near.y, y)}`;
-    tip.textContent = `segment ${this.report.label(near.segment)}: ${scores}`;
+    tip.textContent = `segment ${this.scores.label(near.segment)}: ${scores}`;
     const left = this.place(near.x, 0);
     const right = left > this.canvas.clientWidth / 2;
     tip.style.left = right ? "auto" : `${left + 10}px`;
@@ -219,17 +219,6 @@ function extent(values) {
   }
   const room = 0.03 * (high - low);
   return [low - room, high + room];
-}
-
-function ticksBetween(low, high) {
-  const rough = (high - low) / 5;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((size) => size * power).find((size) => size >= rough);
-  const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
-  const found = [];
-  for (let at = Math.ceil(low / step); at * step <= high; at += 1)
-    found.push({ value: at * step, text: formatted(at * step, digits) });
-  return found;
 }
 
 function cut(pen, text, room) {

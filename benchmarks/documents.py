@@ -1,0 +1,164 @@
+"""All variants of DiscoScore in one call: `make bench-documents`.
+
+SummEval where the data is at hand ($NLGAUGE_DATA): 100 articles, 16 systems, 11 references. Without it, texts of the
+same lengths are generated. The call starts with nothing annotated and nothing encoded; the bar is on all of it.
+The parts are timed apart: what tagging and encoding take alone, and the same call with all texts tagged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import nlgauge
+from benchmarks.corpus import made_texts
+from benchmarks.harness import Bar, machine, peak_rss, say
+from nlgauge.annotate import load_annotator
+from nlgauge.annotate.spacy_annotator import SpacyAnnotator
+from nlgauge.encoders import encode_texts, load_encoder
+from nlgauge.models.resolve import resolve
+
+__all__ = ["RECIPES", "main"]
+
+_LIMIT_S = 60.0
+_SENTENCES, _WORDS, _REFERENCES, _SYSTEMS, _ARTICLES = 3, 20, 11, 16, 100
+
+#: Tables 1, 3, 4 and 6 of the paper, as released and as corrected, and what stands beside them. A DS-Focus has P, R
+#: and their mean as components.
+RECIPES = [
+    recipe
+    for profile in ("released", "corrected")
+    for focus in ("nn", "entity")
+    for recipe in (
+        f"ds-focus:profile={profile},focus={focus}",
+        f"ds-sent:profile={profile},focus={focus}",
+        f"ds-sent:profile={profile},focus={focus},adjacency=weighted",
+    )
+] + [
+    "ds-focus:min_mentions=2",
+    "ds-sent:adjacency=none",
+    "ds-sent:match=greedy",
+    "ds-sent:match=optimal",
+    "focus-frequency",
+]
+
+
+class Documents(NamedTuple):
+    """Outputs of systems, and the references of each article."""
+
+    systems: dict[str, list[str]]
+    references: list[list[str]]
+    origin: str
+
+    @property
+    def distinct(self) -> list[str]:
+        """All texts, each once."""
+        texts = [*(text for outputs in self.systems.values() for text in outputs)]
+        return list(dict.fromkeys(texts + [text for group in self.references for text in group]))
+
+
+def summaries() -> Documents:
+    """SummEval, or texts that look like it."""
+    folder = os.environ.get("NLGAUGE_DATA")
+    path = Path(folder or ".") / "summ" / "summeval.jsonl"
+    if not folder or not path.is_file():
+        return _made()
+    systems: dict[str, dict[str, Any]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        systems.setdefault(row["system"], {})[row["doc"]] = row
+    first = next(iter(systems.values()))
+    outputs = {name: [rows[article]["hypothesis"] for article in first] for name, rows in systems.items()}
+    return Documents(outputs, [row["references"] for row in first.values()], "SummEval")
+
+
+def _made() -> Documents:
+    count = _ARTICLES * (_SYSTEMS + _REFERENCES)
+    sentences = [f"{text} ." for text in made_texts(count * _SENTENCES, _WORDS)]
+    texts = [" ".join(sentences[at : at + _SENTENCES]) for at in range(0, len(sentences), _SENTENCES)]
+    systems = {f"system-{at}": texts[at * _ARTICLES : (at + 1) * _ARTICLES] for at in range(_SYSTEMS)}
+    rest = texts[_SYSTEMS * _ARTICLES :]
+    groups = [rest[at : at + _REFERENCES] for at in range(0, len(rest), _REFERENCES)]
+    return Documents(systems, groups, "generated texts")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Time each part once and print the figures."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.documents", description=__doc__)
+    parser.add_argument("--model", default="minilm", help="encoder (%(default)s)")
+    parser.add_argument("--articles", type=int, metavar="N", help="so many articles only")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file as well")
+    options = parser.parse_args(argv)
+    found = summaries()
+    texts = Documents(
+        {name: outputs[: options.articles] for name, outputs in found.systems.items()},
+        found.references[: options.articles],
+        found.origin,
+    )
+    warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
+    nlgauge.score(
+        ["A cat sat."], ["A cat."], metric="discoscore:focus=entity", model=options.model
+    )  # imports, models
+    annotator, distinct = load_annotator("spacy-en"), len(texts.distinct)
+    before = annotator.annotated
+    timed = _timed(texts, options.model)
+    tagged = annotator.annotated - before
+    about = machine(["numpy", "onnxruntime", "spacy"])
+    outputs = sum(map(len, texts.systems.values()))
+    print(f"{len(RECIPES)} recipes, {outputs} outputs of {texts.origin}, {distinct} distinct texts, {options.model}")
+    print(f"{'':<48}{'s':>8}{'s of processor time':>22}")
+    for name, (taken, used) in timed.items():
+        print(f"{name:<48}{taken:>8.2f}{used:>22.2f}")
+    print(f"{'peak RSS':<48}{peak_rss():>8.2f} GB")
+    print("; ".join(f"{key} {value}" for key, value in about.items()), end="\n\n")
+    print(Bar("all variants in one call", timed["all variants in one call"][0], _LIMIT_S, "s", at_most=True))
+    print(Bar("texts tagged, of those that are distinct", tagged / distinct, 1.0, at_most=True))
+    if options.json:
+        report = {"machine": about, "seconds": timed, "tagged": tagged, "distinct": distinct, "peak_gb": peak_rss()}
+        options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    return 0
+
+
+def _timed(texts: Documents, model: str) -> dict[str, tuple[float, float]]:
+    """Seconds, and of processor time, of the call and of its parts."""
+
+    def run() -> None:
+        # Recipes of vectors take the model; one without them has no such option.
+        given = [recipe if recipe == "focus-frequency" else f"{recipe},model={model}" for recipe in RECIPES]
+        nlgauge.score_systems(texts.systems, texts.references, metrics=given)
+
+    plain = SpacyAnnotator(resolve("spacy-en").path, name="spacy-en", sentences="rules", trees=False)
+
+    def tag() -> None:
+        plain.annotate(texts.distinct)
+
+    def encode() -> None:
+        encoder = load_encoder(model)
+        tokens = encoder.tokenizer.encode(texts.distinct)
+        for start in range(0, len(tokens), 256):
+            encode_texts(encoder, tokens[start : start + 256], (round(encoder.layers * 2 / 3),), batch_tokens=4096)
+
+    parts: dict[str, Callable[[], None]] = {
+        "all variants in one call": run,
+        "... again, with all texts tagged": run,
+        "tagging alone": tag,
+        "encoding alone": encode,
+    }
+    found = {}
+    for name, part in parts.items():
+        start, used = time.perf_counter(), time.process_time()
+        part()
+        found[name] = time.perf_counter() - start, time.process_time() - used
+        say(f"{name}: {found[name][0]:.1f} s")
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

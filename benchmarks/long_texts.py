@@ -1,0 +1,191 @@
+"""Texts over a model's limit: `python -m benchmarks.long_texts transport|windows|solvers|speed`.
+
+transport   time, memory and cost of each solver between two clouds of so many points (a child process each)
+windows     how BERTScore of Newsroom's summaries against their articles changes when articles are read whole
+solvers     MoverScore of the same pairs by each solver, beside the exact one
+speed       seconds for a pair of texts of so many words, read in windows
+
+Vectors are MiniLM's, of Newsroom's articles where `$NLGAUGE_DATA` has them, else of generated texts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import nlgauge
+from benchmarks.corpus import made_texts
+from nlgauge.clouds.cloud import unit_rows
+from nlgauge.encoders import encode_texts, load_encoder
+from nlgauge.stats.correlation import kendall, pearson
+from nlgauge.text.windows import Reading
+from nlgauge.transport import relaxed_transport, solve, squared_distances
+
+__all__ = ["main"]
+
+_SIZES = (512, 1024, 2048, 4096, 8192)
+_SOLVERS = ("exact", "relaxed", "sinkhorn-0.1")
+_LAYER = 6
+#: The largest matrix that the entropic solver is asked for.
+_MOST_ENTROPIC = 4096
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print one of the tables."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.long_texts", description=__doc__)
+    parser.add_argument("what", choices=("transport", "windows", "solvers", "speed", "child"))
+    parser.add_argument("--vectors", type=Path, help="where the vectors of `transport` are kept", default=None)
+    parser.add_argument("--sizes", type=int, nargs="+", default=_SIZES)
+    parser.add_argument("--solver", default="exact", help=argparse.SUPPRESS)
+    options = parser.parse_args(argv)
+    if options.what == "child":
+        print(json.dumps(_child(options.vectors, options.sizes[0], options.solver)))
+    elif options.what == "transport":
+        _transport(options.vectors or Path("long-texts-vectors.npz"), options.sizes)
+    elif options.what == "windows":
+        _windows()
+    elif options.what == "solvers":
+        _solvers()
+    else:
+        _speed()
+    return 0
+
+
+def _newsroom() -> list[dict[str, Any]]:
+    path = Path(os.environ.get("NLGAUGE_DATA", "")) / "summ" / "newsroom.jsonl"
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.is_file() else []
+
+
+def _articles() -> list[str]:
+    return list(dict.fromkeys(row["source"] for row in _newsroom())) or made_texts(100, 600)
+
+
+def _transport(path: Path, sizes: Sequence[int]) -> None:
+    """Two clouds of every other article's tokens, in one text each."""
+    if not path.is_file():
+        articles, encoder = _articles(), load_encoder("minilm")
+        windows = Reading("model").windows(encoder.tokenizer, limit=encoder.tokenizer.limit, model="minilm")
+        assert windows is not None
+        texts = [" ".join(articles[start::2])[:60_000] for start in (0, 1)]
+        tokens = [one.in_windows(windows) for one in encoder.tokenizer.encode(texts, whole=True)]
+        encoded = encode_texts(encoder, tokens, (_LAYER,), batch_tokens=4096)
+        x, y = (unit_rows(one.layers[_LAYER]) for one in encoded)
+        np.savez(path, x=x, y=y)
+    print("| points | solver | cost | seconds of processor | MB beside the costs |\n|---|---|---|---|---|")
+    for size in sizes:
+        for solver in _SOLVERS:
+            if solver.startswith("sinkhorn") and size > _MOST_ENTROPIC:
+                continue
+            command = [sys.executable, "-m", "benchmarks.long_texts", "child", "--vectors", str(path)]
+            command += ["--sizes", str(size), "--solver", solver]
+            alone = os.environ | dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+            found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=alone).stdout)
+            print(
+                f"| {size} | {solver} | {found['cost']:.4f} | {found['seconds']:.2f} | {found['megabytes']:.0f} |",
+                flush=True,
+            )
+
+
+def _child(path: Path, size: int, solver: str) -> dict[str, float]:
+    """One problem; squared distances of unit vectors, uniform weights."""
+    import ot  # noqa: F401 - its own memory is not the problem's
+
+    with np.load(path) as file:
+        x, y = (file[name][:size].astype(np.float64) for name in ("x", "y"))
+    weights = np.ones(size)
+    costs: NDArray[np.float64] = squared_distances(x, y)
+    before, start = _peak_megabytes(), time.process_time()
+    if solver == "relaxed":
+        cost = relaxed_transport(weights, weights, [costs]).cost
+    else:
+        cost = solve(solver, weights, weights, costs).cost
+    seconds = time.process_time() - start
+    return {"cost": cost, "seconds": seconds, "megabytes": _peak_megabytes() - before}
+
+
+def _peak_megabytes() -> float:
+    """Of this process alone: what `getrusage` says of a child starts at the size of its parent."""
+    status = Path("/proc/self/status").read_text("ascii")
+    return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM"))
+
+
+def _summaries() -> tuple[list[dict[str, Any]], list[str], list[str]]:
+    """Rows, summaries, articles."""
+    rows = _newsroom()
+    if not rows:
+        msg = "this table needs the Newsroom set: $NLGAUGE_DATA/summ/newsroom.jsonl"
+        raise SystemExit(msg)
+    return rows, [row["hypothesis"] for row in rows], [row["source"] for row in rows]
+
+
+def _solvers() -> None:
+    """Summaries against whole articles, in one call."""
+    _, hyps, articles = _summaries()
+    metrics = [f"moverscore:idf=none,solver={solver}" for solver in _SOLVERS]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
+        exact, *others = nlgauge.score_systems({"": hyps}, articles, metrics=metrics, long="windows")
+    for solver, other in zip(_SOLVERS[1:], others, strict=True):
+        x, y = exact.segments["score"], other.segments["score"]
+        print(
+            f"{solver}: mean difference {np.mean(y - x):+.4f} (exact: mean {x.mean():.4f}), "
+            f"Pearson {pearson(x, y).value:.4f}, Kendall {kendall(x, y).value:.4f}, "
+            f"not converged: {len(other.notes.unconverged)} of {len(x)}"
+        )
+
+
+def _windows() -> None:
+    """Summaries against articles: what truncation leaves out of the score."""
+    rows, hyps, articles = _summaries()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
+        cut, whole = (nlgauge.score(hyps, articles, long=long) for long in ("truncate", "windows"))
+    long = np.zeros(len(rows), dtype=bool)
+    long[list(whole.notes.windows)] = True
+    print(f"{len(rows)} summaries of {len(set(articles))} articles; {long.sum()} beside one over the limit")
+    systems = np.array([row["system"] for row in rows])
+    for name in ("precision", "recall", "f1"):
+        change = whole.segments[name] - cut.segments[name]
+        assert not change[~long].any()
+        order = kendall(*(_by_system(score.segments[name], systems) for score in (cut, whole))).value
+        print(
+            f"{name}: mean change {change[long].mean():+.4f}, largest {np.abs(change).max():.4f}, "
+            f"share changed by more than .01 {np.mean(np.abs(change[long]) > 0.01):.0%}, "
+            f"tau of the systems' order {order:.3f}"
+        )
+
+
+def _by_system(values: NDArray[np.float64], systems: NDArray[Any]) -> list[float]:
+    return [float(values[systems == system].mean()) for system in sorted(set(systems.tolist()))]
+
+
+def _speed() -> None:
+    """One pair of generated texts; the model is loaded before."""
+    nlgauge.score(["warm"], ["up"])
+    for count in (400, 1250, 5000, 20_000):
+        pair = made_texts(2, count)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
+            start, spent = time.perf_counter(), time.process_time()
+            nlgauge.score(pair[:1], pair[1:], long="windows")
+        wall, spent = time.perf_counter() - start, time.process_time() - spent
+        print(
+            f"{count} words: {wall:.1f} s ({spent:.1f} s of processor), "
+            f"peak memory of the process {_peak_megabytes():.0f} MB",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

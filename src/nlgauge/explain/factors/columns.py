@@ -1,0 +1,201 @@
+"""Factors of the pairs of a data set, a column each.
+
+    SEM    people's score                                 LEX    shared words, as BLEU-1
+    SYN    how alike the dependency trees are             MOR    how alike the forms of words are
+    CLB    the metric's own score of a foreign sentence beside its machine translation (`nlgauge.explain.factors.run`)
+
+Any other name is a column of numbers that came with the data. A pair whose factor cannot be had (no parse, no
+translation, no known word) has nan, never 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from nlgauge.annotate import load_annotator
+from nlgauge.annotate.annotated import AnnotatedText, Annotator
+from nlgauge.data import JudgementTable
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.explain.annotation import annotate_each
+from nlgauge.explain.factors.morphology import (
+    WordPair,
+    build_lexicon,
+    features_of_texts,
+    morphological_similarity,
+    read_lexicon,
+    retrofit,
+)
+from nlgauge.explain.factors.overlap import bleu1, lexical_overlap
+from nlgauge.explain.factors.translations import Translations, read_translations
+from nlgauge.explain.factors.trees import syntactic_similarity, word_tree
+from nlgauge.explain.factors.word_vectors import train_vectors, vectors_of_file
+from nlgauge.files.digests import file_digest, short_digest
+from nlgauge.stats.checks import Vector
+from nlgauge.text.treebank import treebank_words
+
+__all__ = ["CLB", "COMPUTED", "FactorMaker", "FactorOptions"]
+
+CLB = "CLB"
+#: Factors that are computed from the pairs; CLB needs the metric too.
+COMPUTED = ("SEM", "SYN", "LEX", "MOR")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactorOptions:
+    """What factors are made with."""
+
+    parser: str = "spacy-en"
+    """Annotator of the trees and of the features of words: a name, a spaCy model, CoNLL-U files joined by +."""
+    source_parser: str | None = None
+    """Of the sources, where those are in another language; None for the same."""
+    word_vectors: str | None = None
+    """File of word vectors; None trains them on the texts."""
+    lexicon: str | None = None
+    """File of pairs of words with the same features; None makes one from the parser's features."""
+    translations: str | None = None
+    """File of machine translations of the foreign sentences into English."""
+    seed: int = 12345
+    """Of the training of word vectors."""
+
+
+class FactorMaker:
+    """Computes factors of the rows of a table; what several of them need is made once."""
+
+    def __init__(self, table: JudgementTable, options: FactorOptions) -> None:
+        self._table, self._options = table, options
+        with_references = any(table.references)
+        if not with_references and table.source is None:
+            msg = f"{table.name} has neither references nor sources, so its outputs are compared with nothing"
+            raise InputError(msg)
+        self.across = not with_references
+        """Whether outputs are compared with sources."""
+        self.others: list[tuple[str, ...]] = (
+            list(table.references) if table.source is None or with_references else [(one,) for one in table.source]
+        )
+        self.labels: dict[str, str] = {}
+
+    def column(self, name: str, *, criterion: str | None = None) -> Vector:
+        """A factor by name, a value per row."""
+        makers: dict[str, Callable[[], Vector]] = {"SYN": self._syn, "LEX": self._lex, "MOR": self._mor}
+        if name in makers:
+            return makers[name]()
+        if name == "SEM":
+            self.labels[name] = f"human score: {criterion or self._table.default_criterion}"
+            return self._table.gold(criterion)
+        known = {**self._table.human, **self._table.released}
+        if name not in known:
+            there = ", ".join(known) or "none"
+            msg = f"no factor {name!r}: there are {', '.join((*COMPUTED, CLB))}, and columns of the data: {there}"
+            raise RecipeError(msg)
+        self.labels[name] = f"column of {self._table.name}"
+        return known[name]
+
+    def foreign_first(self, row: int) -> bool:
+        """Whether the foreign sentence of a row is its source, and not its hypothesis."""
+        return not self._table.langpair[row].startswith("en-")
+
+    def foreign(self, row: int) -> str:
+        """The sentence of a row that is not English."""
+        return self.others[row][0] if self.foreign_first(row) else self._table.hypothesis[row]
+
+    @cached_property
+    def translations(self) -> Translations:
+        """The machine translations."""
+        if self._options.translations is None:
+            msg = (
+                f"{self._table.name} compares across languages: LEX and CLB need machine translations of the foreign "
+                "sentences; give a file of them (translations)"
+            )
+            raise RecipeError(msg)
+        return read_translations(self._options.translations)
+
+    def _lex(self) -> Vector:
+        table = self._table
+        if not self.across:
+            self.labels["LEX"] = "BLEU-1 of Penn Treebank words, with case; of several references the nearest"
+            pairs = zip(table.hypothesis, self.others, strict=True)
+            return np.array([lexical_overlap(text, others) for text, others in pairs])
+        self.labels["LEX"] = f"BLEU-1 of Penn Treebank words, with case; translations: {self.translations.label}"
+        found = []
+        for row, (hypothesis, others) in enumerate(zip(table.hypothesis, self.others, strict=True)):
+            english = hypothesis if self.foreign_first(row) else others[0]
+            translated = self.translations.words.get(self.foreign(row))
+            found.append(math.nan if translated is None else bleu1(translated, treebank_words(english)))
+        return np.array(found)
+
+    def _syn(self) -> Vector:
+        own, other = self._annotator, self._other_annotator
+        self.labels["SYN"] = (
+            f"1 - tree edit distance / words; trees: {' and '.join(dict.fromkeys([own.label, other.label]))}"
+        )
+        trees = self._trees(own, self._table.hypothesis)
+        other_trees = self._trees(other, [text for texts in self.others for text in texts])
+        return np.array(
+            [
+                _best(syntactic_similarity(trees[text], other_trees[one]) for one in others)
+                for text, others in zip(self._table.hypothesis, self.others, strict=True)
+            ]
+        )
+
+    def _trees(self, annotator: Annotator, texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
+        """By text; empty where it could not be parsed."""
+        return {
+            text: () if found is None else word_tree(found) for text, found in _annotated(annotator, texts).items()
+        }
+
+    @cached_property
+    def _annotator(self) -> Annotator:
+        return load_annotator(self._options.parser, sentences="annotator", trees=True)
+
+    @cached_property
+    def _other_annotator(self) -> Annotator:
+        name = self._options.source_parser
+        return self._annotator if name is None else load_annotator(name, sentences="annotator", trees=True)
+
+    def _mor(self) -> Vector:
+        texts = [*self._table.hypothesis, *(text for texts in self.others for text in texts)]
+        words = {text: [word.lower() for word in treebank_words(text)] for text in dict.fromkeys(texts)}
+        if self._options.word_vectors is not None:
+            label, vectors = vectors_of_file(self._options.word_vectors)
+        else:
+            vocabulary = sorted({word for found in words.values() for word in found})
+            label = f"fastText trained on the {len(texts)} texts, seed {self._options.seed}"
+            vectors = train_vectors(texts, vocabulary, seed=self._options.seed)
+        pairs, of_pairs = self._lexicon()
+        moved = retrofit(vectors, pairs)
+        self.labels["MOR"] = f"cosine of mean word vectors ({label}), retrofitted on {len(pairs)} pairs ({of_pairs})"
+        return np.array(
+            [
+                _best(morphological_similarity(words[text], words[one], moved) for one in others)
+                for text, others in zip(self._table.hypothesis, self.others, strict=True)
+            ]
+        )
+
+    def _lexicon(self) -> tuple[list[WordPair], str]:
+        path = self._options.lexicon
+        if path is not None:
+            return read_lexicon(path), f"{Path(path).name}[{short_digest(file_digest(Path(path)))}]"
+        own = _annotated(self._annotator, self._table.hypothesis)
+        other = _annotated(self._other_annotator, [text for texts in self.others for text in texts])
+        parsed = [one for one in (*own.values(), *other.values()) if one is not None]
+        return build_lexicon(features_of_texts(parsed)), f"features of {self._annotator.label}"
+
+
+def _best(values: Iterable[float]) -> float:
+    """The highest of the values that there are."""
+    found = [value for value in values if not math.isnan(value)]
+    return max(found) if found else math.nan
+
+
+def _annotated(annotator: Annotator, texts: Sequence[str]) -> dict[str, AnnotatedText | None]:
+    """By distinct text; None for one that the annotator refuses, unless it refuses all of them."""
+    found = annotate_each(annotator, texts)
+    if texts and not any(found.values()):
+        annotator.annotate(texts[:1])  # says why
+    return found

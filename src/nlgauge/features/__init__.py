@@ -1,0 +1,1 @@
+"""Features of texts beside those of their references."""

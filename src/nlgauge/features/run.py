@@ -1,0 +1,179 @@
+"""`nlgauge.discourse`: what documents of systems are like beside their references."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge._version import __version__
+from nlgauge.annotate import Annotator, load_annotator
+from nlgauge.corpus.checks import make_corpus
+from nlgauge.corpus.texts import Corpus, References
+from nlgauge.encoders.word_vectors import WordVectors, load_word_vectors
+from nlgauge.engine.notes import TextNames, warn_about_nouns
+from nlgauge.errors import RecipeError
+from nlgauge.features.discourse import ENTITY_FEATURES, FEATURES, text_features
+from nlgauge.features.separation import Separation, separate
+
+__all__ = ["Discourse", "discourse"]
+
+#: What messages call the texts.
+_DOCUMENTS = TextNames("document")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Discourse:
+    """Features of the documents of systems, beside those of their references."""
+
+    features: tuple[str, ...]
+    hypotheses: Mapping[str, Mapping[str, NDArray[np.float64]]]
+    """By system and feature, one value per document."""
+    references: Mapping[str, tuple[NDArray[np.float64], ...]] | None
+    """By feature, for each document the values of its references."""
+    separations: Mapping[str, Mapping[str, Separation]]
+    """By system and feature; none without references, or where all pairs are of equal texts."""
+    no_noun: Mapping[str, tuple[int, ...]]
+    """By system, documents without a noun."""
+    settings: str
+    """Annotator, rules and versions behind the numbers, in one line."""
+
+    def __repr__(self) -> str:
+        beside = "" if self.references is None else " beside references"
+        return (
+            f"<Discourse: {len(self.features)} features, {len(self.systems)} systems x {len(self)} documents{beside}>"
+        )
+
+    def __len__(self) -> int:
+        first = next(iter(self.hypotheses.values()))
+        return len(first[self.features[0]])
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Names of the systems."""
+        return tuple(self.hypotheses)
+
+    def mean(self, system: str, feature: str) -> float:
+        """The mean of a feature over the documents of a system."""
+        return float(self.hypotheses[system][feature].mean())
+
+    def reference_mean(self, feature: str) -> float | None:
+        """The mean over documents of the mean over their references; None without references."""
+        if self.references is None:
+            return None
+        return float(np.mean([values.mean() for values in self.references[feature]]))
+
+    def to_dict(self, *, segments: bool = False) -> dict[str, Any]:
+        """Plain values, ready for JSON; with `segments` those of every document too."""
+        found: dict[str, Any] = {
+            "settings": self.settings,
+            "systems": {name: self._system(name, segments=segments) for name in self.systems},
+        }
+        if self.references is not None:
+            found["references"] = {
+                feature: {"mean": self.reference_mean(feature)}
+                | ({"documents": [values.tolist() for values in self.references[feature]]} if segments else {})
+                for feature in self.features
+            }
+        return found
+
+    def _system(self, name: str, *, segments: bool) -> dict[str, Any]:
+        described: dict[str, Any] = {}
+        for feature in self.features:
+            own: dict[str, Any] = {"mean": self.mean(name, feature)}
+            if feature in self.separations.get(name, {}):
+                own["separation"] = self.separations[name][feature]._asdict()
+            if segments:
+                own["documents"] = self.hypotheses[name][feature].tolist()
+            described[feature] = own
+        return {"features": described, "no_noun": list(self.no_noun[name])}
+
+
+def discourse(
+    systems: Mapping[str, Iterable[str]] | Iterable[str],
+    refs: References | None = None,
+    *,
+    ref_streams: Iterable[Iterable[str]] | None = None,
+    annotator: str = "spacy-en",
+    sentences: str = "rules",
+    vectors: str | PathLike[str] | None = None,
+    threshold: float = 0.8,
+) -> Discourse:
+    """Discourse features of documents, beside those of their references where there are any.
+
+    `systems` maps a system's name to its documents; a plain list is one system. `annotator` and `sentences` are those
+    of metrics on documents. With a file of word `vectors`, features of foci are also there for entities: nouns whose
+    cosine is above the `threshold`.
+    """
+    if not -1 <= threshold < 1:
+        msg = f"threshold must be a number from -1, below 1, got {threshold!r}"
+        raise RecipeError(msg)
+    named = systems if isinstance(systems, Mapping) else {"": systems}
+    corpus = make_corpus(named, refs, ref_streams=ref_streams, alone=True)
+    tagger = load_annotator(annotator, sentences=sentences)
+    words = None if vectors is None else load_word_vectors(fspath(vectors))
+    found = _features_of_texts(corpus, tagger, words, threshold)
+    names = FEATURES if words is None else (*FEATURES, *ENTITY_FEATURES)
+    beside = any(corpus.references)
+    no_noun = {
+        system: tuple(at for at, text in enumerate(texts) if not found[text]["foci"])
+        for system, texts in corpus.systems.items()
+    }
+    warn_about_nouns((at for noted in no_noun.values() for at in noted), "each feature of nouns", _DOCUMENTS)
+    return Discourse(
+        names,
+        {
+            system: {name: np.array([found[text][name] for text in texts]) for name in names}
+            for system, texts in corpus.systems.items()
+        },
+        {
+            name: tuple(np.array([found[text][name] for text in group]) for group in corpus.references)
+            for name in names
+        }
+        if beside
+        else None,
+        {system: _separations(texts, corpus, found, names) for system, texts in corpus.systems.items()}
+        if beside
+        else {},
+        no_noun,
+        _settings(tagger, sentences, words, threshold),
+    )
+
+
+def _features_of_texts(
+    corpus: Corpus, tagger: Annotator, vectors: WordVectors | None, threshold: float
+) -> dict[str, dict[str, float]]:
+    """By text; each distinct one is annotated once."""
+    outputs = (text for texts in corpus.systems.values() for text in texts)
+    texts = list(dict.fromkeys([*outputs, *(text for group in corpus.references for text in group)]))
+    return {
+        text: text_features(one, vectors=vectors, threshold=threshold)
+        for text, one in zip(texts, tagger.annotate(texts), strict=True)
+    }
+
+
+def _separations(
+    texts: Sequence[str], corpus: Corpus, found: Mapping[str, Mapping[str, float]], names: Sequence[str]
+) -> dict[str, Separation]:
+    pairs = [(text, other) for text, group in zip(texts, corpus.references, strict=True) for other in group]
+    unequal = [(text, other) for text, other in pairs if text.strip() != other.strip()]
+    by_name = {
+        name: separate(
+            ((found[text][name], found[other][name]) for text, other in unequal), identical=len(pairs) - len(unequal)
+        )
+        for name in names
+    }
+    return {name: one for name, one in by_name.items() if one is not None}
+
+
+def _settings(tagger: Annotator, sentences: str, vectors: WordVectors | None, threshold: float) -> str:
+    fields = {"annotator": tagger.label, "sentences": sentences}
+    if vectors is not None:
+        fields |= {"vectors": vectors.label, "threshold": f"{threshold:g}"}
+    return "|".join(
+        ["discourse", *(f"{name}:{value}" for name, value in (fields | {"nlgauge": __version__}).items())]
+    )

@@ -1,0 +1,117 @@
+"""DiscoScore (Zhao, Strube, Eger, "DiscoScore: Evaluating Text Generation with BERT and Discourse Coherence", EACL
+2023): both of its measures in one result.
+
+    ds_sent     similarity of graphs of sentences, `metrics/ds_sent.py`           higher is better; the main component
+    ds_focus    distance between foci, `metrics/ds_focus.py`                      lower is better
+
+They are two measures and not the parts of one: the paper never adds them up, and neither does this. Equations,
+profiles and options are those of the two, on one encoder; the paper has another one for each (D6.13), for which the
+two are metrics of their own. Entities have a threshold each, because the released code does (D6.5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.corpus.views import TextView
+from nlgauge.metrics.ds_focus import DSFocus
+from nlgauge.metrics.ds_sent import DSSent, SentenceGraph
+from nlgauge.metrics.parts.disco_options import (
+    FOCUS_PROFILES,
+    SENT_PROFILES,
+    FocusOptions,
+    SentOptions,
+    threshold_option,
+)
+from nlgauge.metrics.parts.focus_table import FocusTable
+from nlgauge.recipes.profile import Profile, profile_option
+from nlgauge.recipes.results import Comparison, Pair, SystemResult
+from nlgauge.recipes.vector_metric import State
+
+__all__ = ["DiscoScore"]
+
+PROFILES = {
+    name: Profile(**(vars(SENT_PROFILES[name]) | vars(focus)), sent_threshold=SENT_PROFILES[name].threshold)
+    for name, focus in FOCUS_PROFILES.items()
+}
+
+#: Columns of what DS-Sent finds about a pair; those of DS-Focus follow.
+_SENT_COLUMNS = 2
+
+
+class Document(NamedTuple):
+    """A text as both measures see it."""
+
+    graph: SentenceGraph
+    foci: FocusTable
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscoScore(SentOptions[Document], FocusOptions[Document]):
+    """DS-Sent and DS-Focus of two documents, in one call; the latter is a distance."""
+
+    name: ClassVar[str] = "discoscore"
+    components: ClassVar[tuple[str, ...]] = ("ds_sent", "ds_focus")
+    main: ClassVar[str] = "ds_sent"
+    distances: ClassVar[frozenset[str]] = frozenset({"ds_focus"})
+    profiles: ClassVar[Mapping[str, Profile]] = PROFILES
+
+    profile: str = profile_option("released", PROFILES)
+    threshold: float = threshold_option()
+    sent_threshold: float = threshold_option(short="ts", of=", in the graph of sentences")
+
+    @cached_property
+    def sent(self) -> DSSent:
+        """The recipe of the first component."""
+        given = {name: value for name, value in self.__dict__["_given"].items() if name != "threshold"}
+        if "sent_threshold" in given:
+            given["threshold"] = given["sent_threshold"]
+        return DSSent(**{name: value for name, value in given.items() if name in DSSent.options()})
+
+    @cached_property
+    def foci(self) -> DSFocus:
+        """The recipe of the second component."""
+        return DSFocus(
+            **{name: value for name, value in self.__dict__["_given"].items() if name in DSFocus.options()}
+        )
+
+    def represent(self, text: TextView, state: State) -> Document:
+        return Document(self.sent.represent(text, state), self.foci.represent(text, state))
+
+    def compare(self, x: Document, y: Document, state: State, *, align: bool) -> Pair:
+        sent = self.sent.compare(x.graph, y.graph, state, align=False)
+        foci = self.foci.compare(x.foci, y.foci, state, align=align)
+        return Pair([*sent.values, *foci.values], foci.alignment)
+
+    def noted_pairs(self, values: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
+        """Texts that share no focus."""
+        return self.foci.noted_pairs(values[:, _SENT_COLUMNS:])
+
+    def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
+        """Each measure as it is by itself; the best reference is that of the main one."""
+        sent = self.sent.finish(_columns(comparisons, slice(None, _SENT_COLUMNS)), state)
+        foci = self.foci.finish(_columns(comparisons, slice(_SENT_COLUMNS, None)), state)
+        return {
+            system: replace(
+                found,
+                segments={
+                    "ds_sent": found.segments[self.sent.main],
+                    "ds_focus": foci[system].segments[self.foci.main],
+                },
+                no_focus=foci[system].no_focus,
+            )
+            for system, found in sent.items()
+        }
+
+
+def _columns(comparisons: Mapping[str, Sequence[Comparison]], columns: slice) -> dict[str, list[Comparison]]:
+    return {
+        system: [replace(one, values=one.values[:, columns]) for one in found]
+        for system, found in comparisons.items()
+    }

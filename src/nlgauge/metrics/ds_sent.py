@@ -1,0 +1,140 @@
+"""DS-Sent (Zhao, Strube, Eger, "DiscoScore: Evaluating Text Generation with BERT and Discourse Coherence", EACL
+2023): do the sentences of two texts hang together alike?
+
+    A_ij = 1/(j-i)  or  a/(j-i)          sentences i < j that share a focus, or a foci; else 0       (-U, -W)
+    S^ = (A + I) S                       S: a vector per sentence, the mean of its tokens
+    G  = mean, max, min, sum over the rows of S^, laid side by side
+    DS-Sent = cos(G^hyp, G^ref)                                                                     (equation 3)
+
+It is a similarity. Paper and released code disagree (D6.5 to D6.7); a profile names one consistent set:
+
+    profile    texts       rows of S^   [CLS]          a reference of one sentence          entities: cosine above
+    released   lower case  unit length  in sentence 1  mean of cosines, counted twice       .5
+    paper      as given    as they are  left out       a graph as any other                 .8
+    corrected  as given    as they are  left out       a graph as any other, counted once   .8
+
+For DS-Sent `corrected` is what the paper says. `adjacency=none` leaves the graph out (Table 3); `match=greedy` and
+`match=optimal` align the rows of S^ instead of taking statistics (Table 4): the F of greedy matching as in BERTScore,
+and 1 - min_T sum T_ij (1 - cos(x_i, y_j)) with equal weights. `statistics` names those that are taken.
+
+Where `released` differs from the released code on purpose: as for DS-Focus (`metrics/ds_focus.py`). Several
+references are averaged; the end token of a text belongs to no sentence, and a sentence that was cut off is not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.corpus.views import TextView
+from nlgauge.metrics.parts.disco_options import SENT_PROFILES, SentOptions, threshold_option
+from nlgauge.metrics.parts.foci import adjacency, focus_sentences, noun_sentences
+from nlgauge.metrics.parts.mentions import sums_of_runs
+from nlgauge.recipes.profile import Profile, profile_option
+from nlgauge.recipes.results import Comparison, Pair, SystemResult
+from nlgauge.recipes.vector_metric import State
+from nlgauge.transport import exact_transport, greedy_match
+
+__all__ = ["DSSent", "SentenceGraph"]
+
+#: Over the rows of an array.
+_STATISTICS: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+    "mean": lambda rows: np.mean(rows, axis=0),
+    "max": lambda rows: np.max(rows, axis=0),
+    "min": lambda rows: np.min(rows, axis=0),
+    "sum": lambda rows: np.sum(rows, axis=0),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class SentenceGraph:
+    """The sentences of a text, each with what its neighbours lend it."""
+
+    unit: NDArray[np.float64]
+    """The rows of S^, scaled to length 1."""
+    vector: NDArray[np.float64]
+    """G, scaled to length 1."""
+
+    def __len__(self) -> int:
+        return len(self.unit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DSSent(SentOptions[SentenceGraph]):
+    """Similarity of two documents as graphs of sentences that share what they talk about."""
+
+    name: ClassVar[str] = "ds-sent"
+    components: ClassVar[tuple[str, ...]] = ("score",)
+    main: ClassVar[str] = "score"
+    profiles: ClassVar[Mapping[str, Profile]] = SENT_PROFILES
+
+    profile: str = profile_option("released", SENT_PROFILES)
+    threshold: float = threshold_option()
+
+    def represent(self, text: TextView, state: State) -> SentenceGraph:
+        numbers, s = text.encoded.derived(
+            ("sentences", self.annotation_key(state), state.layers, self.start_token),
+            lambda: self._sentences(text, state),
+        )
+        s_hat = s
+        if self.adjacency != "none" and len(numbers) > 1:
+            links = text.encoded.derived(self._graph_key(state), lambda: self._links(text, state))
+            s_hat = s + links[np.ix_(numbers, numbers)] @ s  # (A + I) S
+        unit = _unit(s_hat)
+        rows = unit if self.sentence_lengths == "unit" else s_hat
+        names = self.statistics.split("+")
+        parts = [_STATISTICS[name](rows) for name in names] if len(rows) else [np.zeros(s.shape[1])]
+        return SentenceGraph(unit, _unit(np.concatenate(parts)[None])[0])
+
+    def _sentences(self, text: TextView, state: State) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Numbers of the sentences that have a token, and S: means of their token vectors."""
+        places, vectors = self.places(text), text.layers[state.layers[0]]
+        of_token, rows = places.of_sentences(self.annotated(text, state)), places.rows
+        if self.start_token == "first-sentence" and len(rows) and rows[0] > 0 and text.tokens.is_special[0]:
+            of_token, rows = np.r_[0, of_token], np.r_[0, rows]
+        numbers, first, sizes = np.unique(of_token, return_index=True, return_counts=True)
+        sums = sums_of_runs(vectors[rows], first, first + sizes)
+        return numbers, sums.astype(np.float64) / sizes[:, None]
+
+    def _graph_key(self, state: State) -> tuple[object, ...]:
+        entities = (state["vectors"].label, self.threshold) if self.focus == "entity" else ()
+        return ("graph", self.annotation_key(state), self.adjacency, entities)
+
+    def _links(self, text: TextView, state: State) -> NDArray[np.float64]:
+        """A, of all sentences of the text."""
+        annotated = self.annotated(text, state)
+        nouns = noun_sentences(annotated)
+        foci = focus_sentences(nouns, self.entities(text, tuple(nouns), self.threshold, state))
+        return adjacency(foci, len(annotated.sentences), weighted=self.adjacency == "weighted")
+
+    def compare(self, x: SentenceGraph, y: SentenceGraph, state: State, *, align: bool) -> Pair:
+        if not len(x) or not len(y):
+            return Pair([0.0, 1.0])
+        if self.match == "statistics":
+            if self.single_reference == "twice" and len(y) == 1:  # D6.7
+                return Pair([float((x.unit @ y.unit[0]).mean()), 2.0])
+            return Pair([float(x.vector @ y.vector), 1.0])  # equation 3
+        cosines = x.unit @ y.unit.T
+        weights = np.ones(len(x)), np.ones(len(y))
+        if self.match == "greedy":
+            return Pair([float(greedy_match(cosines.astype(np.float32), *weights).f1), 1.0])
+        return Pair([1 - exact_transport(*weights, np.maximum(1 - cosines, 0.0)).cost, 1.0])
+
+    def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
+        """The mean over references, in which one of a single sentence may count twice."""
+        finished = {}
+        for system, found in comparisons.items():
+            means = [np.average(one.values[:, 0], weights=one.values[:, 1]) for one in found]
+            finished[system] = replace(self.joined(found), segments={"score": np.array(means)})
+        return finished
+
+
+def _unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows of length 1; a row of zeros stays."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    found: NDArray[np.float64] = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    return found

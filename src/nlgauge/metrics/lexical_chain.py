@@ -1,0 +1,59 @@
+"""Lexical chains (Gong, Zhang, Zhou 2015), as released with DiscoScore.
+
+    sum over words w of |H_w and R_w| / |R_w|
+
+H_w and R_w are the sentences of hypothesis and reference that w stands in; a noun has a chain where it has several.
+The sum is not divided by the number of chains: longer texts can have more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from nlgauge.engine.progress import ticked
+from nlgauge.metrics.parts.cohesion import Foci, foci_of
+from nlgauge.recipes.annotation import AnnotatedTextMetric
+from nlgauge.recipes.kinds import Choice
+from nlgauge.recipes.options import option
+from nlgauge.recipes.results import SystemResult
+
+__all__ = ["LexicalChain"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LexicalChain(AnnotatedTextMetric):
+    """How far nouns that go through a reference go through the same sentences of the hypothesis."""
+
+    name: ClassVar[str] = "lexical-chain"
+    components: ClassVar[tuple[str, ...]] = ("overlap",)
+    main: ClassVar[str] = "overlap"
+    citation: ClassVar[str] = """\
+@inproceedings{gong-etal-2015-document,
+  title     = {Document-Level Machine Translation Evaluation with Gist Consistency and Text Cohesion},
+  author    = {Gong, Zhengxian and Zhang, Min and Zhou, Guodong},
+  booktitle = {Proceedings of the Second Workshop on Discourse in Machine Translation},
+  year      = {2015},
+  url       = {https://aclanthology.org/W15-2504}
+}"""
+
+    multiref: str = option("best", Choice("best", "mean"), help="rule for several references", short="mr")
+
+    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
+        texts = list(dict.fromkeys([*hypotheses, *(text for group in references for text in group)]))
+        nouns = {one.text: foci_of(one) for one in self.annotation.annotate(texts)}
+        values, best = [], []
+        for hypothesis, group in ticked(zip(hypotheses, references, strict=True)):
+            row = np.array([_overlap(nouns[hypothesis], nouns[reference]) for reference in group])
+            best.append(int(row.argmax()))
+            values.append(float(row.max() if self.multiref == "best" else row.mean()))
+        no_noun = tuple(at for at, text in enumerate(hypotheses) if not nouns[text])
+        return SystemResult({self.main: np.array(values)}, np.array(best, dtype=np.int64), no_noun=no_noun)
+
+
+def _overlap(hypothesis: Foci, reference: Foci) -> float:
+    shared = [(set(hypothesis[word]), set(reference[word])) for word in hypothesis if word in reference]
+    return sum(len(ours & theirs) / len(theirs) for ours, theirs in shared if min(len(ours), len(theirs)) > 1)

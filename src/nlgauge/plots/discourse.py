@@ -1,0 +1,77 @@
+"""How discourse features tell hypotheses from references: a panel per feature, a bar per system."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from nlgauge.errors import RecipeError
+from nlgauge.features.run import Discourse
+from nlgauge.plots.canvas import (
+    COLOURS,
+    WIDEST,
+    SeriesStyle,
+    finish_figure,
+    legend_entries,
+    new_panels,
+    panel_grid,
+    save_figure,
+    shorten,
+)
+
+__all__ = ["check_discourse_plot", "plot_discourse"]
+
+#: Features that are plain counts say little about coherence, and are left to the table.
+_LEFT_OUT = ("sentences", "foci", "repeated")
+
+_SHARES = {
+    "hypothesis_higher": SeriesStyle(COLOURS[5], "", "o", "white"),
+    "equal": SeriesStyle("#d0d0d0", "", "s", "white"),
+    "reference_higher": SeriesStyle(COLOURS[0], "", "^", "white"),
+}
+_NAMES = ("more in the hypothesis (D)", "equal", "more in the reference")
+
+
+def check_discourse_plot(*, references: bool) -> None:
+    """Refuse a figure that would be empty, before documents are annotated."""
+    if not references:
+        msg = "a figure shows hypotheses beside references, and none were given; give them (refs=, --refs)"
+        raise RecipeError(msg)
+
+
+def plot_discourse(found: Discourse, path: Path) -> None:
+    """Shares of pairs in which hypothesis or reference has more of a feature."""
+    check_discourse_plot(references=found.references is not None)
+    features = [name for name in found.features if name not in _LEFT_OUT]
+    rows, columns = panel_grid(len(features), most_columns=3)
+    height = 0.7 + 0.26 * len(found.systems)
+    figure, places = new_panels(rows, columns, width=WIDEST, height=max(1.5, height))
+    for number, (place, feature) in enumerate(zip(places, features, strict=False)):
+        _draw(place, found, feature, names=number % columns == 0)
+    for place in places[len(features) :]:
+        place.set_visible(False)
+    finish_figure(
+        figure,
+        title="Which has more of a feature, the hypothesis or the reference?",
+        caption="A bar is all pairs of a system's documents with their references, but for pairs of equal texts. The "
+        f"dashed line is at half of them. {found.settings}",
+        legend=(legend_entries(_SHARES, kind="bar"), list(_NAMES)),
+    )
+    save_figure(figure, path)
+
+
+def _draw(place: Any, found: Discourse, feature: str, *, names: bool) -> None:
+    systems = [name for name in found.systems if feature in found.separations[name]]
+    left = [0.0] * len(systems)
+    at = list(range(len(systems)))[::-1]  # the first system on top
+    for share, style in _SHARES.items():
+        widths = [100 * getattr(found.separations[name][feature], share) for name in systems]
+        place.barh(at, widths, left=left, color=style.colour, edgecolor=style.edge, height=0.75)
+        left = [start + width for start, width in zip(left, widths, strict=True)]
+    place.axvline(50, color="#333333", linewidth=0.8, linestyle="--")
+    place.grid(visible=False)
+    place.set_xlim(0, 100)
+    place.set_yticks(at, [shorten(name or "hyps", 22) if names else "" for name in systems], fontsize=8)
+    place.tick_params(axis="x", labelsize=8)
+    place.set_xlabel("% of pairs", fontsize=8)
+    place.set_title(feature, loc="left", fontsize=9)

@@ -1,0 +1,1 @@
+"""Published regressions of metrics on linguistic factors."""

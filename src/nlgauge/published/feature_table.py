@@ -1,0 +1,143 @@
+"""Published tables on what texts are like, recomputed: statistics of data, and features beside references."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from nlgauge.data import JudgementTable
+from nlgauge.data.table import select_known
+from nlgauge.errors import MissingExtraError, ModelNotFoundError
+from nlgauge.features.run import Discourse, discourse
+from nlgauge.published.data import find_judged, kept_columns, slice_of
+from nlgauge.published.results import ReproducedCell, ReproducedRow, Reproduction, agrees
+from nlgauge.published.table import Column, Mean, PaperTable, TableRow
+
+__all__ = ["FeatureColumn", "FeatureRow", "FeatureTable", "reproduce_features"]
+
+#: Statistics that no annotation enters.
+_COUNTS = ("references", "systems", "documents")
+
+
+@dataclass(frozen=True)
+class FeatureColumn(Column):
+    """A data set; its question names the rows that are looked at."""
+
+    part: str = ""
+    """Which share of pairs it has (a field of `Separation`); empty for means over hypotheses."""
+
+
+@dataclass(frozen=True)
+class FeatureRow(TableRow):
+    """A statistic or a feature."""
+
+    feature: str = ""
+    """A feature of `nlgauge.features`, or a count; empty for a row that is only shown."""
+
+    @property
+    def computed(self) -> bool:
+        """Whether nlgauge has a way to compute it."""
+        return bool(self.feature)
+
+
+@dataclass(frozen=True)
+class FeatureTable(PaperTable):
+    """A table whose values come from `nlgauge discourse`."""
+
+
+def reproduce_features(
+    table: FeatureTable,
+    *,
+    at: str | os.PathLike[str] | None = None,
+    rows: str | Iterable[str] | None = None,
+    data: str | Iterable[str] | None = None,
+) -> Reproduction:
+    """The table with our values on the data sets that lie under `at`."""
+    names = select_known(rows, [row.name for row in table.rows], f"{table.id}: row")
+    kept = kept_columns(table, data=data)
+    missing: dict[str, None] = {}
+    found: dict[str, dict[str, float]] = {}
+    settings = ""
+    measured: dict[tuple[object, ...], list[Discourse]] = {}
+    judged: dict[tuple[object, ...], JudgementTable] = {}
+    for column in kept:
+        if isinstance(column, Mean) or column.question is None:
+            continue
+        part = slice_of(column.question, column.langpair)
+        if part not in measured:
+            there = find_judged(part, at, missing)
+            measured[part] = [] if there is None else _measured(there.table, missing)
+            if there is not None:
+                judged[part] = there.table
+        if own := measured[part]:
+            settings = own[0].settings
+            found[column.label] = _values(own, judged[part], getattr(column, "part", ""), table.scale)
+    made = tuple(_row(table, row, kept, found) for row in table.rows if row.name in names)
+    notes = (settings,) if settings else ()
+    return Reproduction(replace(table, rows=tuple(row for row in table.rows if row.name in names)), "", kept, made,
+                        tuple(missing), notes)  # fmt: skip
+
+
+def _measured(table: JudgementTable, missing: dict[str, None]) -> list[Discourse]:
+    """Features of all outputs; systems of the same segments are measured together, as they share references."""
+    order = {segment: place for place, segment in enumerate(dict.fromkeys(table.segment))}
+    rows: dict[str, list[int]] = {system: [] for system in table.systems}
+    for at in sorted(range(len(table)), key=lambda at: order[table.segment[at]]):
+        rows[table.system[at]].append(at)
+    alike: dict[tuple[str, ...], dict[str, list[int]]] = {}
+    for system, own in rows.items():
+        alike.setdefault(tuple(table.segment[at] for at in own), {})[system] = own
+    try:
+        return [
+            discourse(
+                {system: [table.hypothesis[at] for at in own] for system, own in group.items()},
+                [table.references[at] for at in next(iter(group.values()))],
+            )
+            for group in alike.values()
+        ]
+    except (MissingExtraError, ModelNotFoundError) as error:
+        missing[str(error)] = None
+        return []
+
+
+def _values(found: Sequence[Discourse], table: JudgementTable, part: str, scale: float) -> dict[str, float]:
+    """By feature or statistic: means over all hypotheses, or a share of all pairs."""
+    features = found[0].features
+    if part:
+        # A system all of whose texts are their references has no pair to tell apart.
+        shares = {
+            name: [own[name] for one in found for own in one.separations.values() if name in own] for name in features
+        }
+        return {
+            name: scale * sum(getattr(one, part) * one.pairs for one in own) / sum(one.pairs for one in own)
+            for name, own in shares.items()
+            if own
+        }
+    every = [own for one in found for own in one.hypotheses.values()]
+    whole = {name: np.concatenate([own[name] for own in every]) for name in features}
+    return {name: float(values.mean()) for name, values in whole.items()} | {
+        "references": float(np.mean([len(group) for group in table.references])),
+        "systems": float(len(every)),
+        "documents": len(table) / len(every),
+        "with-repeated": 100 * float((whole["repeated"] > 0).mean()),
+    }
+
+
+def _row(
+    table: FeatureTable, row: TableRow, kept: Iterable[Column | Mean], found: Mapping[str, Mapping[str, float]]
+) -> ReproducedRow:
+    feature = getattr(row, "feature", "")
+    cells = {
+        column.label: ReproducedCell(row.published.get(column.label), found.get(column.label, {}).get(feature))
+        for column in kept
+    }
+    if not feature:
+        return ReproducedRow(row.name, cells, "", "not computed: needs word vectors")
+    if all(cell.ours is None for cell in cells.values()):
+        return ReproducedRow(row.name, cells, "", "not computed: see what is missing")
+    why = "other outputs" if feature in _COUNTS else "another tagger"
+    both = [cell for cell in cells.values() if cell.difference is not None]
+    return ReproducedRow(row.name, cells, "", agrees(both, table.decimals) or (why if both else "not in print"))

@@ -1,0 +1,1 @@
+"""Published experiments on what can fool a metric, and on metrics joined."""

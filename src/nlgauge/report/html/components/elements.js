@@ -1,0 +1,48 @@
+// Elements of the page. Whatever came in with the data becomes text, never markup.
+
+const byId = (id) => document.getElementById(id);
+
+function make(element, attributes = {}, ...children) {
+  const made = document.createElement(element);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name === "text") made.textContent = value;
+    else made.setAttribute(name, value === true ? "" : value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+// A text in its own direction, whatever stands around it.
+const userText = (element, text, attributes = {}) => make(element, { dir: "auto", text, ...attributes });
+
+// A word in a sentence that runs the other way: what follows it stays where it was written.
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+const isolated = (text) => (RIGHT_TO_LEFT.test(text) ? `\u2068${text}\u2069` : text);
+const withQuotesIsolated = (sentence) => sentence.replace(/'[^']*'/g, isolated);
+
+// A field with its label above it.
+let fields = 0;
+function field(label, input, attributes = {}) {
+  fields += 1;
+  input.id = `field-${fields}`;
+  return make("div", { class: "field", ...attributes }, make("label", { for: input.id, text: label }), input);
+}
+
+function choice(label, options, chosen, changed) {
+  const select = make("select");
+  options.forEach(([value, text]) =>
+    select.append(make("option", { value, text, selected: String(value) === String(chosen) })),
+  );
+  select.addEventListener("change", () => changed(select.value));
+  return { field: field(label, select), select };
+}
+
+function formatted(value, decimals, { sign = false } = {}) {
+  if (!Number.isFinite(value)) return "–";
+  const text = Math.abs(value).toFixed(decimals);
+  if (Number(text) === 0) return text;
+  return (value < 0 ? "−" : sign ? "+" : "") + text;
+}
+
+const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;

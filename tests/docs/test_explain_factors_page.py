@@ -1,0 +1,48 @@
+"""What docs/explain-factors.md shows is what a reader can type."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import nlgauge
+from nlgauge.cli import build_parser
+
+ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
+PAGE = (ROOT / "docs" / "explain-factors.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^    (nlgauge [^\n]*)\n", PAGE, re.M)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_are_understood(command: str) -> None:
+    words = shlex.split(command)[1:]
+    assert build_parser(words[0]).parse_args(words).run
+
+
+def test_names_are_there() -> None:
+    for name in re.findall(r"nlgauge\.(\w+)\(", PAGE):
+        assert hasattr(nlgauge, name), name
+    for module, name in re.findall(r"`(overlap|trees|morphology)\.(\w+)`", PAGE):
+        assert hasattr(importlib.import_module(f"nlgauge.explain.factors.{module}"), name)
+
+
+def test_the_picture_is_small() -> None:
+    (name,) = re.findall(r"\((images/[^)]*)\)", PAGE)
+    assert (ROOT / "docs" / name).stat().st_size < 150_000
+
+
+def test_intervals_are_those_of_the_released_scores(data_folder: Path) -> None:
+    """The paragraph on p values and intervals."""
+    from nlgauge.data import load
+
+    table = load("factors-wmt", data_folder)
+    study = nlgauge.explain_factors(table, factors=["SEM", "syn", "lex", "mor"], released=["bertscore", "laser"])
+    mor, lex = study.surrogate("bertscore").effect("mor"), study.surrogate("laser").effect("lex")
+    assert f"{mor.coefficient:.3f} with p = {mor.p:.3f}, and its interval is {mor.low:.3f} to {mor.high:.3f}".replace(
+        "0.", "."
+    ) in " ".join(PAGE.split())
+    assert f"interval of LEX ({lex.low:.3f} to {lex.high:.3f})".replace("0.", ".") in " ".join(PAGE.split())

@@ -1,0 +1,35 @@
+"""Word vectors as a table."""
+
+from __future__ import annotations
+
+import bz2
+from pathlib import Path
+
+import pytest
+
+from nlgauge.encoders.word_vectors import load_word_vectors
+from nlgauge.errors import FileFormatError
+
+
+def test_words_are_found_as_they_are_or_in_lower_case(tmp_path: Path) -> None:
+    file = tmp_path / "vectors.txt"
+    file.write_text("cat 1 0\nUS 0 1\n", encoding="utf-8")
+    vectors = load_word_vectors(file)
+    assert len(vectors) == 2
+    found = {word: None if (v := vectors(word)) is None else v.tolist() for word in ["cat", "Cat", "US", "us"]}
+    assert found == {"cat": [1, 0], "Cat": [1, 0], "US": [0, 1], "us": None}
+
+
+def test_a_packed_file_is_another_one_with_the_same_vectors(tmp_path: Path) -> None:
+    plain, packed = tmp_path / "deps.words", tmp_path / "deps.words.bz2"
+    plain.write_bytes(b"cat 1 0\n")
+    packed.write_bytes(bz2.compress(b"cat 1 0\n"))
+    one, other = load_word_vectors(plain), load_word_vectors(packed)
+    assert one("cat").tolist() == other("cat").tolist() == [1, 0]
+    assert one.label.startswith("file[")
+    assert one.label != other.label
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match=r"no file of word vectors .*glove\.txt"):
+        load_word_vectors(tmp_path / "glove.txt")

@@ -1,0 +1,67 @@
+"""Mentions of nouns, and the tokens they are."""
+
+from __future__ import annotations
+
+import numpy as np
+from tests.annotated_texts import annotated
+
+from nlgauge.annotate import AnnotatedSentence, AnnotatedText, AnnotatedWord
+from nlgauge.encoders import load_encoder
+from nlgauge.metrics.parts.mentions import Mention, TokenPlaces, find_mentions, sums_of_runs
+
+TEXT = annotated("Cats=cat:N run:V | a cat:N saw:V the run:N")
+
+
+def test_a_mention_is_a_noun_by_its_lemma() -> None:
+    assert find_mentions(TEXT, "lemma") == [
+        Mention("cat", 0, 0, 4),
+        Mention("cat", 1, 11, 14),
+        Mention("run", 1, 23, 26),
+    ]
+
+
+def test_the_released_code_finds_words_spelt_as_a_lemma() -> None:
+    # "Cats" is spelt as no lemma and lost; the verb "run" is spelt as the noun's and found (D6.2).
+    assert find_mentions(TEXT, "surface") == [
+        Mention("run", 0, 5, 8),
+        Mention("cat", 1, 11, 14),
+        Mention("run", 1, 23, 26),
+    ]
+
+
+def test_the_released_code_loses_a_word_with_a_comma_behind_it() -> None:
+    words = (AnnotatedWord(0, 3, "cat", "cat", "NOUN"), AnnotatedWord(3, 4, ",", ",", "PUNCT"))
+    text = AnnotatedText("cat, CAT", (AnnotatedSentence(0, 8, (*words, AnnotatedWord(5, 8, "CAT", "cat", "NOUN"))),))
+    assert [one.start for one in find_mentions(text, "surface")] == [5], "case is no part of a spelling"
+    assert [one.start for one in find_mentions(text, "lemma")] == [0, 5]
+
+
+def test_a_mention_is_all_tokens_that_overlap_it() -> None:
+    (tokens,) = load_encoder("minilm").tokenizer.encode(["  The enthusiasm's storms"])
+    places = TokenPlaces.of(tokens)
+    assert places.starts.tolist() == [2, 6, 16, 17, 19], "the enthusiasm ' s storms, counted with the blanks"
+    first, stop = places.of_mentions([Mention("enthusiasm", 0, 6, 16), Mention("s", 0, 17, 25)])
+    assert list(zip(first.tolist(), stop.tolist(), strict=True)) == [(1, 2), (3, 5)]
+    assert places.rows[0] == 1, "[CLS] stands nowhere"
+
+
+def test_a_mention_that_was_cut_off_has_no_token() -> None:
+    (tokens,) = load_encoder("minilm").tokenizer.encode(["cat dog bird"])
+    places = TokenPlaces.of(tokens.cut_to(4))
+    first, stop = places.of_mentions([Mention("dog", 0, 4, 7), Mention("bird", 0, 8, 12)])
+    assert (stop - first).tolist() == [1, 0]
+
+
+def test_tokens_belong_to_the_sentence_that_they_stand_in() -> None:
+    text = annotated("cat:N saw:V | dog:N ran:V")
+    (tokens,) = load_encoder("minilm").tokenizer.encode([text.text])
+    assert TokenPlaces.of(tokens).of_sentences(text).tolist() == [0, 0, 1, 1]
+    late = AnnotatedText(text.text, (AnnotatedSentence(4, 7, ()), AnnotatedSentence(8, 15, ())))
+    assert TokenPlaces.of(tokens).of_sentences(late).tolist() == [0, 0, 1, 1], (
+        "what stands before all is in the first"
+    )
+
+
+def test_sums_of_no_run() -> None:
+    nothing = np.zeros(0, dtype=np.intp)
+    assert sums_of_runs(np.ones((2, 3), dtype=np.float32), nothing, nothing).shape == (0, 3)

@@ -1,0 +1,194 @@
+"""Ensembles: the average of standardised scores, as any metric is used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import nlgauge
+import nlgauge.testing
+from nlgauge.encoders import base
+from nlgauge.ensembles import norms_of_scores
+from nlgauge.errors import FileFormatError, InputError, RecipeError, SignatureError
+from nlgauge.metrics.parts.norms import MemberNorms, Norms, load_norms, recipe_of_member
+from nlgauge.recipes.metric import TextMetric
+from nlgauge.recipes.results import SystemResult
+from nlgauge.recipes.signature import Signature
+from nlgauge.registry import METRICS
+from nlgauge.testing.contracts import HYPOTHESES, REFERENCES
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lengths(TextMetric):
+    """Difference of lengths in characters: a distance."""
+
+    name: ClassVar[str] = "lengths"
+    components: ClassVar[tuple[str, ...]] = ("distance",)
+    main: ClassVar[str] = "distance"
+    higher_is_better: ClassVar[bool] = False
+
+    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
+        pairs = zip(hypotheses, references, strict=True)
+        return SystemResult({"distance": np.array([float(abs(len(h) - len(r[0]))) for h, r in pairs])})
+
+
+@pytest.fixture
+def norms(tmp_path: Path) -> str:
+    """Norms by hand: chrF of mean 50 and deviation 10, lengths of mean 4 and deviation 2."""
+    score = nlgauge.score(["a cat"], ["a cat"], metric="chrf")
+    members = (
+        MemberNorms("chrf", recipe_of_member(score.signature), 50.0, 10.0, 100),
+        MemberNorms("lengths", {}, 4.0, 2.0, 100),
+    )
+    Norms(members, "by hand").save(tmp_path / "norms.json")
+    return str(tmp_path / "norms.json")
+
+
+def test_the_score_is_the_average_of_deviations_with_distances_negated(
+    norms: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(METRICS._found, "lengths", Lengths)
+    hyps, refs = ["a cat", "a small cat"], ["a cat", "a cat sat"]
+    chrf = nlgauge.score(hyps, refs, metric="chrf").segments["chrf"]
+    found = nlgauge.score(hyps, refs, metric="ensemble:chrf+lengths", norms=norms)
+    # Lengths differ by 0 and by 2 characters: -(0 - 4) / 2 and -(2 - 4) / 2 deviations.
+    expected = [((chrf[0] - 50) / 10 + 2.0) / 2, ((chrf[1] - 50) / 10 + 1.0) / 2]
+    assert found.segments["score"].tolist() == pytest.approx(expected, abs=1e-12)
+    assert found.higher_is_better
+    assert found.system_score == pytest.approx(float(np.mean(expected)), abs=1e-12)
+
+
+def test_the_norms_are_in_the_signature_and_a_member_alone_does_not_move_them(norms: str, tmp_path: Path) -> None:
+    scores = nlgauge.score_systems({"": HYPOTHESES}, REFERENCES, metrics=["chrf", "rouge1", "rougel"])
+    few, many = tmp_path / "few.json", tmp_path / "many.json"
+    norms_of_scores(scores[:2]).save(few)
+    norms_of_scores(scores).save(many)
+    first, second = (
+        nlgauge.score(HYPOTHESES, REFERENCES, metric="ensemble:chrf+rouge1", norms=str(path)) for path in (few, many)
+    )
+    assert str(first.signature) == str(second.signature)
+    other = Norms(tuple(one._replace(mean=one.mean + 1) for one in load_norms(str(few)).members), "moved")
+    other.save(tmp_path / "other.json")
+    third = nlgauge.score(HYPOTHESES, REFERENCES, metric="ensemble:chrf+rouge1", norms=str(tmp_path / "other.json"))
+    assert third.signature.recipe["norms"] != first.signature.recipe["norms"]
+
+
+def test_the_signature_makes_the_same_score_again(norms: str) -> None:
+    metric = "ensemble:bertscore(layer=2)+chrf+xmoverscore(unit=sentence,against=refs)"
+    scores = nlgauge.score_systems({"": HYPOTHESES}, REFERENCES, metrics=["bertscore:layer=2", "chrf"])
+    with pytest.raises(InputError, match=r"no mean and deviation for member bertscore .*layer: 4 there, 2 here"):
+        nlgauge.score(HYPOTHESES, REFERENCES, metric=metric)
+    first = nlgauge.score(HYPOTHESES, REFERENCES, metric="ensemble:bertscore+chrf")
+    again = nlgauge.score(HYPOTHESES, REFERENCES, metric=str(first.signature))
+    assert np.array_equal(first.segments["score"], again.segments["score"])
+    assert str(first.signature) == str(again.signature)
+    assert first.signature.recipe["members"] == "bertscore+chrf"
+    changed = str(first.signature).replace("1.layer:4", "1.layer:3")
+    with pytest.raises((SignatureError, InputError)):
+        nlgauge.score(HYPOTHESES, REFERENCES, metric=changed)
+    assert len(scores) == 2
+
+
+def test_members_share_one_encoding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with nlgauge.testing.hash_encoder("hash", layers=6):
+        members = ["bertscore:model=hash,layer=3", "moverscore:model=hash,idf=none"]
+        norms_of_scores(nlgauge.score_systems({"": HYPOTHESES}, REFERENCES, metrics=members)).save(
+            tmp_path / "n.json"
+        )
+        encoded: list[int] = []
+        true_encode = base.encode_texts
+
+        def counting(encoder: object, tokens: Sequence[object], *rest: object, **more: object) -> object:
+            encoded.append(len(tokens))
+            return true_encode(encoder, tokens, *rest, **more)  # type: ignore[arg-type]
+
+        monkeypatch.setattr("nlgauge.engine.compare.encode_texts", counting)
+        metric = "ensemble:bertscore(layer=3)+moverscore(idf=none)"
+        options = {"model": "hash", "norms": str(tmp_path / "n.json")}
+        alone = nlgauge.score(HYPOTHESES, REFERENCES, metric=metric, **options)
+        assert sum(encoded) == len({*HYPOTHESES, *REFERENCES})
+        # A member that is asked for as well is not computed twice, and nothing moves.
+        encoded.clear()
+        both = nlgauge.score_systems({"": HYPOTHESES}, REFERENCES, metrics=[members[0], metric], **options)
+        assert sum(encoded) == len({*HYPOTHESES, *REFERENCES})
+    assert [score.metric for score in both] == ["bertscore", "ensemble"]
+    assert np.array_equal(both[1].segments["score"], alone.segments["score"])
+
+
+def test_notes_of_members_are_notes_of_the_ensemble() -> None:
+    with pytest.warns(nlgauge.EmptyTextWarning):
+        found = nlgauge.score(["", "a cat"], ["a cat", "a cat"], metric="ensemble:bertscore+chrf")
+    assert found.counts["empty"] == 1
+    assert found.signature.run["empty"] == "1"
+
+
+def test_an_ensemble_in_a_matrix_and_in_a_ranking() -> None:
+    metric = "ensemble:bertscore+chrf"
+    found = nlgauge.matrix(HYPOTHESES[:2], REFERENCES[:2], metric)
+    for row in range(2):
+        for column in range(2):
+            one = nlgauge.score([HYPOTHESES[row]], [REFERENCES[column]], metric=metric)
+            assert found.scores[row, column] == one.segments["score"][0]
+    assert found.signature.recipe == one.signature.recipe
+    candidates = [["It rains.", "A cat sat.", "The cat sat."]]
+    ranked = nlgauge.rank(candidates, metric=metric)
+    means = [
+        np.mean([nlgauge.score([x], [y], metric=metric).system_score for y in candidates[0] if y != x])
+        for x in candidates[0]
+    ]
+    assert ranked.utilities[0].tolist() == pytest.approx(means, abs=1e-9)
+    assert nlgauge.rank(candidates, ["The cat sat down."], metric=metric).chosen == ["The cat sat."]
+
+
+def test_what_an_ensemble_cannot_do_is_said() -> None:
+    with pytest.raises(RecipeError, match="explain its members one by one: bertscore, chrf"):
+        nlgauge.explain_pair("a cat", "a dog", metric="ensemble:bertscore+chrf")
+
+
+def test_a_constant_metric_and_missing_scores_have_no_norms() -> None:
+    signature = Signature.parse("chrf|chars:6")
+    with pytest.raises(InputError, match="all 3 scores of chrf are 2, so that it tells nothing apart; leave it out"):
+        Norms.of([(signature, np.full(3, 2.0))], data="")
+    with pytest.raises(InputError, match="score 1 of chrf is nan"):
+        Norms.of([(signature, np.array([1.0, np.nan]))], data="")
+    with pytest.raises(InputError, match="at least 2 scores, got 1"):
+        Norms.of([(signature, np.array([1.0]))], data="")
+
+
+def test_a_changed_file_is_refused(norms: str) -> None:
+    path = Path(norms)
+    path.write_text(path.read_text().replace("50.0", "51.0"))
+    with pytest.raises(FileFormatError, match="its numbers are not those of its digest"):
+        load_norms(norms)
+    path.write_text(path.read_text().replace('"deviation": 10.0', '"deviation": 0.0'))
+    with pytest.raises(FileFormatError, match="must be a number above 0"):
+        load_norms(norms)
+
+
+def test_idf_of_the_corpus_at_hand_does_not_change_what_a_member_is() -> None:
+    first = Signature.parse("moverscore|idf:both[0123abcd0123]|refs:1|engine:onnxruntime-1.31.1-fp32")
+    second = Signature.parse("moverscore|idf:both[ffffffffffff]|refs:2|engine:onnxruntime-1.99.0-fp32")
+    assert recipe_of_member(first) == recipe_of_member(second) == {"idf": "both"}
+    frozen = Signature.parse("moverscore|idf:file[0123abcd0123]")
+    assert recipe_of_member(frozen) == {"idf": "file[0123abcd0123]"}
+    low = Signature.parse("moverscore|idf:none|engine:onnxruntime-1.31.1-int8@ab")
+    assert recipe_of_member(low)["precision"].startswith("int8")
+
+
+def test_the_shipped_norms_are_whole() -> None:
+    table = load_norms("shipped")
+    assert {one.metric for one in table.members} >= {
+        "bertscore",
+        "moverscore",
+        "chrf",
+        "bleu",
+        "rouge1",
+        "xmoverscore",
+    }
+    assert all(one.rows == 3795 for one in table.members)
+    assert len({(one.metric, str(sorted(one.recipe.items()))) for one in table.members}) == len(table.members)

@@ -1,0 +1,364 @@
+"""Texts over a model's limit, read in windows: for every metric of vectors, and every way to ask for a score."""
+
+from __future__ import annotations
+
+import itertools
+import resource
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nlgauge
+from nlgauge.errors import RecipeError, SignatureError, TooLongError, TruncationWarning, WindowsWarning
+from nlgauge.recipes.vector_metric import VectorMetric
+from nlgauge.registry import parse_metric
+from nlgauge.scores import Score
+from nlgauge.testing.hash_encoder import WORDS, hash_encoder
+
+pytestmark = pytest.mark.filterwarnings("ignore::nlgauge.WindowsWarning", "ignore::nlgauge.UnknownWordWarning")
+
+#: Every metric of vectors; sentence vectors of a model without files are tested beside the encoders.
+RECIPES = (
+    "bertscore:layer=2",
+    "bertscore:layer=1,idf=refs,stopwords=spacy-en",
+    "moverscore",
+    "moverscore:n=2,idf=none",
+    "moverscore:profile=web,solver=relaxed",
+    "smd",
+    "baryscore",
+    "sentsim:combine=bertscore+wmd+wmdo+smd,against=refs,layer=2",
+    "xmoverscore:against=refs",
+)
+
+BERTSCORE = "bertscore:layer=2"
+
+RNG = np.random.default_rng(15)
+
+
+def words(count: int) -> str:
+    return " ".join(RNG.choice(WORDS, count))
+
+
+HYPS = [words(50), "the cat sat on the mat .", words(19), words(70)]
+REFS = [words(60), "a cat sat on a mat .", words(10), words(40)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def encoders() -> Iterator[None]:
+    """One that reads 20 tokens, and one that reads everything; both look one token back."""
+    with hash_encoder("short", limit=20), hash_encoder("endless", limit=100_000):
+        yield
+
+
+def scored(recipe: str, model: str = "short", **options: object) -> Score:
+    return nlgauge.score(HYPS, REFS, metric=recipe, model=model, **options)
+
+
+def same(one: Score, other: Score) -> bool:
+    return all(np.array_equal(values, other.segments[name]) for name, values in one.segments.items())
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_scores_are_those_of_a_model_without_a_limit(recipe: str) -> None:
+    found = scored(recipe, long="windows")
+    assert same(found, scored(recipe, "endless"))
+    assert found.notes.windows == (0, 2, 3)
+    assert found.notes.truncated == ()
+    fields = found.signature.recipe
+    assert (fields["window"], fields["stride"], fields["maxlen"]) == ("20", "9", "20")
+    assert found.signature.run["windows"] == "3"
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_text_that_fits_scores_the_same_bits(recipe: str) -> None:
+    fits, refs = [words(15), "a dog", words(18)], [words(16), "the dog", words(9)]
+    plain = nlgauge.score(fits, refs, metric=recipe, model="short")
+    found = nlgauge.score(fits, refs, metric=recipe, model="short", long="windows")
+    assert same(found, plain)
+    assert "windows" not in found.signature.run
+    assert found.signature.recipe["window"] == "20", "the signature depends on the recipe, and on no text"
+    assert "window" not in plain.signature.recipe
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_neighbours_order_batches_and_threads_move_no_bit(recipe: str) -> None:
+    found = scored(recipe, long="windows")
+    assert same(found, scored(recipe, long="windows", batch_tokens=1, threads=1))
+    backwards = nlgauge.score(HYPS[::-1], REFS[::-1], metric=recipe, model="short", long="windows")
+    assert all(np.array_equal(values, backwards.segments[name][::-1]) for name, values in found.segments.items())
+    made = parse_metric(recipe, model="short")
+    if isinstance(made, VectorMetric) and not made.counts_idf and not made.whole_corpus:
+        alone = nlgauge.score(HYPS[3:], REFS[3:], metric=recipe, model="short", long="windows")
+        assert all(values[3] == alone.segments[name][0] for name, values in found.segments.items())
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_signature_gives_the_score_again(recipe: str) -> None:
+    found = scored(f"{recipe}{',' if ':' in recipe else ':'}window=14,stride=5")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", TruncationWarning)
+        again = nlgauge.score(HYPS, REFS, metric=str(found.signature))
+    assert same(found, again)
+    assert str(again.signature) == str(found.signature)
+    assert (found.signature.recipe["window"], found.signature.recipe["stride"]) == ("14", "5")
+
+
+def test_a_run_asks_for_windows_where_a_recipe_names_none() -> None:
+    first, second = nlgauge.score_systems(
+        {"a": HYPS},
+        REFS,
+        metrics=["bertscore:window=9,stride=7", "bertscore"],
+        model="short",
+        layer=2,
+        long="windows",
+    )
+    assert first.signature.recipe["window"] == "9"
+    assert second.signature.recipe["window"] == "20"
+    assert not same(first, second), "the first token of a window has no neighbour"
+
+
+def test_windows_of_a_recipe_leave_nothing_to_refuse() -> None:
+    assert same(scored(f"{BERTSCORE},window=20", long="error"), scored(BERTSCORE, long="windows"))
+    with pytest.raises(TooLongError, match=r"the hypothesis has 52 tokens, over the limit of 20; .*long='windows'"):
+        scored(BERTSCORE, long="error")
+
+
+def test_max_tokens_is_the_default_window() -> None:
+    found = scored(f"{BERTSCORE},max_tokens=12", long="windows").signature.recipe
+    assert (found["max_tokens"], found["window"], found["stride"]) == ("12", "12", "5")
+    with pytest.raises(RecipeError, match="window must be 3 to 12"):
+        scored(f"{BERTSCORE},max_tokens=12,window=13")
+
+
+def test_truncation_stays_the_default_with_its_count() -> None:
+    with pytest.warns(TruncationWarning, match=r"3 segments \(0, 2, 3\): texts were truncated to the limit of 20"):
+        found = scored(BERTSCORE)
+    assert found.notes.truncated == (0, 2, 3)
+    assert found.notes.windows == ()
+
+
+def test_the_count_of_texts_in_windows_is_said() -> None:
+    says = r"3 segments \(0, 2, 3\): texts over 20 tokens were read in windows of 20, one every 9 tokens"
+    with pytest.warns(WindowsWarning, match=says):
+        scored(BERTSCORE, long="windows")
+
+
+@pytest.mark.parametrize(
+    ("recipe", "says"),
+    [
+        ("bertscore:window=0", "window must be a whole number from 1, 'none' or 'model', got 0"),
+        ("bertscore:window=half", "window must be"),
+        ("bertscore:layer=2,window=21", "window must be 3 to 20 for model 'short'"),
+        ("bertscore:layer=2,window=2", "window must be 3 to 20"),
+        ("bertscore:layer=2,window=10,stride=9", "stride must be 1 to 8"),
+        ("bertscore:window=10,stride=0", "stride must be a whole number from 1 or 'half'"),
+        ("bertscore:stride=9", "stride=9 is the step of windows, and the recipe has none"),
+        ("sentsim:stride=9,against=refs", "stride=9 is the step of windows"),
+        ("xmoverscore:stride=9,against=refs", "stride=9 is the step of windows"),
+        ("moverscore:aggregation=last,stride=9", "stride=9 is the step of windows"),
+    ],
+)
+def test_windows_that_cannot_be_are_refused_in_words(recipe: str, says: str) -> None:
+    with pytest.raises(RecipeError, match=says):
+        scored(recipe)
+
+
+def test_the_run_option_is_one_of_three() -> None:
+    with pytest.raises(RecipeError, match="long must be one of truncate, error, windows, got 'window'"):
+        scored("bertscore", long="window")
+
+
+def test_a_signature_that_cuts_is_not_asked_for_in_windows() -> None:
+    with pytest.warns(TruncationWarning):
+        cut = str(scored(BERTSCORE).signature)
+    with pytest.raises(SignatureError, match="long texts were cut, and long='windows' gives another"):
+        nlgauge.score(HYPS, REFS, metric=cut, long="windows")
+
+
+def test_a_model_without_a_limit_reads_texts_whole() -> None:
+    """Nothing is to be done there, and an explicit window is obeyed."""
+    found = nlgauge.score(["Le chat dort."], ["Le chien dort."], metric="bertscore", model="muse", long="windows")
+    plain = nlgauge.score(["Le chat dort."], ["Le chien dort."], metric="bertscore", model="muse")
+    assert same(found, plain)
+    assert found.signature.recipe["window"] == "model"
+    text = "Le chat dort sur le tapis rouge. " * 20
+    whole = nlgauge.score([text], ["Le chien dort."], metric="bertscore", model="muse")
+    cut = nlgauge.score([text], ["Le chien dort."], metric="bertscore:window=30", model="muse")
+    assert cut.f1 == pytest.approx(whole.f1, abs=1e-6), "a token's vector has seen four pieces on either side"
+    assert cut.notes.windows == (0,)
+
+
+def test_word_vectors_are_the_same_in_windows(tmp_path: Path) -> None:
+    path = tmp_path / "words.txt"
+    rng = np.random.default_rng(0)
+    path.write_text("".join(f"{word} {' '.join(map(str, rng.normal(size=4).round(3)))}\n" for word in WORDS))
+    found = [nlgauge.score(HYPS, REFS, metric=f"moverscore:window={w}", model=str(path)) for w in ("none", "50")]
+    assert same(*found)
+
+
+def test_idf_counts_all_of_a_text() -> None:
+    """`rain` stands beyond the limit of the only reference that has it."""
+    refs = ["the cat sat " * 30 + "rain", "the cat sat", "a dog ran"]
+    hyps = ["rain", "cat", "dog"]
+    whole = nlgauge.score(hyps, refs, metric=f"{BERTSCORE},idf=refs", model="endless")
+    found = nlgauge.score(hyps, refs, metric=f"{BERTSCORE},idf=refs", model="short", long="windows")
+    assert same(found, whole)
+    assert found.signature.recipe["idf"] == whole.signature.recipe["idf"]
+
+
+@pytest.mark.parametrize("recipe", ["bertscore:layer=2", "moverscore:idf=none", "xmoverscore:against=refs"])
+def test_all_pairs_and_ranks(recipe: str) -> None:
+    table = nlgauge.matrix(HYPS, REFS, recipe, model="short", long="windows")
+    scores = scored(recipe, long="windows")
+    assert np.array_equal(np.diagonal(table.scores), scores.segments[scores.main])
+    assert table.signature.recipe["window"] == "20"
+    assert table.counts["windows"] > 0
+    ranked = nlgauge.rank([HYPS], metric=recipe, model="short", long="windows")
+    assert ranked.signature.recipe["window"] == "20"
+
+
+def test_explanations_find_words_far_beyond_the_limit() -> None:
+    hyp, ref = "the cat sat " * 40 + "ferry", "a dog ran " * 50 + "ferry storm"
+    made = nlgauge.explain_pair(hyp, ref, metric=BERTSCORE, model="short", long="windows", shapley=False)
+    last = made.hypothesis_words[-1]
+    assert (last.text, hyp[last.start : last.end]) == ("ferry", "ferry")
+    linked = [made.reference_words[link.reference] for link in made.links if link.hypothesis == 120]
+    assert [ref[word.start : word.end] for word in linked][:1] == ["ferry"]
+    assert "hypothesis: 123 tokens were read in 13 windows" in made.notes
+
+
+def test_a_checkpoint_tells_windows_apart(tmp_path: Path) -> None:
+    from nlgauge.corpus.checks import make_corpus
+    from nlgauge.engine.checkpoint import Checkpoint, compare_with_checkpoint
+    from nlgauge.engine.prepare import prepare
+    from nlgauge.recipes.run_options import RunOptions
+
+    checkpoint = Checkpoint(tmp_path / "state")
+    corpus = make_corpus({"": HYPS}, REFS)
+    recipe = parse_metric(BERTSCORE, model="short")
+    for count, options in enumerate([RunOptions(long="windows"), RunOptions(), RunOptions(long="windows")], start=1):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TruncationWarning)
+            prepared = prepare([recipe], corpus, options)
+        compare_with_checkpoint(prepared, prepared.segments, checkpoint)
+        assert len(checkpoint) == min(count, 2)
+
+
+def five_thousand(seed: int, count: int = 5000) -> str:
+    rng = np.random.default_rng(seed)
+    spelt = [
+        "the",
+        "ferry",
+        "unputdownable",
+        "was",
+        "cancelled",
+        ",",
+        "naïvely",
+        "because",
+        "of",
+        "storms",
+        "and",
+        "nobody",
+        "wrote",
+        "letters",
+        ".",
+    ]
+    return " ".join(rng.choice(spelt, count))
+
+
+def test_five_thousand_words_are_read_whole_in_bounded_memory() -> None:
+    """A word at the very end counts, and two such texts take no gigabyte."""
+    hyp, ref = five_thousand(1), f"{five_thousand(2)} photosynthesis"
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    found = nlgauge.score([hyp, "photosynthesis"], [ref, ref], metric="bertscore:layer=1", long="windows")
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * (1 if sys.platform == "darwin" else 1024)
+    assert found.notes.truncated == ()
+    assert found.notes.windows == (0, 1)
+    assert found.segments["precision"][1] > 0.7, "the last word of the reference is this one"
+    assert grown < 1e9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", ["bertscore:layer=1", "moverscore:solver=relaxed,idf=none", "smd:idf=none"])
+def test_twenty_thousand_words_score(recipe: str) -> None:
+    hyp, ref = (" ".join(itertools.islice(itertools.cycle(WORDS[shift:]), 20_000)) for shift in (0, 5))
+    with hash_encoder("thin", layers=1, width=8) as model:
+        found = nlgauge.score([hyp], [ref], metric=recipe, model=model, long="windows")
+    assert np.isfinite(found.system_score)
+
+
+def test_what_would_not_fit_in_memory_is_refused_by_name() -> None:
+    hyp, ref = (" ".join(itertools.islice(itertools.cycle(WORDS[shift:]), 20_000)) for shift in (0, 5))
+    with hash_encoder("thin", layers=1, width=8) as model:
+        says = r"segment 1: transport of \d+ x \d+ points takes a matrix of \d\.\d GB.*solver=relaxed"
+        with pytest.raises(TooLongError, match=says):
+            nlgauge.score(["a", hyp], ["a", ref], metric="moverscore:idf=none", model=model, long="windows")
+        with pytest.raises(TooLongError, match=r"segment 0: a barycentre of 20002 x 20002 points"):
+            nlgauge.score([hyp], [ref], metric="baryscore:idf=none", model=model, long="windows")
+        with pytest.raises(TooLongError, match=r"an alignment of 20002 x 20002 points"):
+            nlgauge.score([hyp], [ref], metric="bertscore:layer=1", model=model, long="windows", alignments=True)
+
+
+@pytest.mark.parametrize("recipe", ["moverscore:idf=none", "baryscore:idf=none", "xmoverscore:against=refs"])
+def test_a_bound_and_entropic_transport_lie_on_either_side_of_the_exact_cost(recipe: str) -> None:
+    """All three are similarities, or all distances, of the cost, so the exact score lies between the two."""
+    found = {
+        solver: nlgauge.score(HYPS, REFS, metric=f"{recipe},solver={solver}", model="endless")
+        for solver in ("exact", "relaxed", "sinkhorn-0.2")
+    }
+    exact, low, high = (score.segments[score.main] for score in found.values())
+    sign = -1 if found["exact"].higher_is_better else 1
+    assert (sign * low <= sign * exact + 1e-12).all()
+    assert (sign * exact <= sign * high + 1e-12).all()
+    assert "solver" not in found["exact"].signature.recipe, "as usual"
+    assert found["sinkhorn-0.2"].signature.recipe["solver"] == "sinkhorn-0.2"
+    assert found["relaxed"].signature.recipe["profile"].endswith("*")
+    again = nlgauge.score(HYPS, REFS, metric=str(found["relaxed"].signature))
+    assert same(again, found["relaxed"])
+
+
+def test_parts_of_sentsim_are_moved_by_the_same_solvers() -> None:
+    recipe = "sentsim:combine=wmd+wmdo,layer=1,against=refs"
+    exact, low = (
+        nlgauge.score(HYPS, REFS, metric=f"{recipe},solver={solver}", model="endless")
+        for solver in ("exact", "relaxed")
+    )
+    assert (low.segments["wmd"] <= exact.segments["wmd"]).all()
+    assert (low.segments["wmd"] < exact.segments["wmd"]).any()
+    soft = nlgauge.score(HYPS, REFS, metric=f"{recipe},solver=sinkhorn-0.5", model="endless")
+    assert (soft.segments["wmd"] >= exact.segments["wmd"]).all()
+    with pytest.raises(RecipeError, match="solver='relaxed' belongs to wmd or wmdo"):
+        parse_metric("sentsim:combine=bertscore,solver=relaxed")
+
+
+def test_the_bound_of_large_clouds_is_that_of_small_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = "moverscore:idf=none,n=2,solver=relaxed"
+    whole = nlgauge.score(HYPS, REFS, metric=recipe, model="endless")
+    monkeypatch.setattr("nlgauge.metrics.parts.transport_metric._AT_ONCE", 100)
+    parts = nlgauge.score(HYPS, REFS, metric=recipe, model="endless")
+    assert parts.segments["score"] == pytest.approx(whole.segments["score"], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "says"),
+    [
+        ("moverscore:solver=fast", "solver must be exact, relaxed, or sinkhorn-R .*got 'fast'"),
+        ("moverscore:solver=sinkhorn-0", "solver must be exact"),
+        ("smd:solver=relaxed", "solver must be exact"),
+        ("xmoverscore:profile=head,solver=relaxed", "trim=0.3 drops masses of the exact flow"),
+        ("xmoverscore:unit=sentence,solver=relaxed", "solver='relaxed' is about n-grams"),
+    ],
+)
+def test_solvers_that_cannot_be_are_refused(recipe: str, says: str) -> None:
+    with pytest.raises(RecipeError, match=says):
+        parse_metric(recipe)
+
+
+def test_a_pair_that_is_too_long_is_named_among_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nlgauge.transport.size.MOST_COSTS", 300)
+    with pytest.raises(TooLongError, match=r"a\[\d\] and b\[\d\]: transport of \d+ x 62 points"):
+        nlgauge.matrix(HYPS[:2], REFS[:2], "moverscore:idf=none,subwords=all,punctuation=keep", model="endless")

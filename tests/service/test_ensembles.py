@@ -1,0 +1,35 @@
+"""Ensembles over HTTP: by the shipped norms, and by no file of the service's machine."""
+
+from __future__ import annotations
+
+import pytest
+from fastapi.testclient import TestClient
+
+import nlgauge
+
+TEXTS = {"hyps": ["a cat sat here"], "refs": ["the cat sat"]}
+
+
+def test_an_ensemble_is_scored_by_the_shipped_norms(service: TestClient) -> None:
+    answer = service.post("/v1/score", json=TEXTS | {"metrics": ["ensemble:bertscore+chrf"]})
+    assert answer.status_code == 200, answer.text
+    (found,) = answer.json()["scores"]
+    expected = nlgauge.score(TEXTS["hyps"], TEXTS["refs"], metric="ensemble:bertscore+chrf")
+    assert found["score"] == expected.system_score
+    assert found["signature"] == str(expected.signature)
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        ("ensemble:bertscore+chrf,norms=/etc/passwd", "norms must be shipped in a request"),
+        ("ensemble:bertscore(idf=/etc/passwd)+chrf", "idf must be none or refs or both in a request"),
+        ("ensemble:bertscore(model=/etc)+chrf", "is not on offer"),
+        ("ensemble:bertscore(layer=2)+chrf", "no mean and deviation for member bertscore"),
+    ],
+)
+def test_files_are_refused_in_words(service: TestClient, metric: str, message: str) -> None:
+    answer = service.post("/v1/score", json=TEXTS | {"metrics": [metric]})
+    assert answer.status_code == 422
+    assert message in answer.text
+    assert "root:" not in answer.text
