@@ -23,10 +23,9 @@ def lead_outside(app: Sphinx, page: str, source: list[str]) -> None:
 
     def address(link: re.Match[str]) -> str:
         target = (folder / link[1]).resolve()
-        outside = pages.parent in target.parents and pages not in target.parents
-        return (
-            f"]({REPOSITORY}{target.relative_to(pages.parent).as_posix()}" if outside and target.exists() else link[0]
-        )
+        if not target.exists() or pages.parent not in target.parents or pages in target.parents:
+            return link[0]
+        return f"]({REPOSITORY}{target.relative_to(pages.parent).as_posix()}"
 
     source[0] = _UPWARDS.sub(address, source[0])
 
