@@ -10,6 +10,7 @@ from nlgauge.engine.comparisons import Comparisons
 from nlgauge.engine.notes import (
     SEGMENTS,
     TextNames,
+    naming_documents,
     run_fields,
     warn_about_fallbacks,
     warn_about_foci,
@@ -147,7 +148,8 @@ def _text_scores(one: PreparedTextMetric, prepared: Prepared) -> list[Score]:
 
 def _text_score(one: PreparedTextMetric, system: str, prepared: Prepared) -> Score:
     metric = one.metric
-    finished = metric.score_texts(one.corpus.systems[system], one.corpus.references)
+    with naming_documents(one.corpus):
+        finished = metric.score_texts(one.corpus.systems[system], one.corpus.references)
     notes = replace(one.notes[system], no_noun=finished.no_noun, no_focus=finished.no_focus)
     return Score(
         metric=metric.name,

@@ -15,7 +15,7 @@ from nlgauge.annotate import Annotator, load_annotator
 from nlgauge.corpus.checks import make_corpus
 from nlgauge.corpus.texts import Corpus, References
 from nlgauge.encoders.word_vectors import WordVectors, load_word_vectors
-from nlgauge.engine.notes import TextNames, warn_about_nouns
+from nlgauge.engine.notes import TextNames, naming_documents, warn_about_nouns
 from nlgauge.errors import RecipeError
 from nlgauge.features.discourse import ENTITY_FEATURES, FEATURES, text_features
 from nlgauge.features.separation import Separation, separate
@@ -116,7 +116,8 @@ def discourse(
     corpus = make_corpus(named, refs, ref_streams=ref_streams, alone=True)
     tagger = load_annotator(annotator, sentences=sentences)
     words = None if vectors is None else load_word_vectors(fspath(vectors))
-    found = _features_of_texts(corpus, tagger, words, threshold)
+    with naming_documents(corpus, _DOCUMENTS):
+        found = _features_of_texts(corpus, tagger, words, threshold)
     names = FEATURES if words is None else (*FEATURES, *ENTITY_FEATURES)
     beside = any(corpus.references)
     no_noun = {
