@@ -114,6 +114,7 @@ def _score(
         unconverged=tuple(index for index, comparison in enumerate(comparisons) if comparison.unconverged),
         no_noun=finished.no_noun,
         no_focus=finished.no_focus,
+        no_ties=finished.no_ties,
     )
     alignments: list[Alignment | Flow | None] | None = None
     if prepared.options.alignments and finished.best_reference is not None:
@@ -150,7 +151,7 @@ def _text_score(one: PreparedTextMetric, system: str, prepared: Prepared) -> Sco
     metric = one.metric
     with naming_documents(one.corpus):
         finished = metric.score_texts(one.corpus.systems[system], one.corpus.references)
-    notes = replace(one.notes[system], no_noun=finished.no_noun, no_focus=finished.no_focus)
+    notes = replace(one.notes[system], no_noun=finished.no_noun, no_focus=finished.no_focus, no_ties=finished.no_ties)
     return Score(
         metric=metric.name,
         system=system or None,

@@ -39,6 +39,8 @@ class Discourse:
     """By system and feature; none without references, or where all pairs are of equal texts."""
     no_noun: Mapping[str, tuple[int, ...]]
     """By system, documents without a noun."""
+    references_without_noun: tuple[int, ...]
+    """Documents with a reference that has none."""
     settings: str
     """Annotator, rules and versions behind the numbers, in one line."""
 
@@ -74,6 +76,7 @@ class Discourse:
             "systems": {name: self._system(name, segments=segments) for name in self.systems},
         }
         if self.references is not None:
+            found["references_without_noun"] = list(self.references_without_noun)
             found["references"] = {
                 feature: {"mean": self.reference_mean(feature)}
                 | ({"documents": [values.tolist() for values in self.references[feature]]} if segments else {})
@@ -124,7 +127,11 @@ def discourse(
         system: tuple(at for at, text in enumerate(texts) if not found[text]["foci"])
         for system, texts in corpus.systems.items()
     }
-    warn_about_nouns((at for noted in no_noun.values() for at in noted), "each feature of nouns", _DOCUMENTS)
+    beside_no_noun = tuple(
+        at for at, group in enumerate(corpus.references) if any(not found[text]["foci"] for text in group)
+    )
+    noted = (at for places in (*no_noun.values(), beside_no_noun) for at in places)
+    warn_about_nouns(noted, "each feature of nouns", _DOCUMENTS)
     return Discourse(
         names,
         {
@@ -141,6 +148,7 @@ def discourse(
         if beside
         else {},
         no_noun,
+        beside_no_noun,
         _settings(tagger, sentences, words, threshold),
     )
 

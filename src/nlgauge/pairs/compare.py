@@ -80,7 +80,7 @@ class PairComparer:
         """Numbers of the plan's texts that were left without weight."""
         self.unconverged: list[tuple[int, int]] = []
         """Pairs whose value is approximate."""
-        self.noted: dict[str, list[tuple[int, int]]] = {"no_noun": [], "no_focus": []}
+        self.noted: dict[str, list[tuple[int, int]]] = {"no_noun": [], "no_focus": [], "no_ties": []}
         """Pairs that a metric of nouns has something to say of, by the name of the note."""
 
     def __iter__(self) -> Iterator[Part]:

@@ -23,6 +23,8 @@ class HypothesisMetric(AnnotatedTextMetric):
     """A metric of a hypothesis by itself; references are not read."""
 
     against: ClassVar[str] = "nothing"
+    of_ties: ClassVar[bool] = False
+    """Whether it is 0 where no two sentences share a focus."""
 
     @abstractmethod
     def measure(self, text: AnnotatedText) -> float | None:
@@ -40,4 +42,5 @@ class HypothesisMetric(AnnotatedTextMetric):
         return SystemResult(
             {self.main: np.array([0.0 if value is None else value for value in values])},
             no_noun=tuple(at for at, value in enumerate(values) if value is None),
+            no_ties=tuple(at for at, value in enumerate(values) if self.of_ties and not value),
         )
