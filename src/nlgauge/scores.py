@@ -30,7 +30,7 @@ __all__ = ["LEAST_RESAMPLES", "Origin", "Score", "SegmentNotes", "joined_notes"]
 #: Fewer resamples can give an interval that leaves out the mean.
 LEAST_RESAMPLES = 100
 
-_NOTES_OF_SOME_METRICS = ("unconverged", "unknown", "windows", "no_noun", "no_focus")
+_NOTES_OF_SOME_METRICS = ("unconverged", "unknown", "windows", "no_noun", "no_focus", "no_ties")
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,8 @@ class SegmentNotes:
     """With a text that was read in windows."""
     no_noun: tuple[int, ...] = ()
     no_focus: tuple[int, ...] = ()
+    no_ties: tuple[int, ...] = ()
+    """With a text no two sentences of which share a focus, of metrics that look at such ties."""
 
     def counts(self) -> dict[str, int]:
         """How many segments each note names; what can only happen to some metrics is named where it did."""

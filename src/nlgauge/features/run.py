@@ -15,7 +15,7 @@ from nlgauge.annotate import Annotator, load_annotator
 from nlgauge.corpus.checks import make_corpus
 from nlgauge.corpus.texts import Corpus, References
 from nlgauge.encoders.word_vectors import WordVectors, load_word_vectors
-from nlgauge.engine.notes import TextNames, warn_about_nouns
+from nlgauge.engine.notes import TextNames, naming_documents, warn_about_nouns
 from nlgauge.errors import RecipeError
 from nlgauge.features.discourse import ENTITY_FEATURES, FEATURES, text_features
 from nlgauge.features.separation import Separation, separate
@@ -39,6 +39,8 @@ class Discourse:
     """By system and feature; none without references, or where all pairs are of equal texts."""
     no_noun: Mapping[str, tuple[int, ...]]
     """By system, documents without a noun."""
+    references_without_noun: tuple[int, ...]
+    """Documents with a reference that has none."""
     settings: str
     """Annotator, rules and versions behind the numbers, in one line."""
 
@@ -74,6 +76,7 @@ class Discourse:
             "systems": {name: self._system(name, segments=segments) for name in self.systems},
         }
         if self.references is not None:
+            found["references_without_noun"] = list(self.references_without_noun)
             found["references"] = {
                 feature: {"mean": self.reference_mean(feature)}
                 | ({"documents": [values.tolist() for values in self.references[feature]]} if segments else {})
@@ -116,14 +119,19 @@ def discourse(
     corpus = make_corpus(named, refs, ref_streams=ref_streams, alone=True)
     tagger = load_annotator(annotator, sentences=sentences)
     words = None if vectors is None else load_word_vectors(fspath(vectors))
-    found = _features_of_texts(corpus, tagger, words, threshold)
+    with naming_documents(corpus, _DOCUMENTS):
+        found = _features_of_texts(corpus, tagger, words, threshold)
     names = FEATURES if words is None else (*FEATURES, *ENTITY_FEATURES)
     beside = any(corpus.references)
     no_noun = {
         system: tuple(at for at, text in enumerate(texts) if not found[text]["foci"])
         for system, texts in corpus.systems.items()
     }
-    warn_about_nouns((at for noted in no_noun.values() for at in noted), "each feature of nouns", _DOCUMENTS)
+    beside_no_noun = tuple(
+        at for at, group in enumerate(corpus.references) if any(not found[text]["foci"] for text in group)
+    )
+    noted = (at for places in (*no_noun.values(), beside_no_noun) for at in places)
+    warn_about_nouns(noted, "each feature of nouns", _DOCUMENTS)
     return Discourse(
         names,
         {
@@ -140,6 +148,7 @@ def discourse(
         if beside
         else {},
         no_noun,
+        beside_no_noun,
         _settings(tagger, sentences, words, threshold),
     )
 

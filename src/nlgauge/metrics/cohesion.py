@@ -110,6 +110,7 @@ class EntityGraph(_Cohesion):
     """The graph of sentences that share a noun: the nearer they stand, the more."""
 
     name: ClassVar[str] = "entity-graph"
+    of_ties: ClassVar[bool] = True
     components: ClassVar[tuple[str, ...]] = ("connectivity",)
     main: ClassVar[str] = "connectivity"
     citation: ClassVar[str] = """\

@@ -20,6 +20,7 @@ from nlgauge.encoders.blas import one_blas_thread
 from nlgauge.engine.notes import (
     TextNames,
     count_fields,
+    naming_documents,
     warn_about_convergence,
     warn_about_foci,
     warn_about_nouns,
@@ -79,13 +80,17 @@ class PairComparer:
         """Numbers of the plan's texts that were left without weight."""
         self.unconverged: list[tuple[int, int]] = []
         """Pairs whose value is approximate."""
-        self.noted: dict[str, list[tuple[int, int]]] = {"no_noun": [], "no_focus": []}
+        self.noted: dict[str, list[tuple[int, int]]] = {"no_noun": [], "no_focus": [], "no_ties": []}
         """Pairs that a metric of nouns has something to say of, by the name of the note."""
 
     def __iter__(self) -> Iterator[Part]:
         one, show = self._prepared.one, self._prepared.options.progress
         parts = self._of_texts(one) if isinstance(one, PreparedTextMetric) else self._of_vectors(one)
-        with Progress(self._prepared.plan.pairs, show=show, what="comparing", unit="pair") as advance:
+        plan = self._prepared.plan
+        with (
+            naming_documents(plan.listed, plan.names),
+            Progress(plan.pairs, show=show, what="comparing", unit="pair") as advance,
+        ):
             for part in parts:
                 yield part
                 advance(part.tile.pairs)

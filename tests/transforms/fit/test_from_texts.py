@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nlgauge.encoders import load_encoder
-from nlgauge.errors import InputError, RecipeError
+from nlgauge.errors import InputError, RecipeError, TruncationWarning
 from nlgauge.transforms.fit.from_texts import centroids_of_texts, fit_words, moments_of_texts, token_vectors
 
 LEFT = ["The cat sat on the mat.", "A dog barked.", ""]
@@ -33,6 +33,12 @@ def test_moments_are_those_of_the_token_vectors() -> None:
     moments = moments_of_texts(encoder, {"en": LEFT}, layer=1)["en"]
     assert moments.count == len(rows)
     np.testing.assert_allclose(moments.mean, rows.mean(axis=0), atol=1e-6)
+
+
+def test_what_the_model_does_not_read_is_warned_of() -> None:
+    with pytest.warns(TruncationWarning, match="1 of 2 texts were truncated to the 512 tokens that 'minilm' reads"):
+        moments = moments_of_texts(load_encoder("minilm"), {"en": ["A cat.", "word " * 600]}, layer=0)["en"]
+    assert moments.count == 3 + 510
 
 
 def test_without_steps_nothing_moves() -> None:

@@ -5,6 +5,7 @@ Encoders come loaded, and texts as lists, so that a command, a service and a not
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from nlgauge.encoders import Encoder, encode_texts
 from nlgauge.encoders.precision import vectors_digest
 from nlgauge.encoders.whole_text.sentences import SentenceEncoder
-from nlgauge.errors import InputError, RecipeError
+from nlgauge.errors import InputError, RecipeError, TruncationWarning, user_stacklevel
 from nlgauge.text.word_alignment import Links, check_links
 from nlgauge.transforms.base import load_transforms
 from nlgauge.transforms.fit.centroids import CentroidChange, centroid_change
@@ -196,9 +197,18 @@ def centroids_of_texts(
 def token_vectors(
     encoder: Encoder, texts: Sequence[str], *, layer: int, batch_tokens: int = 4096
 ) -> Iterator[NDArray[np.float32]]:
-    """Vectors of the texts' tokens, without special ones, a portion of texts at a time."""
+    """Vectors of the texts' tokens, without special ones, a portion of texts at a time.
+
+    What lies beyond the model's limit is left out, and warned of.
+    """
+    cut = 0
     for start in range(0, len(texts), _PORTION):
         tokens = encoder.tokenizer.encode(list(texts[start : start + _PORTION]))
+        cut += sum(one.cut > 0 for one in tokens)
         for text in encode_texts(encoder, tokens, (layer,), batch_tokens=batch_tokens):
             if not text.tokens.empty:
                 yield text.layers[layer][~text.tokens.is_special]
+    if cut:
+        read = f"{encoder.tokenizer.limit} tokens that {encoder.model!r} reads"
+        msg = f"{cut} of {len(texts)} texts were truncated to the {read}; split them"
+        warnings.warn(msg, TruncationWarning, stacklevel=user_stacklevel())
