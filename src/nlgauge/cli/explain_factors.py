@@ -187,5 +187,6 @@ def _check_read(factors: Sequence[str], given: Iterable[str]) -> None:
     wanted = {name.upper() for name in factors}
     for name in given:
         if not wanted & set(_MAKING[name]):
-            msg = f"{flag_of(name)} is read by {' and '.join(_MAKING[name])}, which --factor does not name; leave it out"
+            readers = " and ".join(_MAKING[name])
+            msg = f"{flag_of(name)} is read by {readers}, which --factor does not name; leave it out"
             raise RecipeError(msg)

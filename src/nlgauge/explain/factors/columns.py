@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from nlgauge.annotate import load_annotator
-from nlgauge.annotate.annotated import AnnotatedText, Annotator
+from nlgauge.annotate.annotated import Annotator
 from nlgauge.data import JudgementTable
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.explain.annotation import annotate_each
