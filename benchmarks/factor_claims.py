@@ -38,6 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", choices=DATA, default="wmt17-testset")
     parser.add_argument("--metric", nargs="*", default=["bertscore", "moverscore", "bleu", "chrf"])
     parser.add_argument("--model", help="encoder of the metrics (minilm)")
+    parser.add_argument("--limit", type=int, metavar="N", help="only the first N rows of each language pair (all)")
     parser.add_argument("--pairs", type=int, metavar="N", help="only so many pairs, drawn with --seed (all)")
     parser.add_argument("--seed", type=int, default=1, help="of the pairs that are drawn (1)")
     parser.add_argument("--vector-seed", type=int, default=1, help="of the word vectors of MOR (1)")
@@ -48,6 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("no folder of data sets; nothing was run", file=sys.stderr)
         return 0
     table = judged_and_released(options.data, options.at)
+    if options.limit is not None:
+        table = table.first_rows(options.limit)
     if options.pairs is not None:
         table = drawn_rows(table, options.pairs, seed=options.seed)
     lexicon = Path(options.at) / "explain" / "morph" / DATA[options.data]

@@ -16,6 +16,7 @@ from typing import Any
 
 from scipy.stats import spearmanr
 
+from benchmarks.ensemble_claims import RELEASED
 from benchmarks.factor_claims import CACHE_SIZE, DATA, judged_and_released
 from nlgauge.data import load
 from nlgauge.errors import NlgaugeWarning
@@ -27,7 +28,6 @@ from nlgauge.stress import released_wins, score_triples, triples_of_table
 
 __all__ = ["main"]
 
-_RELEASED = ("bertscore", "moverscore", "laser", "sbert", "sbert_wk", "labse", "msbert", "bleurt", "muse")
 _WITHOUT_MODEL = ("bleu", "chrf", "rougel")
 _WITH_MODEL = ("bertscore:", "moverscore:", "moverscore:n=2,", "xmoverscore:unit=sentence,against=refs,")
 _TRIPLES = ("freitag", "paws")
@@ -64,7 +64,7 @@ def _coefficients(data: str, at: str, ours: Sequence[str], run: Mapping[str, Any
         judged_and_released(data, at),
         list(ours),
         factors=["SEM", "syn", "lex", "mor"],
-        released=_RELEASED,
+        released=RELEASED,
         intervals=Intervals(resamples=1),
         run=RunOptions(**run),
     )
@@ -77,17 +77,17 @@ def _coefficients(data: str, at: str, ours: Sequence[str], run: Mapping[str, Any
 def _wins(name: str, at: str, ours: Sequence[str], run: Mapping[str, Any]) -> dict[str, float]:
     """Shares of triples whose paraphrase wins, by metric."""
     triples = triples_of_table(load(name, at))
-    studies = released_wins(triples, _RELEASED), score_triples(triples, list(ours), **run)
+    studies = released_wins(triples, RELEASED), score_triples(triples, list(ours), **run)
     return {one.metric: one.share for study in studies for one in study.metrics}
 
 
 def _report(found: Mapping[str, Mapping[str, float]], ours: Sequence[str]) -> None:
-    rows = [[name, *(values[name] for values in found.values())] for name in (*_RELEASED, *ours)]
+    rows = [[name, *(values[name] for values in found.values())] for name in (*RELEASED, *ours)]
     print(Table(["metric", *found], rows).to_text(width=3))
     lines = []
     for triples in _TRIPLES:
         for column in (one for one in found if one not in _TRIPLES):
-            for label, names in (("released", _RELEASED), ("ours", ours), ("all", (*_RELEASED, *ours))):
+            for label, names in (("released", RELEASED), ("ours", ours), ("all", (*RELEASED, *ours))):
                 rho, p = spearmanr([found[column][name] for name in names], [found[triples][name] for name in names])
                 lines.append([triples, column, label, len(names), float(rho), float(p)])
     print(Table(["triples", "coefficient", "metrics", "n", "rho", "p"], lines).to_text(width=3), end="")
