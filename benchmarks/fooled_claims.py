@@ -87,7 +87,7 @@ def _report(found: Mapping[str, Mapping[str, float]], ours: Sequence[str]) -> No
     lines = []
     for triples in _TRIPLES:
         for column in (one for one in found if one not in _TRIPLES):
-            for label, names in (("released", RELEASED), ("ours", ours), ("all", (*RELEASED, *ours))):
+            for label, names in (("released", RELEASED), ("all", (*RELEASED, *ours))):
                 rho, p = spearmanr([found[column][name] for name in names], [found[triples][name] for name in names])
                 lines.append([triples, column, label, len(names), float(rho), float(p)])
     print(Table(["triples", "coefficient", "metrics", "n", "rho", "p"], lines).to_text(width=3), end="")
