@@ -8,11 +8,10 @@ docs/findings.md.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 
-from benchmarks.factor_claims import judged_and_released
+from benchmarks.factor_claims import CACHE_SIZE, add_shared_options, judged_and_released
 from nlgauge.ensembles import search_ensembles
 from nlgauge.meta import ScoreTable, released_rows, score_table
 from nlgauge.recipes.run_options import RunOptions
@@ -27,12 +26,11 @@ RELEASED = ("bertscore", "moverscore", "laser", "sbert", "sbert_wk", "labse", "m
 def main(argv: Sequence[str] | None = None) -> int:
     """Join, search, print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.ensemble_claims", description=__doc__)
-    parser.add_argument("--at", default=os.environ.get("NLGAUGE_DATA"), help="folder of data sets ($NLGAUGE_DATA)")
+    add_shared_options(parser)
     parser.add_argument("--released", nargs="*", default=list(RELEASED), help="scores of the study (all nine)")
     parser.add_argument("--metric", nargs="*", default=[], help="metrics of nlgauge, such as bertscore:model=mpnet")
     parser.add_argument("--splits", type=int, default=50)
     parser.add_argument("--seed", type=int, default=12345, help="of the halves (12345)")
-    parser.add_argument("--threads", type=int)
     options = parser.parse_args(argv)
     if not options.at:
         print("no folder of data sets; nothing was run", file=sys.stderr)
@@ -40,7 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     table = judged_and_released("wmt17-testset", options.at)
     scored = ScoreTable(table, ())
     if options.metric:
-        scored = score_table(table, options.metric, run=RunOptions(threads=options.threads))
+        run = RunOptions(cache=options.cache, cache_size=CACHE_SIZE, threads=options.threads)
+        scored = score_table(table, options.metric, run=run)
     found = search_ensembles(
         scored.add(*(released_rows(table, name) for name in options.released)).metrics,
         table.gold(),

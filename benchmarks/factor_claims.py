@@ -22,7 +22,7 @@ from nlgauge.published.robustness.reproduce import matched_rows
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.report.factors import render_factors
 
-__all__ = ["CACHE_SIZE", "DATA", "drawn_rows", "judged_and_released", "main", "with_released"]
+__all__ = ["CACHE_SIZE", "DATA", "add_shared_options", "drawn_rows", "judged_and_released", "main", "with_released"]
 
 #: By data set: the released lexicon of word forms.
 DATA = {"wmt17-testset": "morph_lex_wmt_en.tsv", "factors-sts": "morph_lex_sts_en.tsv"}
@@ -34,7 +34,7 @@ _RELEASED = ("bertscore", "moverscore", "sbert_wk", "bleurt")
 def main(argv: Sequence[str] | None = None) -> int:
     """Join, fit, print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.factor_claims", description=__doc__)
-    parser.add_argument("--at", default=os.environ.get("NLGAUGE_DATA"), help="folder of data sets ($NLGAUGE_DATA)")
+    add_shared_options(parser)
     parser.add_argument("--data", choices=DATA, default="wmt17-testset")
     parser.add_argument("--metric", nargs="*", default=["bertscore", "moverscore", "bleu", "chrf"])
     parser.add_argument("--model", help="encoder of the metrics (minilm)")
@@ -42,8 +42,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--pairs", type=int, metavar="N", help="only so many pairs, drawn with --seed (all)")
     parser.add_argument("--seed", type=int, default=1, help="of the pairs that are drawn (1)")
     parser.add_argument("--vector-seed", type=int, default=1, help="of the word vectors of MOR (1)")
-    parser.add_argument("--cache", metavar="FOLDER", help="keep layer vectors there for the next run")
-    parser.add_argument("--threads", type=int)
     options = parser.parse_args(argv)
     if not options.at:
         print("no folder of data sets; nothing was run", file=sys.stderr)
@@ -64,6 +62,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     print(render_factors(study), end="")
     return 0
+
+
+def add_shared_options(parser: argparse.ArgumentParser) -> None:
+    """Where the data is, and how to compute."""
+    parser.add_argument("--at", default=os.environ.get("NLGAUGE_DATA"), help="folder of data sets ($NLGAUGE_DATA)")
+    parser.add_argument("--cache", metavar="FOLDER", help="keep layer vectors there for the next run")
+    parser.add_argument("--threads", type=int)
 
 
 def judged_and_released(data: str, at: str) -> JudgementTable:

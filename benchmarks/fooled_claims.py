@@ -8,7 +8,6 @@ Spearman's rho between the two over metrics. Figures stand in docs/findings.md.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,7 @@ from typing import Any
 from scipy.stats import spearmanr
 
 from benchmarks.ensemble_claims import RELEASED
-from benchmarks.factor_claims import CACHE_SIZE, DATA, judged_and_released
+from benchmarks.factor_claims import CACHE_SIZE, DATA, add_shared_options, judged_and_released
 from nlgauge.data import load
 from nlgauge.errors import NlgaugeWarning
 from nlgauge.explain.factors.run import explain_factors
@@ -36,10 +35,8 @@ _TRIPLES = ("freitag", "paws")
 def main(argv: Sequence[str] | None = None) -> int:
     """Score, fit, count, print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fooled_claims", description=__doc__)
-    parser.add_argument("--at", default=os.environ.get("NLGAUGE_DATA"), help="folder of data sets ($NLGAUGE_DATA)")
+    add_shared_options(parser)
     parser.add_argument("--models", nargs="*", default=["minilm", "mpnet"], help="encoders of our metrics")
-    parser.add_argument("--cache", metavar="FOLDER", help="keep layer vectors there for the next run")
-    parser.add_argument("--threads", type=int)
     options = parser.parse_args(argv)
     if not options.at:
         print("no folder of data sets; nothing was run", file=sys.stderr)

@@ -30,7 +30,9 @@ def test_norms_of_saved_scores_make_an_ensemble(run: Run) -> None:
 def test_norms_of_the_first_rows_of_a_data_set(run: Run, folder: Path) -> None:
     rows = [f"{h}\t{r}\t{n}" for n, (h, r) in enumerate(zip(SYSTEM_A, REFERENCE, strict=True))]
     (folder / "mine.tsv").write_text("\n".join(["hypothesis\treference\tscore", *rows]) + "\n", encoding="utf-8")
-    result = run("ensemble", "fit", "--data", "custom", "--at", "mine.tsv", "--limit", "3", "-m", "chrf", "-o", "n.json")
+    result = run(
+        "ensemble", "fit", "--data", "custom", "--at", "mine.tsv", "--limit", "3", "-m", "chrf", "-o", "n.json"
+    )
     assert result.status == 0, result.err
     assert ", 3 rows)" in result.err
     assert json.loads((folder / "n.json").read_text())["members"][0]["rows"] == 3

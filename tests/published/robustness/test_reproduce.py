@@ -73,9 +73,7 @@ def test_no_weights_of_the_released_scores_against_sources_give_print(data_folde
     def most(one: str, other: str, pair: str) -> float:
         rows = pairs == pair
         first, second = (standardised(scored.released[name][there][rows]) for name in (one, other))
-        found = [
-            pearson(share * first + (1 - share) * second, human[rows]).value for share in np.linspace(0, 1, 101)
-        ]
+        found = [pearson(share * first + (1 - share) * second, human[rows]).value for share in np.linspace(0, 1, 101)]
         return 100 * (max(found) / max(found[0], found[-1]) - 1)
 
     assert most("msbert", "laser", "de-en") == pytest.approx(6.2, abs=0.05)
