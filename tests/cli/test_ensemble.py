@@ -27,17 +27,6 @@ def test_norms_of_saved_scores_make_an_ensemble(run: Run) -> None:
     assert (compared.status, "ensemble" in compared.out) == (0, True)
 
 
-def test_norms_of_the_first_rows_of_a_data_set(run: Run, folder: Path) -> None:
-    rows = [f"{h}\t{r}\t{n}" for n, (h, r) in enumerate(zip(SYSTEM_A, REFERENCE, strict=True))]
-    (folder / "mine.tsv").write_text("\n".join(["hypothesis\treference\tscore", *rows]) + "\n", encoding="utf-8")
-    result = run(
-        "ensemble", "fit", "--data", "custom", "--at", "mine.tsv", "--limit", "3", "-m", "chrf", "-o", "n.json"
-    )
-    assert result.status == 0, result.err
-    assert ", 3 rows)" in result.err
-    assert json.loads((folder / "n.json").read_text())["members"][0]["rows"] == 3
-
-
 def test_a_search_over_a_data_set(run: Run, folder: Path) -> None:
     lines = [f"{h}\t{r}\t{n}" for n, (h, r) in enumerate(zip(SYSTEM_A * 3, REFERENCE * 3, strict=True))]
     rows = [f"{line}\t{1.0 + (7 * n) % 5}\t{1.0 + (3 * n) % 7}" for n, line in enumerate(lines)]
@@ -55,7 +44,6 @@ def test_a_search_over_a_data_set(run: Run, folder: Path) -> None:
         (("fit", "-o", "n.json"), "needs a data set with metrics"),
         (("fit", "-o", "n.json", "--data", "wmt17-testset"), "needs the members"),
         (("fit", "-o", "n.json", "--scores", "s.json", "-m", "chrf"), "--metric is not read with --scores"),
-        (("fit", "-o", "n.json", "--scores", "s.json", "--limit", "3"), "--limit belongs to --data NAME"),
     ],
 )
 def test_what_is_missing_is_said(refused: Refusal, words: tuple[str, ...], message: str) -> None:

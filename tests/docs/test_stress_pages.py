@@ -47,5 +47,4 @@ def test_names_are_there() -> None:
 
 def test_the_shipped_norms_are_of_the_rows_that_the_page_says() -> None:
     rows = {one.rows for one in load_norms("shipped").members}
-    assert rows == {3795, 560}
-    assert all(f"{count:,} rows of `wmt17-testset`" in PAGES["ensembles.md"] for count in rows)
+    assert [f"{count:,} rows of `wmt17-testset`" in PAGES["ensembles.md"] for count in rows] == [True]

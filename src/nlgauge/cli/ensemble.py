@@ -48,8 +48,7 @@ def add_commands(commands: Any) -> None:
         "fit", help="freeze mean and deviation of metrics to a file", epilog=_FIT,
         description="Means and deviations of metrics over a data set, or over saved scores.",
     )  # fmt: skip
-    data = add_data_options(fit, required=False)
-    data.add_argument("--limit", type=int, metavar="N", help="the first N rows of each language pair and system")
+    add_data_options(fit, required=False)
     fit.add_argument("--scores", nargs="+", default=[], metavar="FILE", help="saved by 'nlgauge score -o FILE.json'")
     add_metric_options(fit, default=None, shown="none")
     add_run_options(fit)
@@ -85,9 +84,6 @@ def _fit(args: argparse.Namespace) -> int:
         if args.metric:
             msg = "--metric is not read with --scores: the files say which metrics they hold; leave it out"
             raise RecipeError(msg)
-        if args.limit is not None:
-            msg = "--limit belongs to --data NAME, which was not given"
-            raise RecipeError(msg)
         files = [(file, load_scores(Path(file))) for file in args.scores]
         data = ", ".join(file_label(file) for file, _ in files)
         norms = norms_of_scores([score for _, saved in files for score in saved], data=data)
@@ -97,9 +93,7 @@ def _fit(args: argparse.Namespace) -> int:
             raise RecipeError(msg)
         check_metrics(args.metric, args, command="ensemble fit")
         run = RunOptions.of(run_options(args))
-        table = load_data(args)
-        table = table if args.limit is None else table.first_rows(args.limit)
-        norms = fit_norms(table, args.metric, run=run, **metric_options(args))
+        norms = fit_norms(load_data(args), args.metric, run=run, **metric_options(args))
     write_output(args.output, norms.text())
     if not args.quiet:
         what = f"norms of {len(norms.members)} metrics ({norms.data})"
