@@ -21,7 +21,7 @@ from nlgauge.annotate.sentences import Span, split_lines, split_sentences, strip
 from nlgauge.errors import InputError, MissingExtraError, ModelError, RecipeError
 from nlgauge.files.digests import file_digest, short_digest, text_digest
 
-__all__ = ["SpacyAnnotator", "model_folder"]
+__all__ = ["SpacyAnnotator", "model_folder", "require_spacy"]
 
 _BATCH = 64
 #: What says nothing about tags: papers, and parts that are not read.
@@ -34,7 +34,7 @@ class SpacyAnnotator:
     """A spaCy model and a rule for sentences."""
 
     def __init__(self, folder: Path, *, name: str, sentences: str, trees: bool) -> None:
-        spacy = _spacy()
+        spacy = require_spacy()
         self._meta = _meta(folder)
         self._sentences, self._trees = sentences, trees
         self.label = f"{name}[{self._package},{short_digest(_digest(folder))}]"
@@ -139,13 +139,14 @@ def model_folder(path: Path) -> Path | None:
     return next((folder for folder in found if (folder / "config.cfg").is_file()), None)
 
 
-def _spacy() -> Any:
+def require_spacy(extra: str = "documents") -> Any:
+    """The package, or an error that names the extra it comes with."""
     try:
         import spacy
     except ImportError as error:
         msg = (
-            "an annotator by spaCy needs the package spacy: pip install 'nlgauge[documents]'; "
-            "or give CoNLL-U files of your own: annotator=parses.conllu"
+            f"an annotator by spaCy needs the package spacy: pip install 'nlgauge[{extra}]'; "
+            "or name CoNLL-U files of your own in its place, such as parses.conllu"
         )
         raise MissingExtraError(msg) from error
     return spacy

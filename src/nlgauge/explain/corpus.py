@@ -114,7 +114,7 @@ def explain_corpus(
         raise RecipeError(msg)
     check_level(level)
     check_resampling(resamples, seed)
-    tagger = load_annotator(annotator)
+    tagger = load_annotator(annotator, extra="explain")
     asked = options | {"shapley": method == "shapley", "leave_one_out": method == "leave-one-out", "side": side}
     first: tuple[Explanation, Attribution] | None = None
     parts: list[_TextParts] = []
@@ -125,14 +125,14 @@ def explain_corpus(
         if part is not None and any(part.values):
             first = first or (found, part)
             parts.append(_TextParts(found.words(side), part.values, *_ordered(found, side)))
-    collected = _collected(parts, tagger)
-    if first is None or not collected.texts:
-        msg = (
-            f"none of the {count} texts has {method} contributions of the {side} and an annotation; try "
-            "method=leave-one-out"
-        )
+    if first is None:
+        msg = f"none of the {count} texts has {method} contributions of the {side}; try method='leave-one-out'"
         raise InputError(msg)
     explanation, part = first
+    collected = _collected(parts, tagger)
+    if not collected.texts:
+        msg = f"none of the {count} pairs of texts is annotated on both sides by {tagger.label}"
+        raise InputError(msg)
     shares = [collected.shares(kind, level=level, resamples=resamples, seed=seed) for kind in ("tag", "match")]
     return CorpusSummary(
         explanation.metric,
