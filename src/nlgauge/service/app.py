@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from nlgauge._version import __version__
 from nlgauge.errors import NlgaugeError
-from nlgauge.service import analysis_routes, job_routes, page_routes, routes
+from nlgauge.service import analysis_routes, job_routes, page_routes, pair_routes, routes, submit_routes
 from nlgauge.service.guard import Guard, Observer
 from nlgauge.service.problems import MEDIA_TYPE, ProblemError, library_problem, problem_response, validation_problem
 from nlgauge.service.schemas import ProblemRecord
@@ -89,10 +89,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         },
     )
     app.state.service = service
-    app.include_router(routes.router)
-    app.include_router(analysis_routes.router)
-    app.include_router(job_routes.router)
-    app.include_router(page_routes.router)
+    for part in (routes, analysis_routes, pair_routes, submit_routes, job_routes, page_routes):
+        app.include_router(part.router)
     _add_handlers(app)
     app.openapi = lambda: _description(app)  # type: ignore[method-assign]  # as FastAPI's documentation has it
     return app

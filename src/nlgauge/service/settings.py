@@ -29,10 +29,15 @@ class Limits:
     texts: int = 1_000
     """Texts of a request that is answered at once: outputs of all systems, references and sources."""
     job_texts: int = 10_000
+    pairs: int = 10_000
+    """Pairs of texts that a request for all of them (matrix, rank) has compared at once."""
+    job_pairs: int = 1_000_000
     systems: int = 50
     """Systems of one comparison, every two of which are tested."""
     explained_characters: int = 4_000
     """Characters of the texts of one explanation."""
+    job_explained_characters: int = 400_000
+    """Of all texts of a job that explains; an explanation is many times as large as its texts."""
     recipes: int = 16
     """Metrics of one request."""
     seconds: float = 60.0
