@@ -64,6 +64,7 @@ def add_commands(commands: Any) -> None:
     network.add_argument("--insecure", action="store_true", help="another address without a key")
     add_hidden(network, "--allow-origin", nargs="+", default=[], metavar="URL", help="web sites that may call it")
     add_hidden(network, "--trust-proxy", default="", metavar="ADDRESS", help="proxy that names the clients")
+    add_hidden(network, "--root-path", default="", metavar="PATH", help="where a proxy has it, such as /scores")
     what = parser.add_argument_group("what is served")
     what.add_argument("--data", type=Path, metavar="FOLDER", help=f"keeps jobs ({defaults.folder})")
     what.add_argument("--models", nargs="+", default=[], metavar="NAME", help="on offer (all that are here)")
@@ -105,6 +106,7 @@ def _run(args: argparse.Namespace) -> int:
         host_names=tuple(args.host_name),
         allow_origins=tuple(args.allow_origin),
         trust_proxy=args.trust_proxy,
+        root_path=args.root_path,
         models=tuple(args.models),
         preload=tuple(args.preload),
         engine=args.engine,

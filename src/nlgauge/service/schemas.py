@@ -187,6 +187,8 @@ class MetricRecord(BaseModel):
     options: list[dict[str, Any]]
     equation: str
     citation: str
+    available: bool = Field(True, description="Whether requests can have it here.")
+    reason: str | None = Field(None, description="Why they cannot.")
 
 
 class ModelRecord(BaseModel):

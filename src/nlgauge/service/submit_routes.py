@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from nlgauge.service.analysis_routes import check_systems
@@ -25,8 +25,9 @@ __all__ = ["router"]
 class Submission:
     """Where jobs are put; of one request."""
 
-    def __init__(self, service: Used, response: Response) -> None:
+    def __init__(self, service: Used, request: Request, response: Response) -> None:
         self.service: Service = service
+        self._root = request.scope.get("root_path", "")
         self._response = response
 
     def job(self, kind: str, asked: Any) -> JobStatus:
@@ -38,7 +39,7 @@ class Submission:
         if asked.metrics:
             service.caller.recipes(asked)  # what is wrong with a recipe is said now
         job = service.jobs.submit(kind, asked.model_dump_json(exclude_unset=True).encode())
-        self._response.headers["Location"] = f"/v1/jobs/{job.id}"
+        self._response.headers["Location"] = f"{self._root}/v1/jobs/{job.id}"
         return job_status(service, job)
 
 

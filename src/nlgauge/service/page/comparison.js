@@ -136,11 +136,13 @@ function readingNote(metrics, settings) {
   return make("p", { class: "note" }, ...said);
 }
 
-// What the library notes about metrics; what it notes about all of them is said once.
-function metricNotes(metrics) {
+// What the library notes about metrics; what it notes about all of them is said once. Of Bradley-Terry strengths
+// nothing is said where nothing shows them: they are in the report, and the ranking here is by another number.
+function metricNotes(metrics, { ranking }) {
   const found = new Map();
   for (const { metric, notes } of metrics)
-    for (const note of notes) found.set(note, [...(found.get(note) ?? []), metric]);
+    for (const note of notes)
+      if (ranking === "bt" || !note.includes("Bradley-Terry")) found.set(note, [...(found.get(note) ?? []), metric]);
   const items = [...found].map(([note, of]) =>
     make("li", { dir: "auto", text: of.length === metrics.length ? note : `${of.join(", ")}: ${note}` }),
   );
@@ -161,6 +163,6 @@ function comparisonSection({ metrics, settings }) {
     section.append(title, rankingTable(found, settings));
     section.append(significanceMatrix(found, settings));
   }
-  section.append(readingNote(metrics, settings), metricNotes(metrics) ?? "");
+  section.append(readingNote(metrics, settings), metricNotes(metrics, settings) ?? "");
   return section;
 }
