@@ -136,13 +136,15 @@ function readingNote(metrics, settings) {
   return make("p", { class: "note" }, ...said);
 }
 
-// What the library notes about metrics; what it notes about all of them is said once. Of Bradley-Terry strengths
-// nothing is said where nothing shows them: they are in the report, and the ranking here is by another number.
-function metricNotes(metrics, { ranking }) {
+// Notes on numbers that are in the report but not here: strengths that nothing is ranked by, effects and other tests.
+const elsewhere = (note, { ranking }) => (ranking !== "bt" && note.includes("Bradley-Terry")) || /^effect\b/.test(note);
+
+// What the library notes about metrics; what it notes about all of them is said once.
+function metricNotes(metrics, settings) {
   const found = new Map();
   for (const { metric, notes } of metrics)
     for (const note of notes)
-      if (ranking === "bt" || !note.includes("Bradley-Terry")) found.set(note, [...(found.get(note) ?? []), metric]);
+      if (!elsewhere(note, settings)) found.set(note, [...(found.get(note) ?? []), metric]);
   const items = [...found].map(([note, of]) =>
     make("li", { dir: "auto", text: of.length === metrics.length ? note : `${of.join(", ")}: ${note}` }),
   );
