@@ -178,10 +178,14 @@ class AsyncClient:
         self, texts: Sequence[str], metrics: Sequence[str | Metric], refs: References | None = None, **options: Any
     ) -> StressTest:
         """Can metrics be fooled: `nlgauge.stress.stress`, with its options; texts are perturbed here."""
-        from nlgauge.stress.run import plan_stress
+        from nlgauge.stress import stress
 
-        planned = await asyncio.to_thread(plan_stress, texts, metrics, refs, **options)
-        return planned.result(await self.score_systems(planned.systems, planned.refs, **planned.scoring))
+        loop = asyncio.get_running_loop()
+
+        def score(*systems: Any, **given: Any) -> list[Score]:
+            return asyncio.run_coroutine_threadsafe(self.score_systems(*systems, **given), loop).result()
+
+        return await asyncio.to_thread(stress, texts, metrics, refs, scorer=score, **options)
 
     async def sensitivity(
         self,

@@ -193,10 +193,9 @@ class Client:
         self, texts: Sequence[str], metrics: Sequence[str | Metric], refs: References | None = None, **options: Any
     ) -> StressTest:
         """Can metrics be fooled: `nlgauge.stress.stress`, with its options; texts are perturbed here."""
-        from nlgauge.stress.run import plan_stress
+        from nlgauge.stress import stress
 
-        planned = plan_stress(texts, metrics, refs, **options)
-        return planned.result(self.score_systems(planned.systems, planned.refs, **planned.scoring))
+        return stress(texts, metrics, refs, scorer=self.score_systems, **options)
 
     def sensitivity(
         self,

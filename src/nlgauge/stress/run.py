@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from nlgauge.scoring import recipes_and_run, score_systems
 from nlgauge.stress.results import MetricFalls, StressTest, fall_of
 from nlgauge.stress.suite import PerturbedTexts, chosen_perturbations, perturb
 
-__all__ = ["StressPlan", "plan_stress", "stress"]
+__all__ = ["stress"]
 
 #: Names of the systems that are scored beside the perturbed ones; no perturbation has a blank in its name.
 _ORIGINAL, _PARAPHRASE, _UNRELATED = "as it was", "a paraphrase", "another text"
@@ -41,6 +40,7 @@ def stress(
     level: float = 0.95,
     resamples: int = 1000,
     name: str = "texts",
+    scorer: Callable[..., list[Score]] = score_systems,
     **options: Any,
 ) -> StressTest:
     """How far metrics fall when texts are perturbed, and whether further than for a paraphrase.
@@ -60,60 +60,13 @@ def stress(
         level: Of the intervals.
         resamples: Of the intervals.
         name: What the texts are called.
+        scorer: What scores systems, with the arguments of `nlgauge.score_systems`.
         options: As `nlgauge.score` has them.
 
     >>> found = stress(["The ferry was late.", "It was hot."], ["chrf"], perturbations=["negation"])
     >>> [(fall.perturbation, fall.changed) for fall in found.metrics[0].falls]
     [('negation', 2)]
     """
-    planned = plan_stress(
-        texts, metrics, refs, sources=sources, paraphrases=paraphrases, perturbations=perturbations,
-        annotator=annotator, lang=lang, seed=seed, level=level, resamples=resamples, name=name, **options,
-    )  # fmt: skip
-    return planned.result(score_systems(planned.systems, planned.refs, **planned.scoring))
-
-
-@dataclass(frozen=True, eq=False)
-class StressPlan:
-    """What a stress test has scored, wherever that is done, and what it makes of the scores."""
-
-    systems: Mapping[str, Sequence[str]]
-    """The texts as they were, under each perturbation, and what they are compared with."""
-    refs: References
-    scoring: Mapping[str, Any]
-    """Other arguments of `nlgauge.score_systems`."""
-    changed: Sequence[PerturbedTexts]
-    about: Mapping[str, Any]
-    """Fields of the result that do not depend on scores."""
-
-    def result(self, scores: Sequence[Score]) -> StressTest:
-        """What the scores of the systems say, metric by metric as `nlgauge.score_systems` returns them."""
-        drawing = {name: self.about[name] for name in ("level", "resamples", "seed")}
-        found = []
-        for number, metric in enumerate(self.scoring["metrics"]):
-            own = scores[number * len(self.systems) : (number + 1) * len(self.systems)]
-            shown = metric if isinstance(metric, str) else metric.name
-            found.append(_falls(shown, dict(zip(self.systems, own, strict=True)), self.changed, drawing))
-        return StressTest(**self.about, metrics=tuple(found))
-
-
-def plan_stress(
-    texts: Sequence[str],
-    metrics: Sequence[str | Metric],
-    refs: References | None = None,
-    *,
-    sources: Sequence[str] | None = None,
-    paraphrases: Sequence[str] | None = None,
-    perturbations: Sequence[str] | None = None,
-    annotator: Annotator | None = None,
-    lang: str | None = None,
-    seed: int = 12345,
-    level: float = 0.95,
-    resamples: int = 1000,
-    name: str = "texts",
-    **options: Any,
-) -> StressPlan:
-    """The first half of `stress`, with its arguments: perturb texts, and say what is to be scored."""
     listed = checked_texts(texts, "texts")
     others = None if paraphrases is None else checked_texts(paraphrases, "paraphrases")
     language = lang or "en"
@@ -128,25 +81,34 @@ def plan_stress(
     with_source = any(getattr(one, "against", "refs") == "source" for one in leaves(recipes))
     if with_source and sources is None:
         sources = listed
+    systems = _systems(listed, changed, others)
+    scores = scorer(
+        systems,
+        listed if refs is None else refs,
+        metrics=list(metrics),
+        sources=sources if with_source else None,
+        **options,
+    )
+    drawing = {"level": level, "resamples": resamples, "seed": seed}
+    found = []
+    for number, metric in enumerate(metrics):
+        own = scores[number * len(systems) : (number + 1) * len(systems)]
+        shown = metric if isinstance(metric, str) else metric.name
+        found.append(_falls(shown, dict(zip(systems, own, strict=True)), changed, drawing))
     moved = np.any([one.changed for one in changed], axis=0)
-    return StressPlan(
-        systems=_systems(listed, changed, others),
-        refs=listed if refs is None else refs,
-        scoring={"metrics": list(metrics), "sources": sources if with_source else None, **options},
-        changed=changed,
-        about={
-            "texts": _label(name, listed),
-            "against": _against(refs, sources, with_source=with_source),
-            "size": len(listed),
-            "perturbations": tuple(one.name for one in chosen),
-            "unchanged": int((~moved).sum()),
-            "seed": seed,
-            "lang": language,
-            "annotator": "" if annotator is None else annotator.label,
-            "paraphrases": "" if others is None else _label("paraphrases", others),
-            "level": level,
-            "resamples": resamples,
-        },
+    return StressTest(
+        texts=_label(name, listed),
+        against=_against(refs, sources, with_source=with_source),
+        size=len(listed),
+        perturbations=tuple(one.name for one in chosen),
+        unchanged=int((~moved).sum()),
+        metrics=tuple(found),
+        seed=seed,
+        lang=language,
+        annotator="" if annotator is None else annotator.label,
+        paraphrases="" if others is None else _label("paraphrases", others),
+        level=level,
+        resamples=resamples,
     )
 
 
