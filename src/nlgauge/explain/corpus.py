@@ -13,7 +13,7 @@ A share is of the sizes of all parts, because parts may be negative. Intervals a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -78,6 +78,18 @@ class CorpusSummary:
         """Plain values, ready for JSON."""
         groups = {"parts_of_speech": self.parts_of_speech, "matches": self.matches}
         return vars(self) | {name: [one._asdict() for one in found] for name, found in groups.items()}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> CorpusSummary:
+        """A summary from what `to_dict` made of it; JSON between the two changes nothing."""
+        try:
+            groups = {
+                name: tuple(GroupShare(**one) for one in record[name]) for name in ("parts_of_speech", "matches")
+            }
+            return cls(**{**record, **groups})
+        except (KeyError, TypeError) as error:
+            msg = f"the dict is not one of CorpusSummary.to_dict(): {error!r}"
+            raise InputError(msg) from error
 
 
 def explain_corpus(

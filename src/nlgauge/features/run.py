@@ -15,8 +15,9 @@ from nlgauge.annotate import Annotator, load_annotator
 from nlgauge.corpus.checks import make_corpus
 from nlgauge.corpus.texts import Corpus, References
 from nlgauge.encoders.word_vectors import WordVectors, load_word_vectors
+from nlgauge.engine.interrupts import between_pairs
 from nlgauge.engine.notes import TextNames, naming_documents, warn_about_nouns
-from nlgauge.errors import RecipeError
+from nlgauge.errors import InputError, RecipeError
 from nlgauge.features.discourse import ENTITY_FEATURES, FEATURES, text_features
 from nlgauge.features.separation import Separation, separate
 
@@ -24,6 +25,9 @@ __all__ = ["Discourse", "discourse"]
 
 #: What messages call the texts.
 _DOCUMENTS = TextNames("document")
+
+#: Documents that are annotated before whoever watches may have a look.
+_AT_ONCE = 64
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,6 +99,40 @@ class Discourse:
             described[feature] = own
         return {"features": described, "no_noun": list(self.no_noun[name])}
 
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Discourse:
+        """Features from what `to_dict(segments=True)` made of them; JSON between the two changes nothing."""
+        try:
+            systems = {name: one["features"] for name, one in record["systems"].items()}
+            features = tuple(next(iter(systems.values())))
+            beside = record.get("references")
+            return cls(
+                features,
+                {
+                    name: {feature: np.array(one["documents"]) for feature, one in own.items()}
+                    for name, own in systems.items()
+                },
+                None
+                if beside is None
+                else {name: tuple(map(np.array, beside[name]["documents"])) for name in features},
+                {}
+                if beside is None
+                else {
+                    name: {
+                        feature: Separation(**one["separation"])
+                        for feature, one in own.items()
+                        if "separation" in one
+                    }
+                    for name, own in systems.items()
+                },
+                {name: tuple(one["no_noun"]) for name, one in record["systems"].items()},
+                tuple(record.get("references_without_noun", ())),
+                record["settings"],
+            )
+        except (KeyError, TypeError, StopIteration) as error:
+            msg = f"the dict is not one of Discourse.to_dict(segments=True): {error!r}"
+            raise InputError(msg) from error
+
 
 def discourse(
     systems: Mapping[str, Iterable[str]] | Iterable[str],
@@ -159,10 +197,13 @@ def _features_of_texts(
     """By text; each distinct one is annotated once."""
     outputs = (text for texts in corpus.systems.values() for text in texts)
     texts = list(dict.fromkeys([*outputs, *(text for group in corpus.references for text in group)]))
-    return {
-        text: text_features(one, vectors=vectors, threshold=threshold)
-        for text, one in zip(texts, tagger.annotate(texts), strict=True)
-    }
+    found = {}
+    for start in range(0, len(texts), _AT_ONCE):
+        between_pairs()
+        part = texts[start : start + _AT_ONCE]
+        for text, one in zip(part, tagger.annotate(part), strict=True):
+            found[text] = text_features(one, vectors=vectors, threshold=threshold)
+    return found
 
 
 def _separations(

@@ -159,6 +159,7 @@ class LexicalGraph(EntityGraph):
         help="word vectors that make entities; they must be named",
         short="ve",
         in_profile=False,
+        required=True,
     )
     threshold: float = option(0.7, Number(-1, 1), help="cosine above which two nouns are one entity", short="th")
 

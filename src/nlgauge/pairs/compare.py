@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from nlgauge.encoders import EmbeddingCache, EncodedText, default_threads, encode_texts
 from nlgauge.encoders.blas import one_blas_thread
+from nlgauge.engine.interrupts import between_pairs
 from nlgauge.engine.notes import (
     TextNames,
     count_fields,
@@ -27,7 +28,7 @@ from nlgauge.engine.notes import (
     warn_about_weights,
 )
 from nlgauge.engine.prepare import PreparedMetric, PreparedTextMetric
-from nlgauge.engine.progress import Progress
+from nlgauge.engine.progress import Progress, tick
 from nlgauge.engine.representations import Representations
 from nlgauge.errors import TooLongError
 from nlgauge.pairs.prepare import PreparedPairs, blank_side
@@ -177,9 +178,11 @@ class PairComparer:
         sizes = {row: len(tokens[plan.hypotheses[row]]) for row in tile.rows}
         for rows in cut_at(tile.rows, sizes, _TOKEN_PAIRS // max(1, width)):
             part = tile._replace(rows=rows)
+            between_pairs()
             with one_blas_thread:
                 scores = self._finished(one, self._compare_rows(one, encoded, part, ys), part)
             yield Part(part, scores)
+            tick(part.pairs)
 
     def _number(self, column: int) -> int:
         plan = self._prepared.plan
@@ -210,6 +213,7 @@ class PairComparer:
             values[np.ix_(left, right)] = block
         else:
             for row in left:
+                between_pairs()
                 for column in right:
                     if wanted[row, column] and (row, column) not in alone:
                         pair = self._compared(one, xs[row], ys[column], tile.rows[row], tile.columns[column])
