@@ -22,6 +22,7 @@ from nlgauge.published.data import DataSlice, JudgedRows, find_judged, kept_colu
 from nlgauge.published.factors.reproduce import reproduce_factors
 from nlgauge.published.factors.table import FactorTable
 from nlgauge.published.feature_table import FeatureTable, reproduce_features
+from nlgauge.published.hybrid_table import HybridTable, hybrid_value
 from nlgauge.published.rankings.reproduce import reproduce_rankings
 from nlgauge.published.rankings.table import RankingOptions, RankingTable
 from nlgauge.published.reproduce_study import StudyInputs, StudyRun, with_corpora
@@ -139,7 +140,7 @@ def _table_values(run: PublishedRun, kept: Sequence[Column | Mean]) -> dict[tupl
         if isinstance(column, Mean) or column.question is None:
             continue
         for row in run.table.rows:
-            if row.computed:
+            if run.computes(row):
                 part = slice_of(column.question, column.langpair, data=row.data)
                 asked.setdefault(part, []).append((row, column))
     values: dict[tuple[str, str], Value] = {}
@@ -161,7 +162,10 @@ def _slice_values(
     for row, column in asked:
         if row.name in scores and column.question is not None:
             one = scores[row.name]
-            number, why = _agreement(judged, one, column.question, part.langpair)
+            if isinstance(run.table, HybridTable):
+                number, why = hybrid_value(run.table, judged.table, one, part.langpair)
+            else:
+                number, why = _agreement(judged, one, column.question, part.langpair)
             if not np.isfinite(number):
                 run.missing[f"value of {row.name}, {column.label}: {why}"] = None
                 continue

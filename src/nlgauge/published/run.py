@@ -57,6 +57,12 @@ class PublishedRun:
             self._depth = None if encoder is None else encoder.layers
         return not self._no_model
 
+    def computes(self, row: TableRow) -> bool:
+        """Whether there is a way to compute a row under the model at hand."""
+        return row.computed and not (
+            row.own_model_only and row.model is not None and not row.model.matches(self.model)
+        )
+
     def recipe(self, row: TableRow, langpair: str = "") -> str:
         """What a row is computed with under the model at hand, without the model itself."""
         text = row.recipe
@@ -83,13 +89,17 @@ class PublishedRun:
             )
             for column in kept
         }
-        recipe = self.recipe(row) if row.recipe else f"released: {row.released}" if row.released else ""
+        recipe = f"released: {row.released}" if row.released else ""
+        if row.recipe and self.computes(row):
+            recipe = self.recipe(row)
         signatures = {label: one.signature for label, one in ours.items()}
         return ReproducedRow(row.name, cells, recipe, self._reason(row, cells, list(ours.values())), signatures)
 
     def _reason(self, row: TableRow, cells: Mapping[str, ReproducedCell], ours: Sequence[Value]) -> str:
         if not row.computed and row.note:
             return row.note
+        if not self.computes(row) and row.model is not None:
+            return f"only shown: with --model {row.model.name} it would be computed"
         if not row.computed or not ours:
             unwanted = row.model is not None and self.model == NO_MODEL
             return "not computed: --model none" if unwanted else "not computed: see what is missing"

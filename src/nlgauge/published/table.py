@@ -71,6 +71,8 @@ class TableRow:
     """Another data set than the columns'."""
     model: PublishedModel | None = None
     """None: no model is needed."""
+    own_model_only: bool = False
+    """Whether no other model stands in for it: of a metric under many models, one row is enough for that."""
     note: str = ""
     """Why it is only shown, or why ours may differ with the same model."""
 
