@@ -5,14 +5,14 @@
     mrr         mean of 1 / people's rank of the metric's best
     diff        how much worse people find it than their own best, x 100
 
-The package of WMT18 has no scores of single outputs, so each output has the official score of its system, and people's
-score of a hybrid is the mean of these; a hybrid mixes two systems (D24).
+The package of WMT18 has no scores of single outputs, so each output has the official score of its system, and
+people's score of a hybrid is the mean of these; a hybrid mixes two systems (D24).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -20,15 +20,7 @@ from nlgauge.data import JudgementTable
 from nlgauge.meta import MetricScores, hybrid_results
 from nlgauge.published.table import PaperTable
 
-__all__ = ["HybridDraws", "HybridTable", "hybrid_value"]
-
-
-class HybridDraws(NamedTuple):
-    """How many hybrids, and how many choices among them; the numbers of the paper."""
-
-    hybrids: int = 10_000
-    chosen_from: int = 100
-    repeats: int = 100_000
+__all__ = ["HybridTable", "hybrid_value"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +28,9 @@ class HybridTable(PaperTable):
     """A published table on hybrids of a data set's systems."""
 
     measure: Literal["pearson", "hits_at_1", "mrr", "diff"] = "pearson"
-    draws: HybridDraws = HybridDraws()
+    hybrids: int = 10_000
+    chosen_from: int = 100
+    repeats: int = 100_000
 
 
 def hybrid_value(
@@ -54,14 +48,13 @@ def hybrid_value(
         place = systems[judged.system[row]], segments[judged.segment[row]]
         values[place] = scores.oriented[row]
         human[place] = official[judged.system[row]]
-    draws = table.draws
     (found,) = hybrid_results(
         [MetricScores(scores.name, values)],
         human,
         mixed="two",
-        hybrids=draws.hybrids,
-        chosen_from=draws.chosen_from,
-        repeats=1 if table.measure == "pearson" else draws.repeats,  # a correlation needs no choices
+        hybrids=table.hybrids,
+        chosen_from=table.chosen_from,
+        repeats=1 if table.measure == "pearson" else table.repeats,  # a correlation needs no choices
         undefined="nan",
     )
     return float(getattr(found, table.measure)), found.reason or ""

@@ -59,9 +59,8 @@ class PublishedRun:
 
     def computes(self, row: TableRow) -> bool:
         """Whether there is a way to compute a row under the model at hand."""
-        return row.computed and not (
-            row.own_model_only and row.model is not None and not row.model.matches(self.model)
-        )
+        own = row.model is None or row.model.matches(self.model)
+        return row.computed and (own or not row.own_model_only)
 
     def recipe(self, row: TableRow, langpair: str = "") -> str:
         """What a row is computed with under the model at hand, without the model itself."""

@@ -7,12 +7,11 @@ Tables on hybrid systems are in `bertscore_2020_hybrids`. Not carried are Tables
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from nlgauge.meta.question import Question
 from nlgauge.published.papers.bertscore_ablation import ablation_rows
-from nlgauge.published.papers.bertscore_rows import MODELS, bertscore_rows
+from nlgauge.published.papers.bertscore_rows import bertscore_rows
 from nlgauge.published.papers.shared import MSCOCO
 from nlgauge.published.printed import PrintedTable, printed_tables
 from nlgauge.published.table import Column, PaperTable, TableRow

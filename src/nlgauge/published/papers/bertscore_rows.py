@@ -1,8 +1,8 @@
 """How nlgauge computes the rows of the BERTScore paper, by their names in print.
 
-A row such as `F RoBERTa-Large (idf)` is BERTScore's F at the layer that the paper's Table 8 names for the model. Other
-models stand in for RoBERTa-Large (to English) and multilingual BERT (from English) only: with each of twelve models in
-print beside it, the same value of ours would stand in the table twelve times.
+A row such as `F RoBERTa-Large (idf)` is BERTScore's F at the layer that the paper's Table 8 names for the model.
+Other models stand in for RoBERTa-Large (to English) and multilingual BERT (from English) only: else the same value of
+ours would stand in the table once for each of a dozen models.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _SHARED_TASK = "in print, a run of the shared task"
 _PLAIN: Mapping[str, TableRow] = {
     "BLEU": TableRow("", recipe="bleu", note=f"{_SHARED_TASK}; ours is sacrebleu's"),
     "SENTBLEU": TableRow("", recipe="bleu", note=f"{_SHARED_TASK}; ours is sacrebleu's"),
-    "CHRF": TableRow("", recipe="chrf:beta=1", note=_SHARED_TASK),
+    "CHRF": TableRow("", recipe="chrf", note=_SHARED_TASK),
     "CHRF1": TableRow("", recipe="chrf:beta=1", note=_SHARED_TASK),
     "CHRF2": TableRow("", recipe="chrf:beta=2", note=_SHARED_TASK),
     "CHRF3": TableRow("", recipe="chrf:beta=3", note=_SHARED_TASK),
