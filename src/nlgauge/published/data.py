@@ -77,11 +77,10 @@ def kept_columns(
         and (column.question is None or (column.question.data in sets and column.question.level in wanted))
     }
     # An average of fewer columns than in print would be another number under the same name.
-    return tuple(
-        column
-        for column in table.columns
-        if (set(column.over) <= kept if isinstance(column, Mean) else column.label in kept)
-    )
+    for column in table.columns:
+        if isinstance(column, Mean) and set(column.over) <= kept:
+            kept.add(column.label)  # print also has averages of averages
+    return tuple(column for column in table.columns if column.label in kept)
 
 
 def find_judged(part: DataSlice, at: str | os.PathLike[str] | None, missing: dict[str, None]) -> JudgedRows | None:

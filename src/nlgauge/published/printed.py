@@ -5,7 +5,8 @@
     SENTBLEU       | .557 .448
     F RoBERTa-Base | .761 -
 
-Names and order are those of the print; `-` is a cell that it leaves empty, `#` begins a comment.
+Names and order are those of the print; `-` is a cell that it leaves empty, `_` in the name of a column a blank, and
+`#` begins a comment.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def parse_printed(text: str, *, where: str = "text") -> dict[str, PrintedTable]:
             msg = f"{where}, line {at}: expected '[NUMBER]' or 'NAME | VALUES', got {content!r}"
             raise FileFormatError(msg)
         if name == _HEADER:
-            tables[number] = PrintedTable(tuple(values.split()))
+            tables[number] = PrintedTable(tuple(column.replace("_", " ") for column in values.split()))
             continue
         _add_row(tables, number, name, values, f"{where}, line {at}")
     return tables

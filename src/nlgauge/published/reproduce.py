@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -184,25 +184,35 @@ def _scores(
     found = {}
     for row in rows:
         if row.released:
-            if row.released in table.released:
-                found[row.name] = released_rows(table, row.released)
+            released = row.released_in.get(table.name, row.released)
+            if released in table.released:
+                found[row.name] = released_rows(table, released)
             else:
-                run.missing[f"{table.name} {langpair}: released scores {row.released!r}"] = None
+                run.missing[f"{table.name} {langpair}: released scores {released!r}"] = None
         elif row.model is None or run.model_is_here():
             recipes[row.model is not None].setdefault(run.recipe(row, langpair), []).append(row)
     with_model: dict[str, Any] = {"model": run.model} | ({} if run.layer is None else {"layer": run.layer})
     for needs_model, wanted in recipes.items():
-        if not wanted:
-            continue
-        try:
-            scored = score_table(table, list(wanted), run=run.options, **(with_model if needs_model else {}))
-        except (MissingExtraError, ModelNotFoundError) as error:
-            run.missing[str(error)] = None
-            continue
-        for one in scored.metrics:
+        for one in _scored(run, table, list(wanted), with_model if needs_model else {}):
             for row in wanted[one.name]:
                 found[row.name] = one.component(row.component) if row.component else one
     return found
+
+
+def _scored(
+    run: PublishedRun, table: JudgementTable, recipes: Sequence[str], options: Mapping[str, Any]
+) -> Iterator[MetricScores]:
+    """Scores of recipes; one that lacks a package, a list or a model is named as missing, and the others stay."""
+    if not recipes:
+        return
+    try:
+        yield from score_table(table, recipes, run=run.options, **options).metrics
+    except (MissingExtraError, ModelNotFoundError) as error:
+        if len(recipes) == 1:
+            run.missing[str(error)] = None
+            return
+        for recipe in recipes:
+            yield from _scored(run, table, [recipe], options)
 
 
 def _agreement(judged: JudgedRows, scores: MetricScores, question: Question, langpair: str) -> tuple[float, str]:

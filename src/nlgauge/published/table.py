@@ -56,8 +56,8 @@ class TableRow:
     """A metric of a table."""
 
     name: str
-    published: Mapping[str, float] = field(default_factory=dict)
-    """By column; where only an average is known, only the average."""
+    published: Mapping[str, float | str] = field(default_factory=dict)
+    """By column; where only an average is known, only the average. Names where a table prints names."""
     recipe: str = ""
     recipe_for_other_models: str = ""
     exceptions: Mapping[str, str] = field(default_factory=dict)
@@ -65,6 +65,8 @@ class TableRow:
     component: str = ""
     released: str = ""
     """A column of scores that came with the data."""
+    released_in: Mapping[str, str] = field(default_factory=dict)
+    """Data sets in which print has another of their columns, and which."""
     identical_released_column: str = ""
     """A released column that may turn out to hold the same scores."""
     data: str = ""
