@@ -148,7 +148,7 @@ def test_a_study_with_its_figure(run: Run, folder: Path, refused: Refusal) -> No
     found = json.loads(result.out)
     assert found["id"] == "repro-figure2"
     assert {row["metric"]: row["cells"]["17 seg cs-en"]["ours"] is None for row in found["rows"]} == {
-        "Mover-1 CV_SUB": False,
+        "Mover-1 RD(dis,ori)": False,
         "Mover-1 RD(dis,pr)": False,
     }
     assert (folder / "f.png").read_bytes().startswith(b"\x89PNG")

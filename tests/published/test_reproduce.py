@@ -252,7 +252,7 @@ def test_reported_rows_of_table_3_come_from_the_released_scores(data_folder: Pat
     result = reproduce(PAPER_TABLES["repro-table3"], at=at, model="none", langpairs=pairs)
     # Reproducibility study, Table 3, rows "Reported", printed truncated.
     for name, reported in (
-        ("BERT-F (reported)", (0.743, 0.722, 0.747, 0.740)),
+        ("BERT-F1 (reported)", (0.743, 0.722, 0.747, 0.740)),
         ("Mover (reported)", (0.688, 0.718, 0.700, 0.686)),
         ("Mover+ (reported)", (0.710, 0.711, 0.722, 0.673)),
     ):
@@ -270,8 +270,8 @@ def test_released_rho_and_tau_of_wmt15(data_folder: Path) -> None:
     # De-en, BERTScore F1: computed from the released scores, without nlgauge.
     for number, value in ((5, 0.707049), (6, 0.528883)):
         table = PAPER_TABLES[f"repro-table{number}"]
-        result = reproduce(table, at=need(data_folder, "wmt15"), langpairs="de-en", rows="BERT-F (reported)")
-        assert row(result, "BERT-F (reported)")["15 de-en"] == pytest.approx(value, abs=5e-7)
+        result = reproduce(table, at=need(data_folder, "wmt15"), langpairs="de-en", rows="BERT-F1 (reported)")
+        assert row(result, "BERT-F1 (reported)")["15 de-en"] == pytest.approx(value, abs=5e-7)
 
 
 def test_sentbleu_of_moverscore_table_1(data_folder: Path) -> None:
@@ -299,10 +299,11 @@ def test_likelihoods_beside_people_on_mlqe(data_folder: Path) -> None:
         "si-en": 40.06,
     }
     ours = row(result, "model_scores")
-    assert {pair: ours[pair] for pair in expected} == pytest.approx(expected, abs=5e-3)
-    assert [ours[f"wrong {pair}"] for pair in expected] == pytest.approx([100] * len(expected))
-    assert result.rows[0].cells["wrong avg"].published == 40.0
-    assert result.rows[0].reason == "not computed: --model none"
+    assert {pair: 100 * float(ours[pair] or 0) for pair in expected} == pytest.approx(expected, abs=5e-3)
+    assert [ours[f"wrong {pair}"] for pair in expected] == pytest.approx([1] * len(expected))
+    (wmd,) = (one for one in result.rows if one.name == "WMD")
+    assert wmd.cells["wrong avg"].published == 0.4
+    assert wmd.reason == "not computed: --model none"
 
 
 # Measured with the model's own package, without nlgauge: correlations of sentence cosines with people, and with the
@@ -315,10 +316,10 @@ def test_likelihoods_beside_people_on_mlqe(data_folder: Path) -> None:
 def test_the_wrong_target_made_the_high_figures(
     data_folder: Path, langpair: str, people: float, likelihood: float
 ) -> None:
-    table = PAPER_TABLES["repro-table4"]
+    table = PAPER_TABLES["sentsim-table5"]
     result = reproduce(table, at=need(data_folder, "mlqe-pe"), langpairs=langpair, rows="SSS")
-    assert row(result, "SSS")[langpair] == pytest.approx(people, abs=0.06)
-    assert row(result, "SSS")[f"wrong {langpair}"] == pytest.approx(likelihood, abs=0.06)
+    assert row(result, "SSS")[langpair] == pytest.approx(people / 100, abs=6e-4)
+    assert row(result, "SSS")[f"wrong {langpair}"] == pytest.approx(likelihood / 100, abs=6e-4)
     assert result.model == "muse"
 
 

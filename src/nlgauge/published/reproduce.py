@@ -88,11 +88,15 @@ def reproduce(
     table = replace(table, rows=tuple(row for row in table.rows if row.name in names))
     model = model or table.default_model
     if isinstance(table, PaperStudy):
-        # Texts in other languages need a model that reads them: they are run where they are asked for.
-        pairs = table.english_pairs if langpairs is None else langpairs
-        kept = kept_columns(table, langpairs=pairs, data=data, levels=levels)
+        kept = kept_columns(table, langpairs=langpairs, data=data, levels=levels)
         of_study = StudyRun(table, at, model, layer, running, inputs)
-        values = of_study.values(kept)
+        # Texts in other languages need a model that reads them: they are run where they are asked for.
+        asked = [
+            column
+            for column in kept
+            if langpairs is not None or isinstance(column, Mean) or column.langpair in table.english_pairs
+        ]
+        values = of_study.values(asked)
         of_study.note_missing_inputs(everything=langpairs is None)
         return _reproduction(of_study, kept, values, empty_columns=False)
     kept = kept_columns(table, langpairs=langpairs, data=data, levels=levels)
