@@ -18,7 +18,7 @@ test-more test-torch test-long bench-documents bench-matrix bench-meta bench-ser
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-more test-torch test-all test-long test-isa lint browser-tools screenshot
+.PHONY: help demo test test-more test-torch test-all test-long test-isa lint coverage browser-tools screenshot
 .PHONY: bench bench-costs bench-documents bench-matrix bench-memory bench-meta bench-compare bench-isa bench-start bench-service clean
 
 help:
@@ -32,6 +32,7 @@ help:
 	@echo "make browser-tools what tests of pages need, Debian's chromium-headless-shell among it"
 	@echo "make screenshot    the picture of the service's page, docs/images/page.png"
 	@echo "make lint          ruff and mypy"
+	@echo "make coverage      lines and branches that make test runs, htmlcov/index.html"
 	@echo "make bench         speed beside the bert-score package"
 	@echo "make bench-memory  peak memory of 100,000 pairs"
 	@echo "make bench-costs   how time grows with length, systems, layers"
@@ -105,6 +106,15 @@ lint: $(VENV)/.test-tools
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+coverage: $(VENV)/.test-tools
+	$(BIN)/python $(PIP_INSTALL) -e '.[coverage]'
+	$(BIN)/nlgauge models pull minilm mpnet spacy-en
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -q -m "$(FIRST)"
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage html --quiet
+	$(BIN)/coverage report
 
 bench: $(TORCH_VENV)/.installed
 	$(TORCH_BIN)/nlgauge models pull minilm mpnet

@@ -38,7 +38,7 @@ RECIPES = (
     "moverscore:profile=v2",
     "moverscore:profile=paper",
     "moverscore:aggregation=barycentre",
-    "moverscore:aggregation=routing",
+    "moverscore:aggregation=kde-routing",
     "smd",
     "smd:profile=web",
     "baryscore",

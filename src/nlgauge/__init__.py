@@ -16,6 +16,7 @@ from nlgauge.corpus.documents import join_documents
 from nlgauge.corpus.views import TextView
 from nlgauge.encoders import Encoder, release_models
 from nlgauge.errors import (
+    AlignmentNotFoundError,
     BaselineError,
     ConvergenceWarning,
     DataWarning,
@@ -80,6 +81,7 @@ if typing.TYPE_CHECKING:  # found by __getattr__ below
 
 __all__ = [
     "Alignment",
+    "AlignmentNotFoundError",
     "AsyncClient",
     "BaselineError",
     "Client",

@@ -9,6 +9,7 @@
     ├── RecipeError (ValueError)            an unknown metric or option, or a value it does not take
     │   └── SignatureError                  a signature that does not parse, or does not fit what is here
     ├── BaselineError (LookupError)         rescaling asked for where no baseline exists
+    ├── AlignmentNotFoundError (RuntimeError)  two languages that could not be brought together
     ├── ModelError (RuntimeError)           a model that cannot be used
     │   ├── ModelNotFoundError              ... because it is not here and could not be fetched
     │   ├── DigestError                     ... because its bytes are not the known ones
@@ -38,6 +39,7 @@ from __future__ import annotations
 import sys
 
 __all__ = [
+    "AlignmentNotFoundError",
     "BaselineError",
     "ConvergenceWarning",
     "DataWarning",
@@ -103,6 +105,10 @@ class SignatureError(RecipeError):
 
 class BaselineError(NlgaugeError, LookupError):
     """Rescaling was asked for, but there is no baseline for this model, language and layer."""
+
+
+class AlignmentNotFoundError(NlgaugeError, RuntimeError):
+    """No map between two languages was good enough to be kept; there is no file of a bad one."""
 
 
 class ModelError(NlgaugeError, RuntimeError):

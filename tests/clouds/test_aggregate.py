@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from nlgauge.clouds.aggregate import power_mean, power_means, routing
+from nlgauge.clouds.aggregate import kde_routing_of_layers, power_mean, power_means
 from nlgauge.errors import RecipeError
 
 STACK = np.array([[[1.0, -2.0]], [[4.0, 2.0]], [[2.0, -8.0]]], dtype=np.float32)
@@ -39,7 +39,7 @@ def test_exponents_are_laid_side_by_side() -> None:
 def test_routing_of_equal_layers_is_that_layer() -> None:
     layer = np.random.default_rng(0).normal(size=(4, 8)).astype(np.float32)
     layer /= np.linalg.norm(layer, axis=1, keepdims=True)
-    np.testing.assert_allclose(routing([layer] * 5), layer, atol=1e-6)
+    np.testing.assert_allclose(kde_routing_of_layers([layer] * 5), layer, atol=1e-6)
 
 
 def test_routing_leaves_out_a_layer_that_lies_apart() -> None:
@@ -47,11 +47,11 @@ def test_routing_leaves_out_a_layer_that_lies_apart() -> None:
     rng = np.random.default_rng(1)
     layer = rng.normal(size=(3, 8))
     layer /= np.linalg.norm(layer, axis=1, keepdims=True)
-    found = routing([layer.astype(np.float32)] * 4 + [-layer.astype(np.float32)])
+    found = kde_routing_of_layers([layer.astype(np.float32)] * 4 + [-layer.astype(np.float32)])
     np.testing.assert_allclose(found, layer, atol=1e-6)
 
 
 def test_routing_looks_at_one_token_at_a_time() -> None:
     layers = list(np.random.default_rng(2).normal(size=(5, 6, 8)).astype(np.float32) / 3)
-    whole = routing(layers)
-    assert np.array_equal(routing([layer[2:3] for layer in layers])[0], whole[2])
+    whole = kde_routing_of_layers(layers)
+    assert np.array_equal(kde_routing_of_layers([layer[2:3] for layer in layers])[0], whole[2])

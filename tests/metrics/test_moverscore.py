@@ -62,7 +62,7 @@ def test_a_field_set_by_hand_marks_the_profile() -> None:
 
 @pytest.mark.parametrize(
     "metric",
-    ["moverscore", "moverscore:profile=v2,idf=none", "moverscore:n=sentence,aggregation=routing,multiref=best"],
+    ["moverscore", "moverscore:profile=v2,idf=none", "moverscore:n=sentence,aggregation=kde-routing,multiref=best"],
 )
 def test_the_signature_reproduces_the_score(metric: str) -> None:
     first = nlgauge.score(HYPS, REFS, metric=metric)
@@ -89,7 +89,7 @@ def test_sentence_mover_is_the_distance_of_two_points() -> None:
 
 @pytest.mark.parametrize("base", ["", "idf=none,"])
 def test_each_option_moves_the_score(base: str) -> None:
-    options = ["n=2", "subwords=all", "subwords=average", "aggregation=routing", "aggregation=last", "profile=v2"]
+    options = ["n=2", "subwords=all", "subwords=average", "aggregation=kde-routing", "aggregation=last", "profile=v2"]
     # A full stop stands in every text, so its idf is 0, and dropping it shows only without idf.
     options += ["punctuation=keep"] if base else ["idf=none", "idf=refs"]
     plain = nlgauge.score(HYPS, REFS, metric=f"moverscore:{base}multiref=mean").score

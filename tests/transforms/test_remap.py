@@ -185,7 +185,7 @@ def test_what_is_no_published_array_is_refused(tmp_path: Path) -> None:
 
 
 def test_wrong_input_is_named() -> None:
-    with pytest.raises(RecipeError, match="clp, umd, clp-umd, umd-clp, lsq, got 'pca'"):
+    with pytest.raises(RecipeError, match="clp, umd, clp-umd, umd-clp, lsq, centred, got 'pca'"):
         fit_remapping(rows(1), rows(2), method="pca")
     with pytest.raises(InputError, match=r"\(60, 12\) and \(50, 12\)"):
         fit_remapping(rows(1), rows(2, count=50))

@@ -7,9 +7,10 @@ Power means (MoverScore, equations 4 and 5), element by element over the layers 
 and the token's vector is the concatenation of h(p) over the exponents.
 
 Routing (MoverScore, appendix A.2; the paper leaves alpha, epsilon, the distance and the start open, and no
-code exists). The reading here: one vector v per token, squared distance between unit vectors, Epanechnikov
-kernel k(d) = max(0, 1 - d), softmax over layers, start at the mean, alpha = 1, epsilon = 0.05. Inside the
-kernel's support k' is constant, so v is the mean of the layers with d < 1, weighted by gamma.
+code exists, D5.11). The reading here: one vector v per token, squared distance between unit vectors, Epanechnikov
+kernel k(d) = max(0, 1 - d), softmax over layers, start at the mean, by default alpha = 1 (`step`) and epsilon = 0.05.
+Inside the kernel's support k' is constant, so v is the mean of the layers with d < 1, weighted by gamma. Routing of
+many inputs to many outputs, as in capsule networks, is in `clouds/routing.py`.
 
 Barycentre (BaryScore): each layer is a weighted cloud, and the vectors are the points of the cloud that is
 nearest to all of them in transport. It starts at the mean of each token's layers, which it seldom leaves.
@@ -26,10 +27,8 @@ from numpy.typing import NDArray
 from nlgauge.errors import RecipeError
 from nlgauge.transport import Barycentre, free_support_barycentre, normalised_weights
 
-__all__ = ["barycentre_of_layers", "power_mean", "power_means", "routing"]
+__all__ = ["barycentre_of_layers", "kde_routing_of_layers", "power_mean", "power_means"]
 
-_ALPHA = 1.0
-_EPSILON = 0.05
 _MOST_ROUNDS = 100
 
 
@@ -69,12 +68,14 @@ def power_means(layers: Sequence[NDArray[np.float32]], exponents: Sequence[float
     return np.concatenate([power_mean(stack, exponent) for exponent in exponents], axis=-1)
 
 
-def routing(layers: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+def kde_routing_of_layers(
+    layers: Sequence[NDArray[np.float32]], *, step: float = 1.0, epsilon: float = 0.05
+) -> NDArray[np.float32]:
     """KDE routing over layers, token by token (each stops on its own, so no token looks at another)."""
     stack = np.stack(list(layers)).astype(np.float64)
     result = np.empty(stack.shape[1:])
     for token in range(stack.shape[1]):
-        result[token] = _route(stack[:, token])
+        result[token] = _route(stack[:, token], step, epsilon)
     return result.astype(np.float32)
 
 
@@ -84,7 +85,7 @@ def barycentre_of_layers(layers: Sequence[NDArray[np.float32]], weights: NDArray
     return free_support_barycentre(clouds, normalised_weights(weights), np.mean(clouds, axis=0))
 
 
-def _route(layers: NDArray[np.float64]) -> NDArray[np.float64]:
+def _route(layers: NDArray[np.float64], step: float, epsilon: float) -> NDArray[np.float64]:
     gamma = np.zeros(len(layers))
     vector: NDArray[np.float64] = layers.mean(axis=0)
     previous = math.inf
@@ -95,9 +96,9 @@ def _route(layers: NDArray[np.float64]) -> NDArray[np.float64]:
         weight = gamma * near if near.any() else gamma
         vector = weight @ layers / weight.sum()
         kernel = np.maximum(0.0, 1.0 - ((layers - vector) ** 2).sum(axis=1))
-        gamma = gamma + _ALPHA * kernel
+        gamma = gamma + step * kernel
         loss = math.log(max(float(gamma @ kernel), 1e-300))
-        if abs(loss - previous) < _EPSILON:
+        if abs(loss - previous) < epsilon:
             break
         previous = loss
     return vector

@@ -16,6 +16,7 @@ from nlgauge.published.papers.moverscore_2019 import MOVERSCORE_TABLES
 from nlgauge.published.papers.peyrard_2021 import RANKING_TABLES
 from nlgauge.published.papers.sentsim_2021 import SENTSIM_TABLES
 from nlgauge.published.papers.xmoverscore_2020 import XMOVERSCORE_TABLES
+from nlgauge.published.papers.zhao_2022 import DENSITY_TABLES
 from nlgauge.published.table import PaperTable
 
 __all__ = ["PAPER_TABLES", "find_paper_table"]
@@ -32,6 +33,7 @@ PAPER_TABLES: Mapping[str, PaperTable] = {
         *SENTSIM_TABLES,
         *XMOVERSCORE_TABLES,
         *RANKING_TABLES,
+        *DENSITY_TABLES,
         *FACTOR_TABLES,
         *ROBUSTNESS_TABLES,
     )

@@ -23,8 +23,10 @@ from nlgauge.published.factors.reproduce import reproduce_factors
 from nlgauge.published.factors.table import FactorTable
 from nlgauge.published.feature_table import FeatureTable, reproduce_features
 from nlgauge.published.hybrid_table import HybridTable, hybrid_value
+from nlgauge.published.papers.zhao_2022 import DensityTable
 from nlgauge.published.rankings.reproduce import reproduce_rankings
 from nlgauge.published.rankings.table import RankingOptions, RankingTable
+from nlgauge.published.reproduce_density import reproduce_density
 from nlgauge.published.reproduce_study import StudyInputs, StudyRun, with_corpora
 from nlgauge.published.results import Reproduction
 from nlgauge.published.robustness.reproduce import reproduce_robustness
@@ -68,6 +70,9 @@ def reproduce(
     if isinstance(table, RankingTable):
         _refuse_given(table, model=model, layer=layer, langpairs=langpairs, levels=levels, study=study)
         return reproduce_rankings(table, at=at, rows=rows, data=data, options=rankings)
+    if isinstance(table, DensityTable):
+        _refuse_given(table, model=model, layer=layer, langpairs=langpairs, levels=levels, data=data, study=study)
+        return reproduce_density(table, rows=rows, options=rankings)
     _refuse_given(table, rankings=rankings)
     if isinstance(table, FeatureTable):
         _refuse_given(table, model=model, layer=layer, langpairs=langpairs, levels=levels, study=study)
@@ -116,6 +121,7 @@ def _refuse_given(table: PaperTable, **given: object) -> None:
                 FactorTable: "a table of regressions",
                 FeatureTable: "a table on features of texts",
                 RobustnessTable: "a table of released scores",
+                DensityTable: "a simulation of languages",
             }
             kind = kinds.get(type(table), "no table on rankings")
             what = {"study": "options of sensitivity studies", "rankings": "options of rankings (ties, full, ...)"}

@@ -2,7 +2,7 @@
 
 Transforms are joined by `+` and work in this order:
 
-    FILE            made by `nlgauge align fit` (CLP, UMD, ...) or by `nlgauge align means` (centring, standardising);
+    FILE            made by `nlgauge align fit` (CLP, UMD, flows) or `nlgauge align means` (centring, standardising);
                     or an array that XMoverScore publishes (.BAM, .GBDD)
     position-norm   the published normalisation (Eq. 4, D9.4): mean and variance of the vectors at each position,
                     over eight texts that follow each other. A text's vectors then depend on its neighbours and their
@@ -27,13 +27,17 @@ from nlgauge.encoders import EncodedText
 from nlgauge.errors import FileFormatError, RecipeError
 from nlgauge.files.digests import short_digest, text_digest
 from nlgauge.files.frozen import stated_format
+from nlgauge.transforms.flow import FlowMap
 from nlgauge.transforms.language_means import LanguageMeans
 from nlgauge.transforms.position_norm import POSITION_NORM, PositionNorm, position_norm
 from nlgauge.transforms.remap import Remapping, Side, load_published
+from nlgauge.transforms.tanh_network import TanhNetwork
 
-__all__ = ["Transform", "Transforms", "load_transforms"]
+__all__ = ["FittedTransform", "Transform", "Transforms", "load_map", "load_transforms"]
 
-Transform: TypeAlias = Remapping | LanguageMeans | PositionNorm
+#: What leads from one language's vectors to another's, each in a file of its own format.
+FittedTransform: TypeAlias = Remapping | FlowMap | TanhNetwork
+Transform: TypeAlias = FittedTransform | LanguageMeans | PositionNorm
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +63,7 @@ class Transforms:
         digest = short_digest(transform.digest)
         if isinstance(transform, PositionNorm):
             return transform.label
-        if isinstance(transform, Remapping):
+        if isinstance(transform, FittedTransform):
             return f"{transform.origin.method or 'map'}[{digest}]"
         return f"{transform.mode}[{digest},{'>'.join(self.languages.values())}]"
 
@@ -72,10 +76,10 @@ class Transforms:
     def check(self, weights: str, *, layers: Sequence[int], width: int) -> None:
         """Refuse vectors that a transform was not fitted on, before anything is encoded."""
         for transform in self.transforms:
-            if isinstance(transform, Remapping):
+            if isinstance(transform, FittedTransform):
                 self._check_languages(transform)
             for layer in layers:
-                if isinstance(transform, Remapping):
+                if isinstance(transform, FittedTransform):
                     transform.check_model(weights, layer=layer, width=width)
                 elif isinstance(transform, LanguageMeans):
                     transform.check_model(weights, layer=layer)
@@ -89,7 +93,7 @@ class Transforms:
                         )
                         raise RecipeError(msg)
 
-    def _check_languages(self, transform: Remapping) -> None:
+    def _check_languages(self, transform: FittedTransform) -> None:
         """A re-mapping that names its languages does not move another one; where nobody named them, anything goes."""
         fitted, language = transform.origin.source, self.languages.get("source", "")
         if fitted and language and language != fitted:
@@ -117,9 +121,9 @@ class Transforms:
         return rows
 
     def _apply(
-        self, transform: Remapping | LanguageMeans, rows: NDArray[np.float32], side: Side
+        self, transform: FittedTransform | LanguageMeans, rows: NDArray[np.float32], side: Side
     ) -> NDArray[np.float32]:
-        if isinstance(transform, Remapping):
+        if isinstance(transform, FittedTransform):
             return transform.apply(rows, side=side)
         return transform.apply(rows, self.languages[side])
 
@@ -150,11 +154,17 @@ def load_transforms(choice: str, *, source: str | None, target: str) -> Transfor
     return Transforms(transforms, sides | {"target": target})
 
 
-def _read(name: str) -> Remapping | LanguageMeans:
+def load_map(path: Path) -> FittedTransform:
+    """A map that `nlgauge align fit` wrote, of whichever kind."""
+    kinds: dict[str, type[FittedTransform]] = {kind.FORMAT: kind for kind in (Remapping, FlowMap, TanhNetwork)}
+    return kinds.get(stated_format(path), Remapping).load(path)
+
+
+def _read(name: str) -> FittedTransform | LanguageMeans:
     path = Path(name)
     if path.suffix.upper() in {".BAM", ".GBDD"}:
         return load_published([path])
-    for kind in (Remapping, LanguageMeans):
+    for kind in (Remapping, LanguageMeans, FlowMap, TanhNetwork):
         if stated_format(path) == kind.FORMAT:
             return kind.load(path)
     msg = (

@@ -2,9 +2,10 @@
 
 Rows are vectors; row i of X (source) and of Z (target) are a pair of words that translate each other.
 
-    clp   e -> e W,  W orthogonal with least |X W - Z|:  U S V' = SVD(Z' X),  W = V U'    (D8.11: shapes put right)
-    lsq   e -> e W,  W = argmin |X W - Z| without a constraint
-    umd   e -> e - (e b) b,  b the first right singular vector of X - Z                   (D8.8: right, not left)
+    clp       e -> e W,  W orthogonal with least |X W - Z|:  U S V' = SVD(Z' X),  W = V U'   (D8.11: shapes put right)
+    centred   e -> (e - mean X) W + mean Z,  W the same between the centred rows
+    lsq       e -> e W,  W = argmin |X W - Z| without a constraint
+    umd       e -> e - (e b) b,  b the first right singular vector of X - Z                  (D8.8: right, not left)
 
 Two methods are named in the order in which they work (D8.16 leaves it open): `clp-umd` rotates first and removes
 what then still tells the languages apart; `umd-clp` removes the direction first and rotates what is left.
@@ -20,21 +21,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nlgauge.encoders.precision import shown_vectors
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.files.frozen import read_arrays, write_arrays
+from nlgauge.transforms.origin import Origin, Side, check_fitted
 
 __all__ = ["METHODS", "Operation", "Origin", "Remapping", "Side", "fit_remapping", "fit_to_hub", "load_published"]
 
-METHODS = ("clp", "umd", "clp-umd", "umd-clp", "lsq")
-Side = Literal["source", "target"]
+METHODS = ("clp", "umd", "clp-umd", "umd-clp", "lsq", "centred")
 
-_KINDS = ("linear", "remove")
+_KINDS = ("linear", "remove", "shift")
 
 #: How far the published matrices are from orthogonal and their directions from unit length is at most 2.2e-6.
 _PUBLISHED_SLACK = 1e-4
@@ -42,32 +42,24 @@ _PUBLISHED_SLACK = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Operation:
-    """One thing done to vectors: a product with a matrix (d, d), or the removal of unit directions (k, d)."""
+    """What is done to vectors: a product with a matrix (d, e), a shift, or the removal of unit directions (k, d)."""
 
     kind: str
     array: NDArray[np.float64]
     both: bool = False
     """Whether the target's vectors go through it too."""
+    target_only: bool = False
+    """Whether only they do: a wider space that is brought to the width of the source."""
+
+    def moves(self, side: Side) -> bool:
+        """Whether vectors of that side go through it."""
+        return self.both or self.target_only == (side == "target")
 
     def apply(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """The rows after this step."""
+        if self.kind == "shift":
+            return rows + self.array
         return rows @ self.array if self.kind == "linear" else _without(rows, self.array)
-
-
-class Origin(NamedTuple):
-    """Where a re-mapping comes from; it belongs to one layer of one model."""
-
-    method: str = ""
-    source: str = ""
-    """Language that is mapped."""
-    target: str = ""
-    """Language that it is mapped to."""
-    model: str = ""
-    weights: str = ""
-    """Digest of the model's weights, with the precision unless it is fp32; empty where nobody knows (published)."""
-    layer: int = -1
-    pairs: int = 0
-    note: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +73,15 @@ class Remapping:
 
     @property
     def width(self) -> int:
-        """Width of the vectors."""
-        return int(self.operations[0].array.shape[-1])
+        """Width of the source's vectors."""
+        return self.width_of("source")
+
+    def width_of(self, side: Side) -> int:
+        """Width of a side's vectors before they are mapped; the target's may be another."""
+        for step in self.operations:
+            if step.moves(side):
+                return int(step.array.shape[0 if step.kind == "linear" else 1])
+        return next(int(step.array.shape[1]) for step in reversed(self.operations) if step.moves("source"))
 
     def apply(self, vectors: ArrayLike, *, side: Side = "source") -> NDArray[np.float32]:
         """Vectors (n, width) of one language, re-mapped; computed in float64."""
@@ -90,11 +89,12 @@ class Remapping:
             msg = f"side must be 'source' or 'target', got {side!r}"
             raise RecipeError(msg)
         rows = np.asarray(vectors, dtype=np.float64)
-        if rows.ndim != 2 or rows.shape[1] != self.width:
-            msg = f"the re-mapping is for vectors of width {self.width}, got an array of shape {rows.shape}"
+        width = self.width_of(side)
+        if rows.ndim != 2 or rows.shape[1] != width:
+            msg = f"the re-mapping is for vectors of width {width}, got an array of shape {rows.shape}"
             raise InputError(msg)
         for step in self.operations:
-            if side == "source" or step.both:
+            if step.moves(side):
                 rows = step.apply(rows)
         return rows.astype(np.float32)
 
@@ -102,31 +102,24 @@ class Remapping:
     def digest(self) -> str:
         """sha256 of the numbers and of what they belong to; notes for people are not part of it."""
         state = hashlib.sha256(f"{self.FORMAT}\n{self.origin.weights}\n{self.origin.layer}\n".encode())
+        if self.origin.target_weights:
+            state.update(f"{self.origin.target_weights}\n{self.origin.target_layer}\n".encode())
         for step in self.operations:
-            state.update(f"{step.kind} {step.both} {step.array.shape}\n".encode())
+            only = " target" if step.target_only else ""
+            state.update(f"{step.kind} {step.both} {step.array.shape}{only}\n".encode())
             state.update(np.ascontiguousarray(step.array, dtype="<f8").tobytes())
         return state.hexdigest()
 
     def check_model(self, weights: str, *, layer: int, width: int) -> None:
         """Refuse vectors that the re-mapping was not fitted on."""
-        made = self.origin
-        if made.weights and (made.weights, made.layer) != (weights, layer):
-            msg = (
-                f"the re-mapping was fitted on {_layer_name(made.layer)} of model {made.model!r} "
-                f"({shown_vectors(made.weights)}), but the vectors are of layer {layer} of {shown_vectors(weights)}; "
-                "fit it again with 'nlgauge align fit'"
-            )
-            raise InputError(msg)
-        if width != self.width:
-            msg = f"the re-mapping is for vectors of width {self.width}, but the model's have {width}"
-            raise InputError(msg)
+        check_fitted(self.origin, self.width, weights=weights, layer=layer, width=width)
 
     def save(self, path: Path) -> None:
         """Write an .npz file, whole or not at all; equal re-mappings give equal bytes."""
         header = {
             "format": self.FORMAT,
             "digest": self.digest,
-            "steps": [{"kind": step.kind, "both": step.both} for step in self.operations],
+            "steps": [_step_entry(step) for step in self.operations],
             "origin": self.origin._asdict(),
         }
         write_arrays(path, header, {f"step{number}": step.array for number, step in enumerate(self.operations)})
@@ -152,15 +145,17 @@ def _without(rows: NDArray[np.float64], directions: NDArray[np.float64]) -> NDAr
     return left
 
 
-def _layer_name(layer: int) -> str:
-    return "sentence vectors" if layer < 0 else f"layer {layer}"
+def _step_entry(step: Operation) -> dict[str, Any]:
+    only = {"target_only": True} if step.target_only else {}
+    return {"kind": step.kind, "both": step.both} | only
 
 
 def _read_step(entry: Mapping[str, Any], array: NDArray[Any]) -> Operation:
     if entry["kind"] not in _KINDS or array.ndim != 2 or not np.isfinite(array).all():
         msg = f"a step {entry['kind']!r} of shape {array.shape}"
         raise ValueError(msg)
-    return Operation(entry["kind"], np.asarray(array, dtype=np.float64), both=bool(entry["both"]))
+    only = entry.get("target_only") is True
+    return Operation(entry["kind"], np.asarray(array, dtype=np.float64), both=bool(entry["both"]), target_only=only)
 
 
 def fit_remapping(
@@ -190,7 +185,11 @@ def fit_remapping(
     x, z = row_pairs(source, target)
     count = len(x)
     steps: list[Operation] = []
-    for part in method.split("-"):
+    if method == "centred":
+        from_mean, to_mean = x.mean(axis=0, keepdims=True), z.mean(axis=0, keepdims=True)
+        turn = Operation("linear", procrustes(x - from_mean, z - to_mean))
+        steps = [Operation("shift", -from_mean), turn, Operation("shift", to_mean)]
+    for part in method.split("-") if not steps else ():
         if part == "umd":
             step = Operation("remove", mismatch_directions(x, z, count=directions), both=umd_sides == "both")
         else:

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds.aggregate import barycentre_of_layers, power_means, routing
+from nlgauge.clouds.aggregate import barycentre_of_layers, kde_routing_of_layers, power_means
 from nlgauge.clouds.cloud import unit_rows
 from nlgauge.clouds.filters import PUNCTUATION, SPECIALS, SUBWORDS, TokenFilter
 from nlgauge.corpus.views import TextView
 from nlgauge.encoders import Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.parts.transport_metric import TransportMetric
-from nlgauge.recipes.kinds import Choice, JoinedNumbers, Pattern
+from nlgauge.recipes.kinds import Choice, JoinedNumbers, Number, Pattern
 from nlgauge.recipes.options import BY_PROFILE, option
 from nlgauge.recipes.profile import Profile
 from nlgauge.recipes.resources import StopwordList, idf_option
@@ -27,7 +27,10 @@ __all__ = ["SCORES", "NGramMetric", "NGramProfile"]
 #: Layers that power means, routing and barycentre look at.
 _LAYERS = 5
 
-_AGGREGATIONS = "pmeans, routing, barycentre, last, two-thirds (layer 8 of 12), or layer-N"
+#: Which aggregation an option belongs to.
+_OWNERS = {"exponents": "pmeans", "routing_step": "kde-routing", "routing_epsilon": "kde-routing"}
+
+_AGGREGATIONS = "pmeans, kde-routing, barycentre, last, two-thirds (layer 8 of 12), or layer-N"
 
 
 #: What becomes of the cost.
@@ -71,7 +74,11 @@ class NGramMetric(TransportMetric):
 
     aggregation: str = option(
         BY_PROFILE,
-        Pattern(r"pmeans|routing|barycentre|last|two-thirds|layer-\d+", _AGGREGATIONS),
+        Pattern(
+            r"pmeans|kde-routing|barycentre|last|two-thirds|layer-\d+",
+            _AGGREGATIONS,
+            formerly={"routing": "kde-routing"},
+        ),
         help="how layers become one vector per token",
         short="ag",
     )
@@ -80,6 +87,12 @@ class NGramMetric(TransportMetric):
         JoinedNumbers(finite=False),
         help="exponents of the power means (-inf the smallest, 1 the mean, inf the largest)",
         short="ex",
+    )
+    routing_step: float = option(
+        1.0, Number(1e-6, 1e6), help="how fast layers near the routed vector gain (alpha, D5.11)", short="rst"
+    )
+    routing_epsilon: float = option(
+        0.05, Number(1e-12, 1e6), help="change of the agreement below which routing stops (D5.11)", short="rep"
     )
     idf: str = idf_option(BY_PROFILE)
     subwords: str = option(BY_PROFILE, Choice(*SUBWORDS), help="pieces of a word that are kept", short="sw")
@@ -91,11 +104,14 @@ class NGramMetric(TransportMetric):
 
     @property
     def unused(self) -> Mapping[str, str]:
-        """Exponents belong to power means."""
-        if self.aggregation in {"pmeans", BY_PROFILE}:
+        """Exponents belong to power means, step and epsilon to routing."""
+        if self.aggregation is BY_PROFILE:
             return super().unused
-        reason = f"belongs to aggregation=pmeans, and the aggregation is {self.aggregation}"
-        return dict(super().unused) | {"exponents": reason}
+        return dict(super().unused) | {
+            name: f"belongs to aggregation={owner}, and the aggregation is {self.aggregation}"
+            for name, owner in _OWNERS.items()
+            if owner != self.aggregation
+        }
 
     @property
     def higher_is_better(self) -> bool:  # type: ignore[override]  # the profile decides
@@ -125,21 +141,21 @@ class NGramMetric(TransportMetric):
 
     def vectors_key(self, state: State) -> tuple[object, ...]:
         """All that a token's vector depends on beside the text: recipes that agree on it share the vectors."""
-        exponents = "" if "exponents" in self.unused else self.exponents
+        own = tuple(getattr(self, name) for name in _OWNERS if name not in self.unused)
         unit = self.published.unit_layers
-        return (state.layers, self.aggregation, exponents, unit, self.subwords == "average")
+        return (state.layers, self.aggregation, own, unit, self.subwords == "average")
 
     def token_vectors(self, text: TextView, state: State) -> NDArray[np.float32]:
         """One vector per token, or per word where pieces are averaged."""
         layers = [text.layers[layer] for layer in state.layers]
-        if self.aggregation == "routing" or self.published.unit_layers:
+        if self.aggregation == "kde-routing" or self.published.unit_layers:
             layers = [unit_rows(layer) for layer in layers]
         if len(layers) == 1:
             vectors = layers[0]
         elif self.aggregation == "barycentre":
             vectors = barycentre_of_layers(layers, np.ones(len(layers[0]))).points.astype(np.float32)
-        elif self.aggregation == "routing":
-            vectors = routing(layers)
+        elif self.aggregation == "kde-routing":
+            vectors = kde_routing_of_layers(layers, step=self.routing_step, epsilon=self.routing_epsilon)
         else:
             vectors = power_means(layers, [float(power) for power in self.exponents.split("+")])
         return text.tokens.average_pieces(vectors) if self.subwords == "average" else vectors

@@ -18,11 +18,19 @@ from nlgauge.errors import InputError, RecipeError
 from nlgauge.text.word_alignment import Links, check_links
 from nlgauge.transforms.base import load_transforms
 from nlgauge.transforms.fit.centroids import CentroidChange, centroid_change
-from nlgauge.transforms.fit.parallel_words import paired_words
+from nlgauge.transforms.fit.parallel_words import PairedWords, paired_words
 from nlgauge.transforms.language_means import LanguageMoments
 from nlgauge.transforms.remap import Origin, Remapping, Side, fit_remapping
 
-__all__ = ["FittedMap", "centroids_of_texts", "check_layer", "fit_sentences", "fit_words", "moments_of_texts"]
+__all__ = [
+    "FittedMap",
+    "centroids_of_texts",
+    "check_layer",
+    "fit_sentences",
+    "fit_words",
+    "moments_of_texts",
+    "words_of_texts",
+]
 
 #: Texts whose vectors are held at once.
 _PORTION = 512
@@ -65,6 +73,34 @@ def fit_words(
 
     `advance` is told how many pairs of texts are done.
     """
+    words, what, made_with = words_of_texts(
+        encoder,
+        source,
+        target,
+        layer=layer,
+        alignments=alignments,
+        alignments_name=alignments_name,
+        origin=origin,
+        batch_tokens=batch_tokens,
+        advance=advance,
+    )
+    fitted = _fit(words.source, words.target, what, method, directions, umd_sides, made_with)
+    return FittedMap(fitted, what, words.links)
+
+
+def words_of_texts(
+    encoder: Encoder,
+    source: Sequence[str],
+    target: Sequence[str],
+    *,
+    layer: int,
+    alignments: Sequence[Links] | None = None,
+    alignments_name: str = "alignments",
+    origin: Origin | None = None,
+    batch_tokens: int = 4096,
+    advance: Callable[[int], None] | None = None,
+) -> tuple[PairedWords, str, Origin]:
+    """Pairs of word vectors, how many in words, and what a map between them belongs to."""
     check_layer(encoder, layer)
     if alignments is not None:
         sizes = [(len(left.split()), len(right.split())) for left, right in zip(source, target, strict=True)]
@@ -74,8 +110,7 @@ def fit_words(
     )
     what = f"{len(words.source)} pairs of words from {words.used} pairs of texts ({words.left_out} left out)"
     made_with = (origin or Origin())._replace(model=encoder.model, weights=vectors_digest(encoder), layer=layer)
-    fitted = _fit(words.source, words.target, what, method, directions, umd_sides, made_with)
-    return FittedMap(fitted, what, words.links)
+    return words, what, made_with
 
 
 def fit_sentences(

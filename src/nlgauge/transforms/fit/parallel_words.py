@@ -8,7 +8,7 @@ what the tokenizer calls one (so that Chinese is not one word).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ from nlgauge.errors import InputError
 from nlgauge.text import TextTokenizer, Tokens
 from nlgauge.text.word_alignment import Links, mutual_nearest
 
-__all__ = ["MOST_TOKENS", "PairedWords", "paired_words", "white_space_words", "word_vectors"]
+__all__ = ["MOST_TOKENS", "PairedWords", "paired_words", "texts_as_words", "white_space_words", "word_vectors"]
 
 #: Published: longer texts are left out.
 MOST_TOKENS = 175
@@ -95,11 +95,43 @@ def paired_words(
     if alignments is not None and len(alignments) != len(source):
         msg = f"expected the links of each of {len(source)} pairs of texts, got {len(alignments)}"
         raise InputError(msg)
-    both = [encoder.tokenizer.encode(texts) for texts in (source, target)]
     rows: tuple[list[NDArray[np.float32]], list[NDArray[np.float32]]] = ([], [])
     links: list[Links] = [()] * len(source)
-    fit = [n for n in range(len(source)) if all(_fits(tokens[n]) for tokens in both)]
     used = 0
+    for n, *words in texts_as_words(
+        encoder,
+        source,
+        target,
+        layer=layer,
+        by_blanks=alignments is not None,
+        batch_tokens=batch_tokens,
+        advance=advance,
+    ):
+        links[n] = mutual_nearest(*words) if alignments is None else alignments[n]
+        for side in (0, 1):
+            rows[side].append(words[side][[link[side] for link in links[n]]])
+        used += bool(links[n])
+    none = np.empty((0, encoder.hidden_size), dtype=np.float32)
+    x, z = (np.concatenate([none, *side]) for side in rows)
+    return PairedWords(x, z, tuple(links), used, len(source) - used)
+
+
+def texts_as_words(
+    encoder: Encoder,
+    source: Sequence[str],
+    target: Sequence[str],
+    *,
+    layer: int,
+    by_blanks: bool,
+    batch_tokens: int = 4096,
+    advance: Callable[[int], None] | None = None,
+) -> Iterator[tuple[int, NDArray[np.float32], NDArray[np.float32]]]:
+    """The number of each pair of texts that can be used, and a row per word of either side.
+
+    `by_blanks`: a word is what white space separates, not what the tokenizer calls one.
+    """
+    both = [encoder.tokenizer.encode(list(texts)) for texts in (source, target)]
+    fit = [n for n in range(len(source)) if all(_fits(tokens[n]) for tokens in both)]
     done = advance or (lambda _: None)
     done(len(source) - len(fit))
     for start in range(0, len(fit), _WINDOW):
@@ -108,20 +140,10 @@ def paired_words(
             encode_texts(encoder, [tokens[n] for n in window], (layer,), batch_tokens=batch_tokens) for tokens in both
         ]
         for n, left, right in zip(window, *encoded, strict=True):
-            given = None if alignments is None else alignments[n]
-            words = _words(
-                encoder.tokenizer, (source[n], target[n]), (left, right), layer, by_blanks=given is not None
-            )
-            if words is None:
-                continue
-            links[n] = mutual_nearest(*words) if given is None else given
-            for side, place in ((0, 0), (1, 1)):
-                rows[side].append(words[side][[link[place] for link in links[n]]])
-            used += bool(links[n])
+            words = _words(encoder.tokenizer, (source[n], target[n]), (left, right), layer, by_blanks=by_blanks)
+            if words is not None:
+                yield n, words[0], words[1]
         done(len(window))
-    none = np.empty((0, encoder.hidden_size), dtype=np.float32)
-    x, z = (np.concatenate([none, *side]) for side in rows)
-    return PairedWords(x, z, tuple(links), used, len(source) - used)
 
 
 def _fits(tokens: Tokens) -> bool:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import DataWarning, InputError, RecipeError
 
-__all__ = ["least_squares", "mismatch_directions", "procrustes", "row_pairs"]
+__all__ = ["least_squares", "mismatch_directions", "principal_directions", "procrustes", "row_pairs"]
 
 
 def row_pairs(source: ArrayLike, target: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -60,5 +60,22 @@ def mismatch_directions(source: ArrayLike, target: ArrayLike, *, count: int = 1)
     difference = x - z
     values, vectors = np.linalg.eigh(difference.T @ difference)
     rows: NDArray[np.float64] = vectors[:, np.argsort(-values, kind="stable")[:count]].T
+    return _signed(rows)
+
+
+def principal_directions(rows: ArrayLike, *, count: int) -> NDArray[np.float64]:
+    """The directions in which rows differ most from their mean, as `count` orthonormal columns (PCA)."""
+    x = np.asarray(rows, dtype=np.float64)
+    if not 1 <= count <= min(x.shape):
+        msg = f"{x.shape[0]} rows of width {x.shape[1]} have no {count} principal directions; give more rows"
+        raise InputError(msg)
+    centred = x - x.mean(axis=0)
+    values, vectors = np.linalg.eigh(centred.T @ centred)
+    return _signed(vectors[:, np.argsort(-values, kind="stable")[:count]].T).T
+
+
+def _signed(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows with their largest entry positive."""
     largest = np.take_along_axis(rows, np.abs(rows).argmax(axis=1)[:, None], axis=1)
-    return rows * np.sign(largest)
+    signed: NDArray[np.float64] = rows * np.sign(largest)
+    return signed

@@ -1,0 +1,286 @@
+"""`nlgauge align fit`: a map from one language's vectors to another's, with parallel text or without."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from nlgauge.cli.align_network import (
+    NETWORK_METHODS,
+    add_network_options,
+    check_network_options,
+    fit_gan,
+    fit_network,
+)
+from nlgauge.cli.align_options import add_model, chosen_layer, parallel_texts, warn_of_languages
+from nlgauge.cli.common import file_label, run_options, text_source
+from nlgauge.cli.outputs import saving
+from nlgauge.encoders import load_encoder
+from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
+from nlgauge.engine.progress import Progress
+from nlgauge.errors import RecipeError
+from nlgauge.files.digests import short_digest
+from nlgauge.files.textfiles import Inputs, parse_source
+from nlgauge.recipes.run_options import RunOptions
+from nlgauge.text.word_alignment import read_alignments, write_alignments
+from nlgauge.transforms.fit.from_texts import FittedMap, fit_sentences, fit_words, words_of_texts
+from nlgauge.transforms.fit.unsupervised import (
+    LEAST_AGREEMENT,
+    LEAST_GAIN,
+    SideOfAlignment,
+    Unsupervised,
+    fit_unsupervised,
+    vocabularies_of_texts,
+)
+from nlgauge.transforms.fit.vocabulary import Vocabulary
+from nlgauge.transforms.remap import METHODS, Origin
+
+__all__ = ["add_fit"]
+
+#: Published: two thousand pairs of sentences, as the released matrices of XMoverScore (`.2k.`) say.
+_SENTENCES = 2000
+
+#: What belongs to parallel texts, and what to texts that are not.
+_PARALLEL = {
+    "level": "word",
+    "alignments": None,
+    "save_alignments": None,
+    "sentences": _SENTENCES,
+    "directions": 1,
+    "umd_sides": "both",
+}
+_UNSUPERVISED = {
+    "source_model": None,
+    "target_model": None,
+    "target_layer": None,
+    "restarts": 5,
+    "seed": 0,
+    "least_gain": LEAST_GAIN,
+    "least_agreement": LEAST_AGREEMENT,
+}
+
+
+def add_fit(actions: Any) -> None:
+    """Add the action to the parser."""
+    fit = actions.add_parser("fit", help="fit a re-mapping to parallel texts (CLP, UMD), or to any texts")
+    texts = fit.add_mutually_exclusive_group(required=True)
+    pair = {"nargs": 2, "type": text_source, "metavar": ("SOURCE", "TARGET")}
+    texts.add_argument("--parallel", help="texts by line, line by line translations of each other", **pair)
+    texts.add_argument("--unsupervised", help="texts of two languages that need not be translations", **pair)
+    fit.add_argument("-o", "--output", required=True, metavar="FILE", help="the re-mapping, an .npz file")
+    fit.add_argument("--source-lang", metavar="LANG", help="for the file's header")
+    fit.add_argument("--target-lang", metavar="LANG", help="for the file's header")
+    _add_parallel(fit)
+    _add_unsupervised(fit)
+    add_network_options(fit)
+    add_model(fit)
+    fit.set_defaults(run=_fit)
+
+
+def _add_parallel(fit: argparse.ArgumentParser) -> None:
+    group = fit.add_argument_group("with --parallel")
+    group.add_argument(
+        "--method",
+        choices=(*METHODS, *NETWORK_METHODS),
+        metavar="NAME",
+        help=f"{', '.join((*METHODS, *NETWORK_METHODS))}; two are named in the order they work (clp)",
+    )
+    group.add_argument("--level", choices=("word", "sentence"), default="word", help="what is mapped (%(default)s)")
+    group.add_argument(
+        "--alignments", metavar="FILE", help="links i-j of a word aligner (default: nearest neighbours)"
+    )
+    group.add_argument("--save-alignments", metavar="FILE", help="write the links that were used")
+    group.add_argument(
+        "--sentences", type=int, default=_SENTENCES, metavar="N", help="first pairs to use, 0 for all (%(default)s)"
+    )
+    group.add_argument("--directions", type=int, default=1, metavar="N", help="directions UMD removes (%(default)s)")
+    group.add_argument(
+        "--umd-sides", choices=("both", "source"), default="both", help="as the paper, or its code (%(default)s)"
+    )
+
+
+def _add_unsupervised(fit: argparse.ArgumentParser) -> None:
+    group = fit.add_argument_group("with --unsupervised")
+    group.add_argument("--source-model", metavar="NAME", help="of the source's vectors (--model)")
+    group.add_argument("--target-model", metavar="NAME", help="of the target's vectors (--model)")
+    group.add_argument("--target-layer", type=int, metavar="N", help="of the target's model, if it is another one")
+    group.add_argument("--restarts", type=int, default=5, metavar="N", help="runs, the best of which is taken (5)")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="of the first run (%(default)s)")
+    group.add_argument(
+        "--least-gain",
+        type=float,
+        default=LEAST_GAIN,
+        metavar="X",
+        help="how far the criterion must be above chance (%(default)s)",
+    )
+    group.add_argument(
+        "--least-agreement",
+        type=float,
+        default=LEAST_AGREEMENT,
+        metavar="X",
+        help="share of pairs that must come out again from the other half of them (%(default)s)",
+    )
+
+
+def _fit(args: argparse.Namespace) -> int:
+    check_network_options(args)
+    if args.unsupervised:
+        _refuse_given(args, _PARALLEL, "--unsupervised")
+        return _fit_unsupervised(args)
+    _refuse_given(args, {name: value for name, value in _UNSUPERVISED.items() if name != "seed"}, "--parallel")
+    if args.seed and args.method not in NETWORK_METHODS:
+        msg = "--seed has no meaning with --parallel and a method without chance; leave it out"
+        raise RecipeError(msg)
+    args.method = args.method or "clp"
+    warn_of_languages(args.model, filter(None, (args.source_lang, args.target_lang)))
+    _check_fit(args)
+    source, target = parallel_texts(args.parallel, most=args.sentences)
+    if args.method in NETWORK_METHODS:
+        return _fit_network(args, source, target)
+    fitted = _fitted(args, source, target)
+    if args.save_alignments:
+        with saving(args.save_alignments) as path:
+            write_alignments(path, fitted.links)
+    with saving(args.output) as path:
+        fitted.remapping.save(path)
+    if not args.quiet:
+        digest = short_digest(fitted.remapping.digest)
+        print(f"{args.output}: {args.method} of {fitted.fitted_on}, {digest}", file=sys.stderr)
+    return 0
+
+
+def _refuse_given(args: argparse.Namespace, options: dict[str, Any], chosen: str) -> None:
+    """Refuse options of the other way of fitting."""
+    for name, default in options.items():
+        if getattr(args, name) != default:
+            msg = f"--{name.replace('_', '-')} has no meaning with {chosen}; leave it out"
+            raise RecipeError(msg)
+
+
+def _fitted(args: argparse.Namespace, source: list[str], target: list[str]) -> FittedMap:
+    options = RunOptions.of(run_options(args))
+    how: dict[str, Any] = {
+        "method": args.method,
+        "directions": args.directions,
+        "umd_sides": args.umd_sides,
+        "origin": _origin(args, args.parallel),
+    }
+    bar = partial(Progress, len(source), show=options.progress, what=f"fitting {args.method}", unit="pair")
+    if args.level == "sentence":
+        sentences = load_sentence_encoder(args.model, **options.loading)
+        with bar() as advance:
+            return fit_sentences(sentences, source, target, advance=advance, **how)
+    encoder = load_encoder(args.model, **options.loading)
+    links = read_alignments(Path(args.alignments))[: len(source)] if args.alignments else None
+    with bar() as advance:
+        return fit_words(
+            encoder,
+            source,
+            target,
+            layer=chosen_layer(args.layer, encoder),
+            alignments=links,
+            alignments_name=file_label(args.alignments or ""),
+            batch_tokens=options.batch_tokens,
+            advance=advance,
+            **how,
+        )
+
+
+def _origin(args: argparse.Namespace, specs: list[str]) -> Origin:
+    note = ", ".join(file_label(spec) for spec in specs)
+    return Origin(source=args.source_lang or "", target=args.target_lang or "", note=note)
+
+
+def _fit_network(args: argparse.Namespace, source: list[str], target: list[str]) -> int:
+    options = RunOptions.of(run_options(args))
+    encoder = load_encoder(args.model, **options.loading)
+    links = read_alignments(Path(args.alignments))[: len(source)] if args.alignments else None
+    with Progress(len(source), show=options.progress, what="reading texts", unit="pair") as advance:
+        words, what, origin = words_of_texts(
+            encoder,
+            source,
+            target,
+            layer=chosen_layer(args.layer, encoder),
+            alignments=links,
+            alignments_name=file_label(args.alignments or ""),
+            origin=_origin(args, args.parallel),
+            batch_tokens=options.batch_tokens,
+            advance=advance,
+        )
+    if args.save_alignments:
+        with saving(args.save_alignments) as path:
+            write_alignments(path, words.links)
+    return fit_network(args, words.source, words.target, what, origin)
+
+
+def _check_fit(args: argparse.Namespace) -> None:
+    """Refuse options that what is fitted has no use of."""
+    if "umd" not in args.method and (args.directions != 1 or args.umd_sides != "both"):
+        msg = f"--directions and --umd-sides belong to methods with umd, got --method {args.method}"
+        raise RecipeError(msg)
+    if args.level == "sentence" and args.method in NETWORK_METHODS:
+        msg = f"--method {args.method} is fitted to words, got --level sentence; take another method"
+        raise RecipeError(msg)
+    if args.level == "sentence" and (args.alignments or args.save_alignments or args.layer is not None):
+        msg = "--alignments, --save-alignments and --layer are about words, got --level sentence; leave them out"
+        raise RecipeError(msg)
+
+
+def _fit_unsupervised(args: argparse.Namespace) -> int:
+    models = [args.source_model or args.model, args.target_model or args.model]
+    if args.target_layer is not None and models[0] == models[1]:
+        msg = "--target-layer is of another model than the source's; give --target-model too"
+        raise RecipeError(msg)
+    for model, language in zip(models, (args.source_lang, args.target_lang), strict=True):
+        warn_of_languages(model, filter(None, (language,)))
+    fitted, words, others, origin = _learned(args, models)
+    if args.method == "gan-flow":
+        return fit_gan(args, words, others, fitted, origin)
+    with saving(args.output) as path:
+        fitted.remapping.save(path)
+    if not args.quiet:
+        runs = ", ".join(f"{attempt.criterion:.3f}" for attempt in fitted.attempts)
+        digest = short_digest(fitted.remapping.digest)
+        print(
+            f"{args.output}: {len(fitted.pairs)} pairs of words found, criterion {fitted.criterion:.3f} ",
+            end="",
+            file=sys.stderr,
+        )
+        print(f"(runs: {runs}), {digest}", file=sys.stderr)
+    return 0
+
+
+def _learned(args: argparse.Namespace, models: list[str]) -> tuple[Unsupervised, Vocabulary, Vocabulary, Origin]:
+    options = RunOptions.of(run_options(args))
+    inputs = Inputs()
+    texts = [inputs.texts(parse_source(spec)) for spec in args.unsupervised]
+    encoders = [load_encoder(model, **options.loading) for model in models]
+    layers = (args.layer, args.layer if models[0] == models[1] else args.target_layer)
+    source, target = (
+        SideOfAlignment(encoder, chosen_layer(layer, encoder), side)
+        for encoder, layer, side in zip(encoders, layers, texts, strict=True)
+    )
+    total = sum(map(len, texts))
+    with Progress(total, show=options.progress, what="reading texts", unit="text") as advance:
+        words, others, origin = vocabularies_of_texts(
+            source,
+            target,
+            origin=_origin(args, args.unsupervised),
+            batch_tokens=options.batch_tokens,
+            advance=advance,
+        )
+    with Progress(args.restarts, show=options.progress, what="learning", unit="run") as advance:
+        found = fit_unsupervised(
+            words,
+            others,
+            restarts=args.restarts,
+            seed=args.seed,
+            least_gain=args.least_gain,
+            least_agreement=args.least_agreement,
+            origin=origin,
+            advance=advance,
+        )
+    return found, words, others, origin

@@ -1,0 +1,142 @@
+"""Routing by agreement: the released layer's numbers, the paper's rules by hand, and what a caller relies on.
+
+`tests/golden/capsule_routing.json` was made by the routing functions of `layer.py` of `andyweizhao/NLP-Capsule` at
+7561328, run with torch 2.13 in float64, an instance at a time; proposals are seeded normal numbers of three decimals.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nlgauge.clouds.routing import Routed, adaptive_kde_routing, dynamic_routing, kde_routing, squash
+from nlgauge.errors import InputError, RecipeError
+
+GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "capsule_routing.json").read_text())
+FUNCTIONS: dict[str, Callable[..., Routed]] = {
+    "dynamic": dynamic_routing,
+    "kde": kde_routing,
+    "adaptive": adaptive_kde_routing,
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("case", GOLDEN, ids=lambda case: f"{np.shape(case['proposals'])}")
+def test_poses_and_activations_are_those_of_the_released_layer(name: str, case: dict[str, Any]) -> None:
+    found = FUNCTIONS[name](case["proposals"])
+    np.testing.assert_allclose(found.poses, case[name]["poses"], atol=1e-6)
+    np.testing.assert_allclose(found.activations, case[name]["activations"], atol=1e-6)
+
+
+def test_squash_has_the_constant_of_the_paper_or_of_the_code() -> None:
+    """D7.1: a vector of length 5 becomes 25/26 long in print, 25/25.5 in the code."""
+    assert np.linalg.norm(squash([3.0, 4.0])) == pytest.approx(25 / 26)
+    assert np.linalg.norm(squash([3.0, 4.0], constant=0.5)) == pytest.approx(25 / 25.5)
+    assert squash([0.0, 0.0]).tolist() == [0.0, 0.0]
+
+
+def test_one_round_of_the_released_rule_by_hand() -> None:
+    """D7.3, D7.5: two outputs share an input alike, inputs are then shared out, and the pose is squashed."""
+    found = kde_routing([[[1.0], [0.0]], [[0.0], [0.0]]], iterations=1)
+    assert found.coefficients.tolist() == [[0.5, 0.5], [0.5, 0.5]]
+    mean = 0.5  # of the proposals 1 and 0
+    pose = mean * mean / (0.5 + mean**2)
+    assert found.poses.ravel().tolist() == pytest.approx([pose, 0.0])
+    first = 1 - (1 / 1.5 - pose) ** 2  # D7.4: squared distance of squashed vectors
+    second = 1 - pose**2
+    assert found.agreement == pytest.approx((math.log(0.5 * first + 0.5 * second + 1.0),))
+
+
+def test_one_round_of_the_printed_rule_by_hand() -> None:
+    """D7.3, D7.4, D7.5: a leak beside two outputs, the kernel of the distance itself, no squashing."""
+    found = kde_routing([[[0.4], [0.0]], [[0.0], [0.0]]], iterations=1, update="paper")
+    share = math.exp(0.5) / (2 * math.exp(0.5) + 1)
+    assert found.coefficients.ravel().tolist() == pytest.approx([share] * 4)
+    pose = share * 0.4 / 2  # divided by the number of proposals near, not by what they weigh
+    assert found.poses.ravel().tolist() == pytest.approx([pose, 0.0])
+    kernels = (1 - (0.4 - pose)) + (1 - pose) + 1 + 1
+    assert found.agreement == pytest.approx((math.log(share * kernels),))
+
+
+def test_the_printed_kernel_is_cut_off_where_the_released_one_turns_negative() -> None:
+    """D7.4: a proposal far from the pose loses in the code, and only gains nothing in print."""
+    proposals = [[[9.0, 0.0], [0.0, 0.1]], [[-9.0, 0.0], [0.0, 0.1]], [[-9.0, 0.0], [0.0, 0.1]]]
+    released = kde_routing(proposals, iterations=3)
+    assert released.coefficients[0, 0] < released.coefficients[1, 0]
+    paper = kde_routing(proposals, iterations=3, update="paper")
+    assert paper.coefficients[0, 0] == paper.coefficients[1, 0]
+
+
+@pytest.mark.parametrize(("update", "slack"), [("paper", 1e-12), ("released", 1e-4)])
+def test_agreement_does_not_fall_over_rounds(update: str, slack: float) -> None:
+    """For proposals about as long as squashed ones; the released rule may lose some 5e-5 when it has settled."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        inputs, outputs, width = rng.integers(2, 40), rng.integers(2, 8), rng.integers(2, 16)
+        proposals = rng.normal(size=(inputs, outputs, width)) / math.sqrt(width)
+        agreement = kde_routing(proposals, iterations=8, update=update).agreement  # type: ignore[arg-type]
+        assert np.diff(agreement).min() >= -slack
+
+
+def test_adaptive_routing_stops_when_the_agreement_has_settled() -> None:
+    proposals = GOLDEN[0]["proposals"]
+    found = adaptive_kde_routing(proposals)
+    changes = np.abs(np.diff((0.0, *found.agreement)))
+    assert (changes[:-1] >= 0.05).all()
+    assert changes[-1] < 0.05
+    assert adaptive_kde_routing(proposals, epsilon=1e-4).rounds > found.rounds
+    same = kde_routing(proposals, iterations=found.rounds)
+    assert np.array_equal(same.poses, found.poses)
+
+
+def test_the_first_agreement_may_end_it_by_accident() -> None:
+    """The released loop compares the first round with 0: an agreement near 0 stops it before anything was routed."""
+    found = adaptive_kde_routing(GOLDEN[2]["proposals"])
+    assert found.rounds == 1
+    assert abs(found.agreement[0]) < 0.05
+    assert np.ptp(found.coefficients) < 1e-12
+
+
+def test_routing_ends_where_no_proposal_lies_near_a_pose() -> None:
+    far = [[[50.0], [9.0]], [[-50.0], [-9.0]]]
+    found = adaptive_kde_routing(far, update="paper")
+    assert found.rounds == 1
+    assert math.isnan(found.agreement[0])
+    assert found.poses.ravel().tolist() == [0.0, 0.0]
+
+
+def test_inputs_in_another_order_give_the_same_poses() -> None:
+    proposals = np.array(GOLDEN[1]["proposals"])
+    for route in FUNCTIONS.values():
+        np.testing.assert_allclose(route(proposals[::-1]).poses, route(proposals).poses, atol=1e-12)
+
+
+def test_without_a_leak_an_input_goes_somewhere() -> None:
+    proposals = GOLDEN[0]["proposals"]
+    assert dynamic_routing(proposals, leaky=False).coefficients.sum(axis=1) == pytest.approx(np.ones(6))
+    assert (dynamic_routing(proposals).coefficients.sum(axis=1) < 1).all()
+
+
+@pytest.mark.parametrize(
+    ("route", "error", "words"),
+    [
+        (lambda: kde_routing(np.zeros((2, 3))), InputError, r"\(inputs, outputs, width\)"),
+        (lambda: kde_routing(np.zeros((0, 3, 2))), InputError, r"\(0, 3, 2\)"),
+        (lambda: dynamic_routing([[[0.0], [math.nan]]]), InputError, "input 0 to output 1"),
+        (lambda: kde_routing([[[0.0]]], iterations=0), RecipeError, "1 or more, got 0"),
+        (lambda: dynamic_routing([[[0.0]]], iterations=-1), RecipeError, "1 or more, got -1"),
+        (lambda: adaptive_kde_routing([[[0.0]]], epsilon=0), RecipeError, "above 0, got 0"),
+        (lambda: kde_routing([[[0.0]]], step=math.inf), RecipeError, "above 0, got inf"),
+        (lambda: kde_routing([[[0.0]]], update="print"), RecipeError, "released or paper"),  # type: ignore[arg-type]
+        (lambda: squash([1.0], constant=0), RecipeError, "above 0, got 0"),
+    ],
+)
+def test_what_cannot_be_routed_is_refused(route: Callable[[], Any], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        route()

@@ -1,0 +1,40 @@
+"""The plain network: learns a bend, is kept in a file, and needs pairs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nlgauge.errors import InputError
+from nlgauge.transforms.base import load_map
+from nlgauge.transforms.fit.fcnn_fit import fit_fcnn
+from nlgauge.transforms.fit.flow_options import FlowOptions
+from nlgauge.transforms.remap import fit_remapping
+from nlgauge.transforms.tanh_network import TanhNetwork
+
+pytestmark = pytest.mark.torch
+pytest.importorskip("torch", reason="the extra 'torch' is not installed")
+
+
+def test_a_bend_is_learned_and_kept_in_a_file(tmp_path: Path) -> None:
+    chance = np.random.default_rng(0)
+    x = chance.normal(size=(1500, 4)).astype(np.float32)
+    y = np.tanh(x @ np.linalg.qr(chance.normal(size=(4, 4)))[0] * 2).astype(np.float32) + 5
+    options = FlowOptions(hidden=32, epochs=30, batch=64, learning_rate=5e-3, patience=30)
+    found = fit_fcnn(x[:1300], y[:1300], options=options)
+    error = np.square(found.apply(x[1300:]) - y[1300:]).mean()
+    centred = fit_remapping(x[:1300], y[:1300], method="centred")
+    assert error < 0.1 * np.square(centred.apply(x[1300:]) - y[1300:]).mean()
+    found.save(tmp_path / "map.npz")
+    again = load_map(tmp_path / "map.npz")
+    assert isinstance(again, TanhNetwork)
+    assert (again.digest, again.origin.method) == (found.digest, "fcnn")
+    np.testing.assert_array_equal(again.apply(x), found.apply(x))
+    assert fit_fcnn(x[:1300], y[:1300], options=options).digest == found.digest
+    np.testing.assert_array_equal(again.apply(y, side="target"), y)
+    with pytest.raises(InputError, match="width 4"):
+        again.apply(np.ones((1, 5)))
+    with pytest.raises(InputError, match="3 pairs are too few"):
+        fit_fcnn(x[:3], y[:3])
