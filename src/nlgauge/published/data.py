@@ -12,10 +12,23 @@ from nlgauge.encoders import Encoder, load_encoder
 from nlgauge.errors import FileFormatError, InputError, MissingExtraError, ModelError, RecipeError
 from nlgauge.meta.question import Question
 from nlgauge.meta.relative_ranking import ranked_rows
+from nlgauge.models.catalog import find_card
+from nlgauge.models.fetch import cached_card
+from nlgauge.models.hub import cached_snapshot
 from nlgauge.published.table import Column, Mean, PaperTable
 from nlgauge.recipes.run_options import RunOptions
 
-__all__ = ["NO_MODEL", "DataSlice", "JudgedRows", "data_at", "find_judged", "find_model", "kept_columns", "slice_of"]
+__all__ = [
+    "NO_MODEL",
+    "DataSlice",
+    "JudgedRows",
+    "data_at",
+    "find_judged",
+    "find_model",
+    "kept_columns",
+    "models_at",
+    "slice_of",
+]
 
 #: The name of a model that computes only what needs none: lexical metrics and released scores.
 NO_MODEL = "none"
@@ -56,6 +69,24 @@ def data_at(table: PaperTable, at: str | os.PathLike[str] | None) -> dict[str, b
         place = None if at is None else locate(find_data_card(name), at)
         found[name] = place is not None and (name not in ranked or (place / _RANKINGS).is_file())
     return found
+
+
+def model_at(name: str) -> bool:
+    """Whether a model can be had without the network: one of nlgauge's that was fetched, or a folder of the hub's."""
+    card = find_card(name)
+    if card is not None:
+        return cached_card(card) is not None
+    return cached_snapshot(name) is not None
+
+
+def models_at(table: PaperTable) -> dict[str, bool]:
+    """The models in print and the one that stands in for them, with whether each is here; empty if none is needed."""
+    names = {model.name: model.published.partition("huggingface.co/")[2] or model.name for model in table.models}
+    if not names:
+        return {}
+    return {name: model_at(place) for name, place in names.items()} | {
+        table.default_model: model_at(table.default_model)
+    }
 
 
 def kept_columns(
