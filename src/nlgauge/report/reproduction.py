@@ -54,13 +54,23 @@ def render_tables(tables: Sequence[ListedTable], left_out: Sequence[PrintedItem]
         [
             one.table.id,
             _at_hand(one.data) or ("no public copy" if one.table.unavailable else "needs none"),
-            f"{one.table.title}; model: {_at_hand(one.models) or 'needs none'}",
+            f"{one.table.title}; {_models(one)}",
         ]
         for one in tables
     ]
     text = Table(["id", "data", "what; models"], rows).to_text(line=LINE)
     others: list[list[Cell]] = [[item.paper, item.name, item.reason] for item in left_out]
     return text + "\nIn print, and not here:\n" + Table(["paper", "in print", "why"], others).to_text(line=LINE)
+
+
+def _models(one: ListedTable) -> str:
+    """How many of the models in print are here, and whether the one in their place is."""
+    if not one.models:
+        return "needs no model"
+    printed = [one.models[model.name] for model in one.table.models]
+    other = one.table.default_model
+    stands_in = "" if all(printed) else f"; in their place {other}, {'here' if one.models[other] else 'not here'}"
+    return f"models in print: {sum(printed)} of {len(printed)} here{stands_in}"
 
 
 def _at_hand(data: Mapping[str, bool]) -> str:

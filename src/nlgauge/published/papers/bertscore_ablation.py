@@ -35,7 +35,7 @@ def _row(name: str, values: dict[str, float]) -> TableRow:
         "profile": "v1",
         "n": metric[-1],
         "aggregation": layers,
-        "idf": "each" if "SEP" in parts else "refs" if "IDF-L" in parts else "none",
+        "idf": "both" if "SEP" in parts else "refs" if "IDF-L" in parts else "none",
         "subwords": "first" if "RM" in parts else "all",
         "punctuation": "drop-ascii" if "RM" in parts else "keep",
     }
