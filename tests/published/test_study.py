@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -271,6 +272,29 @@ def test_random_corpora_do_not_depend_on_what_is_asked_for(data: Path) -> None:
     one = reproduce(study("table11"), **choice, langpairs="de-en")
     assert ours(one, "BERT-F1", "17 seg de-en") == ours(both, "BERT-F1", "17 seg de-en") > 0
     assert ours(both, "BERT-F1", "17 seg cs-en") != ours(both, "BERT-F1", "17 seg de-en")
+    # All data sets of the study that are here: each text once per language pair.
+    texts = {text for outputs in SYSTEMS.values() for text in outputs}
+    judged = {text for outputs in SYSTEMS.values() for text in outputs[:5]}
+    (drawn,) = (note for note in one.notes if note.startswith("random corpora"))
+    assert drawn.endswith(" texts of tac2008, wmt17, wmt18")
+    assert int(drawn.split()[6]) > len(texts) + len(judged) + 2 * len(REFS)
+
+
+def test_the_best_list_of_a_language_is_that_of_the_average(data: Path) -> None:
+    table = study("table10")
+    pairs = tuple(column for column in table.columns if column.label in ("17 seg cs-en", "17 seg de-en"))
+    both = Mean("17 seg avg", tuple(column.label for column in pairs))
+    result = reproduce(replace(table, columns=(*pairs, both)), at=data, rows="Mover-1")
+    settings = ["none", *lists()]
+    values = [
+        correlations(data, [f"{MOVER},stopwords={name}" for name in settings], pair=pair)
+        for pair in ("cs-en", "de-en")
+    ]
+    assert ours(result, "Mover-1", "17 seg avg") == settings[int(np.argmax(np.mean(values, axis=0)))].removesuffix(
+        "-en"
+    )
+    assert result.rows[0].cells["17 seg avg"].published == "none"
+    assert result.rows[0].cells["17 seg avg"].difference is None
 
 
 def test_tau_on_rankings_and_rows_for_corpora(data: Path, tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def add_commands(commands: Any) -> None:
     parser.add_argument(
         "--levels", nargs="+", metavar="LEVEL", help="only columns of segment, document, topic or system level"
     )
-    studies = parser.add_argument_group("sensitivity studies (repro-table9 to 15, repro-figure1 and 2)")
+    studies = parser.add_argument_group("sensitivity studies (repro-table9 to 15, repro-figure1 to 9)")
     studies.add_argument("--state", metavar="FILE", help="keeps what is finished, so that an interrupted run goes on")
     studies.add_argument(
         "--idf-corpus", nargs="+", default=[], metavar="FILE", help="text files to count idf on (repro-table13)"
