@@ -30,7 +30,9 @@ def bagel(folder: Path) -> None:
 def test_list_says_which_data_is_here(run: Run, folder: Path) -> None:
     result = run("reproduce", "list")
     assert (result.status, result.err) == (0, "")
-    assert [line.split()[0] for line in result.out.splitlines()[2:] if line[0] != " "] == list(PAPER_TABLES)
+    entries, _, left_out = result.out.partition("\nIn print, and not here:\n")
+    assert [line.split()[0] for line in entries.splitlines()[2:] if line[0] != " "] == list(PAPER_TABLES)
+    assert "SentSim                   Table 6           examples or definitions: no result" in left_out
     assert max(map(len, result.out.splitlines())) <= 120
     assert "not here: bagel, sfhotel" in result.out
     bagel(folder)
@@ -38,6 +40,11 @@ def test_list_says_which_data_is_here(run: Run, folder: Path) -> None:
     described = {entry["id"]: entry for entry in json.loads(run("reproduce", "list", "--format", "json").out)}
     assert list(described) == list(PAPER_TABLES)
     assert described["repro-table3"]["data"] == {"wmt15": False, "wmt16": False}
+    assert described["repro-table3"]["printed"] == ["reproducibility study, Table 3"]
+    assert described["moverscore-table1"]["printed"][:2] == ["MoverScore, Table 1", "MoverScore, Table 7"]
+    assert described["repro-table3"]["models"]["minilm"], "the tests have it"
+    assert described["repro-table3"]["models"].keys() == {"bert-base-uncased", "MNLI_BERT", "minilm"}
+    assert described["bt-table1"]["models"] == {}
 
 
 def test_without_data_the_print_and_what_is_missing_are_shown(run: Run) -> None:
@@ -150,7 +157,7 @@ def test_a_study_with_its_figure(run: Run, folder: Path, refused: Refusal) -> No
     found = json.loads(result.out)
     assert found["id"] == "repro-figure2"
     assert {row["metric"]: row["cells"]["17 seg cs-en"]["ours"] is None for row in found["rows"]} == {
-        "Mover-1 CV_SUB": False,
+        "Mover-1 RD(dis,ori)": False,
         "Mover-1 RD(dis,pr)": False,
     }
     assert (folder / "f.png").read_bytes().startswith(b"\x89PNG")

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from nlgauge.errors import InputError
+from nlgauge.errors import InputError, RecipeError
 from nlgauge.meta import (
     Hybrids,
     MetricScores,
@@ -29,6 +29,27 @@ def test_a_hybrid_takes_one_judged_output_per_segment() -> None:
     assert counts == pytest.approx(1000, abs=120)  # four deviations of a uniform draw
     assert made.metrics[0] == pytest.approx(2 * made.human)  # the same outputs on both sides
     assert (made.segments, made.unjudged) == (2, 1)
+
+
+def test_hybrids_of_two_systems_differ_as_systems_do() -> None:
+    # Systems at -1, 0 and 4; a metric that sees the system through the noise of segments.
+    rng = np.random.default_rng(5)
+    human = np.repeat([[-1.0], [0.0], [4.0]], 400, axis=1)
+    metric = MetricScores("m", human + rng.normal(scale=20, size=human.shape))
+    every, two = (make_hybrids([metric], human, hybrids=3000, mixed=mixed) for mixed in ("all", "two"))
+    assert np.std(two.human) > 10 * np.std(every.human)
+    for made in (every, two):
+        assert -1 <= made.human.min() <= made.human.max() <= 4
+    # Each pair in a third of the hybrids, and all shares: those of -1 and 0 only lie at or below 0.
+    assert (two.human <= 0).mean() == pytest.approx(1 / 3 + 1 / 3 / 5, abs=0.04)
+    noisy, clear = (np.corrcoef(made.metrics[0], made.human)[0, 1] for made in (every, two))
+    assert clear > noisy + 0.2
+    results = hybrid_results([metric], human, hybrids=300, mixed="two", chosen_from=10, repeats=50)
+    assert results[0].pearson == pytest.approx(clear, abs=0.1)
+    with pytest.raises(InputError, match=r"mixed='two' needs two systems, .* got 3, 1 without"):
+        make_hybrids([metric], np.where(np.arange(400) == 0, [[math.nan], [1.0], [2.0]], human), mixed="two")
+    with pytest.raises(RecipeError, match="mixed must be 'all' or 'two', got 'three'"):
+        make_hybrids([metric], human, mixed="three")  # type: ignore[arg-type]
 
 
 def test_blocks_and_seeds(monkeypatch: pytest.MonkeyPatch) -> None:

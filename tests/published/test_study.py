@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -156,20 +157,51 @@ def cv(values: list[float], *, n_minus_1: bool = True) -> float:
 
 
 def test_what_is_published_is_carried() -> None:
-    # As printed in Tables 9, 11 and 13.
+    # As printed in Tables 9, 11, 12 and 13.
     averages = {row.name: (row.published["seg avg"], row.published["sys avg"]) for row in study("repro-table9").rows}
     assert averages == {"Mover-1": (1.87, 0.25), "Mover-2": (2.04, 0.17), "BERT-F1": (7.72, 0.30)}
-    assert [row.published for row in study("table11").rows] == [{"seg avg": v} for v in (1.12, 1.94, 0.31)]
-    (ori,) = study("table13").rows
+    assert [row.published["seg avg"] for row in study("table11").rows] == [1.12, 1.94, 0.31]
+    ori, *corpora = study("table13").rows
     assert ori.published == {"18 seg avg": 0.355, "19 seg avg": 0.333}
-    assert any(".347 to .351 on WMT18, .320 to .324 on WMT19" in note for note in study("table13").notes)
-    ids = [f"repro-table{number}" for number in range(9, 16)] + ["repro-figure1", "repro-figure2"]
+    assert len(corpora) == 10
+    assert not any(row.computed for row in corpora)
+    ids = [f"repro-table{number}" for number in range(9, 16)] + [f"repro-figure{n}" for n in (1, 2, 3, 5, 6, 8, 9)]
     for name in ids:
         assert isinstance(PAPER_TABLES[name], PaperStudy)
     assert study("figure2") is PAPER_TABLES["repro-figure2"]
     for column in study("table9").columns:
         if isinstance(column, Mean):
             assert not any(" en-" in label for label in column.over), "averages are over English targets"
+
+
+def test_figures_and_tables_show_what_print_shows() -> None:
+    measures = {number: [row.measure for row in study(f"figure{number}").rows] for number in (1, 2, 8, 9)}
+    assert measures[1] == measures[8] == ["CV_STOP", "CV_IDF", "CV_SUB"]
+    assert measures[2] == measures[9] == ["RD(dis,ori)", "RD(dis,pr)"]
+    for number, level in ((1, "segment"), (2, "segment"), (8, "system"), (9, "system")):
+        figure = study(f"figure{number}")
+        assert {column.question.level for column in figure.questions if column.question} == {level}
+        assert {row.metric for row in figure.rows} == {"Mover-1"}
+    # Table 12 is CV_IDF alone, pyramid first; human peers stay in.
+    tac = study("table12")
+    assert [row.measure for row in tac.rows] == ["CV_IDF"] * 3
+    assert [column.label for column in tac.columns][:4] == [
+        "TAC08 pyr r",
+        "TAC08 pyr rho",
+        "TAC08 pyr tau",
+        "TAC09 pyr r",
+    ]
+    assert tac.rows[0].published["TAC09 resp tau"] == 0.37
+    for column in (*tac.questions, *study("table15").questions):
+        assert column.question is not None
+        assert dict(column.question.options).get("humans", True)
+    # Table 10 has segments only, Table 14 other languages only, Table 15 English only.
+    assert {row.name: row.published["19 seg en-fi"] for row in study("table10").rows} == {
+        "BERT-F1": "none",
+        "Mover-1": "229 words (kaggle)",
+    }
+    assert all(not pair.endswith("-en") for pair in study("table14").langpairs)
+    assert set(study("table15").langpairs) == {*study("table15").english_pairs}
 
 
 def test_cv_over_lists_of_stop_words_is_that_of_separate_runs(data: Path) -> None:
@@ -212,17 +244,18 @@ def test_rd_and_the_best_cell_are_those_of_separate_runs(data: Path) -> None:
     drop, keep = correlations(data, [f"{MOVER},punctuation={how}" for how in ("drop-ascii", "keep")])
     assert ours(figure, "Mover-1 RD(dis,pr)", "17 seg cs-en") == pytest.approx(100 * (keep - drop) / drop)
     pieces = correlations(data, [f"{MOVER},subwords={how}" for how in ("first", "all", "average")])
-    assert ours(figure, "Mover-1 CV_SUB", "17 seg cs-en") == pytest.approx(cv(pieces))
+    first = reproduce(study("figure1"), **choice, rows="Mover-1 CV_SUB")
+    assert ours(first, "Mover-1 CV_SUB", "17 seg cs-en") == pytest.approx(cv(pieces))
     cells = [(one, other) for one in ("first", "all", "average") for other in ("drop-ascii", "keep")]
     values = correlations(data, [f"{MOVER},subwords={one},punctuation={other}" for one, other in cells])
-    best = reproduce(study("table14"), **choice)
+    best = reproduce(study("table15"), **choice, levels="segment")
     assert ours(best, "Mover-1", "17 seg cs-en") == " + ".join(cells[int(np.argmax(values))])
     assert best.rows[0].cells["17 seg cs-en"].difference is None
     assert " + " in render_reproduction(best, format="tsv")
 
 
 def test_systems_are_scored_on_their_whole_files(data: Path) -> None:
-    result = reproduce(study("figure2"), at=data, data="wmt17", levels="system", langpairs="cs-en")
+    result = reproduce(study("figure9"), at=data, data="wmt17", langpairs="cs-en")
     table = load("wmt17", data, langpairs="cs-en", level="system")
     values = []
     for how in ("drop-ascii", "keep"):
@@ -239,6 +272,29 @@ def test_random_corpora_do_not_depend_on_what_is_asked_for(data: Path) -> None:
     one = reproduce(study("table11"), **choice, langpairs="de-en")
     assert ours(one, "BERT-F1", "17 seg de-en") == ours(both, "BERT-F1", "17 seg de-en") > 0
     assert ours(both, "BERT-F1", "17 seg cs-en") != ours(both, "BERT-F1", "17 seg de-en")
+    # All data sets of the study that are here: each text once per language pair.
+    texts = {text for outputs in SYSTEMS.values() for text in outputs}
+    judged = {text for outputs in SYSTEMS.values() for text in outputs[:5]}
+    (drawn,) = (note for note in one.notes if note.startswith("random corpora"))
+    assert drawn.endswith(" texts of tac2008, wmt17, wmt18")
+    assert int(drawn.split()[6]) > len(texts) + len(judged) + 2 * len(REFS)
+
+
+def test_the_best_list_of_a_language_is_that_of_the_average(data: Path) -> None:
+    table = study("table10")
+    pairs = tuple(column for column in table.columns if column.label in ("17 seg cs-en", "17 seg de-en"))
+    both = Mean("17 seg avg", tuple(column.label for column in pairs))
+    result = reproduce(replace(table, columns=(*pairs, both)), at=data, rows="Mover-1")
+    settings = ["none", *lists()]
+    values = [
+        correlations(data, [f"{MOVER},stopwords={name}" for name in settings], pair=pair)
+        for pair in ("cs-en", "de-en")
+    ]
+    assert ours(result, "Mover-1", "17 seg avg") == settings[int(np.argmax(np.mean(values, axis=0)))].removesuffix(
+        "-en"
+    )
+    assert result.rows[0].cells["17 seg avg"].published == "none"
+    assert result.rows[0].cells["17 seg avg"].difference is None
 
 
 def test_tau_on_rankings_and_rows_for_corpora(data: Path, tmp_path: Path) -> None:
@@ -246,7 +302,7 @@ def test_tau_on_rankings_and_rows_for_corpora(data: Path, tmp_path: Path) -> Non
     write(corpus, *(f"{text} and more of it" for text in REFS))
     inputs = StudyInputs(idf_corpora=(str(corpus),), state=tmp_path / "state")
     result = reproduce(study("table13"), at=data, langpairs="cs-en", study=inputs)
-    assert [row.name for row in result.rows] == ["ORI", "large.txt"]
+    assert [row.name for row in result.rows if row.cells["18 seg cs-en"].ours is not None] == ["ORI", "large.txt"]
     # The same recipe on the same rankings, by the code of another table.
     first = reproduce(PAPER_TABLES["repro-table1"], at=data, langpairs="cs-en", rows="Mover-1")
     assert ours(result, "ORI", "18 seg cs-en") == ours(first, "Mover-1", "cs-en")
@@ -257,9 +313,9 @@ def test_tau_on_rankings_and_rows_for_corpora(data: Path, tmp_path: Path) -> Non
 
 
 def test_topics_and_several_references(data: Path) -> None:
-    choice: dict[str, Any] = {"at": data, "data": "tac2008", "rows": "BERT-F1 RD(dis,ori)"}
-    result = reproduce(study("table12"), **choice)
-    table = load("tac2008", data, humans=False)
+    choice: dict[str, Any] = {"at": data, "data": "tac2008", "rows": "BERT-F1"}
+    result = reproduce(study("figure6"), **choice)
+    table = load("tac2008", data, humans=True)
     values = []
     for idf in ("refs", "none"):
         recipe = f"bertscore:idf={idf},multiref=mean"
@@ -270,7 +326,7 @@ def test_topics_and_several_references(data: Path) -> None:
             found.append(spearmanr(scores[rows], table.human["responsiveness"][rows])[0])
         values.append(statistics.mean(found))
     expected = 100 * (values[1] - values[0]) / values[0]
-    assert ours(result, "BERT-F1 RD(dis,ori)", "TAC08 resp rho") == pytest.approx(expected)
+    assert ours(result, "BERT-F1", "TAC08 resp rho") == pytest.approx(expected)
     assert {column.label for column in result.columns} <= {
         f"TAC08 {short} {letter}" for short in ("resp", "pyr") for letter in ("r", "rho", "tau")
     }
@@ -278,15 +334,17 @@ def test_topics_and_several_references(data: Path) -> None:
 
 def test_what_is_missing_is_named_and_the_print_stays(data: Path) -> None:
     nowhere = reproduce(study("table9"))
-    assert [column.label for column in nowhere.columns] == ["seg avg", "sys avg"]
+    averages = [f"{year} {level} avg" for level in ("seg", "sys") for year in (17, 18, 19)]
+    assert [column.label for column in nowhere.columns] == [*averages[:3], "seg avg", *averages[3:], "sys avg"]
     assert [row.cells["seg avg"].published for row in nowhere.rows] == [1.87, 2.04, 7.72]
     assert {row.reason for row in nowhere.rows} == {"not computed: see what is missing"}
     text = "\n".join(nowhere.missing)
     for name in ("wmt17", "wmt18", "wmt19"):
         assert f"data set {name}: no folder of data was given (--at PATH); published at www.statmt.org" in text
-    assert "from-English text (en-ru, en-zh, en-cs" in text
-    assert "bert-base-multilingual-uncased" in text
-    part = reproduce(study("table14"), at=data, data="wmt17", langpairs=["cs-en", "lv-en"])
+    figure = "\n".join(reproduce(study("figure1")).missing)
+    assert "from-English text (en-de, en-zh, en-ru" in figure
+    assert "bert-base-multilingual-uncased" in figure
+    part = reproduce(study("table15"), at=data, data="wmt17", langpairs=["cs-en", "lv-en"], levels="segment")
     assert [column.label for column in part.columns] == ["17 seg cs-en"]
     assert any("'lv-en' is not here" in what for what in part.missing)
     assert any(
@@ -295,8 +353,8 @@ def test_what_is_missing_is_named_and_the_print_stays(data: Path) -> None:
     )
     other = reproduce(study("table14"), at=data, data="wmt17", langpairs="en-ru")
     assert other.missing[0].startswith("en-ru: minilm reads en only; published: bert-base-multilingual-uncased")
-    assert reproduce(study("table14"), at=data, model="none").rows[0].reason == "not computed: --model none"
-    lost = reproduce(study("table14"), at=data, data="wmt17", langpairs="cs-en", model="/no/such/model")
+    assert reproduce(study("table15"), at=data, model="none").rows[0].reason == "not computed: --model none"
+    lost = reproduce(study("table15"), at=data, data="wmt17", langpairs="cs-en", model="/no/such/model")
     assert any(what.startswith("published model MNLI_BERT: ") for what in lost.missing)
 
 
@@ -318,10 +376,10 @@ def test_json_and_the_figure(data: Path, tmp_path: Path) -> None:
     result = reproduce(study("figure2"), at=data, data="wmt17", langpairs="cs-en", levels="segment")
     found = json.loads(render_reproduction(result, format="json"))
     assert (found["id"], found["model"], found["columns"]) == ("repro-figure2", "minilm", ["17 seg cs-en"])
-    assert [row["metric"] for row in found["rows"]] == ["Mover-1 CV_SUB", "Mover-1 RD(dis,pr)"]
+    assert [row["metric"] for row in found["rows"]] == ["Mover-1 RD(dis,ori)", "Mover-1 RD(dis,pr)"]
     cell = found["rows"][0]["cells"]["17 seg cs-en"]
     assert cell["published"] is None
-    assert cell["ours"] > 0
+    assert isinstance(cell["ours"], float)
     assert found["rows"][0]["signatures"]["17 seg cs-en"].startswith("moverscore|")
     plot_study(result, tmp_path / "figure2.svg")
     assert "</svg>" in (tmp_path / "figure2.svg").read_text(encoding="utf-8")

@@ -47,19 +47,63 @@ def test_every_recipe_parses(table: PaperTable) -> None:
             assert not row.component or row.component in metric.components
 
 
+#: Averages in print that are not those of the values in print, as the mean of these.
+OTHER_AVERAGES = {
+    # Cited there with one decimal less.
+    ("repro-table4", "SSS + BERTScore", "wrong avg"): 49.771,
+    ("repro-table4", "SSS + WMD", "wrong avg"): 49.543,
+    # The organisers' average may be that of other pairs.
+    ("sentsim-table5", "Leaderboard baseline", "avg"): 0.401,
+    # Two of the averages are cut instead of rounded (D8.15).
+    ("xmoverscore-table7", "COSINE + UMD o CLP(LASER) + LM", "avg"): 0.920,
+    ("xmoverscore-table7", "MOVER-2 + CLP o UMD(M-BERT) + LM", "avg"): 0.816,
+}
+
+
 @TABLES
 def test_printed_averages_are_those_of_the_printed_values(table: PaperTable) -> None:
-    # Catches a slip of the keyboard in a row; print rounds values and average on their own.
+    # A second reading: it catches a slip in a row. Print rounds values and average on their own, each by half a unit.
+    unit = 10.0**-table.decimals
     for row in table.rows:
         for column in table.columns:
             if isinstance(column, Mean) and {column.label, *column.over} <= set(row.published):
-                mean = sum(row.published[label] for label in column.over) / len(column.over)
-                assert mean == pytest.approx(row.published[column.label], abs=1.1 * 10.0**-table.decimals), row.name
+                cells = [value for label in column.over if isinstance(value := row.published[label], float | int)]
+                if len(cells) < len(column.over):  # names of settings
+                    continue
+                mean = sum(cells) / len(cells)
+                printed = OTHER_AVERAGES.get((table.id, row.name, column.label))
+                if printed is not None:
+                    assert mean == pytest.approx(printed, abs=6e-4)
+                    assert abs(mean - float(row.published[column.label])) > unit
+                else:
+                    assert mean == pytest.approx(row.published[column.label], abs=unit * 1.0001), row.name
+
+
+#: The model behind `F BERT` of the BERTScore paper's Tables 1 to 4, and the tables that repeat its rows: to English
+#: and from English; and how far the two may differ (Tables 3, 23 and 26 are of different draws).
+REPEATED = [("1", "19", "20", 0.0), ("4", "17", "18", 0.0), ("2", "21", "22", 0.0), ("3", "23", "26", 0.0061)]
+
+
+@pytest.mark.parametrize(("both", "to", "back", "apart"), REPEATED, ids=[one[0] for one in REPEATED])
+def test_what_the_bertscore_paper_prints_twice_is_the_same(both: str, to: str, back: str, apart: float) -> None:
+    first = {row.name: row.published for row in PAPER_TABLES[f"bertscore-table{both}"].rows}
+    compared = 0
+    for number, model in ((to, "RoBERTa-Large"), (back, "BERT-Multi")):
+        other = {row.name: row.published for row in PAPER_TABLES[f"bertscore-table{number}"].rows}
+        for name, values in first.items():
+            same = name.replace("BERT", model) if name[1] == " " else name
+            for column in set(values) & set(other.get(same, {})):
+                compared += 1
+                assert values[column] == pytest.approx(other[same][column], abs=apart + 1e-9), (name, column)
+    assert compared >= 7 * 6 * 2
 
 
 def test_the_papers_are_all_there() -> None:
     wanted = {f"repro-table{number}" for number in range(1, 9)} | {f"moverscore-table{n}" for n in range(1, 7)}
-    wanted |= {f"bertscore-table{number}" for number in (1, 6, 13, 15, 19)} | {"sentsim-table5"}
+    wanted |= {f"bertscore-table{number}" for number in (*range(1, 7), 9, 10, *range(12, 31))}
+    wanted |= {f"sentsim-table{number}" for number in (2, 3, 4, 5, 7, 8, 9, 10)}
+    wanted |= {f"xmoverscore-table{number}" for number in (1, 4, 5, 6, 7, 8)}
+    wanted |= {f"repro-table{number}" for number in range(9, 16)}
     wanted |= {f"bt-{name}" for name in ("table1", "table3", "table4", "table11.1", "figure2", "figure3", "figure4")}
     wanted |= {"bt-figure6", "bt-ties"}
     assert wanted <= set(PAPER_TABLES)

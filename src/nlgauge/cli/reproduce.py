@@ -15,13 +15,13 @@ from nlgauge.cli.outputs import saving, write_output
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.plots import check_figure, check_plotted, plot_reproduction
 from nlgauge.published.catalog import PAPER_TABLES, find_paper_table
-from nlgauge.published.data import data_at
+from nlgauge.published.data import data_at, models_at
+from nlgauge.published.inventory import INVENTORY
 from nlgauge.published.rankings.table import RankingOptions
 from nlgauge.published.reproduce import reproduce
 from nlgauge.published.reproduce_study import StudyInputs
 from nlgauge.published.results import Reproduction
-from nlgauge.published.table import PaperTable
-from nlgauge.report.reproduction import render_reproduction, render_tables
+from nlgauge.report.reproduction import ListedTable, render_reproduction, render_tables
 
 __all__ = ["add_commands"]
 
@@ -64,7 +64,7 @@ def add_commands(commands: Any) -> None:
         metavar="FILE",
         help="word vectors (GloVe, word2vec, Dep2Vec) for rows on entities: disco-table1, 8, 11, 12",
     )
-    studies = parser.add_argument_group("sensitivity studies (repro-table9 to 15, repro-figure1 and 2)")
+    studies = parser.add_argument_group("sensitivity studies (repro-table9 to 15, repro-figure1 to 9)")
     studies.add_argument("--state", metavar="FILE", help="keeps what is finished, so that an interrupted run goes on")
     studies.add_argument(
         "--idf-corpus", nargs="+", default=[], metavar="FILE", help="text files to count idf on (repro-table13)"
@@ -179,13 +179,27 @@ def _list(args: argparse.Namespace, at: str | None) -> None:
     if args.format not in {"text", "json"}:
         msg = f"'list' is printed as text or json, got --format {args.format}"
         raise RecipeError(msg)
-    found = [(table, data_at(table, at)) for table in PAPER_TABLES.values()]
+    printed: dict[str, list[str]] = {}
+    for item in INVENTORY:
+        for name in item.entries:
+            printed.setdefault(name, []).append(f"{item.paper}, {item.name}")
+    found = [
+        ListedTable(table, tuple(printed.get(table.id, ())), data_at(table, at), models_at(table))
+        for table in PAPER_TABLES.values()
+    ]
     if args.format == "json":
-        described = [_described(table, data) for table, data in found]
+        described = [_described(one) for one in found]
         write_output(args.output, json.dumps(described, ensure_ascii=False, indent=2) + "\n")
     else:
-        write_output(args.output, render_tables(found))
+        write_output(args.output, render_tables(found, [item for item in INVENTORY if not item.entries]))
 
 
-def _described(table: PaperTable, data: dict[str, bool]) -> dict[str, Any]:
-    return {"id": table.id, "title": table.title, "source": table.source, "data": data}
+def _described(one: ListedTable) -> dict[str, Any]:
+    return {
+        "id": one.table.id,
+        "title": one.table.title,
+        "source": one.table.source,
+        "printed": list(one.printed),
+        "data": one.data,
+        "models": one.models,
+    }

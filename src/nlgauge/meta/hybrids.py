@@ -1,8 +1,10 @@
 """Hybrid super-sampling (Zhang et al. 2020, BERTScore, section 4): many systems out of few.
 
 A hybrid system takes, for every segment, the output of one real system drawn at random; its score is the mean
-of what it took, on both sides. Correlations then rest on thousands of systems instead of a dozen. For model
-selection some hybrids are drawn again and again, and the metric's best is looked up among people's:
+of what it took, on both sides. Correlations then rest on thousands of systems instead of a dozen. Drawn from all
+systems alike, as the paper's text has it, hybrids hardly differ from each other; mixed from two systems each, in a
+share drawn anew (`mixed="two"`), they differ as far as systems do (D24). For model selection some hybrids are drawn
+again and again, and the metric's best is looked up among people's:
 
     Hits@1  share of draws in which it is also people's best
     MRR     mean of 1 / its rank by people
@@ -12,12 +14,12 @@ selection some hybrids are drawn again and again, and the metric's best is looke
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nlgauge.errors import InputError
+from nlgauge.errors import InputError, RecipeError
 from nlgauge.meta.metric_scores import Matrix, MetricScores, check_scores, distinct_names, human_scores
 from nlgauge.stats.checks import Vector, check_resampling
 from nlgauge.stats.correlation import Undefined, pearson
@@ -65,14 +67,31 @@ class HybridResult(NamedTuple):
 
 
 def make_hybrids(
-    metrics: Sequence[MetricScores], human: ArrayLike, *, hybrids: int = 10_000, seed: int = 12345
+    metrics: Sequence[MetricScores],
+    human: ArrayLike,
+    *,
+    hybrids: int = 10_000,
+    mixed: Literal["all", "two"] = "all",
+    seed: int = 12345,
 ) -> Hybrids:
-    """Draw hybrid systems; for each segment, uniformly from the systems judged there."""
+    """Draw hybrid systems: for each segment uniformly from the systems judged there, or from two systems each.
+
+    `mixed="two"` needs a human score for each output of each system.
+    """
     check_resampling(hybrids, seed)
+    if mixed not in ("all", "two"):
+        msg = f"mixed must be 'all' or 'two', got {mixed!r}"
+        raise RecipeError(msg)
     names = distinct_names(metrics)
     gold = human_scores(human)
     judged = ~np.isnan(gold)
     tables = [gold] + [check_scores(metric, judged) for metric in metrics]
+    if mixed == "two" and (gold.shape[0] < 2 or not judged.all()):
+        unjudged = int((~judged).sum())
+        msg = (
+            f"mixed='two' needs two systems, each output with a human score; got {gold.shape[0]}, {unjudged} without"
+        )
+        raise InputError(msg)
     choices = judged.sum(axis=0)
     segments = np.flatnonzero(choices)
     # Judged systems first in every column, so that a draw below the number of choices is one of them.
@@ -84,7 +103,8 @@ def make_hybrids(
     block = max(1, _CELLS // segments.size)
     for start in range(0, hybrids, block):
         here = slice(start, min(start + block, hybrids))
-        drawn = rng.integers(0, choices[segments], size=(here.stop - start, segments.size))
+        shape = (here.stop - start, segments.size)
+        drawn = _of_two(rng, len(gold), shape) if mixed == "two" else rng.integers(0, choices[segments], size=shape)
         flat = drawn * segments.size + columns
         for table, scores in enumerate(packed):
             means[table, here] = scores.ravel()[flat].mean(axis=1)
@@ -96,13 +116,14 @@ def hybrid_results(
     human: ArrayLike,
     *,
     hybrids: int = 10_000,
+    mixed: Literal["all", "two"] = "all",
     chosen_from: int = 100,
     repeats: int = 100_000,
     seed: int = 12345,
     undefined: Undefined = "raise",
 ) -> list[HybridResult]:
     """Pearson over hybrids and model selection among them, for every metric on the same draws."""
-    made = make_hybrids(metrics, human, hybrids=hybrids, seed=seed)
+    made = make_hybrids(metrics, human, hybrids=hybrids, mixed=mixed, seed=seed)
     return model_selection(made, chosen_from=chosen_from, repeats=repeats, seed=seed, undefined=undefined)
 
 
@@ -145,6 +166,13 @@ def model_selection(
             HybridResult(name, found.value, hits, mrr, diff, hybrids, chosen_from, repeats, seed, found.reason)
         )
     return results
+
+
+def _of_two(rng: np.random.Generator, systems: int, shape: tuple[int, int]) -> NDArray[np.int64]:
+    """For each hybrid two different systems, a share of the first, and for each segment one of the two."""
+    first = rng.integers(0, systems, size=(shape[0], 1))
+    second = (first + rng.integers(1, systems, size=(shape[0], 1))) % systems
+    return np.where(rng.random(shape) < rng.random((shape[0], 1)), first, second)
 
 
 def _subsets(rng: np.random.Generator, rows: int, size: int, among: int) -> NDArray[np.int64]:

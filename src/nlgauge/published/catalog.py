@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from nlgauge.errors import RecipeError
 from nlgauge.published.papers.bertscore_2020 import BERTSCORE_TABLES
+from nlgauge.published.papers.bertscore_2020_hybrids import BERTSCORE_HYBRIDS
 from nlgauge.published.papers.chen_2022 import REPRODUCIBILITY_TABLES
 from nlgauge.published.papers.chen_2022_studies import REPRODUCIBILITY_STUDIES
 from nlgauge.published.papers.discoscore_2023 import DISCOSCORE_TABLES
@@ -27,6 +28,7 @@ PAPER_TABLES: Mapping[str, PaperTable] = {
         *REPRODUCIBILITY_STUDIES,
         *MOVERSCORE_TABLES,
         *BERTSCORE_TABLES,
+        *BERTSCORE_HYBRIDS,
         *DISCOSCORE_TABLES,
         *SENTSIM_TABLES,
         *XMOVERSCORE_TABLES,

@@ -12,10 +12,23 @@ from nlgauge.encoders import Encoder, load_encoder
 from nlgauge.errors import FileFormatError, InputError, MissingExtraError, ModelError, RecipeError
 from nlgauge.meta.question import Question
 from nlgauge.meta.relative_ranking import ranked_rows
+from nlgauge.models.catalog import find_card
+from nlgauge.models.fetch import cached_card
+from nlgauge.models.hub import cached_snapshot
 from nlgauge.published.table import Column, Mean, PaperTable
 from nlgauge.recipes.run_options import RunOptions
 
-__all__ = ["NO_MODEL", "DataSlice", "JudgedRows", "data_at", "find_judged", "find_model", "kept_columns", "slice_of"]
+__all__ = [
+    "NO_MODEL",
+    "DataSlice",
+    "JudgedRows",
+    "data_at",
+    "find_judged",
+    "find_model",
+    "kept_columns",
+    "models_at",
+    "slice_of",
+]
 
 #: The name of a model that computes only what needs none: lexical metrics and released scores.
 NO_MODEL = "none"
@@ -58,6 +71,24 @@ def data_at(table: PaperTable, at: str | os.PathLike[str] | None) -> dict[str, b
     return found
 
 
+def model_at(name: str) -> bool:
+    """Whether a model can be had without the network: one of nlgauge's that was fetched, or a folder of the hub's."""
+    card = find_card(name)
+    if card is not None:
+        return cached_card(card) is not None
+    return cached_snapshot(name) is not None
+
+
+def models_at(table: PaperTable) -> dict[str, bool]:
+    """The models in print and the one that stands in for them, with whether each is here; empty if none is needed."""
+    names = {model.name: model.published.partition("huggingface.co/")[2] or model.name for model in table.models}
+    if not names:
+        return {}
+    return {name: model_at(place) for name, place in names.items()} | {
+        table.default_model: model_at(table.default_model)
+    }
+
+
 def kept_columns(
     table: PaperTable,
     *,
@@ -77,11 +108,10 @@ def kept_columns(
         and (column.question is None or (column.question.data in sets and column.question.level in wanted))
     }
     # An average of fewer columns than in print would be another number under the same name.
-    return tuple(
-        column
-        for column in table.columns
-        if (set(column.over) <= kept if isinstance(column, Mean) else column.label in kept)
-    )
+    for column in table.columns:
+        if isinstance(column, Mean) and set(column.over) <= kept:
+            kept.add(column.label)  # print also has averages of averages
+    return tuple(column for column in table.columns if column.label in kept)
 
 
 def find_judged(part: DataSlice, at: str | os.PathLike[str] | None, missing: dict[str, None]) -> JudgedRows | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from nlgauge.published.data import DataSlice, JudgedRows, find_judged, kept_colu
 from nlgauge.published.factors.reproduce import reproduce_factors
 from nlgauge.published.factors.table import FactorTable
 from nlgauge.published.feature_table import FeatureTable, reproduce_features
+from nlgauge.published.hybrid_table import HybridTable, hybrid_value
 from nlgauge.published.papers.zhao_2022 import DensityTable
 from nlgauge.published.rankings.reproduce import reproduce_rankings
 from nlgauge.published.rankings.table import RankingOptions, RankingTable
@@ -94,11 +95,15 @@ def reproduce(
     table = replace(table, rows=tuple(row for row in table.rows if row.name in names))
     model = model or table.default_model
     if isinstance(table, PaperStudy):
-        # Texts in other languages need a model that reads them: they are run where they are asked for.
-        pairs = table.english_pairs if langpairs is None else langpairs
-        kept = kept_columns(table, langpairs=pairs, data=data, levels=levels)
+        kept = kept_columns(table, langpairs=langpairs, data=data, levels=levels)
         of_study = StudyRun(table, at, model, layer, running, inputs)
-        values = of_study.values(kept)
+        # Texts in other languages need a model that reads them: they are run where they are asked for.
+        asked = [
+            column
+            for column in kept
+            if langpairs is not None or isinstance(column, Mean) or column.langpair in table.english_pairs
+        ]
+        values = of_study.values(asked)
         of_study.note_missing_inputs(everything=langpairs is None)
         return _reproduction(of_study, kept, values, empty_columns=False)
     kept = kept_columns(table, langpairs=langpairs, data=data, levels=levels)
@@ -183,7 +188,10 @@ def _slice_values(
     for row, column in asked:
         if row.name in scores and column.question is not None:
             one = scores[row.name]
-            number, why = _agreement(judged, one, column.question, part.langpair)
+            if isinstance(run.table, HybridTable):
+                number, why = hybrid_value(run.table, judged.table, one, part.langpair)
+            else:
+                number, why = _agreement(judged, one, column.question, part.langpair)
             if not np.isfinite(number):
                 run.missing[f"value of {row.name}, {column.label}: {why}"] = None
                 continue
@@ -202,25 +210,35 @@ def _scores(
     found = {}
     for row in rows:
         if row.released:
-            if row.released in table.released:
-                found[row.name] = released_rows(table, row.released)
+            released = row.released_in.get(table.name, row.released)
+            if released in table.released:
+                found[row.name] = released_rows(table, released)
             else:
-                run.missing[f"{table.name} {langpair}: released scores {row.released!r}"] = None
+                run.missing[f"{table.name} {langpair}: released scores {released!r}"] = None
         elif row.model is None or run.model_is_here():
             recipes[row.model is not None].setdefault(run.recipe(row, langpair), []).append(row)
     with_model: dict[str, Any] = {"model": run.model} | ({} if run.layer is None else {"layer": run.layer})
     for needs_model, wanted in recipes.items():
-        if not wanted:
-            continue
-        try:
-            scored = score_table(table, list(wanted), run=run.options, **(with_model if needs_model else {}))
-        except (MissingExtraError, ModelNotFoundError) as error:
-            run.missing[str(error)] = None
-            continue
-        for one in scored.metrics:
+        for one in _scored(run, table, list(wanted), with_model if needs_model else {}):
             for row in wanted[one.name]:
                 found[row.name] = one.component(row.component) if row.component else one
     return found
+
+
+def _scored(
+    run: PublishedRun, table: JudgementTable, recipes: Sequence[str], options: Mapping[str, Any]
+) -> Iterator[MetricScores]:
+    """Scores of recipes; one that lacks a package, a list or a model is named as missing, and the others stay."""
+    if not recipes:
+        return
+    try:
+        yield from score_table(table, recipes, run=run.options, **options).metrics
+    except (MissingExtraError, ModelNotFoundError) as error:
+        if len(recipes) == 1:
+            run.missing[str(error)] = None
+            return
+        for recipe in recipes:
+            yield from _scored(run, table, [recipe], options)
 
 
 def _agreement(judged: JudgedRows, scores: MetricScores, question: Question, langpair: str) -> tuple[float, str]:

@@ -7,10 +7,10 @@ is listed with where it is published.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from nlgauge.engine.checkpoint import Checkpoint
 from nlgauge.errors import InputError, MissingExtraError, RecipeError
@@ -48,13 +48,11 @@ class StudyInputs:
     """Of the CV: 1 divides by n - 1, 0 by n."""
 
 
-class _Group(NamedTuple):
-    """Parts of one data set whose texts are in one language: random corpora are drawn from all of these."""
+class _Settings(NamedTuple):
+    """Agreement under each setting of a grid, on one language pair."""
 
-    data: str
-    options: tuple[tuple[str, Any], ...]
-    ranked: bool
-    lang: str
+    names: tuple[str, ...]
+    values: tuple[float | None, ...]
 
 
 def with_corpora(study: PaperStudy, inputs: StudyInputs) -> PaperStudy:
@@ -67,6 +65,7 @@ def with_corpora(study: PaperStudy, inputs: StudyInputs) -> PaperStudy:
     if not study.idf_corpora:
         msg = f"{study.id} counts idf on no large corpus; leave out --idf-corpus {inputs.idf_corpora[0]!r}"
         raise RecipeError(msg)
+    # Their own corpora stand in print too; those of them that are only shown stay as they are.
     rows = [replace(row, grid="idf-large") for row in study.rows]
     rows += [
         replace(rows[0], name=Path(path).name, published={}, setting=f"corpus:{path}") for path in inputs.idf_corpora
@@ -92,37 +91,51 @@ class StudyRun(PublishedRun):
         super().__init__(study, at, model, layer, options)
         self.study, self.inputs = study, inputs
         self.sweeps: dict[str, list[Sweep]] = {}
+        self._samples: dict[str, list[str]] = {}
+        self._settings: dict[tuple[str, str], _Settings] = {}
+        self._computed = [row for row in study.rows if row.computed]
 
     def values(self, kept: Sequence[Column | Mean]) -> dict[tuple[str, str], Value]:
         """Ours by row and column; those that cannot be had are left out."""
         if self.model == NO_MODEL:
             return {}
-        parts: dict[_Group, dict[DataSlice, list[Column]]] = {}
+        parts: dict[DataSlice, list[Column]] = {}
         for column in kept:
             if isinstance(column, Column) and column.question is not None and self._reads(column.langpair):
-                part = slice_of(column.question, column.langpair)
-                parts.setdefault(_group(part), {}).setdefault(part, []).append(column)
+                parts.setdefault(slice_of(column.question, column.langpair), []).append(column)
         state: Checkpoint | None = None
         found: dict[tuple[str, str], Value] = {}
-        for group, columns in parts.items():
-            here = {part: judged for part in columns if (judged := find_judged(part, self.at, self.missing))}
-            sweeps = self._sweeps(group.lang) if here else []
-            if not here or not sweeps:
+        for part, columns in parts.items():
+            judged, lang = find_judged(part, self.at, self.missing), _language(part.langpair)
+            sweeps = [] if judged is None else self._sweeps(lang)
+            if judged is None or not sweeps:
                 continue
             if not self.model_is_here():
                 break
             # One for all parts and coefficients: what is scored once is not scored again.
             if state is None:
                 state = Checkpoint(None if self.inputs.state is None else Path(self.inputs.state))
-            texts = self._texts(group, here) if "idf-random" in self.study.grids else None
-            for part, judged in here.items():
-                for question, asked in _by_question(columns[part]):
-                    result = self._result(judged, question, sweeps, texts, state)
-                    for row in self.study.rows:
-                        for column in asked:
-                            value = self._value(row, column, question, result)
-                            if value is not None:
-                                found[row.name, column.label] = value
+            texts = self._texts(lang) if "idf-random" in self.study.grids else None
+            for question, asked in _by_question(columns):
+                result = self._result(judged, question, sweeps, texts, state)
+                for row in self._computed:
+                    for column in asked:
+                        value = self._value(row, column, question, result)
+                        if value is not None:
+                            found[row.name, column.label] = value
+        return found | self._best_on_average(kept)
+
+    def _best_on_average(self, kept: Sequence[Column | Mean]) -> dict[tuple[str, str], Value]:
+        """The setting that is best on the average of several language pairs, where a table prints names."""
+        found = {}
+        for row in self._computed:
+            for column in kept:
+                if row.statistic != "best" or not isinstance(column, Mean):
+                    continue
+                over = [self._settings.get((row.name, label)) for label in column.over]
+                best = _best([one for one in over if one is not None]) if None not in over else None
+                if best is not None:
+                    found[row.name, column.label] = Value(best, "")
         return found
 
     def _reads(self, langpair: str) -> bool:
@@ -161,17 +174,22 @@ class StudyRun(PublishedRun):
             self.notes[f"stop words ({lang}): {', '.join(f'{name} {size}' for name, size in sizes.items())}"] = None
         return tuple(sizes)
 
-    def _texts(self, group: _Group, here: Mapping[DataSlice, JudgedRows]) -> list[str]:
-        """All texts of a group, also those of language pairs that were not asked for."""
-        every = {slice_of(column.question, column.langpair) for column in self.study.questions if column.question}
-        texts = []
-        for part in sorted(every):
-            if _group(part) == group:
-                judged = here.get(part) or find_judged(part, self.at, {})
+    def _texts(self, lang: str) -> list[str]:
+        """All texts of a language in the data sets of the paper, also of what was not asked for, each once a part."""
+        if lang not in self._samples:
+            texts: list[str] = []
+            drawn: dict[str, None] = {}
+            every = {slice_of(column.question, column.langpair) for column in self.study.sampled if column.question}
+            for part in sorted(part for part in every if _language(part.langpair) == lang):
+                judged = find_judged(part, self.at, {})
                 if judged is not None:
-                    for hypothesis, references in zip(judged.table.hypothesis, judged.table.references, strict=True):
-                        texts += [hypothesis, *references]
-        return texts
+                    drawn[part.data] = None
+                    table = judged.table
+                    texts += dict.fromkeys(table.hypothesis)
+                    texts += dict.fromkeys(text for references in table.references for text in references)
+            self._samples[lang] = texts
+            self.notes[f"random corpora ({lang}) are drawn from {len(texts)} texts of {', '.join(drawn)}"] = None
+        return self._samples[lang]
 
     def _result(
         self,
@@ -188,7 +206,7 @@ class StudyRun(PublishedRun):
             levels=(question.level,),
             ddof=self.inputs.ddof,
         )
-        recipes = list(dict.fromkeys(self._recipe(row) for row in self.study.rows))
+        recipes = list(dict.fromkeys(self._recipe(row) for row in self._computed))
         return run_study(
             Study(recipes, sweeps, self.study.id),
             judged.table,
@@ -218,6 +236,7 @@ class StudyRun(PublishedRun):
             self.missing[f"value of {row.name}, {column.label}: {why}"] = None
             return None
         value = _statistic(row, moved, column.langpair)
+        self._settings[row.name, column.label] = _Settings(moved.settings, moved.values[column.langpair])
         if value is None:
             self.missing[f"value of {row.name}, {column.label}: it is not defined on these values"] = None
             return None
@@ -245,8 +264,20 @@ class StudyRun(PublishedRun):
             ] = None
 
 
-def _group(part: DataSlice) -> _Group:
-    return _Group(part.data, part.options, part.ranked, part.langpair.rpartition("-")[2])
+def _language(langpair: str) -> str:
+    """Of the texts that are scored."""
+    return langpair.rpartition("-")[2]
+
+
+def _best(rows: Sequence[_Settings]) -> str | None:
+    """The setting with the highest mean, the first of equals; of those that all rows have."""
+    values = [dict(zip(row.names, row.values, strict=True)) for row in rows]
+    means = {}
+    for name in rows[0].names:
+        numbers = [value for one in values if (value := one.get(name)) is not None]
+        if len(numbers) == len(rows):
+            means[name] = sum(numbers) / len(rows)
+    return max(means, key=means.__getitem__) if means else None
 
 
 def _by_question(columns: Sequence[Column]) -> Iterator[tuple[Question, list[Column]]]:

@@ -63,8 +63,10 @@ class PublishedRun:
         return not self._no_model
 
     def computes(self, row: TableRow) -> bool:
-        """Whether there is a way to compute it with the word vectors at hand."""
-        return row.computed and not (row.word_vectors == "needed" and self.vectors is None)
+        """Whether there is a way to compute a row under the model and with the word vectors at hand."""
+        own = row.model is None or row.model.matches(self.model)
+        without = row.word_vectors == "needed" and self.vectors is None
+        return row.computed and not without and (own or not row.own_model_only)
 
     def recipe(self, row: TableRow, langpair: str = "") -> str:
         """What a row is computed with under the model at hand, without the model itself."""
@@ -93,15 +95,19 @@ class PublishedRun:
             )
             for column in kept
         }
-        recipe = self.recipe(row) if row.recipe else f"released: {row.released}" if row.released else ""
+        recipe = f"released: {row.released}" if row.released else ""
+        if row.recipe and self.computes(row):
+            recipe = self.recipe(row)
         signatures = {label: one.signature for label, one in ours.items()}
         return ReproducedRow(row.name, cells, recipe, self._reason(row, cells, list(ours.values())), signatures)
 
     def _reason(self, row: TableRow, cells: Mapping[str, ReproducedCell], ours: Sequence[Value]) -> str:
         if not row.computed and row.note:
             return row.note
-        if not self.computes(row) and row.computed:
+        if not self.computes(row) and row.word_vectors == "needed" and self.vectors is None:
             return f"only shown: {NEEDS_VECTORS}"
+        if not self.computes(row) and row.model is not None:
+            return f"only shown: with --model {row.model.name} it would be computed"
         if not row.computed or not ours:
             unwanted = row.model is not None and self.model == NO_MODEL
             return "not computed: --model none" if unwanted else "not computed: see what is missing"

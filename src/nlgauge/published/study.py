@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from nlgauge.published.table import PaperTable, PublishedModel, TableRow
+from nlgauge.published.table import Column, PaperTable, PublishedModel, TableRow
 
 __all__ = ["PaperStudy", "StudyRow"]
 
@@ -41,6 +41,8 @@ class PaperStudy(PaperTable):
     """What the paper scored other languages than English with."""
     idf_corpora: str = ""
     """The large corpora that idf was counted on, and where they are published; empty where there are none."""
+    sampled: tuple[Column, ...] = ()
+    """Columns whose texts random corpora are drawn from: those of all data sets of the paper."""
 
     @property
     def english_pairs(self) -> tuple[str, ...]:
@@ -49,5 +51,5 @@ class PaperStudy(PaperTable):
 
     @property
     def grids(self) -> tuple[str, ...]:
-        """What its rows vary."""
-        return tuple(dict.fromkeys(row.grid for row in self.rows))
+        """What its rows vary, as far as they can be computed."""
+        return tuple(dict.fromkeys(row.grid for row in self.rows if row.computed))

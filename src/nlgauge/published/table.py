@@ -57,8 +57,8 @@ class TableRow:
     """A metric of a table."""
 
     name: str
-    published: Mapping[str, float] = field(default_factory=dict)
-    """By column; where only an average is known, only the average."""
+    published: Mapping[str, float | str] = field(default_factory=dict)
+    """By column; where only an average is known, only the average. Names where a table prints names."""
     recipe: str = ""
     recipe_for_other_models: str = ""
     exceptions: Mapping[str, str] = field(default_factory=dict)
@@ -66,6 +66,8 @@ class TableRow:
     component: str = ""
     released: str = ""
     """A column of scores that came with the data."""
+    released_in: Mapping[str, str] = field(default_factory=dict)
+    """Data sets in which print has another of their columns, and which."""
     identical_released_column: str = ""
     """A released column that may turn out to hold the same scores."""
     data: str = ""
@@ -74,6 +76,8 @@ class TableRow:
     """None: no model is needed."""
     word_vectors: Literal["", "used", "needed"] = ""
     """Whether its recipe takes a file of word vectors: not at all, in the place of others, or not without one."""
+    own_model_only: bool = False
+    """Whether no other model stands in for it: of a metric under many models, one row is enough for that."""
     note: str = ""
     """Why it is only shown, or why ours may differ with the same model."""
 

@@ -8,15 +8,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from nlgauge._version import __version__
 from nlgauge.errors import RecipeError
+from nlgauge.published.inventory import PrintedItem
 from nlgauge.published.results import ReproducedRow, Reproduction
 from nlgauge.published.table import Column, PaperTable
 from nlgauge.report.deviations import deviation_notes
 from nlgauge.report.table import LINE, Cell, Table
 
-__all__ = ["render_reproduction", "render_tables"]
+__all__ = ["ListedTable", "render_reproduction", "render_tables"]
+
+
+class ListedTable(NamedTuple):
+    """A published table in the list of all."""
+
+    table: PaperTable
+    printed: tuple[str, ...]
+    """Where it stands in print: paper and number."""
+    data: dict[str, bool]
+    """Data sets, with whether they are here."""
+    models: dict[str, bool]
+    """Models in print and the one that stands in for them, with whether they are here."""
 
 
 def render_reproduction(result: Reproduction, *, format: str = "text") -> str:  # noqa: A002 - as users know it
@@ -34,20 +48,32 @@ def render_reproduction(result: Reproduction, *, format: str = "text") -> str:  
     raise RecipeError(msg)
 
 
-def render_tables(tables: Sequence[tuple[PaperTable, dict[str, bool]]]) -> str:
-    """The list of published tables, with whether their data is here."""
-    rows = [
+def render_tables(tables: Sequence[ListedTable], left_out: Sequence[PrintedItem]) -> str:
+    """The list of published tables, with whether data and models are here; then those in print without an entry."""
+    rows: list[list[Cell]] = [
         [
-            table.id,
-            _data_at_hand(data) or ("no public copy" if table.unavailable else "needs none"),
-            table.title,
+            one.table.id,
+            _at_hand(one.data) or ("no public copy" if one.table.unavailable else "needs none"),
+            f"{one.table.title}; {_models(one)}",
         ]
-        for table, data in tables
+        for one in tables
     ]
-    return Table(["id", "data", "what"], rows).to_text(line=LINE)
+    text = Table(["id", "data", "what; models"], rows).to_text(line=LINE)
+    others: list[list[Cell]] = [[item.paper, item.name, item.reason] for item in left_out]
+    return text + "\nIn print, and not here:\n" + Table(["paper", "in print", "why"], others).to_text(line=LINE)
 
 
-def _data_at_hand(data: Mapping[str, bool]) -> str:
+def _models(one: ListedTable) -> str:
+    """How many of the models in print are here, and whether the one in their place is."""
+    if not one.models:
+        return "needs no model"
+    printed = [one.models[model.name] for model in one.table.models]
+    other = one.table.default_model
+    stands_in = "" if all(printed) else f"; in their place {other}, {'here' if one.models[other] else 'not here'}"
+    return f"models in print: {sum(printed)} of {len(printed)} here{stands_in}"
+
+
+def _at_hand(data: Mapping[str, bool]) -> str:
     here = [name for name, found in data.items() if found]
     absent = [name for name, found in data.items() if not found]
     return "; ".join([*([_some(here)] if here else []), *([f"not here: {_some(absent)}"] if absent else [])])

@@ -1,26 +1,23 @@
-"""Tables 1 to 8 of the reproducibility study.
-
-Only values that could be checked are given; of most tables these are averages.
-"""
+"""Tables 1 to 8 of the reproducibility study."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from nlgauge.meta.question import Question
 from nlgauge.published.papers.sentsim_2021 import mlqe_table
 from nlgauge.published.papers.shared import BERT_BASE, BERT_MNLI, D2T_COLUMNS, MSCOCO, TO_ENGLISH_17
+from nlgauge.published.printed import printed_tables
 from nlgauge.published.table import Column, Mean, PaperTable, TableRow, language_columns
 
-__all__ = ["BERT_F1", "MOVER_1", "NONE_AT_HAND", "REPRODUCIBILITY_TABLES", "SOME_AT_HAND", "SOURCE", "TO_ENGLISH_18"]
+__all__ = ["BERT_F1", "MOVER_1", "PRINTED", "REPRODUCIBILITY_TABLES", "SOURCE", "TO_ENGLISH_18"]
 
 SOURCE = (
     "Chen, Belouadi, Eger 2022, Reproducibility Issues for BERT-based Evaluation Metrics (EMNLP), "
     "aclanthology.org/2022.emnlp-main.192, {}; code: github.com/cyr19/Reproducibility"
 )
-SOME_AT_HAND = "of the values in print only those shown here are at hand"
-NONE_AT_HAND = "values in print are not at hand; ours stand alone"
+PRINTED = printed_tables("chen_2022")
 
 BERT_F1 = TableRow(
     "BERT-F1", recipe="bertscore:layer=9,idf=refs", recipe_for_other_models="bertscore:idf=refs", model=BERT_BASE
@@ -32,12 +29,22 @@ _BARY = TableRow(
     model=BERT_BASE,
     note="the released code depends on rounding where all first costs tie; its idf is inert (D16)",
 )
-_MOVER_MNLI = replace(MOVER_1, name="Mover-1+", model=BERT_MNLI)
-_BARY_MNLI = replace(_BARY, name="Bary-W+", model=BERT_MNLI)
+#: How a row is computed, by its name in print.
+_HOW: Mapping[str, TableRow] = {
+    "BERT-F1": BERT_F1,
+    "Mover-1": MOVER_1,
+    "Bary-W": _BARY,
+    "Mover-1+": replace(MOVER_1, model=BERT_MNLI),
+    "Bary-W+": replace(_BARY, model=BERT_MNLI),
+    "BERT-F1 (reported)": TableRow("", note="only shown: cited there from the BERTScore paper (its Table 17)"),
+}
 
 
-def _with(row: TableRow, published: Mapping[str, float]) -> TableRow:
-    return replace(row, published=published)
+def _rows(number: int, how: Mapping[str, TableRow] = _HOW) -> tuple[TableRow, ...]:
+    """The rows of a table in print, as far as nlgauge has a way to compute them with it."""
+    return tuple(
+        replace(how[name], name=name, published=values) for name, values in PRINTED[str(number)].rows.items()
+    )
 
 
 TO_ENGLISH_18 = ("cs-en", "de-en", "et-en", "fi-en", "ru-en", "tr-en", "zh-en")
@@ -46,149 +53,142 @@ _TABLE1 = PaperTable(
     "WMT18 to English, segment level, Kendall-like tau on relative rankings",
     SOURCE.format("Table 1"),
     language_columns(Question("wmt18", agreement="darr"), TO_ENGLISH_18),
-    (
-        _with(BERT_F1, {"de-en": 0.538, "avg": 0.354}),
-        _with(MOVER_1, {"de-en": 0.529, "avg": 0.350}),
-        replace(
-            _BARY,
-            published={"de-en": 0.525, "avg": 0.339},
-            note=f"{_BARY.note}; the script passed references as hypotheses and credits a distance's ties (D18, D21)",
-        ),
+    _rows(
+        1,
+        {
+            **_HOW,
+            "Bary-W": replace(
+                _BARY,
+                note=f"{_BARY.note}; the script passed references as hypotheses and credits a distance's ties "
+                "(D18, D21)",
+            ),
+        },
     ),
-    notes=("needs RR-seglevel.csv of the WMT18 metrics package; idf is counted on the ranked outputs", SOME_AT_HAND),
+    notes=("needs RR-seglevel.csv of the WMT18 metrics package; idf is counted on the ranked outputs",),
 )
 
+_CITED = TableRow("", note="only shown: cited there from the MoverScore paper (moverscore-table1)")
 _TABLE2 = PaperTable(
     "repro-table2",
     "WMT17 to English, segment level, Pearson",
     SOURCE.format("Table 2"),
     language_columns(Question("wmt17"), TO_ENGLISH_17),
-    (
-        _with(BERT_F1, {"avg": 0.718}),
-        _with(MOVER_1, {"avg": 0.718}),
-        _with(_BARY, {"avg": 0.709}),
-        _with(_MOVER_MNLI, {"avg": 0.737}),
-        TableRow(
-            "Mover-1+ (reported)",
-            {"avg": 0.743},
-            note="only shown: MoverScore's own value, with all sub-words for fi-en and lv-en (moverscore-table1)",
-        ),
-    ),
-    notes=(SOME_AT_HAND,),
+    _rows(2, {**_HOW, "Mover-1+ (reported)": _CITED, "BERT-F1 (reported)": _CITED}),
 )
 
 
 def _wmt15_16(coefficient: str) -> tuple[Column | Mean, ...]:
+    """Columns in the order of the print."""
     return (
         *language_columns(
             Question("wmt15", agreement=coefficient), ("cs-en", "de-en", "fi-en", "ru-en"), prefix="15 "
         ),
         *language_columns(
             Question("wmt16", agreement=coefficient),
-            ("cs-en", "de-en", "fi-en", "ro-en", "ru-en", "tr-en"),
+            ("cs-en", "de-en", "ru-en", "fi-en", "ro-en", "tr-en"),
             prefix="16 ",
         ),
     )
 
 
-def _reported(cs: float, de: float, fi: float, ru: float) -> dict[str, float]:
-    return {"15 cs-en": cs, "15 de-en": de, "15 fi-en": fi, "15 ru-en": ru}
-
-
 _UNIFORM = "bert-base-uncased_mover_score_uniforme"
-_RELEASED = (
-    TableRow("BERT-F (reported)", _reported(0.743, 0.722, 0.747, 0.740), released="bert_score_f1"),
-    TableRow("Mover (reported)", _reported(0.688, 0.718, 0.700, 0.686), released="bert-base-uncased_idf"),
-    TableRow(
-        "Mover+ (reported)",
-        _reported(0.710, 0.711, 0.722, 0.673),
+_NO_BARY = TableRow("", note="only shown: none of the 67 released columns has these values (nearest: .012 off)")
+_RELEASED = {
+    "BERT-F1 (reported)": TableRow("", released="bert_score_f1"),
+    "Mover (reported)": TableRow("", released="bert-base-uncased_idf"),
+    "Bary (reported)": _NO_BARY,
+    "Mover+ (reported)": TableRow(
+        "",
         released="mover_score",
         identical_released_column=_UNIFORM,
         note="no idf and no MNLI in it, so it cannot be reproduced as MoverScore (D19)",
     ),
-    TableRow("Mover, uniform weights (released)", released=_UNIFORM),
-)
-_REPRODUCED = (
-    _with(BERT_F1, {"15 avg": 0.745, "16 avg": 0.689}),
-    _with(MOVER_1, {"15 avg": 0.735, "16 avg": 0.685}),
-    _with(_BARY, {"15 de-en": 0.731, "15 avg": 0.748, "16 avg": 0.694}),
-    _with(_MOVER_MNLI, {"15 avg": 0.760, "16 avg": 0.720}),
-    _with(_BARY_MNLI, {"15 avg": 0.764, "16 avg": 0.720}),
-)
-_WMT16 = "the public copies of wmt16 lack ro-en and tr-en, so its average cannot be had from them"
-_TABLE3 = PaperTable(
-    "repro-table3",
-    "WMT15 and WMT16 to English, segment level, Pearson: reported and reproduced",
-    SOURCE.format("Table 3"),
-    _wmt15_16("pearson"),
-    (*_RELEASED, *_REPRODUCED),
-    notes=(
-        "reported rows are printed truncated to three decimals, and come from the released scores",
-        _WMT16,
-        SOME_AT_HAND,
-    ),
+    "Bary+ (reported)": _NO_BARY,
+}
+_UNIFORM_ROW = TableRow("Mover, uniform weights (released)", released=_UNIFORM)
+_WMT15_16 = (
+    "reported rows are printed truncated to three decimals, and come from the released scores",
+    "the public copies of wmt16 lack ro-en and tr-en, so its average cannot be had from them",
 )
 
 
-def _other_coefficient(number: int, coefficient: str) -> PaperTable:
+def _wmt15_16_table(number: int, coefficient: str, released: Mapping[str, TableRow] = _RELEASED) -> PaperTable:
     return PaperTable(
         f"repro-table{number}",
-        f"as repro-table3, {coefficient.capitalize()}",
+        f"WMT15 and WMT16 to English, segment level, {coefficient.capitalize()}: reproduced and reported",
         SOURCE.format(f"Table {number}"),
         _wmt15_16(coefficient),
-        tuple(_with(row, {}) for row in _TABLE3.rows),
-        notes=(NONE_AT_HAND, _WMT16),
+        (*_rows(number, {**_HOW, **released}), _UNIFORM_ROW),
+        notes=_WMT15_16,
     )
 
+
+# In Table 6 Mover on WMT16 has the values of the uniform column, not those of the one with idf.
+_TABLE6 = _wmt15_16_table(
+    6,
+    "kendall",
+    {
+        **_RELEASED,
+        "Mover (reported)": replace(
+            _RELEASED["Mover (reported)"],
+            released_in={"wmt16": _UNIFORM},
+            note="on WMT16 print has the column of uniform weights here; on WMT15 neither column fits all four pairs",
+        ),
+    },
+)
 
 _TABLE4 = mlqe_table(
     "repro-table4",
     "MLQE-PE (WMT20), segment level, Pearson x 100: SentSim beside people, and beside what was taken for them",
     SOURCE.format("Table 4"),
     {
-        "SSS + BERTScore": {"en-de": 6.15, "ro-en": 78.55, "avg": 45.36, "wrong avg": 49.80},
-        "SSS + WMD": {"avg": 44.72, "wrong avg": 49.50},
+        name: {**PRINTED["4"].rows[f"{row} (fixed)"]}
+        | {f"wrong {column}": value for column, value in PRINTED["4"].rows[f"{row} (reported)"].items()}
+        for name, row in (("SSS + BERTScore", "SentSim(BERTScore)"), ("SSS + WMD", "SentSim(WMD)"))
     },
+    shown={name: PRINTED["4"].rows[name] for name in ("D-TP", "D-Lex-Sim")},
 )
 
+_STOPPED = "the list in print is not named; NLTK's has the effect of MoverScore's in the study's Figure 4"
 _TABLE7 = PaperTable(
     "repro-table7",
-    "BAGEL and SFHOTEL, utterance level, Spearman",
+    "BAGEL and SFHOTEL, utterance level, Spearman: MoverScore-1",
     SOURCE.format("Table 7"),
     D2T_COLUMNS,
-    (
-        replace(
-            BERT_F1,
-            recipe="bertscore:layer=9,idf=refs,multiref=mean",
-            recipe_for_other_models="bertscore:idf=refs,multiref=mean",
-        ),
-        MOVER_1,
-        _MOVER_MNLI,
-        _BARY,
+    _rows(
+        7,
+        {
+            "original": TableRow("", note="only shown: cited there from the MoverScore paper (moverscore-table3)"),
+            "reproduced": replace(MOVER_1, model=BERT_MNLI),
+            "reproduced (stopwords)": replace(
+                MOVER_1, recipe=f"{MOVER_1.recipe},stopwords=nltk-en", model=BERT_MNLI, note=_STOPPED
+            ),
+        },
     ),
-    notes=(NONE_AT_HAND,),
 )
+
+
+def _blank(columns: Iterable[str]) -> tuple[Column, ...]:
+    return tuple(Column(name, None) for name in columns)
+
+
 _TABLE8 = PaperTable(
     "repro-table8",
-    "MSCOCO captions, system level, Pearson",
+    "MSCOCO captions, system level, Pearson: MoverScore-1 and BERTScore's recall",
     SOURCE.format("Table 8"),
-    (Column("M1", None), Column("M2", None)),
-    (
-        TableRow("Mover-1, mean of references", {"M1": 0.687, "M2": 0.674}),
-        TableRow("Mover-1, best reference", {"M1": 0.690, "M2": 0.714}),
-        TableRow("BERT-R, best reference", {"M1": 0.851, "M2": 0.793}),
-    ),
-    notes=(SOME_AT_HAND,),
+    _blank(PRINTED["8"].columns),
+    _rows(8, dict.fromkeys(PRINTED["8"].rows, TableRow(""))),
+    notes=("mean and max say how several references are joined",),
     unavailable=MSCOCO,
 )
 
 REPRODUCIBILITY_TABLES = (
     _TABLE1,
     _TABLE2,
-    _TABLE3,
+    _wmt15_16_table(3, "pearson"),
     _TABLE4,
-    _other_coefficient(5, "spearman"),
-    _other_coefficient(6, "kendall"),
+    _wmt15_16_table(5, "spearman"),
+    _TABLE6,
     _TABLE7,
     _TABLE8,
 )

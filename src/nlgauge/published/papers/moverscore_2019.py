@@ -49,7 +49,7 @@ def _hard(component: str) -> dict[str, Any]:
 
 
 def _rouge(name: str) -> dict[str, Any]:
-    note = "rouge-score stems by Porter, the authors by Snowball; expected within .004"
+    note = "rouge-score stems by Porter, the authors by Snowball; within .004 of print on TAC 2008, .006 on TAC 2009"
     return {"recipe": f"{name}:stemmer=yes,multiref=mean,measure=recall", "note": note}
 
 
@@ -206,6 +206,18 @@ _TAC_NOTES = (
     "for Spearman of WMD-1 + W2V on TAC 2008, Table 2 prints .549 and .588, Table 8 .559 and .611 (D5.12)",
 )
 
+#: On BAGEL and SFHOTEL F and the best reference are nearer to print than recall and the mean of the references.
+_ROUGE_L = TableRow(
+    "ROUGE-L",
+    recipe="rougel:stemmer=yes,multiref=best,measure=f1",
+    note="settings of ROUGE-L are not given in the paper; F and the best reference are nearest to print",
+)
+
+
+def _with_rouge_l(rows: tuple[TableRow, ...]) -> tuple[TableRow, ...]:
+    return tuple(replace(_ROUGE_L, published=row.published) if row.name == _ROUGE_L.name else row for row in rows)
+
+
 _TABLE3 = _mean_of_references(
     _printed(
         D2T_COLUMNS,
@@ -315,8 +327,8 @@ MOVERSCORE_TABLES = (
         "BAGEL and SFHOTEL, utterance level, Spearman",
         _SOURCE.format("Tables 3 and 9"),
         D2T_COLUMNS,
-        _TABLE3,
-        notes=("how several references are joined is not in the paper; their mean is taken",),
+        _with_rouge_l(_TABLE3),
+        notes=("how several references are joined is not in the paper; but for ROUGE-L their mean is taken",),
     ),
     PaperTable(
         "moverscore-table4",

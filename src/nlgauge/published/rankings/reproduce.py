@@ -123,7 +123,7 @@ def _distance(row: RankingRow, labels: Sequence[str], values: Sequence[float], e
     """How many cells are as near to print as two series of draws are to each other: within two standard errors."""
     if not any(errors):
         return "other draws"
-    printed = [row.published[label] for label in labels]
+    printed = [float(row.published[label]) for label in labels]
     if row.exchanged:
         printed = [printed[at + (1, -1, 0)[at % 3]] for at in range(len(printed))]
     both = [

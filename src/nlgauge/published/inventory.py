@@ -1,0 +1,130 @@
+"""Every table of the papers behind nlgauge, with the entry that carries it, or why none does.
+
+The papers are those of BERTScore, MoverScore, SentSim and the reproducibility study, and W. Zhao's dissertation,
+whose chapters are papers too; chapter 5 is the MoverScore paper again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+__all__ = ["INVENTORY", "PrintedItem"]
+
+
+class PrintedItem(NamedTuple):
+    """A table or figure of a paper."""
+
+    paper: str
+    name: str
+    """Its number in print: `Table 3`."""
+    entries: tuple[str, ...] = ()
+    """Ids of `nlgauge reproduce`."""
+    reason: str = ""
+    """Why there is no entry."""
+
+
+_EXAMPLES = "examples or definitions: no result"
+_COUNTS = "counts of the data: no result"
+_NO_METRIC = "no metric or study of nlgauge answers it"
+_CLASSIFIES = "classification and search with trained networks: no metric or study of nlgauge answers it"
+_TRANSFER = "needs multilingual models that are fine-tuned, which are not to be had, and data of 18 languages"
+_OUTPUTS = "the translations are not to be had"
+_NO_NUMBERS = "a figure without numbers in print"
+
+
+def _items(paper: str, prefix: str, numbers: Iterable[int]) -> list[PrintedItem]:
+    return [PrintedItem(paper, f"Table {number}", (f"{prefix}-table{number}",)) for number in numbers]
+
+
+def _left_out(paper: str, reasons: Mapping[str, str]) -> list[PrintedItem]:
+    return [PrintedItem(paper, name, reason=reason) for name, reason in reasons.items()]
+
+
+def _figures(paper: str, prefix: str, numbers: Iterable[int]) -> list[PrintedItem]:
+    return [PrintedItem(paper, f"Figure {number}", (f"{prefix}-figure{number}",)) for number in numbers]
+
+
+_BERTSCORE = "BERTScore"
+_MOVER, _MOVER_AGAIN = "MoverScore", "dissertation, chapter 5"
+_REPRO = "reproducibility study"
+_SENTSIM = "SentSim"
+_CHAPTER = "dissertation, chapter {}"
+
+
+def _mover(paper: str) -> list[PrintedItem]:
+    """Tables 7 to 9 repeat Tables 1 to 3 with more rows, and are carried with these."""
+    found = _items(paper, "moverscore", range(1, 7))
+    found[1] = found[1]._replace(entries=("moverscore-table2", "moverscore-table2-systems"))
+    return found + [PrintedItem(paper, f"Table {n}", (f"moverscore-table{n - 6}",)) for n in (7, 8, 9)]
+
+
+INVENTORY: tuple[PrintedItem, ...] = (
+    *_items(_BERTSCORE, "bertscore", (*range(1, 7), 9, 10, *range(12, 31))),
+    *_left_out(
+        _BERTSCORE,
+        {
+            "Table 7": _EXAMPLES,
+            "Table 8": "the best layers: recipes of the other entries; `nlgauge tune-layer` finds them on any data",
+            "Table 11": f"scores of systems, no agreement with people; {_OUTPUTS}",
+        },
+    ),
+    *_mover(_MOVER),
+    *_items(_REPRO, "repro", range(1, 16)),
+    *_figures(_REPRO, "repro", (1, 2, 3, 5, 6, 8, 9)),
+    PrintedItem(_REPRO, "Figure 4", ("repro-table10",)),
+    *_left_out(
+        _REPRO,
+        {
+            "Figure 7": f"{_NO_NUMBERS}; its parts are those of Figures 2 and 5",
+            "Figures 10 to 12": "not in the text at hand",
+        },
+    ),
+    *_items(_SENTSIM, "sentsim", (2, 3, 4, 5, 7, 8, 9, 10)),
+    *_left_out(_SENTSIM, {"Table 1": _EXAMPLES, "Table 6": _EXAMPLES}),
+    *_left_out(_CHAPTER.format(2), {f"Table 2.{number}": _EXAMPLES for number in range(1, 6)}),
+    *_mover(_MOVER_AGAIN),
+    *_items(_CHAPTER.format(6), "disco", range(1, 13)),
+    *_left_out(
+        _CHAPTER.format(7),
+        {
+            "Table 1": _COUNTS,
+            "Table 2": _CLASSIFIES,
+            "Table 3": _CLASSIFIES,
+            "Table 4": _CLASSIFIES,
+            "Table 5": _COUNTS,
+            "Table 6": _CLASSIFIES,
+        },
+    ),
+    *_items(_CHAPTER.format(8), "xmoverscore", (1, 4, 5, 6, 7, 8)),
+    *_left_out(
+        _CHAPTER.format(8),
+        {"Table 2": _EXAMPLES, "Table 3": f"translations word by word: {_NO_METRIC}; GPT and LASER are not here"},
+    ),
+    *_left_out(
+        _CHAPTER.format(9),
+        {
+            "Table 1": _COUNTS,
+            "Table 2": _TRANSFER,
+            "Table 3": _TRANSFER,
+            "Table 4": _TRANSFER,
+            "Table 5": "similarity of languages: " + _NO_METRIC,
+        },
+    ),
+    *_left_out(
+        _CHAPTER.format(10),
+        {"Table 1": _TRANSFER, "Table 2": _TRANSFER, "Table 3": "XNLI, a classification: " + _NO_METRIC},
+    ),
+    PrintedItem(_CHAPTER.format(10), "Figure 3", ("density-simulation",)),
+    *_items(_CHAPTER.format(11), "bt", (1, 3, 4)),
+    *_figures(_CHAPTER.format(11), "bt", (2, 3, 4, 6)),
+    PrintedItem(_CHAPTER.format(11), "Table 11.1", ("bt-table11.1",)),
+    PrintedItem(_CHAPTER.format(11), "Table 2", ("bt-figure2",)),
+    PrintedItem(_CHAPTER.format(11), "not in print: ties", ("bt-ties",)),
+    *_items(_CHAPTER.format(12), "explain", (3, 4, 5, 6, 10, 11, 12, 13)),
+    *_figures(_CHAPTER.format(12), "explain", (3,)),
+    *_left_out(
+        _CHAPTER.format(12),
+        {"Table 1": _EXAMPLES, "Table 2": _EXAMPLES, "Table 7": _EXAMPLES, "Table 8": _COUNTS, "Table 9": _EXAMPLES},
+    ),
+)
