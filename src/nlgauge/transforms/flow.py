@@ -56,10 +56,10 @@ class Coupling(NamedTuple):
     def stretch_and_shift(self, staying: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """s (limited) and t."""
         # In place: an array of its own for each of these steps costs as much as the products do.
-        hidden = staying @ self.inner
+        hidden: NDArray[np.float32] = staying @ self.inner
         hidden += self.inner_bias
         np.maximum(hidden, 0, out=hidden)
-        both = hidden @ self.outer
+        both: NDArray[np.float32] = hidden @ self.outer
         both += self.outer_bias
         width = both.shape[1] // 2
         stretch: NDArray[np.float32] = np.tanh(both[:, :width])
@@ -212,5 +212,13 @@ class FlowMap(NetworkMap):
         if not all(np.isfinite(array).all() for array in fixed):
             msg = "numbers in it are not finite"
             raise ValueError(msg)
-        named = {"origin": Origin(**header["origin"]), "reductions": read_reductions(header, arrays)}
-        return cls(fixed[0], fixed[1], fixed[2], float(header["scale"]), **named, **sides)
+        return cls(
+            fixed[0],
+            fixed[1],
+            fixed[2],
+            float(header["scale"]),
+            sides["source_layers"],
+            sides["target_layers"],
+            Origin(**header["origin"]),
+            read_reductions(header, arrays),
+        )

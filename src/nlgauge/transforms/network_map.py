@@ -33,8 +33,8 @@ class Reduction(NamedTuple):
 
     def apply(self, rows: Rows) -> Rows:
         """Rows of the smaller width."""
-        reduced: Rows = (rows - self.mean) @ self.directions
-        return reduced
+        centred: Rows = rows - self.mean
+        return centred @ self.directions
 
 
 class NetworkMap(ABC):

@@ -23,7 +23,7 @@ def test_a_bend_is_learned_and_kept_in_a_file(tmp_path: Path) -> None:
     x = chance.normal(size=(1500, 4)).astype(np.float32)
     y = np.tanh(x @ np.linalg.qr(chance.normal(size=(4, 4)))[0] * 2).astype(np.float32) + 5
     options = FlowOptions(hidden=32, epochs=30, batch=64, learning_rate=5e-3, patience=30)
-    found = fit_fcnn(x[:1300], y[:1300], options=options)
+    found = fit_fcnn(x[:1300], y[:1300], options=options).map
     error = np.square(found.apply(x[1300:]) - y[1300:]).mean()
     centred = fit_remapping(x[:1300], y[:1300], method="centred")
     assert error < 0.1 * np.square(centred.apply(x[1300:]) - y[1300:]).mean()
@@ -32,7 +32,7 @@ def test_a_bend_is_learned_and_kept_in_a_file(tmp_path: Path) -> None:
     assert isinstance(again, TanhNetwork)
     assert (again.digest, again.origin.method) == (found.digest, "fcnn")
     np.testing.assert_array_equal(again.apply(x), found.apply(x))
-    assert fit_fcnn(x[:1300], y[:1300], options=options).digest == found.digest
+    assert fit_fcnn(x[:1300], y[:1300], options=options).map.digest == found.digest
     np.testing.assert_array_equal(again.apply(y, side="target"), y)
     with pytest.raises(InputError, match="width 4"):
         again.apply(np.ones((1, 5)))

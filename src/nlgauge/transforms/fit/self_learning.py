@@ -166,7 +166,9 @@ def _attempt(x: NDArray[np.float32], z: NDArray[np.float32], start: Pairs, seed:
 
 def _principal(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """The same rows, seen along the directions in which they differ most."""
-    return _unit(rows @ principal_directions(rows, count=min(_DIRECTIONS, *rows.shape)))
+    axes = principal_directions(rows, count=min(_DIRECTIONS, *rows.shape)).astype(np.float32)
+    along: NDArray[np.float32] = rows @ axes
+    return _unit(along)
 
 
 def _turns(

@@ -1,7 +1,7 @@
 """A re-mapping from two texts of two languages that are no translations of each other.
 
     vocabulary      mean vectors of each language's frequent words             fit/vocabulary.py
-    one width       the wider space along its principal directions, if need be fit/procrustes.py
+    one width       the wider space along its principal directions, if need be fit/widths.py
     self-learning   pairs of words, from several seeds; the best by criterion  fit/self_learning.py
     centred         the rotation between the paired words, about their means   transforms/remap.py
 
@@ -17,16 +17,15 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nlgauge.encoders import Encoder
 from nlgauge.encoders.blas import one_blas_thread
 from nlgauge.encoders.precision import vectors_digest
 from nlgauge.errors import AlignmentNotFoundError, InputError
-from nlgauge.transforms.fit.procrustes import principal_directions
 from nlgauge.transforms.fit.self_learning import Attempt, learn_alignment
 from nlgauge.transforms.fit.vocabulary import Vocabulary, vocabulary_of_texts
-from nlgauge.transforms.remap import Operation, Origin, Remapping, fit_remapping
+from nlgauge.transforms.fit.widths import reduction_steps, same_width
+from nlgauge.transforms.remap import Origin, Remapping, fit_remapping
 
 __all__ = [
     "FEWEST_TYPES",
@@ -122,9 +121,7 @@ def fit_unsupervised(
     made = origin or Origin()
     _check(source, target)
     check_one_language(source, target, made)
-    with one_blas_thread:
-        x, before_source = _of_width(source.vectors, target.vectors.shape[1])
-        z, before_target = _of_width(target.vectors, source.vectors.shape[1])
+    x, z, reductions = same_width(source.vectors, target.vectors)
     learned = learn_alignment(x, z, restarts=restarts, seed=seed, advance=advance)
     best = learned.best
     runs = ", ".join(f"{attempt.criterion:.3f}" for attempt in learned.attempts)
@@ -139,12 +136,11 @@ def fit_unsupervised(
         raise AlignmentNotFoundError(msg)
     told = f"criterion {best.criterion:.3f} of runs {runs} from seed {seed}, by chance {learned.chance:.3f}"
     note = f"{made.note}; {told}, agreement {best.agreement:.3f}".removeprefix("; ")
-    if before_source or before_target:
+    if reductions:
         note += f"; PCA of widths {source.vectors.shape[1]} and {target.vectors.shape[1]} to {x.shape[1]}"
     with one_blas_thread:
         rotation = fit_remapping(x[best.pairs.source], z[best.pairs.target], method="centred", origin=made)
-    wider = [Operation(kind, array, target_only=True) for kind, array in before_target]
-    operations = (*(Operation(kind, array) for kind, array in before_source), *rotation.operations, *wider)
+    operations = (*reduction_steps(reductions), *rotation.operations)
     words = tuple(
         (source.words[i], target.words[j]) for i, j in zip(best.pairs.source, best.pairs.target, strict=True)
     )
@@ -164,18 +160,6 @@ def check_one_language(source: Vocabulary, target: Vocabulary, origin: Origin) -
             f"both sides are of one model and {language}: there is nothing to align; give two languages or two models"
         )
         raise InputError(msg)
-
-
-def _of_width(
-    vectors: NDArray[np.float32], width: int
-) -> tuple[NDArray[np.float32], list[tuple[str, NDArray[np.float64]]]]:
-    """Vectors no wider than `width`, and what brought them there."""
-    if vectors.shape[1] <= width:
-        return vectors, []
-    mean = vectors.mean(axis=0, dtype=np.float64, keepdims=True)
-    directions = principal_directions(vectors, count=width)
-    reduced = ((vectors - mean) @ directions).astype(np.float32)
-    return reduced, [("shift", -mean), ("linear", directions)]
 
 
 def _check(source: Vocabulary, target: Vocabulary) -> None:
