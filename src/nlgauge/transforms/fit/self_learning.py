@@ -68,7 +68,8 @@ class SelfLearned(NamedTuple):
     attempts: tuple[Attempt, ...]
     """All of them, in the order of their seeds."""
     chance: float
-    """Criterion of a run against a scrambled target: what pairs reach that have nothing to do with each other."""
+    """Criterion of a run against a scrambled target: what pairs reach that have nothing to do with each other (below
+    1)."""
 
 
 def learn_alignment(
