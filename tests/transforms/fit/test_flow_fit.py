@@ -135,6 +135,16 @@ def test_without_parallel_text_a_good_guess_is_not_spoilt(constraint: str) -> No
     assert again.map.digest == fitted.map.digest
 
 
+def test_widths_that_differ_meet_in_the_smaller() -> None:
+    x, y = bent(300)
+    wider = np.concatenate([y, y[:, :2]], axis=1)
+    options = FlowOptions(hidden=8, epochs=1, batch=64, critic_steps=1)
+    pairs = Pairs(np.arange(100), np.arange(100))
+    for fitted in (fit_flow(x, wider, options=options), fit_gan_flow(x, wider, pairs, options=options)):
+        assert (fitted.map.width, fitted.map.width_of("target")) == (8, 10)
+        assert fitted.map.apply(x).shape == fitted.map.apply(wider, side="target").shape == (300, 8)
+
+
 def test_structural_validation() -> None:
     x, y = bent(300)
     fitted = fit_flow(x, y, options=FlowOptions(hidden=16, epochs=2, validation="structural"))
