@@ -8,6 +8,7 @@ import pytest
 from nlgauge.encoders import load_encoder
 from nlgauge.errors import InputError, RecipeError, TruncationWarning
 from nlgauge.transforms.fit.from_texts import centroids_of_texts, fit_words, moments_of_texts, token_vectors
+from nlgauge.transforms.origin import Origin
 
 LEFT = ["The cat sat on the mat.", "A dog barked.", ""]
 RIGHT = ["A cat was sitting on a mat.", "The dog was barking.", "Nobody."]
@@ -25,6 +26,14 @@ def test_words_of_texts_are_paired_and_fitted() -> None:
         fit_words(encoder, LEFT, RIGHT, layer=2, alignments=[(), (), ()])
     with pytest.raises(RecipeError, match="layers 0 to 6"):
         fit_words(encoder, LEFT, RIGHT, layer=9)
+
+
+def test_one_language_through_one_model_is_refused() -> None:
+    encoder = load_encoder("minilm")
+    with pytest.raises(InputError, match="both sides are the same text, seen through one model"):
+        fit_words(encoder, LEFT, LEFT, layer=2)
+    with pytest.raises(InputError, match="both sides are language 'en', seen through one model"):
+        fit_words(encoder, LEFT, RIGHT, layer=2, origin=Origin(source="en", target="en"))
 
 
 def test_moments_are_those_of_the_token_vectors() -> None:
