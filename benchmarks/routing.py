@@ -4,9 +4,9 @@
 
 MoverScore v1 with each way to make one vector of the last five layers, and with each of those layers alone; all of a
 data set and model in one call, so a text is encoded once. The average over language pairs (WMT) or topics (TAC-2008)
-with its 95 % interval, and by how much routing is ahead of each other way, with an interval over resampled segments or
-topics, the same ones for both sides. `--scores FILE` keeps scores, so that a second run only counts. Beside it, how far
-routed vectors lie from the mean at all. Figures stand in docs/findings.md.
+with its 95 % interval, and by how much routing is ahead of each other way, with an interval over resampled segments
+or topics, the same ones for both sides. `--scores FILE` keeps scores, so that a second run only counts. Beside it,
+how far routed vectors lie from the mean at all. Figures stand in docs/findings.md.
 """
 
 from __future__ import annotations
@@ -109,7 +109,9 @@ def _compared(table: JudgementTable, rows: Mapping[str, Matrix], question: Quest
     if question.level == "topic":
         return _over_topics(table, rows, question, draws)
     found = {}
-    for seed, pair in enumerate(table.langpairs):  # another seed each: language pairs have nothing to do with each other
+    for seed, pair in enumerate(
+        table.langpairs
+    ):  # another seed each: language pairs have nothing to do with each other
         people = judgements(question, table, pair)
         scores = np.stack([people.scores(MetricScores(name, values)).values[0] for name, values in rows.items()])
         found[pair] = bootstrap_correlations(scores, people.human[0], resamples=draws, seed=seed)

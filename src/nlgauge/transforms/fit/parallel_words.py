@@ -20,7 +20,15 @@ from nlgauge.errors import InputError
 from nlgauge.text import TextTokenizer, Tokens
 from nlgauge.text.word_alignment import Links, mutual_nearest
 
-__all__ = ["MOST_TOKENS", "PairedWords", "paired_words", "texts_as_words", "white_space_words", "word_vectors"]
+__all__ = [
+    "MOST_TOKENS",
+    "PairedWords",
+    "fits",
+    "paired_words",
+    "texts_as_words",
+    "white_space_words",
+    "word_vectors",
+]
 
 #: Published: longer texts are left out.
 MOST_TOKENS = 175
@@ -131,7 +139,7 @@ def texts_as_words(
     `by_blanks`: a word is what white space separates, not what the tokenizer calls one.
     """
     both = [encoder.tokenizer.encode(list(texts)) for texts in (source, target)]
-    fit = [n for n in range(len(source)) if all(_fits(tokens[n]) for tokens in both)]
+    fit = [n for n in range(len(source)) if all(fits(tokens[n]) for tokens in both)]
     done = advance or (lambda _: None)
     done(len(source) - len(fit))
     for start in range(0, len(fit), _WINDOW):
@@ -146,7 +154,8 @@ def texts_as_words(
         done(len(window))
 
 
-def _fits(tokens: Tokens) -> bool:
+def fits(tokens: Tokens) -> bool:
+    """Whether a text is used: neither empty, nor cut at the model's limit, nor too long."""
     return not tokens.empty and not tokens.cut and len(tokens) <= MOST_TOKENS
 
 
