@@ -136,7 +136,7 @@ class JointTraining:
         ends = self._step % self.steps == 0
         if not (ends or self._step % self._options.save_every == 0):
             return True
-        if not all(bool(self._torch.isfinite(tensor).all()) for tensor in self._network.parameters()):
+        if not self._is_finite():
             return False
         if ends:
             linked, drift, links, words = self._sums
@@ -152,10 +152,17 @@ class JointTraining:
         self._folder.save_checkpoint(self._torch, self._transformers, self._network, state, self._step)
         return True
 
+    def _is_finite(self) -> bool:
+        """Whether weights, and vectors that are made with them, are numbers."""
+        if not all(bool(self._torch.isfinite(tensor).all()) for tensor in self._network.parameters()):
+            return False
+        part = self._held_out[: self._options.batch]
+        return math.isfinite(nearness(self._torch, self._network, part, **self._how).linked)
+
     def _diverged(self) -> Literal["diverged"]:
         """Back to the last checkpoint."""
         latest, advice = self._folder.latest(), "a lower learning rate may help"
-        where = f"the training diverged in step {self._step + 1}: its numbers are not finite"
+        where = f"the training diverged after {self._step} steps: its numbers are not finite"
         if latest is None:
             msg = f"{where}, and there is no checkpoint yet, so nothing was written; {advice}"
             raise InputError(msg)
