@@ -42,7 +42,6 @@ Matrix = NDArray[np.float64]
 _LAYERS = {"minilm": (6, 4), "mpnet": (12, 7)}
 _LEVELS = {"wmt15": "segment", "wmt17": "segment", "tac2008": "topic"}
 _ROUTING = "moverscore:aggregation=kde-routing"
-_STEPS = (10, 100)
 _LEVEL = (2.5, 97.5)
 #: Texts that the distance of routed vectors from the mean is computed on.
 _TEXTS = 200
@@ -59,13 +58,13 @@ class _Compared(NamedTuple):
     """resamples x recipes"""
 
 
-def recipes(model: str) -> list[str]:
-    """Every way to one vector per token."""
+def recipes(model: str, steps: Sequence[int]) -> list[str]:
+    """Every way to one vector per token; routing with its step of 1 comes first."""
     top, tuned = _LAYERS[model]
     layers = sorted({tuned, *range(top - 4, top + 1)})
     return [
         _ROUTING,
-        *(f"{_ROUTING},routing_step={step}" for step in _STEPS),
+        *(f"{_ROUTING},routing_step={step}" for step in steps),
         "moverscore",
         "moverscore:exponents=1",
         *(f"moverscore:aggregation=layer-{layer}" for layer in layers),
@@ -79,6 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--models", nargs="+", choices=list(_LAYERS), default=["minilm"])
     parser.add_argument("--data", nargs="+", choices=list(_LEVELS), default=list(_LEVELS))
     parser.add_argument("--scores", type=Path, metavar="FILE", help="JSON of scores: read where there, else written")
+    parser.add_argument("--steps", nargs="*", type=int, default=[10, 100], help="of routing, beside 1 (10 100)")
     parser.add_argument("--draws", type=int, default=2000)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args(argv)
@@ -93,15 +93,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         for data in options.data:
             table = load(data, options.at)
             known = kept.setdefault(f"{data} {model}", {})
-            missing = [recipe for recipe in recipes(model) if recipe not in known]
+            wanted = recipes(model, options.steps)
+            missing = [recipe for recipe in wanted if recipe not in known]
             if missing:
                 scored = score_table(table, missing, model=model, threads=options.threads, progress=True)
                 known |= {one.name: one.oriented.tolist() for one in scored.metrics}
                 if options.scores is not None:
                     write_atomic(options.scores, json.dumps(kept).encode())
-            rows = {name: np.array(known[name]) for name in recipes(model)}
-            _report(f"{data}, {model}", _compared(table, rows, Question(level=_LEVELS[data]), options.draws))
-            _distances(table, model, options.threads)
+            rows = {name: np.array(known[name]) for name in wanted}
+            found = _compared(table, rows, Question(level=_LEVELS[data]), options.draws)
+            _report(f"{data}, {model}", wanted, found)
+            _distances(table, model, options.steps, options.threads)
     return 0
 
 
@@ -135,8 +137,7 @@ def _over_topics(table: JudgementTable, rows: Mapping[str, Matrix], question: Qu
     return _Compared({"topics": values.mean(axis=0)}, values.mean(axis=0), values[chosen].mean(axis=1))
 
 
-def _report(title: str, found: _Compared) -> None:
-    names = recipes(title.partition(", ")[2])
+def _report(title: str, names: Sequence[str], found: _Compared) -> None:
     print(f"\n{title}: Pearson by {' '.join(found.parts)}; the average, and how far routing (step 1) is ahead")
     for at, name in enumerate(names):
         cells = " ".join(f"{values[at]:6.4f}" for values in found.parts.values())
@@ -150,12 +151,12 @@ def _report(title: str, found: _Compared) -> None:
         print(line, flush=True)
 
 
-def _distances(table: JudgementTable, model: str, threads: int) -> None:
+def _distances(table: JudgementTable, model: str, steps: Sequence[int], threads: int) -> None:
     """How far the routed vector of a token is from the mean, and how often a layer lies outside the kernel."""
     encoder = load_encoder(model, threads=threads)
     top = _LAYERS[model][0]
     texts = list(dict.fromkeys(table.hypothesis))[:_TEXTS]
-    cosines: dict[int, list[Matrix]] = {1: [], **{step: [] for step in _STEPS}}
+    cosines: dict[int, list[Matrix]] = {1: [], **{step: [] for step in steps}}
     outside = []
     for tokens in encoder.tokenizer.encode(texts):
         ids = np.asarray(tokens.ids, dtype=np.int64)[None, :]

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="the extra 'torch' is not installed")
 
 LEARNING = {"learning_rate": 2e-3, "warm_up": 10}
-SHORT = JointOptions(epochs=2, batch=6, save_every=3, **LEARNING)  # type: ignore[arg-type]
+SHORT = JointOptions(epochs=2, batch=6, save_every=3, **LEARNING)
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def alone(model: Path, engine: str = "torch") -> NDArray[np.float32]:
 @pytest.mark.parametrize("kind", ["xlm-r", "mbert"])
 def test_translated_words_come_together_and_others_stay_apart(tmp_path: Path, kind: str) -> None:
     model = write_encoder(tmp_path / kind, kind)
-    options = JointOptions(epochs=4, **LEARNING)  # type: ignore[arg-type]
+    options = JointOptions(epochs=4, **LEARNING)
     trained = train(model, tmp_path / "aligned", bitext(200), options)
     start, *epochs = trained.curve
     assert [point.epoch for point in epochs] == [1, 2, 3, 4]
@@ -92,7 +92,7 @@ def test_translated_words_come_together_and_others_stay_apart(tmp_path: Path, ki
 
 
 def test_a_metric_takes_the_folder_by_its_path(tmp_path: Path, model: Path) -> None:
-    trained = train(model, tmp_path / "aligned", bitext(200), JointOptions(epochs=2, **LEARNING))  # type: ignore[arg-type]
+    trained = train(model, tmp_path / "aligned", bitext(200), JointOptions(epochs=2, **LEARNING))
     texts = bitext(10, seed=9)
     means = []
     for path in (model, trained.folder):
@@ -130,8 +130,8 @@ def test_the_loss_is_that_of_texts_one_by_one(model: Path) -> None:
     for held, expected in (*drift.items(), ("both", sum(drift.values()))):
         found = batch_losses(
             torch,
-            encoder.network,  # type: ignore[attr-defined]
-            first.network,  # type: ignore[attr-defined]
+            encoder.network,
+            first.network,
             pairs,
             layer=1,
             held=held,
@@ -194,7 +194,7 @@ def test_what_holds_words_apart_is_the_second_term(tmp_path: Path, model: Path) 
     texts = bitext(100)
     moved = {}
     for weight in (0.0, 1.0):
-        options = JointOptions(epochs=2, hold_weight=weight, **LEARNING)  # type: ignore[arg-type]
+        options = JointOptions(epochs=2, hold_weight=weight, **LEARNING)
         aligned = train(model, tmp_path / f"held-{weight}", texts, options)
         moved[weight] = aligned.curve[-1].drift
     assert moved[0.0] > 3 * moved[1.0]
@@ -249,7 +249,7 @@ def test_refusals(tmp_path: Path, model: Path) -> None:
         ({"learning_rate": float("nan")}, "learning_rate must be 0 or more"),
     ):
         with pytest.raises(RecipeError, match=why):
-            JointOptions(**options)  # type: ignore[arg-type]
+            JointOptions(**options)
 
 
 def _static(folder: Path) -> str:
