@@ -79,6 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", nargs="+", choices=list(_LEVELS), default=list(_LEVELS))
     parser.add_argument("--scores", type=Path, metavar="FILE", help="JSON of scores: read where there, else written")
     parser.add_argument("--steps", nargs="*", type=int, default=[10, 100], help="of routing, beside 1 (10 100)")
+    parser.add_argument("--topics", type=int, metavar="N", help="only the first N of TAC-2008 (all)")
     parser.add_argument("--draws", type=int, default=2000)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args(argv)
@@ -91,8 +92,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         kept = json.loads(options.scores.read_text(encoding="utf-8"))
     for model in options.models:
         for data in options.data:
-            table = load(data, options.at)
-            known = kept.setdefault(f"{data} {model}", {})
+            table = _first_topics(load(data, options.at), options.topics if data == "tac2008" else None)
+            known = kept.setdefault(f"{data} {model} {len(table)}", {})
             wanted = recipes(model, options.steps)
             missing = [recipe for recipe in wanted if recipe not in known]
             if missing:
@@ -105,6 +106,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             _report(f"{data}, {model}", wanted, found)
             _distances(table, model, options.steps, options.threads)
     return 0
+
+
+def _first_topics(table: JudgementTable, count: int | None) -> JudgementTable:
+    topics = list(dict.fromkeys(table.segment))[:count]
+    return table if count is None else table.take([row for row, own in enumerate(table.segment) if own in topics])
 
 
 def _compared(table: JudgementTable, rows: Mapping[str, Matrix], question: Question, draws: int) -> _Compared:
