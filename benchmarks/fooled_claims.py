@@ -22,7 +22,7 @@ from nlgauge.errors import NlgaugeWarning
 from nlgauge.explain.factors.run import explain_factors
 from nlgauge.explain.factors.surrogate import Intervals
 from nlgauge.recipes.run_options import RunOptions
-from nlgauge.report.table import Table
+from nlgauge.report.table import Cell, Table
 from nlgauge.stress import released_wins, score_triples, triples_of_table
 
 __all__ = ["main"]
@@ -79,9 +79,9 @@ def _wins(name: str, at: str, ours: Sequence[str], run: Mapping[str, Any]) -> di
 
 
 def _report(found: Mapping[str, Mapping[str, float]], ours: Sequence[str]) -> None:
-    rows = [[name, *(values[name] for values in found.values())] for name in (*RELEASED, *ours)]
+    rows: list[list[Cell]] = [[name, *(values[name] for values in found.values())] for name in (*RELEASED, *ours)]
     print(Table(["metric", *found], rows).to_text(width=3))
-    lines = []
+    lines: list[list[Cell]] = []
     for triples in _TRIPLES:
         for column in (one for one in found if one not in _TRIPLES):
             for label, names in (("released", RELEASED), ("all", (*RELEASED, *ours))):

@@ -24,6 +24,7 @@ __all__ = [
     "MOST_TOKENS",
     "OtherSide",
     "PairedWords",
+    "fits",
     "paired_words",
     "texts_as_words",
     "white_space_words",
@@ -168,7 +169,7 @@ def texts_as_words(
     """
     sides = (OtherSide(encoder, layer), other or OtherSide(encoder, layer))
     both = [side.encoder.tokenizer.encode(list(texts)) for side, texts in zip(sides, (source, target), strict=True)]
-    fit = [n for n in range(len(source)) if all(_fits(tokens[n]) for tokens in both)]
+    fit = [n for n in range(len(source)) if all(fits(tokens[n]) for tokens in both)]
     done = advance or (lambda _: None)
     done(len(source) - len(fit))
     for start in range(0, len(fit), _WINDOW):
@@ -184,7 +185,8 @@ def texts_as_words(
         done(len(window))
 
 
-def _fits(tokens: Tokens) -> bool:
+def fits(tokens: Tokens) -> bool:
+    """Whether a text is used: neither empty, nor cut at the model's limit, nor too long."""
     return not tokens.empty and not tokens.cut and len(tokens) <= MOST_TOKENS
 
 
