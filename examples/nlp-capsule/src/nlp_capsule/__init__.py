@@ -1,6 +1,7 @@
 """NLP-Capsule: a text classifier, and a chooser of answers, of capsules that are routed by agreement.
 
-Zhao, Peng, Eger, Cambria, Yang 2019, "Towards Scalable and Reliable Capsule Networks for Challenging NLP Applications".
+Zhao, Peng, Eger, Cambria, Yang 2019, "Towards Scalable and Reliable Capsule Networks for Challenging NLP
+Applications".
 
     text          words to numbers
     layers        feature maps, primary capsules, compression, proposals

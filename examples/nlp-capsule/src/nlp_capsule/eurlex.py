@@ -1,4 +1,4 @@
-"""EUR-Lex for those who have the files: 15.4 thousand documents to learn from, 3.8 thousand for the test, 3,956 labels.
+"""EUR-Lex for those who have the files: 15.4 thousand documents to learn from, 3.8 thousand to test on.
 
     eurlex_raw_text.p            what the released code reads: a pickle of [train, test, vocabulary, categories],
                                  where a document is {"text": ..., "catgy": [numbers]}

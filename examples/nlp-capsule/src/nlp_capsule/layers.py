@@ -90,7 +90,7 @@ class Proposals(nn.Module):
         # Outputs first: partial routing takes a few of them out.
         self.weights = nn.Parameter(torch.empty(outputs, inputs, width, width))
         # The released layer's Xavier counts inputs and outputs as if one sum went over all of them, and begins with
-        # poses so short that little can be learnt from a few thousand texts; here a proposal is as long as its capsule.
+        # poses so short that little is learnt from a few thousand texts; here a proposal is as long as its capsule.
         bound = (3 / width) ** 0.5
         nn.init.uniform_(self.weights, -bound, bound)
 

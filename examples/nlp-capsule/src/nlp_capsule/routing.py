@@ -5,8 +5,8 @@ proposals is (batch, inputs, outputs, width), and every instance still stops on 
 leaves the batch, so that no result depends on its neighbours.
 
 Partial routing leaves each instance its own few outputs. Where instances have different numbers of them, `weights`
-(batch, outputs) is 0 at the places that are only filling, and those are routed nowhere. An output of weight w counts w
-times in the agreement, and its proposals gain w times as much:
+(batch, outputs) is 0 at the places that are only filling, and those are routed nowhere. An output of weight w counts
+w times in the agreement, and its proposals gain w times as much:
 
     NAS = log sum_i (sum_j+ c_ij k_ij + lambda sum_j- c_ij k_ij)         lambda the weight of sampled outputs (D7.7)
 """

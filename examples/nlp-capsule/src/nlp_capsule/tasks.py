@@ -104,13 +104,12 @@ def _domains(folder: Path) -> Iterator[_Row]:
 
 
 def _systems(folder: Path) -> Iterator[_Row]:
-    for row in _outputs(folder):
-        if row.labels[:2] == ("into en", "from de"):
-            yield row._replace(labels=row.labels[2:])
+    for row in _outputs(folder, ending=".de-en"):
+        yield row._replace(labels=row.labels[2:])
 
 
-def _outputs(folder: Path) -> Iterator[_Row]:
-    for path in _files(folder / _PACKAGE / "system-outputs", below=True):
+def _outputs(folder: Path, *, ending: str = "") -> Iterator[_Row]:
+    for path in _files(folder / _PACKAGE / "system-outputs", ending=ending, below=True):
         system, _, pair = path.name.split(".", 1)[1].rpartition(".")
         source, _, target = pair.partition("-")
         name = system.rpartition(".")[0].lower()

@@ -90,7 +90,7 @@ def read_vectors(path: Path, vocabulary: Vocabulary, *, seed: int = 0) -> NDArra
             if word not in wanted:
                 continue
             try:
-                table[wanted[word]] = np.array(rest, dtype=np.float32)
+                table[wanted[word]] = np.array(rest, dtype=np.float32).reshape(table.shape[1])
             except ValueError as error:
                 msg = f"{path}, line {at}: not a word and {table.shape[1]} numbers"
                 raise FileFormatError(msg) from error
