@@ -69,7 +69,7 @@ def test_partial_routing_learns_it_too() -> None:
     """Two sampled labels of four, at a weight of a half; in use, three candidates instead of six labels."""
     texts, owned = planted()
     network = new_network(SMALL)
-    plan = TrainingPlan(epochs=12, batch=40, learning_rate=1e-2, negatives=2, negative_weight=0.5)
+    plan = TrainingPlan(epochs=20, batch=40, learning_rate=1e-2, negatives=2, negative_weight=0.5)
     train(network, texts, owned, plan)
     first = new_candidates(30, 6, dimensions=16)
     train_candidates(first, texts, owned, replace(plan, epochs=8))
@@ -191,6 +191,6 @@ def test_a_task_of_one_s_own_needs_texts_and_labels_only() -> None:
         [frozenset({0}), frozenset({0}), frozenset({1}), frozenset({1})] * 5,
     )
     verdict = compare_labels(
-        Split(part, part, part, ("wine", "car")), replace(SMALL_PLAN, epochs=8), sizes=Sizes(words=8, dimensions=16)
+        Split(part, part, part, ("wine", "car")), replace(SMALL_PLAN, epochs=60), sizes=Sizes(words=8, dimensions=16)
     )
     assert verdict.capsules["P@1"] == verdict.baseline["P@1"] == 1

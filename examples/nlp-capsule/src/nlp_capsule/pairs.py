@@ -1,7 +1,7 @@
 """Questions and answers made of data-to-text: what an assistant meant to say, and how people put it.
 
 A question is a dialogue act of BAGEL or SFHOTEL, such as `inform(name=none,area=citycentre)`; its right answers are
-the sentences that people wrote for it. Acts of the test are not among those of training, and neither are their answers.
+the sentences that people wrote for it. No act of the test is among those of training, nor an answer to it.
 """
 
 from __future__ import annotations

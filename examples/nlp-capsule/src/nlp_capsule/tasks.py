@@ -71,7 +71,7 @@ def load_task(name: str, folder: Path, *, most: int | None = None, seed: int = 0
         at = 2 if share[row.segment] < 0.2 else 1 if share[row.segment] < 0.3 else 0
         parts[at].texts.append(row.text)
         parts[at].owned.append(frozenset(numbers[label] for label in row.labels))
-    return Split(*parts, labels)
+    return Split(parts[0], parts[1], parts[2], labels)
 
 
 def _languages(folder: Path) -> Iterator[_Row]:

@@ -46,9 +46,9 @@ def split_english(text: str) -> list[str]:
 class Vocabulary:
     """The words a network knows; 0 is padding and 1 the unknown word.
 
-    >>> words = Vocabulary.of(["the cat and the dog", "the end"], most=3)
+    >>> words = Vocabulary.of(["the dog and the dog", "the end"], most=3)
     >>> words.encode(["the dog , the end"], length=6).tolist()
-    [[2, 4, 1, 2, 1, 0]]
+    [[2, 3, 1, 2, 1, 0]]
     """
 
     words: tuple[str, ...]
