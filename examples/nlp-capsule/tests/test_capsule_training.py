@@ -15,6 +15,7 @@ pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from nlp_capsule import (  # noqa: E402
+    EURLEX,
     CapsuleConfig,
     LabelledTexts,
     Split,
@@ -160,6 +161,21 @@ def test_full_training_on_labels(data_sets: Path, task: str, least: float) -> No
 def test_full_training_on_outputs_of_many_systems(data_sets: Path) -> None:
     verdict = compare_labels(load_task("outputs", data_sets, most=200), replace(SMALL_PLAN, negatives=20))
     assert verdict.capsules["P@1"] > 0.9
+
+
+@pytest.mark.long
+def test_a_step_at_the_size_of_eur_lex() -> None:
+    """Partial routing keeps it small: 25 of 3,956 labels in training, 200 candidates in use."""
+    chance = np.random.default_rng(0)
+    texts = chance.integers(1, EURLEX.vocabulary, size=(8, EURLEX.words))
+    owned = [frozenset(chance.permutation(EURLEX.labels)[:5].tolist()) for _ in texts]
+    network = new_network(EURLEX)
+    before = network.proposals.weights[sorted(owned[0])].detach().clone()
+    losses = train(network, texts, owned, TrainingPlan(epochs=2, batch=8, negatives=20))
+    assert losses[1] < losses[0]
+    assert not torch.equal(before, network.proposals.weights[sorted(owned[0])].detach())
+    scores = score_labels(network, texts, candidates=new_candidates(EURLEX.vocabulary, EURLEX.labels))
+    assert (np.isfinite(scores).sum(axis=1) == 200).all()
 
 
 @pytest.mark.long
