@@ -37,7 +37,7 @@ from nlp_capsule.experiments import (  # noqa: E402
     compare_eurlex,
     compare_labels,
 )
-from nlp_capsule.training import new_candidates  # noqa: E402
+from nlp_capsule.training import _partly_unknown, new_candidates  # noqa: E402
 
 from nlgauge.errors import InputError, RecipeError  # noqa: E402
 
@@ -100,6 +100,20 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
     torch.manual_seed(5)
     assert trained(0) == first
     assert trained(1) != first
+
+
+def test_words_are_hidden_by_a_text_s_own_number() -> None:
+    """Some words become the unknown one, padding never does, and neighbours do not matter."""
+    texts, plan = np.array([[5, 6, 7, 8, 9, 4, 0, 0]] * 60), TrainingPlan(unknown=0.3)
+    hidden = _partly_unknown(texts, np.arange(60), plan, 0)
+    assert set(np.unique(hidden)) == {0, 1, 4, 5, 6, 7, 8, 9}
+    assert not hidden[:, 6:].any()
+    assert (hidden[:, :6] == 1).mean() == pytest.approx(0.3, abs=0.08)
+    assert np.array_equal(_partly_unknown(texts[7:8], np.array([7]), plan, 0), hidden[7:8])
+    assert not np.array_equal(_partly_unknown(texts, np.arange(60), plan, 1), hidden)
+    assert _partly_unknown(texts, np.arange(60), TrainingPlan(), 0) is texts
+    with pytest.raises(RecipeError, match="between 0 and 1, got 1"):
+        TrainingPlan(unknown=1)
 
 
 def test_plans_and_data_that_cannot_be_trained_are_refused() -> None:

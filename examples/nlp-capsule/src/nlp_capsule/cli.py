@@ -97,6 +97,9 @@ def _add_plan(parser: argparse.ArgumentParser, plan: TrainingPlan) -> None:
         "--negatives", type=int, default=plan.negatives, help="labels or answers drawn beside the right ones"
     )
     parser.add_argument("--negative-weight", type=float, default=1.0, help="lambda of partial routing (default 1)")
+    parser.add_argument(
+        "--unknown", type=float, default=plan.unknown, help="share of words hidden in training (default 0)"
+    )
     parser.add_argument("--seed", type=int, default=0)
 
 
@@ -111,6 +114,7 @@ def _plan(args: argparse.Namespace) -> TrainingPlan:
         loss=args.loss,
         negatives=args.negatives,
         negative_weight=args.negative_weight,
+        unknown=args.unknown,
         seed=args.seed,
         report=report,
     )

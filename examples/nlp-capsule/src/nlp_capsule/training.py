@@ -43,6 +43,8 @@ class TrainingPlan:
     """Labels drawn beside a text's own (partial routing); None for all labels."""
     negative_weight: float = 1.0
     """Lambda, what a drawn label weighs in the agreement (D7.7)."""
+    unknown: float = 0.0
+    """Share of the words of a text that an epoch takes for unknown ones; 0 as released."""
     seed: int = 0
     report: Callable[[int, float], None] = field(default=lambda epoch, loss: None, repr=False)
     """Called after every epoch with its number, from 1, and its mean loss."""
@@ -50,6 +52,9 @@ class TrainingPlan:
     def __post_init__(self) -> None:
         if self.loss not in LOSSES:
             msg = f"loss must be one of {', '.join(LOSSES)}, got {self.loss!r}"
+            raise RecipeError(msg)
+        if not 0 <= self.unknown < 1:
+            msg = f"unknown must lie between 0 and 1, got {self.unknown!r}"
             raise RecipeError(msg)
         if self.epochs < 1 or self.batch < 1 or not self.learning_rate > 0:
             msg = f"epochs, batch and learning rate must be above 0, got {self!r}"
@@ -89,7 +94,8 @@ def train(
             seed=(plan.seed, epoch),
             negative_weight=plan.negative_weight,
         )
-        routed = network(torch.from_numpy(texts[chosen]), outputs.labels, outputs.weights)
+        given = _partly_unknown(texts[chosen], chosen, plan, epoch)
+        routed = network(torch.from_numpy(given), outputs.labels, outputs.weights)
         return loss_of(routed.activations, outputs.targets, outputs.weights)
 
     _check_lengths(len(texts), len(owned))
@@ -162,6 +168,16 @@ def run_epochs(
         losses.append(total / instances)
         plan.report(epoch + 1, losses[-1])
     return losses
+
+
+def _partly_unknown(
+    texts: NDArray[np.int64], instances: NDArray[np.int64], plan: TrainingPlan, epoch: int
+) -> NDArray[np.int64]:
+    """Some words of each text as the unknown one, drawn by the text's own number; padding stays."""
+    if not plan.unknown:
+        return texts
+    draws = [np.random.default_rng([plan.seed, epoch, at, 1]).random(texts.shape[1]) for at in instances.tolist()]
+    return np.where((np.stack(draws) < plan.unknown) & (texts > 0), 1, texts)
 
 
 def _check_lengths(texts: int, owned: int) -> None:
