@@ -71,6 +71,23 @@ class Bounds(FrozenTable):
         return cls(ranges, {}, len(next(iter(parts.values()))))
 
     @classmethod
+    def extremes(cls, parts: Mapping[str, NDArray[np.float64]]) -> Bounds:
+        """Of values that are a part of a corpus: not to scale by, but to be merged."""
+        ranges = {name: (float(values.min()), float(values.max())) for name, values in parts.items()}
+        return cls(ranges, {}, len(next(iter(parts.values()))))
+
+    @classmethod
+    def merge(cls, found: Sequence[Bounds]) -> Bounds:
+        """Of all values together, from the extremes of each part of a corpus.
+
+        >>> import numpy as np
+        >>> Bounds.merge([Bounds.extremes({"sss": np.array([x, 0.5])}) for x in (0.25, 1.0)]).ranges
+        {'sss': (0.25, 1.0)}
+        """
+        ends = {name: np.array([one.ranges[name] for one in found]).ravel() for name in found[0].ranges}
+        return cls(cls.of(ends).ranges, {}, sum(one.pairs for one in found))
+
+    @classmethod
     def of_scores(cls, scores: Sequence[Score]) -> Bounds:
         """From SentSim's own scores of one or more systems: what `nlgauge sentsim calibrate` keeps."""
         parts = [name for name in scores[0].segments if name != scores[0].main]
