@@ -6,6 +6,7 @@ many.score("pairs.parquet", "scores/", columns={"hyp": "mt", "ref": "ref"}, exec
 print(many.merge("scores/").scores)
 """
 
+from nlgauge.distributed.columns import parse_columns
 from nlgauge.distributed.dry_run import Prediction, dry_run
 from nlgauge.distributed.executors import Executor, Local, Ray, Shard
 from nlgauge.distributed.merge import Merged, RowError, merge
@@ -22,5 +23,6 @@ __all__ = [
     "Shard",
     "dry_run",
     "merge",
+    "parse_columns",
     "score",
 ]

@@ -62,6 +62,8 @@ class Prediction:
     """Seconds until a worker has loaded its models."""
     gigabytes: float
     """Memory of a worker."""
+    price: float
+    """Of a worker for an hour."""
     estimates: tuple[Estimate, ...]
 
 
@@ -95,7 +97,7 @@ def dry_run(
     gigabytes = memory_in_use() / 2**30
     estimates = [_estimate(plan, count, rate, startup, gigabytes, price) for count in workers]
     return Prediction(
-        plan.rows, plan.pairs, len(plan.shards), pairs, errors, rate, startup, gigabytes, tuple(estimates)
+        plan.rows, plan.pairs, len(plan.shards), pairs, errors, rate, startup, gigabytes, price, tuple(estimates)
     )
 
 

@@ -11,7 +11,7 @@ from typing import IO
 from nlgauge.distributed.plan import RowShard
 from nlgauge.distributed.work import Report
 
-__all__ = ["TRIES", "ProgressLine", "Tasks"]
+__all__ = ["TRIES", "ProgressLine", "Tasks", "clock"]
 
 #: How often a shard is tried.
 TRIES = 3
@@ -86,7 +86,7 @@ class ProgressLine:
         left = (self._total - self._already - self._done) / rate if rate else 0.0
         share = (self._already + self._done) / self._total
         many = "s" if workers != 1 else ""
-        return f"{self._what}: {share:.1%}, {rate:,.0f} pairs/s, {_clock(left)} left, {workers} worker{many}"
+        return f"{self._what}: {share:.1%}, {rate:,.0f} pairs/s, {clock(left)} left, {workers} worker{many}"
 
     def _show(self, line: str) -> None:
         if self._stream.isatty():
@@ -101,10 +101,10 @@ class ProgressLine:
             self._stream.write("\n")
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
     """Hours, minutes and seconds.
 
-    >>> _clock(3725)
+    >>> clock(3725)
     '1:02:05'
     """
     whole = round(seconds)
