@@ -10,7 +10,7 @@ from nlgauge.cli.common import metric_options, run_options
 from nlgauge.cli.outputs import write_output
 from nlgauge.cli.parsing import add_hidden
 from nlgauge.errors import RecipeError
-from nlgauge.report.scores import Confidence, render
+from nlgauge.report.scores import Confidence, Format, render
 from nlgauge.report.table import Cell, Table
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _merge(args: argparse.Namespace) -> int:
         write_output(args.output, _summary(merged, confidence))
     else:
         saved = args.format is None and args.output.lower().endswith(".json")
-        form = "json" if saved else args.format or "text"
+        form: Format = "json" if saved else args.format or "text"
         rendered = render(merged.scores, format=form, segments=args.segments, confidence=confidence, width=args.width)
         write_output(args.output, rendered)
     if merged.errors and not args.quiet:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from nlgauge.distributed.local_pool import run_in_processes
+from nlgauge.distributed.local_pool import local_pool
 from nlgauge.distributed.plan import Plan
-from nlgauge.distributed.ray_pool import run_on_ray
+from nlgauge.distributed.ray_pool import ray_pool
 from nlgauge.distributed.tasks import Tasks
-from nlgauge.distributed.work import Job, Stage, Worker
+from nlgauge.distributed.work import Job, Pass, Worker
 from nlgauge.errors import NlgaugeError, RecipeError
 
-__all__ = ["Executor", "Local", "Ray", "Shard"]
+__all__ = ["Executor", "Local", "Pool", "Ray", "Shard"]
+
+
+class Pool(Protocol):
+    """Workers of a job, which keep their models from one pass to the next."""
+
+    def run(self, step: Pass, tasks: Tasks) -> None:
+        """Do all tasks."""
 
 
 class Executor(Protocol):
@@ -22,15 +31,15 @@ class Executor(Protocol):
     def own(self, plan: Plan) -> set[int]:
         """Numbers of the shards that are its own to do."""
 
-    def run(self, job: Job, stage: Stage, tasks: Tasks) -> None:
-        """Do all tasks."""
+    def open(self, job: Job) -> AbstractContextManager[Pool]:
+        """Workers, until the block ends."""
 
 
 @dataclass(frozen=True)
 class Local:
     """Processes of this machine; one alone is this process itself.
 
-    Each worker has `threads` threads: those that the run's options name, or an equal share of the processors.
+    Each worker has as many threads as the run's options name, or an equal share of the processors.
     """
 
     workers: int = 1
@@ -42,17 +51,16 @@ class Local:
         _check_memory(self.memory)
 
     def own(self, plan: Plan) -> set[int]:
+        """All."""
         return {shard.number for shard in plan.shards}
 
-    def run(self, job: Job, stage: Stage, tasks: Tasks) -> None:
-        job = replace(job, memory=self.memory)
+    def open(self, job: Job) -> AbstractContextManager[Pool]:
+        """Processes, started when there is something to do."""
         if self.workers == 1 and self.memory is None:
-            run_here(job, stage, tasks)
-            return
-        if job.options.threads is None:
-            share = max(1, _processors() // self.workers)
-            job = replace(job, options=replace(job.options, threads=share))
-        run_in_processes(job, stage, tasks, self.workers)
+            return _here(job)
+        share = job.options.threads or max(1, _processors() // self.workers)
+        options = replace(job.options, threads=share)
+        return local_pool(replace(job, options=options, memory=self.memory), self.workers)
 
 
 @dataclass(frozen=True)
@@ -64,16 +72,17 @@ class Shard:
 
     def __post_init__(self) -> None:
         _check(self.of, "the number of jobs")
-        if not isinstance(self.number, int) or not 1 <= self.number <= self.of:
+        if isinstance(self.number, bool) or not isinstance(self.number, int) or not 1 <= self.number <= self.of:
             msg = f"a job must be one of 1 to {self.of}, got {self.number}; an array of Slurm is --array=1-{self.of}"
             raise RecipeError(msg)
 
     def own(self, plan: Plan) -> set[int]:
-        # Dealt out from the longest on, so that jobs are equally long.
+        """Dealt out from the longest on, so that jobs are about equally long."""
         return {shard.number for shard in plan.longest_first[self.number - 1 :: self.of]}
 
-    def run(self, job: Job, stage: Stage, tasks: Tasks) -> None:
-        run_here(job, stage, tasks)
+    def open(self, job: Job) -> AbstractContextManager[Pool]:
+        """This process."""
+        return _here(job)
 
 
 @dataclass(frozen=True)
@@ -100,26 +109,37 @@ class Ray:
         _check_memory(self.memory)
 
     def own(self, plan: Plan) -> set[int]:
+        """All."""
         return {shard.number for shard in plan.shards}
 
-    def run(self, job: Job, stage: Stage, tasks: Tasks) -> None:
-        options = replace(job.options, threads=job.options.threads or self.threads)
-        job = replace(job, options=options, memory=self.memory)
-        run_on_ray(job, stage, tasks, address=self.address, workers=self.workers, threads=options.threads or 1)
+    def open(self, job: Job) -> AbstractContextManager[Pool]:
+        """A connection, and actors when there is something to do."""
+        threads = job.options.threads or self.threads
+        job = replace(job, options=replace(job.options, threads=threads), memory=self.memory)
+        return ray_pool(job, address=self.address, workers=self.workers, threads=threads)
 
 
-def run_here(job: Job, stage: Stage, tasks: Tasks) -> None:
-    """Do the tasks one after the other in this process."""
-    worker = Worker(job)
-    while tasks:
-        shard = tasks.take()
-        assert shard is not None  # nobody else takes any
-        try:
-            tasks.done(worker.run(stage, shard.number), workers=1)
-        except NlgaugeError:
-            raise  # said in words, and no better at the next try
-        except Exception as error:
-            tasks.fail(shard.number, f"{type(error).__name__}: {error}")
+class _Here:
+    """This process, as the only worker."""
+
+    def __init__(self, job: Job) -> None:
+        self._worker = Worker(job)
+
+    def run(self, step: Pass, tasks: Tasks) -> None:
+        while tasks:
+            shard = tasks.take()
+            assert shard is not None  # nobody else takes any
+            try:
+                tasks.done(self._worker.run(step, shard.number), workers=1)
+            except NlgaugeError:
+                raise  # said in words, and no better at the next try
+            except Exception as error:
+                tasks.fail(shard.number, f"{type(error).__name__}: {error}")
+
+
+@contextmanager
+def _here(job: Job) -> Iterator[Pool]:
+    yield _Here(job)
 
 
 def _processors() -> int:

@@ -6,15 +6,17 @@ import contextlib
 import multiprocessing
 import pickle
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from nlgauge.distributed.tasks import Tasks
-from nlgauge.distributed.work import MEMORY_EXIT, Job, Report, Stage, Worker, watch_memory
+from nlgauge.distributed.work import MEMORY_EXIT, Job, Pass, Report, Worker, watch_memory
 from nlgauge.errors import InputError, NlgaugeError
 
-__all__ = ["run_in_processes"]
+__all__ = ["LocalPool", "local_pool"]
 
 #: Workers that may die before they have done anything, one after the other, until the run is given up.
 _FALSE_STARTS = 5
@@ -29,20 +31,20 @@ class _Failed(NamedTuple):
 class _Process:
     """A worker process and its end of the pipe."""
 
-    def __init__(self, job: Job, stage: Stage) -> None:
+    def __init__(self, job: Job) -> None:
         # Not forked: threads of ONNX Runtime do not survive a fork.
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
-        self.process: BaseProcess = context.Process(target=_serve, args=(other, job, stage), daemon=True)
+        self.process: BaseProcess = context.Process(target=_serve, args=(other, job), daemon=True)
         self.process.start()
         other.close()
         self.shard: int | None = None
 
-    def give(self, shard: int) -> None:
+    def give(self, step: Pass, shard: int) -> None:
         """Send a shard; that the process is gone shows when its answer is read."""
         self.shard = shard
         with contextlib.suppress(OSError):
-            self.pipe.send(shard)
+            self.pipe.send((step, shard))
 
     def receive(self) -> Report | _Failed | NlgaugeError | None:
         """Its answer; None where it died."""
@@ -67,63 +69,85 @@ class _Process:
         return f"the worker died (status {status})"
 
 
-def run_in_processes(job: Job, stage: Stage, tasks: Tasks, workers: int) -> None:
-    """Do all tasks with so many processes, or as many as there are tasks."""
-    pool = [_Process(job, stage) for _ in range(min(workers, tasks.waiting))]
-    false_starts = 0
-    try:
+class LocalPool:
+    """Processes that stay from one pass to the next."""
+
+    def __init__(self, job: Job, workers: int) -> None:
+        self._job, self._workers = job, workers
+        self._pool: list[_Process] = []
+        self._false_starts = 0
+
+    def run(self, step: Pass, tasks: Tasks) -> None:
+        """Do all tasks with as many processes as were asked for, or as there are tasks."""
+        while len(self._pool) < min(self._workers, tasks.waiting):
+            self._pool.append(_Process(self._job))
         while tasks:
-            for one in pool:
+            for one in self._pool:
                 if one.shard is None and (shard := tasks.take()) is not None:
-                    one.give(shard.number)
-            busy = {one.pipe: one for one in pool if one.shard is not None}
+                    one.give(step, shard.number)
+            busy = {one.pipe: one for one in self._pool if one.shard is not None}
             for pipe in wait(list(busy)):
-                one = busy[pipe]  # type: ignore[index]  # wait gives back what it was given
-                answer, shard_number = one.receive(), one.shard
-                assert shard_number is not None
-                one.shard = None
-                if isinstance(answer, NlgaugeError):
-                    raise answer
-                if isinstance(answer, Report):
-                    false_starts = 0
-                    tasks.done(answer, workers=len(pool))
-                elif answer is not None:
-                    tasks.fail(shard_number, answer.reason)
-                else:
-                    reason = one.why_it_died()
-                    tasks.fail(shard_number, reason)
-                    false_starts += 1
-                    _give_up(false_starts, reason, done=bool(tasks.reports))
-                    pool[pool.index(one)] = _Process(job, stage)
-                    one.pipe.close()
-    finally:
-        for one in pool:
+                self._take_in(busy[pipe], tasks)  # type: ignore[index]  # wait gives back what it was given
+
+    def _take_in(self, one: _Process, tasks: Tasks) -> None:
+        """The answer of a process, or its death."""
+        answer, shard = one.receive(), one.shard
+        assert shard is not None
+        one.shard = None
+        if isinstance(answer, NlgaugeError):
+            raise answer
+        if isinstance(answer, Report):
+            self._false_starts = 0
+            tasks.done(answer, workers=len(self._pool))
+        elif answer is not None:
+            tasks.fail(shard, answer.reason)
+        else:
+            reason = one.why_it_died()
+            tasks.fail(shard, reason)
+            self._false_starts += 1
+            if self._false_starts >= _FALSE_STARTS and not tasks.reports:
+                _give_up(self._false_starts, reason)
+            self._pool[self._pool.index(one)] = _Process(self._job)
+            one.pipe.close()
+
+    def close(self) -> None:
+        """End all processes, whatever they do."""
+        for one in self._pool:
             one.end()
 
 
-def _give_up(false_starts: int, reason: str, *, done: bool) -> None:
-    if false_starts >= _FALSE_STARTS and not done:
-        msg = (
-            f"no worker comes to work: {reason}, {false_starts} times; in a script, put the call below "
-            "'if __name__ == \"__main__\":', because each worker imports the script"
-        )
-        raise InputError(msg)
+@contextmanager
+def local_pool(job: Job, workers: int) -> Iterator[LocalPool]:
+    """Worker processes, until the block ends."""
+    pool = LocalPool(job, workers)
+    try:
+        yield pool
+    finally:
+        pool.close()
 
 
-def _serve(pipe: Connection, job: Job, stage: Stage) -> None:
+def _give_up(times: int, reason: str) -> NoReturn:
+    msg = (
+        f"no worker comes to work: {reason}, {times} times; in a script, put the call below "
+        "'if __name__ == \"__main__\":', because each worker imports the script"
+    )
+    raise InputError(msg)
+
+
+def _serve(pipe: Connection, job: Job) -> None:
     """What a worker process does: shards come in, reports go out, until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the driver's to handle
     watch_memory(job.memory)
     worker: Worker | None = None
     while True:
         try:
-            shard = pipe.recv()
+            step, shard = pipe.recv()
         except (EOFError, OSError):
             return  # the driver is gone
         answer: Report | _Failed | NlgaugeError
         try:
             worker = worker or Worker(job)
-            answer = worker.run(stage, shard)
+            answer = worker.run(step, shard)
         except NlgaugeError as error:
             answer = error
         except Exception as error:

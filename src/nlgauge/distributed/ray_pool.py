@@ -16,10 +16,10 @@ from typing import Any
 
 from nlgauge.distributed.packages import package
 from nlgauge.distributed.tasks import Tasks
-from nlgauge.distributed.work import Job, Report, Stage, Worker, watch_memory
+from nlgauge.distributed.work import Job, Pass, Report, Worker, watch_memory
 from nlgauge.errors import InputError, NlgaugeError
 
-__all__ = ["run_on_ray"]
+__all__ = ["RayPool", "ray_pool", "run_on_actors"]
 
 #: Seconds between looks at what is done, in which an interrupt comes through.
 _LOOK_EVERY_SECONDS = 1.0
@@ -31,67 +31,84 @@ _RESTART_SECONDS = 120.0
 class _Actor:
     """What runs in an actor."""
 
-    def __init__(self, job: Job, stage: Stage) -> None:
+    def __init__(self, job: Job) -> None:
         watch_memory(job.memory)
-        self._job, self._stage = job, stage
+        self._job = job
         self._worker: Worker | None = None
 
     def process(self) -> int:
         """The number of its process."""
         return os.getpid()
 
-    def run(self, shard: int) -> Report | NlgaugeError:
+    def run(self, step: Pass, shard: int) -> Report | NlgaugeError:
         """Do a shard; what is said in words comes back as it is."""
         try:
             self._worker = self._worker or Worker(self._job)
-            return self._worker.run(self._stage, shard)
+            return self._worker.run(step, shard)
         except NlgaugeError as error:
             return error
 
 
-def run_on_ray(
-    job: Job, stage: Stage, tasks: Tasks, *, address: str | None, workers: int | None, threads: int
-) -> None:
-    """Do all tasks with actors of the cluster."""
+class RayPool:
+    """Actors that stay from one pass to the next."""
+
+    def __init__(self, ray: Any, job: Job, workers: int | None, threads: int) -> None:
+        self._ray, self._job, self._workers, self._threads = ray, job, workers, threads
+        self._actors: list[Any] = []
+
+    def run(self, step: Pass, tasks: Tasks) -> None:
+        """Do all tasks with as many actors as were asked for, or as the cluster has room for."""
+        wanted: dict[str, Any] = {"num_cpus": self._threads, "max_restarts": -1, "max_task_retries": 0}
+        if self._job.memory is not None:
+            wanted["memory"] = int(self._job.memory * 2**30)
+        actor = self._ray.remote(_Actor).options(**wanted)
+        while len(self._actors) < min(self._workers or _room_for(self._ray, self._threads), tasks.waiting):
+            self._actors.append(actor.remote(self._job))
+        run_on_actors(self._ray, self._actors, step, tasks)
+
+    def close(self) -> None:
+        """End all actors."""
+        for actor in self._actors:
+            self._ray.kill(actor)
+
+
+@contextmanager
+def ray_pool(job: Job, *, address: str | None, workers: int | None, threads: int) -> Iterator[RayPool]:
+    """Actors of a cluster, until the block ends."""
     ray = package("ray")
     with _connected(ray, address):
-        count = min(workers or _room_for(ray, threads), tasks.waiting)
-        wanted: dict[str, Any] = {"num_cpus": threads, "max_restarts": -1, "max_task_retries": 0}
-        if job.memory is not None:
-            wanted["memory"] = int(job.memory * 2**30)
-        actor = ray.remote(_Actor).options(**wanted)
-        run_on_actors(ray, [actor.remote(job, stage) for _ in range(count)], tasks)
+        pool = RayPool(ray, job, workers, threads)
+        try:
+            yield pool
+        finally:
+            pool.close()
 
 
-def run_on_actors(ray: Any, actors: list[Any], tasks: Tasks) -> None:
+def run_on_actors(ray: Any, actors: list[Any], step: Any, tasks: Tasks) -> None:
     """Give shards to actors until all are done; an actor that died is given one again when it is back."""
     idle, busy, away = list(actors), dict[Any, tuple[Any, int]](), dict[Any, tuple[Any, float]]()
-    try:
-        while tasks:
-            while idle and (shard := tasks.take()) is not None:
-                actor = idle.pop()
-                busy[actor.run.remote(shard.number)] = actor, shard.number
-            if not busy and not away:
-                msg = f"no worker is left on the cluster, and none came back within {_RESTART_SECONDS:g} s; run again"
-                raise InputError(msg)
-            ready, _ = ray.wait([*busy, *away], num_returns=1, timeout=_LOOK_EVERY_SECONDS)
-            for reference in ready:
-                if reference in away:
-                    _welcome(ray, reference, away, idle)
-                    continue
-                actor, number = busy.pop(reference)
-                answer = _answer(ray, reference)
-                if isinstance(answer, NlgaugeError):
-                    raise answer
-                if isinstance(answer, Report):
-                    idle.append(actor)
-                    tasks.done(answer, workers=len(actors) - len(away))
-                else:
-                    tasks.fail(number, answer)
-                    away[actor.process.remote()] = actor, time.monotonic()
-    finally:
-        for actor in actors:
-            ray.kill(actor)
+    while tasks:
+        while idle and (shard := tasks.take()) is not None:
+            actor = idle.pop()
+            busy[actor.run.remote(step, shard.number)] = actor, shard.number
+        if not busy and not away:
+            msg = f"no worker is left on the cluster, and none came back within {_RESTART_SECONDS:g} s; run again"
+            raise InputError(msg)
+        ready, _ = ray.wait([*busy, *away], num_returns=1, timeout=_LOOK_EVERY_SECONDS)
+        for reference in ready:
+            if reference in away:
+                _welcome(ray, reference, away, idle)
+                continue
+            actor, number = busy.pop(reference)
+            answer = _answer(ray, reference)
+            if isinstance(answer, NlgaugeError):
+                raise answer
+            if isinstance(answer, Report):
+                idle.append(actor)
+                tasks.done(answer, workers=len(actors) - len(away))
+            else:
+                tasks.fail(number, answer)
+                away[actor.process.remote()] = actor, time.monotonic()
 
 
 def _answer(ray: Any, reference: Any) -> Report | NlgaugeError | str:
@@ -136,8 +153,10 @@ def _connected(ray: Any, address: str | None) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
+    # A cluster of this machine alone needs no page to be watched on.
+    options = {"include_dashboard": False} if address is None else {}
     try:
-        ray.init(address=address or "local", logging_level=logging.WARNING, log_to_driver=False)
+        ray.init(address=address or "local", logging_level=logging.WARNING, log_to_driver=False, **options)
     except (ConnectionError, RuntimeError, ValueError) as error:
         reason = str(error).strip().partition("\n")[0]
         msg = f"no Ray cluster answers at {address!r}: {reason}; docs/cluster.md has what an address looks like"

@@ -13,13 +13,13 @@ from typing import Any
 from nlgauge.corpus.texts import WholeCorpus
 from nlgauge.distributed.columns import Columns, ColumnsGiven, RowTexts
 from nlgauge.distributed.counts import Counts, check_countable, counts_path, freeze, looks_at_table, read_counts
-from nlgauge.distributed.executors import Executor, Local
+from nlgauge.distributed.executors import Executor, Local, Pool
 from nlgauge.distributed.open_table import Table, TableGiven, open_table
 from nlgauge.distributed.parts import PartKey, part_path, stored_key, write_file
 from nlgauge.distributed.plan import PLAN, Plan, input_digest, make_plan, read_plan
 from nlgauge.distributed.rows import ShardRows
 from nlgauge.distributed.tasks import ProgressLine, Tasks
-from nlgauge.distributed.work import Job, Stage
+from nlgauge.distributed.work import Job, Pass
 from nlgauge.engine.prepare import SignatureCheck, prepare
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.recipes.composite import leaves
@@ -178,36 +178,36 @@ def score(
     call = resolve(table, metrics, columns, options)
     folder = _made_folder(out)
     plan = call.plan(folder, shard_rows)
-    driver = _Driver(plan, folder, executor, Job(str(folder), call.recipes, call.options, strict), progress)
-    counts = Counts()
-    if looks_at_table(call.recipes):
-        if not driver.count():
-            return driver.result(began, waiting=True)
-        counts = freeze(folder, plan)
-    expected = call.signatures(plan, counts, check=True)
-    driver.score(expected, counts.digest if looks_at_table(call.recipes) else "")
-    return driver.result(began)
+    with executor.open(Job(str(folder), call.recipes, call.options, strict)) as pool:
+        driver = _Driver(plan, folder, executor.own(plan), pool, progress)
+        counts, frozen = Counts(), ""
+        if looks_at_table(call.recipes):
+            if not driver.count():
+                return driver.result(began, waiting=True)
+            counts = freeze(folder, plan)
+            frozen = counts.digest
+        driver.score(call.signatures(plan, counts, check=True), frozen)
+        return driver.result(began)
 
 
 class _Driver:
     """Runs the passes of a call."""
 
-    def __init__(self, plan: Plan, folder: Path, executor: Executor, job: Job, progress: bool) -> None:
-        self._plan, self._folder, self._executor, self._job = plan, folder, executor, job
+    def __init__(self, plan: Plan, folder: Path, own: set[int], pool: Pool, progress: bool) -> None:
+        self._plan, self._folder, self._own, self._pool = plan, folder, own, pool
         self._progress = progress
-        self._own = executor.own(plan)
         self._there: set[int] = set()
         self._tasks = Tasks([])
 
     def count(self) -> bool:
         """The first pass; whether the counts of all shards are there now, also those of other jobs."""
-        self._pass("count", self._job, self._counted(), "counting")
+        self._pass(Pass("count"), self._counted(), "counting")
         return not self._tasks.failed and len(self._counted()) == len(self._plan.shards)
 
     def score(self, expected: Sequence[str], frozen: str) -> None:
         """The second pass, or the only one."""
         self._there = self._fitting(expected, frozen)
-        self._pass("score", replace(self._job, expected=tuple(expected), frozen=frozen), self._there, "scoring")
+        self._pass(Pass("score", tuple(expected), frozen), self._there, "scoring")
 
     def result(self, began: float, *, waiting: bool = False) -> Run:
         """What came of it."""
@@ -226,7 +226,7 @@ class _Driver:
             waiting=waiting and not tasks.failed,
         )
 
-    def _pass(self, stage: Stage, job: Job, there: set[int], what: str) -> None:
+    def _pass(self, step: Pass, there: set[int], what: str) -> None:
         systems = len(self._plan.columns.systems)
         own = [shard for shard in self._plan.longest_first if shard.number in self._own]
         left = [shard for shard in own if shard.number not in there]
@@ -237,7 +237,7 @@ class _Driver:
         self._tasks = Tasks(left, line)
         if left:
             try:
-                self._executor.run(job, stage, self._tasks)
+                self._pool.run(step, self._tasks)
             finally:
                 if line is not None:
                     line.close()

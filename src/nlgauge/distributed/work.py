@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 from nlgauge.corpus.texts import WholeCorpus
 from nlgauge.distributed.counts import (
@@ -41,9 +41,7 @@ from nlgauge.recipes.signature import Signature
 from nlgauge.recipes.vector_metric import VectorMetric
 from nlgauge.scores import Score
 
-__all__ = ["MEMORY_EXIT", "Job", "Report", "Stage", "Worker", "memory_in_use", "watch_memory"]
-
-Stage: TypeAlias = Literal["count", "score"]
+__all__ = ["MEMORY_EXIT", "Job", "Pass", "Report", "Worker", "memory_in_use", "watch_memory"]
 
 #: Status of a worker that ended itself because it had passed its bound of memory.
 MEMORY_EXIT = 86
@@ -63,12 +61,18 @@ class Job:
     options: RunOptions
     strict: bool = False
     """A row that cannot be scored ends the run."""
+    memory: float | None = None
+    """Most that a worker may use, in GB."""
+
+
+class Pass(NamedTuple):
+    """What is done with every shard: counting on it, or scoring it."""
+
+    stage: Literal["count", "score"]
     expected: tuple[str, ...] = ()
     """Recipe parts that must come out; empty in the first pass."""
     frozen: str = ""
     """Digest of what was counted on the whole table."""
-    memory: float | None = None
-    """Most that a worker may use, in GB."""
 
 
 class Report(NamedTuple):
@@ -104,25 +108,28 @@ class Worker:
             msg = f"there is no plan in {job.folder!r} on this machine; the folder of parts must be shared by all"
             raise InputError(msg)
         self._plan: Plan = plan
+        self._step: Pass | None = None
+        self._counts = Counts()
+        self._whole = WholeCorpus(plan.reference_count)
 
     @cached_property
     def _table(self) -> Table:
         return open_table(list(self._plan.paths))
 
-    @cached_property
-    def _counts(self) -> Counts:
-        return read_frozen(self._folder, self._job.frozen) if self._job.frozen else Counts()
+    def _begin(self, step: Pass) -> None:
+        """Read what was counted, once for all shards of a pass."""
+        if step != self._step:
+            self._counts = read_frozen(self._folder, step.frozen) if step.frozen else Counts()
+            self._whole = self._counts.whole(self._job.recipes, self._job.options, self._plan.reference_count)
+            self._step = step
 
-    @cached_property
-    def _whole(self) -> WholeCorpus:
-        return self._counts.whole(self._job.recipes, self._job.options, self._plan.reference_count)
-
-    def run(self, stage: Stage, number: int) -> Report:
+    def run(self, step: Pass, number: int) -> Report:
         """Do a shard and write its file."""
         began = time.perf_counter()
+        self._begin(step)
         shard = self._plan.shards[number]
         rows = read_rows(self._table, self._plan.columns, shard)
-        errors = self._count(shard, rows) if stage == "count" else self._score(shard, rows)
+        errors = self._count(shard, rows) if step.stage == "count" else self._score(shard, rows, step)
         pairs = shard.rows * len(self._plan.columns.systems)
         return Report(number, pairs, errors, time.perf_counter() - began, memory_in_use())
 
@@ -140,7 +147,7 @@ class Worker:
         write_counts(counts_path(self._folder, shard), self._plan, shard, found)
         return len(made.errors)
 
-    def _score(self, shard: RowShard, rows: ShardRows) -> int:
+    def _score(self, shard: RowShard, rows: ShardRows, step: Pass) -> int:
         counted = None
         if looks_at_table(self._job.recipes):
             counted = read_counts(counts_path(self._folder, shard), self._plan, shard)
@@ -155,7 +162,7 @@ class Worker:
             return finish(self._with_bounds(prepared), Comparisons.join([known, rest]), warn=False)
 
         made = self._of_scorable(shard, rows, {} if counted is None else counted.errors, attempt)
-        key = PartKey.of(self._plan, shard, self._job.expected, self._job.frozen)
+        key = PartKey.of(self._plan, shard, step.expected, step.frozen)
         part = Part(key, rows.ids, made.errors, tuple(made.result or ()))
         write_part(part_path(self._folder, shard), part, self._job.recipes, self._plan.columns.systems)
         return len(made.errors)
@@ -208,7 +215,7 @@ class Worker:
         corpus = rows.corpus(chosen, self._whole)
         prepared = prepare(self._job.recipes, corpus, self._job.options, warn=False)
         found = [one.signature.recipe_part for one in prepared.metrics[: prepared.asked]]
-        for asked, got in zip(self._job.expected, found, strict=False):
+        for asked, got in zip(self._step.expected if self._step else (), found, strict=False):
             if asked != got:
                 differing = Signature.parse(asked).difference(Signature.parse(got))
                 msg = (
