@@ -114,7 +114,7 @@ def test_a_dry_run_writes_nothing(run: Run, table: str) -> None:
     ],
 )
 def test_commands_that_are_wrong(refused: Refusal, table: str, words: tuple[str, ...], message: str) -> None:
-    assert message in refused(2, "score", "-m", "chrf", *words)
+    assert message in refused(2, "score", *words, "-m", "chrf")
 
 
 def test_help_stays_short(run: Run) -> None:
