@@ -165,7 +165,7 @@ def score(
         columns: Names of columns by role: `{"hyp": "mt", "ref": ["ref1", "ref2"], "src": "source", "id": "id"}`.
             Several columns of hypotheses are several systems. Names may be patterns (`"sys*"`).
         executor: `Local(8)`, `Ray(address)` or `Shard(3, 64)`; default: this process.
-        shard_rows: Rows of a shard; default: by the size of the table, at most 20,000 pairs.
+        shard_rows: Rows of a shard; default: by the size of the table, at most 5,000 pairs.
         strict: A row that cannot be scored ends the run; else it becomes null, with the reason beside it.
         progress: A line on stderr.
         options: As in `nlgauge.score`.
