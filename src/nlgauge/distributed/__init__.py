@@ -7,9 +7,9 @@ print(many.merge("scores/").scores)
 """
 
 from nlgauge.distributed.columns import parse_columns
-from nlgauge.distributed.dry_run import Prediction, dry_run
 from nlgauge.distributed.executors import Executor, Local, Ray, Shard
-from nlgauge.distributed.merge import Merged, RowError, merge
+from nlgauge.distributed.merged import Merged, RowError, merge
+from nlgauge.distributed.prediction import Prediction, dry_run
 from nlgauge.distributed.run import Run, score
 
 __all__ = [

@@ -31,8 +31,8 @@ PLAN = "plan.json"
 _FORMAT = "nlgauge-plan/1"
 
 #: Pairs of a shard, where nobody says otherwise. The least: what a shard costs beside scoring is little then. The
-#: most: a kill costs little, and 1,000 workers have enough shards each (benchmarks/cluster_simulation.py). And how many
-#: shards are aimed at between the two.
+#: most: a kill costs little, and 1,000 workers have enough shards each (benchmarks/cluster_simulation.py). And how
+#: many shards are aimed at between the two.
 _LEAST_PAIRS, _MOST_PAIRS, _SHARDS = 256, 5_000, 512
 
 #: Characters after which a shard ends however few rows it has: its texts and tokens stay in memory.

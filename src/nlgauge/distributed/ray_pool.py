@@ -153,12 +153,17 @@ def _connected(ray: Any, address: str | None) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    # A cluster of this machine alone needs no page to be watched on.
-    options = {"include_dashboard": False} if address is None else {}
+    # A cluster of this machine alone needs no page to be watched on; a client's options are checked by the server.
+    options: dict[str, Any] = {"log_to_driver": False}
+    if not (address or "").startswith("ray://"):
+        options |= {"logging_level": logging.WARNING}
+    if address is None:
+        options |= {"include_dashboard": False}
+    logging.getLogger("ray").setLevel(logging.WARNING)
     try:
-        ray.init(address=address or "local", logging_level=logging.WARNING, log_to_driver=False, **options)
+        ray.init(address=address or "local", **options)
     except (ConnectionError, RuntimeError, ValueError) as error:
-        reason = str(error).strip().partition("\n")[0]
+        reason = " ".join(str(error).split())
         msg = f"no Ray cluster answers at {address!r}: {reason}; docs/cluster.md has what an address looks like"
         raise InputError(msg) from error
     try:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import nlgauge.distributed as many
-from nlgauge.distributed import dry_run as dry_run_module
+from nlgauge.distributed import prediction
 from nlgauge.errors import InputError, RecipeError
 
 
@@ -19,7 +19,7 @@ def write(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 
 def test_a_sample_from_all_over_the_table_predicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dry_run_module, "SAMPLE_PAIRS", 40)
+    monkeypatch.setattr(prediction, "SAMPLE_PAIRS", 40)
     rows = [{"hyp": None if at % 10 == 9 else f"text {at}", "ref": f"reference {at}"} for at in range(1000)]
     found = many.dry_run(write(tmp_path / "t.jsonl", rows), metrics="chrf", shard_rows=10, price=3.6)
     assert (found.rows, found.pairs, found.shards) == (1000, 1000, 100)
