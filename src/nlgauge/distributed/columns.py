@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 from nlgauge.errors import InputError, RecipeError
@@ -77,11 +78,17 @@ class Columns:
                 raise RecipeError(msg)
         return cls(found["hyp"], found.get("ref", ()), *((*found.get(role, ()), None)[0] for role in ("src", "id")))
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """Columns that must be read, each once, in the order that `texts` takes their values in."""
         named = (*self.hyps, *self.refs, self.source, self.id)
         return list(dict.fromkeys(name for name in named if name is not None))
+
+    @cached_property
+    def _places(self) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
+        """Where in a row hypotheses and references are, and the names of their columns."""
+        hyps, refs = ([(self.names.index(name), name) for name in role] for role in (self.hyps, self.refs))
+        return hyps, refs
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -114,11 +121,11 @@ class Columns:
         """The texts of a row, or why it has none that can be scored."""
         if isinstance(row, Unreadable):
             return row
-        values = dict(zip(self.names, row, strict=True))
+        hyp_places, ref_places = self._places
         try:
-            hyps = tuple(_text(values[name], name) for name in self.hyps)
-            refs = tuple(text for name in self.refs for text in _several(values[name], name))
-            source = None if self.source is None else _text(values[self.source], self.source)
+            hyps = tuple([_text(row[place], name) for place, name in hyp_places])
+            refs = tuple([text for place, name in ref_places for text in _several(row[place], name)])
+            source = None if self.source is None else _text(row[self.names.index(self.source)], self.source)
         except InputError as error:
             return Unreadable(error)
         if self.refs and not refs:
@@ -142,7 +149,8 @@ def _text(value: Any, column: str) -> str:
     if isinstance(value, Unreadable) or not isinstance(value, str):
         msg = f"column {column!r}: expected a text, got {value!r}"
         raise InputError(msg)
-    check_encodable(value, f"column {column!r}")
+    if not value.isascii():
+        check_encodable(value, f"column {column!r}")
     return value
 
 

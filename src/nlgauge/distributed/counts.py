@@ -9,7 +9,8 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +46,16 @@ __all__ = [
 
 _FORMAT = "nlgauge-counts/1"
 
+#: Shards whose tables are in memory together while they are merged.
+_MERGED_AT_ONCE = 100
+
 
 @dataclass(frozen=True)
 class Counts:
     """Counts of some rows, or of all."""
 
     idf: Mapping[str, IdfTables] = field(default_factory=dict)
-    """By what is counted: encoding, references or sources, choice of table."""
+    """By what is counted: encoding, references or sources, choice of table. Labels come when all is counted."""
     bounds: Mapping[int, Bounds] = field(default_factory=dict)
     """By number of the metric."""
 
@@ -61,8 +65,11 @@ class Counts:
         keys = dict.fromkeys(key for one in found for key in one.idf)
         numbers = dict.fromkeys(number for one in found for number in one.bounds)
         return cls(
-            {key: _merged_tables(key, [one.idf[key] for one in found if key in one.idf]) for key in keys},
-            {number: Bounds.merge([one.bounds[number] for one in found if one.bounds]) for number in numbers},
+            {key: _merged_tables([one.idf[key] for one in found if key in one.idf]) for key in keys},
+            {
+                number: Bounds.merge([one.bounds[number] for one in found if number in one.bounds])
+                for number in numbers
+            },
         )
 
     @property
@@ -80,8 +87,10 @@ class Counts:
         counted: dict[Any, dict[str, Any]] = {}
         for metric in _counting(recipes, options):
             tables = self.idf.get(_key(metric))
-            if tables is not None:
-                counted.setdefault((metric.encoding, metric.against), {})[metric.idf_choice] = tables
+            if tables is not None and tables.shared is not None:
+                label = f"{metric.idf_choice}[{short_digest(tables.shared.digest)}]"
+                labelled = replace(tables, label=label)
+                counted.setdefault((metric.encoding, metric.against), {})[metric.idf_choice] = labelled
         return WholeCorpus(reference_count, counted)
 
     def to_dict(self) -> dict[str, Any]:
@@ -101,8 +110,8 @@ class Counts:
     def from_dict(cls, record: Mapping[str, Any]) -> Counts:
         """`to_dict` backwards."""
         idf = {
-            key: _tables(
-                key,
+            key: IdfTables(
+                "",
                 IdfTable.from_content(one["shared"] | {"digest": ""}),
                 {name: IdfTable.from_content(own | {"digest": ""}) for name, own in one["systems"].items()},
             )
@@ -157,53 +166,53 @@ def count_shard(prepared: Prepared, comparisons: Comparisons) -> Counts:
         metric = prepared.metrics[number].metric
         assert isinstance(metric, SentSim)
         found = {system: [by_system[system][at] for at in range(len(prepared))] for system in by_system}
-        values = list(metric.part_values(found).values())
-        extremes = [Bounds.extremes(by_part) for by_part in values]
-        pairs = sum(one.pairs for one in extremes)
-        ranges = {
-            part: (min(one.ranges[part][0] for one in extremes), max(one.ranges[part][1] for one in extremes))
-            for part in metric.components[1:]
-        }
-        bounds[number] = Bounds(ranges, {}, pairs)
+        bounds[number] = Bounds.merge([Bounds.extremes(parts) for parts in metric.part_values(found).values()])
     return Counts(idf, bounds)
 
 
-def counts_path(folder: Path, shard: RowShard) -> Path:
-    """Where the counts of a shard are."""
-    return folder / f"counts-{shard.name}.json.gz"
+def counts_path(folder: Path, plan: Plan, shard: RowShard) -> Path:
+    """Where the counts of a shard are; a digest of what they belong to is in the name."""
+    owner = text_digest(json.dumps(_owner(plan, shard)))
+    return folder / f"counts-{shard.name}-{short_digest(owner)}.json.gz"
 
 
-def write_counts(path: Path, plan: Plan, shard: RowShard, found: ShardCounts) -> None:
+def write_counts(folder: Path, plan: Plan, shard: RowShard, found: ShardCounts) -> None:
     """Keep the counts of a shard; equal counts give equal bytes."""
     record = {
-        **_head(plan, shard),
+        "format": _FORMAT,
         "counts": found.counts.to_dict(),
         "scored": list(found.scored),
         "errors": {str(at): text for at, text in found.errors.items()},
         "comparisons": found.comparisons.to_dict(),
     }
-    write_file(path, gzip.compress(json.dumps(record).encode(), compresslevel=1, mtime=0))
+    data = gzip.compress(json.dumps(record).encode(), compresslevel=1, mtime=0)
+    write_file(counts_path(folder, plan, shard), data)
 
 
-def read_counts(path: Path, plan: Plan, shard: RowShard) -> ShardCounts | None:
-    """The counts of a shard; None where they are not there, damaged, or of another run."""
+def read_counts(folder: Path, plan: Plan, shard: RowShard, *, tables: bool) -> ShardCounts:
+    """The counts of a shard; without the tables, which one who scores it takes from the frozen file."""
+    path = counts_path(folder, plan, shard)
     try:
         record = json.loads(gzip.decompress(path.read_bytes()))
-        if {key: record[key] for key in _head(plan, shard)} != _head(plan, shard):
-            return None
         return ShardCounts(
-            Counts.from_dict(record["counts"]),
+            Counts.from_dict(record["counts"]) if tables else Counts(),
             tuple(record["scored"]),
             {int(at): text for at, text in record["errors"].items()},
             Comparisons.from_dict(record["comparisons"]),
         )
-    except (OSError, EOFError, ValueError, KeyError, TypeError):
-        return None
+    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        msg = f"{str(path)!r}, what was counted on a shard, cannot be read ({error}); delete it and run again"
+        raise InputError(msg) from error
 
 
 def freeze(folder: Path, plan: Plan) -> Counts:
     """Merge the counts of all shards, and keep them in a file that is named by their digest."""
-    merged = Counts.merge(list(_all_counts(folder, plan)))
+    merged = Counts()
+    found = _all_counts(folder, plan)
+    while some := list(islice(found, _MERGED_AT_ONCE)):
+        merged = Counts.merge([merged, *some])
+    for bounds in merged.bounds.values():
+        bounds.check_width()
     data = json.dumps({"format": _FORMAT, "nlgauge": __version__, **merged.to_dict()}).encode()
     write_file(_frozen_path(folder, merged.digest), gzip.compress(data, compresslevel=6, mtime=0))
     return merged
@@ -229,22 +238,14 @@ def _frozen_path(folder: Path, digest: str) -> Path:
 
 def _all_counts(folder: Path, plan: Plan) -> Iterator[Counts]:
     for shard in plan.shards:
-        found = read_counts(counts_path(folder, shard), plan, shard)
-        if found is None:
-            msg = f"the counts of rows {shard.start} to {shard.stop} are missing in {str(folder)!r}"
-            raise InputError(msg)
+        found = read_counts(folder, plan, shard, tables=True)
         if found.scored:
             yield found.counts
 
 
-def _head(plan: Plan, shard: RowShard) -> dict[str, Any]:
-    return {
-        "format": _FORMAT,
-        "nlgauge": __version__,
-        "input": plan.input,
-        "rows": [shard.start, shard.stop],
-        "recipes": list(plan.recipes),
-    }
+def _owner(plan: Plan, shard: RowShard) -> list[Any]:
+    """What the counts of a shard belong to."""
+    return [_FORMAT, __version__, plan.input, shard.start, shard.stop, list(plan.recipes)]
 
 
 def _counting(recipes: Iterable[Metric], options: RunOptions) -> Iterator[VectorMetric[Any]]:
@@ -259,14 +260,11 @@ def _key(metric: VectorMetric[Any]) -> str:
     return json.dumps([*metric.encoding, metric.against, metric.idf_choice])
 
 
-def _tables(key: str, shared: IdfTable, own: Mapping[str, IdfTable]) -> IdfTables:
-    return IdfTables(f"{json.loads(key)[-1]}[{short_digest(shared.digest)}]", shared, own)
-
-
-def _merged_tables(key: str, found: Sequence[IdfTables]) -> IdfTables:
+def _merged_tables(found: Sequence[IdfTables]) -> IdfTables:
     shared = IdfTable.merge([one.shared for one in found if one.shared is not None])
-    own = {name: IdfTable.merge([one.by_system[name] for one in found]) for name in found[0].by_system}
-    return _tables(key, shared, own)
+    return IdfTables(
+        "", shared, {name: IdfTable.merge([one.by_system[name] for one in found]) for name in found[0].by_system}
+    )
 
 
 def _digest(table: IdfTable | None) -> str:

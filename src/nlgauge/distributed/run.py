@@ -12,7 +12,7 @@ from typing import Any
 
 from nlgauge.corpus.texts import WholeCorpus
 from nlgauge.distributed.columns import Columns, ColumnsGiven, RowTexts
-from nlgauge.distributed.counts import Counts, check_countable, counts_path, freeze, looks_at_table, read_counts
+from nlgauge.distributed.counts import Counts, check_countable, counts_path, freeze, looks_at_table
 from nlgauge.distributed.executors import Executor, Local, Pool
 from nlgauge.distributed.open_table import Table, TableGiven, open_table
 from nlgauge.distributed.parts import PartKey, part_path, stored_key, write_file
@@ -243,11 +243,8 @@ class _Driver:
                     line.close()
 
     def _counted(self) -> set[int]:
-        return {
-            shard.number
-            for shard in self._plan.shards
-            if read_counts(counts_path(self._folder, shard), self._plan, shard) is not None
-        }
+        shards = self._plan.shards
+        return {shard.number for shard in shards if counts_path(self._folder, self._plan, shard).exists()}
 
     def _fitting(self, expected: Sequence[str], frozen: str) -> set[int]:
         """Shards whose parts are there; a part of another run is refused, and one that is damaged made again."""

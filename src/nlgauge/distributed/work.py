@@ -17,7 +17,6 @@ from nlgauge.distributed.counts import (
     Counts,
     ShardCounts,
     count_shard,
-    counts_path,
     looks_at_table,
     read_counts,
     read_frozen,
@@ -144,16 +143,13 @@ class Worker:
         made = self._of_scorable(shard, rows, {}, attempt)
         counts, comparisons = made.result or (Counts(), Comparisons({}, {}))
         found = ShardCounts(counts, tuple(made.scored), made.errors, comparisons)
-        write_counts(counts_path(self._folder, shard), self._plan, shard, found)
+        write_counts(self._folder, self._plan, shard, found)
         return len(made.errors)
 
     def _score(self, shard: RowShard, rows: ShardRows, step: Pass) -> int:
         counted = None
         if looks_at_table(self._job.recipes):
-            counted = read_counts(counts_path(self._folder, shard), self._plan, shard)
-            if counted is None:
-                msg = f"the counts of rows {shard.start} to {shard.stop} are gone; run again"
-                raise InputError(msg)
+            counted = read_counts(self._folder, self._plan, shard, tables=False)
 
         def attempt(chosen: Sequence[int]) -> list[Score]:
             prepared = self._prepared(rows, chosen)
