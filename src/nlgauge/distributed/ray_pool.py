@@ -24,6 +24,10 @@ __all__ = ["RayPool", "ray_pool", "run_on_actors"]
 #: Seconds between looks at what is done, in which an interrupt comes through.
 _LOOK_EVERY_SECONDS = 1.0
 
+#: How often a connection is tried where the cluster is there, but not its server for this client.
+_CONNECTIONS = 5
+_NO_SERVER = "Starting Ray client server failed"
+
 #: Seconds that an actor which died has to come back.
 _RESTART_SECONDS = 120.0
 
@@ -159,13 +163,18 @@ def _connected(ray: Any, address: str | None) -> Iterator[None]:
         options |= {"logging_level": logging.WARNING}
     if address is None:
         options |= {"include_dashboard": False}
-    logging.getLogger("ray").setLevel(logging.WARNING)
-    try:
-        ray.init(address=address or "local", **options)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        msg = f"no Ray cluster answers at {address!r}: {reason}; docs/cluster.md has what an address looks like"
-        raise InputError(msg) from error
+    for left in reversed(range(_CONNECTIONS)):
+        try:
+            ray.init(address=address or "local", **options)
+            break
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            ray.shutdown()
+            # Ray forks a server for each client, and now and then that one does not survive its start.
+            if left and _NO_SERVER in str(error):
+                continue
+            reason = " ".join(str(error).split())
+            msg = f"no Ray cluster answers at {address!r}: {reason}; docs/cluster.md has what an address looks like"
+            raise InputError(msg) from error
     try:
         yield
     finally:
