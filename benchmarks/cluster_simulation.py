@@ -30,13 +30,13 @@ class Cluster:
     """What a cluster is like."""
 
     workers: int
-    rate: float = 200.0
+    rate: float = 120.0
     """Pairs a second of one worker."""
     spread: float = 0.3
     """How far shards of equally many pairs differ in time: +- so much, uniformly."""
     overhead: float = 0.02
     """Seconds of a worker for each shard beside scoring: reading rows, writing a part."""
-    driver: float = 0.003
+    driver: float = 0.005
     """Seconds of the driver for each shard."""
     startup: float = 10.0
     """Seconds until a worker has loaded its models."""
@@ -96,9 +96,9 @@ def main(argv: list[str] | None = None) -> int:
     """Print a table, and draw it."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cluster_simulation", description=__doc__)
     parser.add_argument("--pairs", type=int, default=50_000_000, metavar="N", help="(%(default)s)")
-    parser.add_argument("--rate", type=float, default=200.0, metavar="N", help="pairs/s of a worker (%(default)s)")
+    parser.add_argument("--rate", type=float, default=120.0, metavar="N", help="pairs/s of a worker (%(default)s)")
     parser.add_argument("--overhead", type=float, default=0.02, help="of a worker and shard (%(default)s)")
-    parser.add_argument("--driver", type=float, default=0.003, help="of the driver and shard (%(default)s)")
+    parser.add_argument("--driver", type=float, default=0.005, help="of the driver and shard (%(default)s)")
     parser.add_argument("--deaths", type=float, default=0.1, metavar="N", help="of a worker and hour (%(default)s)")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the efficiency: .png, .svg or .pdf")
     args = parser.parse_args(argv)

@@ -12,8 +12,8 @@ from nlgauge.distributed.local_pool import local_pool
 from nlgauge.distributed.plan import Plan
 from nlgauge.distributed.ray_pool import ray_pool
 from nlgauge.distributed.tasks import Tasks
-from nlgauge.distributed.work import Job, Pass, Worker
-from nlgauge.errors import NlgaugeError, RecipeError
+from nlgauge.distributed.work import Job, Pass, Worker, ends_run, reason_of
+from nlgauge.errors import RecipeError
 
 __all__ = ["Executor", "Local", "Pool", "Ray", "Shard"]
 
@@ -131,10 +131,10 @@ class _Here:
             assert shard is not None  # nobody else takes any
             try:
                 tasks.done(self._worker.run(step, shard.number), workers=1)
-            except NlgaugeError:
-                raise  # said in words, and no better at the next try
             except Exception as error:
-                tasks.fail(shard.number, f"{type(error).__name__}: {error}")
+                if ends_run(error):
+                    raise
+                tasks.fail(shard.number, reason_of(error))
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from multiprocessing.process import BaseProcess
 from typing import NamedTuple, NoReturn
 
 from nlgauge.distributed.tasks import Tasks
-from nlgauge.distributed.work import MEMORY_EXIT, Job, Pass, Report, Worker, watch_memory
+from nlgauge.distributed.work import MEMORY_EXIT, Job, Pass, Report, Worker, ends_run, reason_of, watch_memory
 from nlgauge.errors import InputError, NlgaugeError
 
 __all__ = ["LocalPool", "local_pool"]
@@ -148,10 +148,9 @@ def _serve(pipe: Connection, job: Job) -> None:
         try:
             worker = worker or Worker(job)
             answer = worker.run(step, shard)
-        except NlgaugeError as error:
-            answer = error
         except Exception as error:
-            answer = _Failed(f"{type(error).__name__}: {error}")
+            hopeless = isinstance(error, NlgaugeError) and ends_run(error)
+            answer = error if hopeless else _Failed(reason_of(error))  # type: ignore[assignment]  # it is one
         try:
             pipe.send(answer)
         except OSError:

@@ -16,7 +16,7 @@ from typing import Any
 
 from nlgauge.distributed.packages import package
 from nlgauge.distributed.tasks import Tasks
-from nlgauge.distributed.work import Job, Pass, Report, Worker, watch_memory
+from nlgauge.distributed.work import Job, Pass, Report, Worker, ends_run, reason_of, watch_memory
 from nlgauge.errors import InputError, NlgaugeError
 
 __all__ = ["RayPool", "ray_pool", "run_on_actors"]
@@ -27,6 +27,8 @@ _LOOK_EVERY_SECONDS = 1.0
 #: How often a connection is tried where the cluster is there, but not its server for this client.
 _CONNECTIONS = 5
 _NO_SERVER = "Starting Ray client server failed"
+
+_DIED = "the worker died"
 
 #: Seconds that an actor which died has to come back.
 _RESTART_SECONDS = 120.0
@@ -44,13 +46,13 @@ class _Actor:
         """The number of its process."""
         return os.getpid()
 
-    def run(self, step: Pass, shard: int) -> Report | NlgaugeError:
-        """Do a shard; what is said in words comes back as it is."""
+    def run(self, step: Pass, shard: int) -> Report | NlgaugeError | str:
+        """Do a shard; or the error that ends the run, or the reason why the shard must be tried again."""
         try:
             self._worker = self._worker or Worker(self._job)
             return self._worker.run(step, shard)
-        except NlgaugeError as error:
-            return error
+        except Exception as error:
+            return error if isinstance(error, NlgaugeError) and ends_run(error) else reason_of(error)
 
 
 class RayPool:
@@ -108,19 +110,21 @@ def run_on_actors(ray: Any, actors: list[Any], step: Any, tasks: Tasks) -> None:
             if isinstance(answer, NlgaugeError):
                 raise answer
             if isinstance(answer, Report):
-                idle.append(actor)
                 tasks.done(answer, workers=len(actors) - len(away))
             else:
                 tasks.fail(number, answer)
+            if answer == _DIED:
                 away[actor.process.remote()] = actor, time.monotonic()
+            else:
+                idle.append(actor)
 
 
 def _answer(ray: Any, reference: Any) -> Report | NlgaugeError | str:
     """What an actor sent, or why it did not."""
     try:
-        answer: Report | NlgaugeError = ray.get(reference)
+        answer: Report | NlgaugeError | str = ray.get(reference)
     except ray.exceptions.RayActorError:
-        return "the worker died"
+        return _DIED
     except ray.exceptions.RayError as error:  # raised within the worker; the last line has what it was
         return str(error).strip().rpartition("\n")[2]
     return answer

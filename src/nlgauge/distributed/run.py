@@ -187,7 +187,12 @@ def score(
             counts = freeze(folder, plan)
             frozen = counts.digest
         driver.score(call.signatures(plan, counts, check=True), frozen)
-        return driver.result(began)
+    if input_digest(call.table, call.columns) != plan.input:
+        msg = (
+            f"the input changed while it was scored, so that the parts in {str(folder)!r} are of neither; delete them"
+        )
+        raise InputError(msg)
+    return driver.result(began)
 
 
 class _Driver:

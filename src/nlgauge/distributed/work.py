@@ -24,14 +24,23 @@ from nlgauge.distributed.counts import (
     write_counts,
 )
 from nlgauge.distributed.open_table import Table, open_table
-from nlgauge.distributed.parts import Part, PartKey, part_path, write_part
+from nlgauge.distributed.parts import DiskFullError, Part, PartKey, part_path, write_part
 from nlgauge.distributed.plan import Plan, RowShard, read_plan
 from nlgauge.distributed.rows import ShardRows, failing_rows, read_rows
 from nlgauge.engine.compare import compare
 from nlgauge.engine.comparisons import Comparisons
 from nlgauge.engine.finish import finish
 from nlgauge.engine.prepare import Prepared, PreparedMetric, prepare
-from nlgauge.errors import FileFormatError, InputError, SignatureError
+from nlgauge.errors import (
+    BaselineError,
+    FileFormatError,
+    InputError,
+    MissingExtraError,
+    ModelError,
+    NlgaugeError,
+    RecipeError,
+    SignatureError,
+)
 from nlgauge.recipes.composite import leaves
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.resources import Loaded
@@ -40,7 +49,18 @@ from nlgauge.recipes.signature import Signature
 from nlgauge.recipes.vector_metric import VectorMetric
 from nlgauge.scores import Score
 
-__all__ = ["MEMORY_EXIT", "Job", "Pass", "Report", "Worker", "memory_in_use", "watch_memory"]
+__all__ = [
+    "MEMORY_EXIT",
+    "Job",
+    "Pass",
+    "RefusedRowError",
+    "Report",
+    "Worker",
+    "ends_run",
+    "memory_in_use",
+    "reason_of",
+    "watch_memory",
+]
 
 #: Status of a worker that ended itself because it had passed its bound of memory.
 MEMORY_EXIT = 86
@@ -72,6 +92,21 @@ class Pass(NamedTuple):
     """Recipe parts that must come out; empty in the first pass."""
     frozen: str = ""
     """Digest of what was counted on the whole table."""
+
+
+class RefusedRowError(InputError):
+    """A row that cannot be scored, in a run that ends there."""
+
+
+def ends_run(error: Exception) -> bool:
+    """Whether an error is no better at the next try, nor at the next shard; others may be a matter of the moment."""
+    hopeless = (DiskFullError, RefusedRowError, RecipeError, BaselineError, ModelError, MissingExtraError)
+    return isinstance(error, hopeless)
+
+
+def reason_of(error: Exception) -> str:
+    """An error as a report of a shard has it."""
+    return str(error) if isinstance(error, NlgaugeError) else f"{type(error).__name__}: {error}"
 
 
 class Report(NamedTuple):
@@ -199,13 +234,13 @@ class Worker:
         named = f"row {shard.start + at}" + (f" (id {rows.ids[at]!r})" if self._plan.columns.id else "")
         if self._job.strict:
             msg = f"{named}: {text}"
-            raise InputError(msg) from error
+            raise RefusedRowError(msg) from error
         if any(isinstance(metric, VectorMetric) and metric.uses_neighbours for metric in leaves(self._job.recipes)):
             msg = (
                 f"{named} cannot be scored ({text}), and under position-norm the rows around it depend on it; mend "
                 "the row, or take it out of the table"
             )
-            raise InputError(msg) from error
+            raise RefusedRowError(msg) from error
 
     def _prepared(self, rows: ShardRows, chosen: Sequence[int]) -> Prepared:
         corpus = rows.corpus(chosen, self._whole)
