@@ -272,6 +272,36 @@ def test_a_shard_that_fails_three_times_is_reported_and_the_rest_goes_on(
     assert run(table, tmp_path / "parts").complete
 
 
+def test_a_file_that_cannot_be_read_for_a_moment_is_read_again(
+    tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, calls = work_module.read_rows, []
+
+    def broken_once(*given: Any) -> Any:
+        calls.append(given)
+        if len(calls) == 2:
+            msg = "cannot read 'pairs.parquet': Stale file handle"
+            raise InputError(msg)
+        return real(*given)
+
+    monkeypatch.setattr(work_module, "read_rows", broken_once)
+    assert run(table, tmp_path / "parts").complete
+
+
+def test_an_input_that_changes_while_it_is_scored(
+    tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = work_module.write_part
+
+    def changing(*given: Any) -> None:
+        real(*given)
+        corpus_table(table, fluent=["something else"] * 10)
+
+    monkeypatch.setattr(work_module, "write_part", changing)
+    with pytest.raises(InputError, match="the input changed while it was scored"):
+        run(table, tmp_path / "parts", shard_rows=100)
+
+
 def test_a_full_disk_is_said_and_nothing_is_lost(
     tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -188,9 +188,7 @@ def score(
             frozen = counts.digest
         driver.score(call.signatures(plan, counts, check=True), frozen)
     if input_digest(call.table, call.columns) != plan.input:
-        msg = (
-            f"the input changed while it was scored, so that the parts in {str(folder)!r} are of neither; delete them"
-        )
+        msg = f"the input changed while it was scored; the parts in {str(folder)!r} are of neither, so delete them"
         raise InputError(msg)
     return driver.result(began)
 
