@@ -30,6 +30,9 @@ _NO_SERVER = "Starting Ray client server failed"
 
 _DIED = "the worker died"
 
+#: What Ray says of an actor that it could not make.
+_CANNOT_START = "raised in its creation task"
+
 #: Seconds that an actor which died has to come back.
 _RESTART_SECONDS = 120.0
 
@@ -123,7 +126,11 @@ def _answer(ray: Any, reference: Any) -> Report | NlgaugeError | str:
     """What an actor sent, or why it did not."""
     try:
         answer: Report | NlgaugeError | str = ray.get(reference)
-    except ray.exceptions.RayActorError:
+    except ray.exceptions.RayActorError as error:
+        if _CANNOT_START in str(error):
+            cause = str(error).strip().rpartition("\n")[2]
+            msg = f"workers cannot start on the cluster: {cause}; install the same nlgauge on all its machines"
+            raise InputError(msg) from error
         return _DIED
     except ray.exceptions.RayError as error:  # raised within the worker; the last line has what it was
         return str(error).strip().rpartition("\n")[2]
