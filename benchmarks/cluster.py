@@ -101,14 +101,16 @@ def _contestant(kind: str, workers: int, folder: Path) -> int:
             shards = many.score(folder / "pairs.jsonl", parts, executor=executor, threads=1).shards
             score = many.merge(parts).scores[0].system_score
         seconds = time.perf_counter() - began
-    print(json.dumps({"seconds": seconds, "shards": shards, "score": score}))
+    # On a machine that is never quiet, processor time still compares contestants that work in this process.
+    print(json.dumps({"seconds": seconds, "processor": time.process_time(), "shards": shards, "score": score}))
     return 0
 
 
 def _tell(found: dict[str, dict[str, float]], count: int) -> None:
     for label, made in found.items():
-        shards = f", {made['shards']:.0f} shards" if made["shards"] else ""
-        say(f"{label:36} {made['seconds']:8.2f} s  {count / made['seconds']:7.0f} pairs/s{shards}")
+        rate = count / made["seconds"]
+        say(f"{label:36} {made['seconds']:8.2f} s  {rate:7.0f} pairs/s  {made['shards']:5.0f} shards")
+        say(f"{'':36} {made['processor']:8.2f} s of this process's processor time")
     scores = {made["score"] for made in found.values()}
     say(f"equal scores: {'yes' if len(scores) == 1 else f'no: {scores}'}")
     labels = list(_CONTESTANTS)

@@ -20,7 +20,7 @@ def on_logical_workers(*words: str) -> dict[str, Any]:
         made = subprocess.run(
             command, check=True, stdout=subprocess.PIPE, env=cluster.environment, cwd=Path(__file__).parents[2]
         )
-    found: dict[str, Any] = json.loads(made.stdout)
+    found: dict[str, Any] = json.loads(made.stdout.splitlines()[-1])  # Ray warns on stdout
     return found
 
 
