@@ -19,7 +19,7 @@ endif
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-more test-torch test-all test-long test-isa lint coverage docs browser-tools screenshot
-.PHONY: bench bench-costs bench-documents bench-matrix bench-memory bench-meta bench-compare bench-isa bench-start bench-service clean
+.PHONY: bench bench-costs bench-documents bench-matrix bench-memory bench-meta bench-compare bench-isa bench-start bench-service bench-cluster clean
 
 help:
 	@echo "make demo          install, fetch the embedded model, score examples/"
@@ -43,6 +43,7 @@ help:
 	@echo "make bench-compare time of comparisons of 20 and 50 systems"
 	@echo "make bench-start   processor time of the command line for one pair"
 	@echo "make bench-service the service under load beside the library"
+	@echo "make bench-cluster shards beside one call, and a simulated cluster of 1,000 workers"
 	@echo "make bench-isa     which instruction sets move a bit of a score, and how far"
 
 $(VENV)/.installed: pyproject.toml constraints.txt
@@ -55,13 +56,13 @@ $(VENV)/.test-tools: $(VENV)/.installed
 	touch $@
 
 $(VENV)/.browser-tools: $(VENV)/.test-tools
-	$(BIN)/python $(PIP_INSTALL) -e '.[browser]'
+	$(BIN)/python $(PIP_INSTALL) -e '.[browser,cluster]'
 	touch $@
 
 $(TORCH_VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(TORCH_VENV)
 	$(TORCH_BIN)/python $(PIP_INSTALL) torch==2.13.0
-	$(TORCH_BIN)/python $(PIP_INSTALL) -e '.[torch,gguf,test,parity]'
+	$(TORCH_BIN)/python $(PIP_INSTALL) -e '.[torch,gguf,test,parity,cluster]'
 	touch $@
 
 demo: $(VENV)/.installed
@@ -154,6 +155,11 @@ bench-start: $(VENV)/.installed
 bench-service: $(VENV)/.test-tools
 	$(BIN)/nlgauge models pull minilm
 	$(BIN)/python -m benchmarks.service
+
+bench-cluster: $(VENV)/.browser-tools
+	$(BIN)/nlgauge models pull minilm
+	$(BIN)/python -m benchmarks.cluster
+	$(BIN)/python -m benchmarks.cluster_simulation
 
 bench-costs: $(VENV)/.test-tools
 	$(BIN)/nlgauge models pull minilm

@@ -256,6 +256,22 @@ class Score:
             msg = f"the dict of a score needs {name!r}, which is missing{fix}"
             raise InputError(msg) from error
 
+    @classmethod
+    def merge(cls, scores: Sequence[Score]) -> Score:
+        """One score of scores of one recipe and system on different segments, in the order given.
+
+        It is what scoring all segments in one call gives, bit for bit. What would not be is refused: scores that look
+        at their own corpus (`idf=refs`, SentSim's ranges over the corpus) unless that was the same one.
+
+        >>> import nlgauge
+        >>> cats, dogs = (nlgauge.score([text], [text]) for text in ("A cat sat.", "A dog ran."))
+        >>> len(nlgauge.Score.merge([cats, dogs]))
+        2
+        """
+        from nlgauge.merging import merge_scores
+
+        return merge_scores(scores)
+
     def to_frame(self) -> pd.DataFrame:
         """One row per segment as a pandas frame (extra `nlgauge[frame]`)."""
         try:

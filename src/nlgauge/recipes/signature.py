@@ -78,6 +78,7 @@ ABBREVIATIONS = {
     "idf_hyps": "ih",
     "range": "ra",
     "pairs": "pr",
+    "errors": "er",
     "scores": "sc",
     "better": "bt",
 }
@@ -118,6 +119,7 @@ MEANINGS = {
     "idf_hyps": "digest of the idf table of this system's own outputs",
     "range": "digest of the range of each part over this corpus, on which every score depends",
     "pairs": "pairs that the range was taken over",
+    "errors": "rows that could not be scored and are left out, of a run over many shards",
     "scores": "sha256 of the file that holds the scores of another tool (first digits)",
     "better": "which scores of another tool are better, higher or lower ones",
 }

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -96,6 +96,19 @@ class IdfTable(FrozenTable):
             what = f"{empty} of {number} documents hold no token, and count all the same; remove the blank lines"
             warnings.warn(what, DataWarning, stacklevel=2)
         return cls(number, frequency, tokenizer.digest, source)
+
+    @classmethod
+    def merge(cls, tables: Sequence[IdfTable]) -> IdfTable:
+        """The table of all documents together: numbers of documents add up."""
+        first = tables[0]
+        if any(table.tokenizer != first.tokenizer for table in tables):
+            names = sorted({short_digest(table.tokenizer) for table in tables})
+            msg = f"idf tables of one tokenizer can be merged, got {', '.join(names)}"
+            raise InputError(msg)
+        frequency = first.frequency.copy()
+        for table in tables[1:]:
+            frequency += table.frequency
+        return cls(sum(table.documents for table in tables), frequency, first.tokenizer, first.source)
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
