@@ -155,6 +155,6 @@ def test_metrics_that_no_request_can_have_say_why(service: TestClient, monkeypat
     assert "nlgauge[documents]" in (without.why_not(METRICS["entity-graph"]) or "")
     monkeypatch.setattr(policies, "is_here", lambda card: False)
     assert without.why_not(METRICS["bertscore"]) == "it needs a model, and none is here"
-    assert "not on the service's machine" in (without.why_not(METRICS["sentsim"]) or "")
+    assert "not on the service's machine" in (without.why_not(METRICS["entity-graph"]) or "")
     monkeypatch.setitem(sys.modules, "sacrebleu", None)
     assert without.why_not(METRICS["chrf"]) is not None

@@ -16,11 +16,18 @@ class MetricChoice {
     ];
     const filled = groups.filter(([, members]) => members.length);
     byId("metric-groups").replaceChildren(...filled.map(([title, members]) => this.group(title, members)));
-    const others = records.filter((record) => !record.available).map(({ name, reason }) => `${name} (${reason})`);
-    byId("metrics-elsewhere").textContent = others.length ? `Not on this page: ${others.join("; ")}.` : "";
+    this.sayOthers(records.filter((record) => !record.available));
     this.offerModels(models);
     byId("recipes").addEventListener("input", () => this.edited());
     byId("empty").addEventListener("change", () => this.edited());
+  }
+
+  // What the service cannot compute, and why; of several with one reason it is said once.
+  sayOthers(records) {
+    const named = new Map();
+    for (const { name, reason } of records) named.set(reason, [...(named.get(reason) ?? []), name]);
+    const parts = [...named].map(([reason, names]) => `${names.join(", ")} (${reason})`);
+    byId("metrics-elsewhere").textContent = parts.length ? `Not on this page: ${parts.join("; ")}.` : "";
   }
 
   edited() {
