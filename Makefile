@@ -18,8 +18,8 @@ test-more test-torch test-long bench-documents bench-matrix bench-meta bench-ser
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-more test-torch test-all test-long test-isa lint coverage browser-tools screenshot
-.PHONY: bench bench-costs bench-documents bench-matrix bench-memory bench-meta bench-compare bench-isa bench-start bench-service clean
+.PHONY: help demo test test-more test-torch test-all test-long test-isa lint coverage docs browser-tools screenshot
+.PHONY: bench bench-costs bench-documents bench-matrix bench-memory bench-meta bench-compare bench-isa bench-start bench-service bench-cluster clean
 
 help:
 	@echo "make demo          install, fetch the embedded model, score examples/"
@@ -32,6 +32,7 @@ help:
 	@echo "make browser-tools what tests of pages need, Debian's chromium-headless-shell among it"
 	@echo "make screenshot    the picture of the service's page, docs/images/page.png"
 	@echo "make lint          ruff and mypy"
+	@echo "make docs          the site, build/site/index.html; a broken link is an error"
 	@echo "make coverage      lines and branches that make test runs, htmlcov/index.html"
 	@echo "make bench         speed beside the bert-score package"
 	@echo "make bench-memory  peak memory of 100,000 pairs"
@@ -42,6 +43,7 @@ help:
 	@echo "make bench-compare time of comparisons of 20 and 50 systems"
 	@echo "make bench-start   processor time of the command line for one pair"
 	@echo "make bench-service the service under load beside the library"
+	@echo "make bench-cluster shards beside one call, and a simulated cluster of 1,000 workers"
 	@echo "make bench-isa     which instruction sets move a bit of a score, and how far"
 
 $(VENV)/.installed: pyproject.toml constraints.txt
@@ -54,13 +56,13 @@ $(VENV)/.test-tools: $(VENV)/.installed
 	touch $@
 
 $(VENV)/.browser-tools: $(VENV)/.test-tools
-	$(BIN)/python $(PIP_INSTALL) -e '.[browser]'
+	$(BIN)/python $(PIP_INSTALL) -e '.[browser,cluster]'
 	touch $@
 
 $(TORCH_VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(TORCH_VENV)
 	$(TORCH_BIN)/python $(PIP_INSTALL) torch==2.13.0
-	$(TORCH_BIN)/python $(PIP_INSTALL) -e '.[torch,gguf,test,parity]'
+	$(TORCH_BIN)/python $(PIP_INSTALL) -e '.[torch,gguf,test,parity,cluster]'
 	touch $@
 
 demo: $(VENV)/.installed
@@ -116,6 +118,13 @@ coverage: $(VENV)/.test-tools
 	$(BIN)/coverage html --quiet
 	$(BIN)/coverage report
 
+$(VENV)/.docs-tools: $(VENV)/.test-tools
+	$(BIN)/python $(PIP_INSTALL) -e '.[docs]'
+	touch $@
+
+docs: $(VENV)/.docs-tools
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site
+
 bench: $(TORCH_VENV)/.installed
 	$(TORCH_BIN)/nlgauge models pull minilm mpnet
 	$(TORCH_BIN)/python -m benchmarks.speed
@@ -146,6 +155,11 @@ bench-start: $(VENV)/.installed
 bench-service: $(VENV)/.test-tools
 	$(BIN)/nlgauge models pull minilm
 	$(BIN)/python -m benchmarks.service
+
+bench-cluster: $(VENV)/.browser-tools
+	$(BIN)/nlgauge models pull minilm
+	$(BIN)/python -m benchmarks.cluster
+	$(BIN)/python -m benchmarks.cluster_simulation
 
 bench-costs: $(VENV)/.test-tools
 	$(BIN)/nlgauge models pull minilm

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -36,6 +37,7 @@ _ASPECTS = {
 }
 _WITHOUT_MODEL = ("rouge1:measure=recall", "rougel:measure=recall", "rougel", "lc", "rc", "entity-graph",
                   "lexical-chain", "focus-frequency")  # fmt: skip
+_VECTORS = "vectors="
 _LAST = {"minilm": 6, "mpnet": 12}
 
 
@@ -48,12 +50,23 @@ def recipes(model: str) -> list[str]:
     return ["bertscore", "bertscore:multiref=mean", "moverscore", *focus, *sent]
 
 
+#: With word vectors: metrics of entities, without and with a model.
+_ENTITIES_WITHOUT_MODEL = ("lexical-graph",)
+_ENTITIES = ("ds-focus:focus=entity", "ds-sent:focus=entity", "ds-sent:adjacency=weighted,focus=entity")
+
+
+def with_vectors(recipe: str, vectors: str) -> str:
+    """The recipe that reads a file of word vectors."""
+    return f"{recipe}{',' if ':' in recipe else ':'}{_VECTORS}{vectors}"
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Score, count, print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.disco_claims", description=__doc__)
     parser.add_argument("--at", default=os.environ.get("NLGAUGE_DATA"), help="folder of data sets ($NLGAUGE_DATA)")
     parser.add_argument("--models", nargs="*", default=list(_LAST), help="none, one or both of minilm and mpnet")
     parser.add_argument("--scores", type=Path, metavar="FILE", help="JSON of scores: read where there, else written")
+    parser.add_argument("--vectors", metavar="FILE", help="word vectors: metrics of entities too")
     parser.add_argument("--draws", type=int, default=2000)
     options = parser.parse_args(argv)
     if not options.at:
@@ -68,6 +81,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         known = kept.setdefault(data, {})
         for model in ("", *options.models):
             wanted = recipes(model) if model else list(_WITHOUT_MODEL)
+            if options.vectors:
+                entities = _ENTITIES if model else _ENTITIES_WITHOUT_MODEL
+                wanted += [with_vectors(recipe, options.vectors) for recipe in entities]
             missing = [recipe for recipe in wanted if _name(recipe, model) not in known]
             if missing:
                 scored = score_table(table, missing, **({"model": model} if model else {}))
@@ -80,7 +96,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _name(recipe: str, model: str) -> str:
-    return f"{recipe} [{model}]" if model else recipe
+    short = re.sub(rf"[:,]{_VECTORS}.*", "", recipe)  # a path says nothing
+    return f"{short} [{model}]" if model else short
 
 
 def _grid(table: JudgementTable, values: Matrix) -> Matrix:

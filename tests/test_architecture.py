@@ -36,7 +36,9 @@ ORDER = [
     "engine",
     "metrics",
     "registry",
+    "merging",
     "scoring",
+    "accumulator",
     "pairs",
     "features",
     "testing",
@@ -50,6 +52,7 @@ ORDER = [
     "published",
     "plots",
     "report",
+    "distributed",
     "service",
     "cli",
 ]
@@ -83,8 +86,8 @@ BACK_EDGES = {
     "recipes/metric.py": {"scores", "engine"},
     # A recipe of recipes reads its members as any recipe is read.
     "recipes/composite.py": {"registry"},
-    # `result.explain(3)` hands the score to what explains it.
-    "scores.py": {"explain"},
+    # `result.explain(3)` hands the score to what explains it, `Score.merge` to what knows the recipes.
+    "scores.py": {"explain", "merging"},
 }
 
 FILES = sorted(SOURCE.rglob("*.py"))

@@ -59,8 +59,12 @@ def scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def with_metric(scripts: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same environment with the example of a metric of one's own installed as a package."""
-    folder = tmp_path_factory.mktemp("plug-in")
-    package = ROOT / "examples" / "nlgauge-centroid"
+    return install_example("nlgauge-centroid", scripts, tmp_path_factory.mktemp("plug-in"))
+
+
+def install_example(name: str, scripts: Path, folder: Path) -> Path:
+    """Build an example's wheel in a folder and install it where the programs lie."""
+    package = ROOT / "examples" / name
     command = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(folder), str(package)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -147,3 +151,12 @@ def test_a_metric_of_another_package_keeps_the_contracts(with_metric: Path, tmp_
     tests = ROOT / "examples" / "nlgauge-centroid" / "tests"
     out = run(with_metric / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tests), folder=tmp_path)
     assert "17 passed" in out
+
+
+@pytest.mark.torch
+def test_the_classifier_of_capsules_is_a_package_too(scripts: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="the extra 'torch' is not installed")
+    program = install_example("nlp-capsule", scripts, tmp_path)
+    assert "140,698,616" in run(program / "nlp-capsule", "parameters", folder=tmp_path)
+    code = "import nlp_capsule, pathlib; print(pathlib.Path(nlp_capsule.__file__).with_name('py.typed').is_file())"
+    assert run(program / "python", "-c", code, folder=tmp_path).strip() == "True"

@@ -11,6 +11,7 @@ import typing
 
 from nlgauge import _startup  # noqa: F401  # first, because the modules below take a moment to load
 from nlgauge._version import __version__
+from nlgauge.accumulator import Accumulator
 from nlgauge.clouds.alignments import Alignment, Flow
 from nlgauge.corpus.documents import join_documents
 from nlgauge.corpus.views import TextView
@@ -61,6 +62,7 @@ from nlgauge.scoring import score, score_systems
 if typing.TYPE_CHECKING:  # found by __getattr__ below
     from nlgauge import compare as compare
     from nlgauge import data as data
+    from nlgauge import distributed as distributed
     from nlgauge import ensembles as ensembles
     from nlgauge import meta as meta
     from nlgauge import stress as stress
@@ -80,6 +82,7 @@ if typing.TYPE_CHECKING:  # found by __getattr__ below
     from nlgauge.service.client import Client
 
 __all__ = [
+    "Accumulator",
     "Alignment",
     "AlignmentNotFoundError",
     "AsyncClient",
@@ -166,7 +169,7 @@ del built_in_metrics
 
 
 #: Public modules that scoring has no need of: `nlgauge.compare.gate` imports the first.
-_ON_DEMAND = ("compare", "data", "ensembles", "meta", "stress", "testing")
+_ON_DEMAND = ("compare", "data", "distributed", "ensembles", "meta", "stress", "testing")
 
 #: Public names that scoring has no need of, by the module that has them.
 _NAMES_ON_DEMAND = {

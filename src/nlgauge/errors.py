@@ -78,6 +78,9 @@ class NlgaugeError(Exception):
 class InputError(NlgaugeError, ValueError):
     """A text, a list of texts or a file cannot be scored as it is."""
 
+    document: str | None = None
+    """The text that it is about, where whoever raised it knew the text and not its place."""
+
 
 class EmptyPairError(InputError):
     """Hypothesis and reference are both empty, so no score is defined."""

@@ -30,7 +30,7 @@ __all__ = ["LEAST_RESAMPLES", "Origin", "Score", "SegmentNotes", "joined_notes"]
 #: Fewer resamples can give an interval that leaves out the mean.
 LEAST_RESAMPLES = 100
 
-_NOTES_OF_SOME_METRICS = ("unconverged", "unknown", "windows", "no_noun", "no_focus")
+_NOTES_OF_SOME_METRICS = ("unconverged", "unknown", "windows", "no_noun", "no_focus", "no_ties")
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,8 @@ class SegmentNotes:
     """With a text that was read in windows."""
     no_noun: tuple[int, ...] = ()
     no_focus: tuple[int, ...] = ()
+    no_ties: tuple[int, ...] = ()
+    """With a text no two sentences of which share a focus, of metrics that look at such ties."""
 
     def counts(self) -> dict[str, int]:
         """How many segments each note names; what can only happen to some metrics is named where it did."""
@@ -253,6 +255,22 @@ class Score:
             fix = " (to_dict(segments=True) has them)" if name == "segments" else ""
             msg = f"the dict of a score needs {name!r}, which is missing{fix}"
             raise InputError(msg) from error
+
+    @classmethod
+    def merge(cls, scores: Sequence[Score]) -> Score:
+        """One score of scores of one recipe and system on different segments, in the order given.
+
+        It is what scoring all segments in one call gives, bit for bit. What would not be is refused: scores that look
+        at their own corpus (`idf=refs`, SentSim's ranges over the corpus) unless that was the same one.
+
+        >>> import nlgauge
+        >>> cats, dogs = (nlgauge.score([text], [text]) for text in ("A cat sat.", "A dog ran."))
+        >>> len(nlgauge.Score.merge([cats, dogs]))
+        2
+        """
+        from nlgauge.merging import merge_scores
+
+        return merge_scores(scores)
 
     def to_frame(self) -> pd.DataFrame:
         """One row per segment as a pandas frame (extra `nlgauge[frame]`)."""

@@ -68,9 +68,28 @@ def test_a_flow_without_parallel_text_and_a_plain_network(run: Run, two_language
     assert result.status == 0, result.err
     assert "gan-flow of 300 pairs of words found, epoch" in result.err
     assert load_map(two_languages / "gan.npz").origin.method == "gan-flow"
-    result = run(*PARALLEL, "--method", "fcnn", *SMALL, "-o", "fcnn.npz")
+    kept = ("--state", "fcnn.state", "--curves", "fcnn.json", "--plot", "fcnn.svg")
+    result = run(*PARALLEL, "--method", "fcnn", *SMALL, "-o", "fcnn.npz", *kept)
     assert result.status == 0, result.err
+    assert json.loads((two_languages / "fcnn.json").read_text())["digest"][:12] in result.err
     assert load_map(two_languages / "fcnn.npz").origin.method == "fcnn"
+
+
+def test_two_models_of_two_widths_with_parallel_text(run: Run, two_languages: Path) -> None:
+    """The second model's vectors have two entries more, which say nothing."""
+    lines = (two_languages / "both.vec").read_text().splitlines()
+    write_lines(two_languages / "wide.vec", [f"{line} 0 0" for line in lines])
+    texts = ("align", "fit", "--parallel", "left.txt", "right.txt", "--alignments", "links.txt")
+    models = ("--source-model", "both.vec", "--target-model", "wide.vec")
+    result = run(*texts, *models, "--method", "centred", "-o", "map.npz")
+    assert result.status == 0, result.err
+    fitted = load_map(two_languages / "map.npz")
+    assert (fitted.width, fitted.width_of("target")) == (WIDTH, WIDTH + 2)
+    assert "PCA of widths 8 and 10 to 8" in fitted.origin.note
+    left, right = (np.loadtxt(lines[start : start + FREQUENT], usecols=range(1, WIDTH + 1)) for start in (0, WORDS))
+    moved, kept = fitted.apply(left), fitted.apply(np.pad(right, ((0, 0), (0, 2))), side="target")
+    distance = np.linalg.norm(moved[:, None] - kept[None], axis=2)
+    assert (distance.argmin(axis=1) == np.arange(FREQUENT)).mean() > 0.99
 
 
 def test_refusals(refused: Refusal, two_languages: Path) -> None:

@@ -131,6 +131,8 @@ def test_names_that_are_wrong(refused: Refusal) -> None:
     assert "known are repro-table1" in refused(2, "reproduce", "table99")
     assert "language pair 'xx-en' is not here" in refused(2, "reproduce", "table2", "--langpairs", "xx-en")
     assert "row 'nothing' is not here" in refused(2, "reproduce", "table2", "--rows", "nothing")
+    says = refused(2, "reproduce", "disco-table7", "--vectors", "glove.txt")
+    assert "no row of disco-table7 reads word vectors; leave out vectors" in says
 
 
 def test_a_study_with_its_figure(run: Run, folder: Path, refused: Refusal) -> None:

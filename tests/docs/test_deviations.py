@@ -28,7 +28,8 @@ ROWS = [cells for cells in lines_of_tables() if NUMBER.fullmatch(cells[0])]
 
 def mentions() -> Iterator[tuple[str, str]]:
     """A number, and the line where it stands."""
-    for path in [*sorted((ROOT / "src").rglob("*.py")), *sorted((ROOT / "docs").glob("*.md"))]:
+    sources = [*sorted((ROOT / "src").rglob("*.py")), *sorted((ROOT / "examples").rglob("*.py"))]
+    for path in [*sources, *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").rglob("README.md"))]:
         for at, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             for number in NUMBER.findall(line):
                 yield number, f"{path.relative_to(ROOT).as_posix()}:{at}"
@@ -80,9 +81,9 @@ def test_tables_of_rows_have_these_columns() -> None:
 
 
 def test_every_test_that_is_named_is_there() -> None:
-    """By the name of its file alone, wherever under tests/ it lies."""
+    """By the name of its file alone, wherever under tests/ or among the examples it lies."""
     files: dict[str, str] = {}
-    for path in (ROOT / "tests").rglob("test_*.py"):
+    for path in [*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "examples").rglob("test_*.py")]:
         files[path.name] = files.get(path.name, "") + path.read_text(encoding="utf-8")
     moved = [
         f"{cells[0]}: {name} is not in {file}, but in {[other for other in files if f'def {name}(' in files[other]]}"

@@ -38,7 +38,7 @@ def run(commands: str, url: str) -> str:
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not here")
 def test_commands_answer_what_the_page_says(url: str) -> None:
-    scores, table, lists, analysis, jobs, errors = COMMANDS
+    scores, table, lists, analysis, pairs, jobs, errors = COMMANDS
     found = json.loads(run(scores, url))
     assert [one["metric"] for one in found["scores"]] == ["bertscore", "chrf"]
     assert found["scores"][0] == nlgauge.score(["A cat sat on the mat."], ["The cat sat on the mat."]).to_dict()
@@ -47,6 +47,10 @@ def test_commands_answer_what_the_page_says(url: str) -> None:
     explained, compared = re.findall(r"\{\"nlgauge\".*?(?=\{\"nlgauge\"|$)", run(analysis, url), re.S)
     assert json.loads(explained)["explanation"]["metric"] == "bertscore"
     assert [one["system"] for one in json.loads(compared)["comparison"]["metrics"][0]["systems"]] == ["a", "b"]
+    crossed, _, ranked = run(pairs, url).partition('"warnings":[]}')
+    expected = nlgauge.matrix(["A cat sat.", "It rained."], ["The cat sat.", "There was rain.", "Snow fell."])
+    assert json.loads(f'{crossed}"warnings":[]}}')["matrix"] == expected.to_dict()
+    assert [line.split("\t")[5] for line in ranked.splitlines()] == ["candidate", "2", "1", "0"]
     watched = run(jobs, url)
     assert "event: end" in watched
     assert '"state":"done"' in watched
@@ -72,6 +76,8 @@ def test_limits_are_those_of_the_code() -> None:
     assert shown["characters of a text"] == f"{limits.text_characters:,}"
     assert shown["texts of a request, of a job"] == f"{limits.texts:,}, {limits.job_texts:,}"
     assert shown["metrics of a request, systems of a comparison"] == f"{limits.recipes}, {limits.systems}"
-    assert shown["characters of texts to explain"] == f"{limits.explained_characters:,}"
+    explained = f"{limits.explained_characters:,}, {limits.job_explained_characters:,}"
+    assert shown["characters of a pair to explain, of all pairs of a job"] == explained
+    assert shown["pairs of a matrix or a ranking, as a job"] == f"{limits.pairs:,}, {limits.job_pairs:,}"
     assert shown["requests that wait, jobs that wait"] == f"{limits.waiting}, {limits.queued_jobs}"
     assert f"kept for {limits.keep_days:g} days" in PAGE

@@ -78,6 +78,10 @@ def test_documents_without_a_noun_are_counted(annotation: dict[str, str]) -> Non
     with pytest.warns(NoNounWarning, match=r"1 document \(1\)"):
         found = nlgauge.discourse([text(A), text(NO_NOUN)], **annotation)
     assert found.no_noun == {"": (1,)}
+    assert found.references_without_noun == ()
+    with pytest.warns(NoNounWarning, match=r"1 document \(1\)"):
+        beside = nlgauge.discourse([text(A)] * 2, [text(A), text(NO_NOUN)], **annotation)
+    assert beside.to_dict()["references_without_noun"] == [1]
     assert found.hypotheses[""]["freq"].tolist() == [2.5, 0]
 
 

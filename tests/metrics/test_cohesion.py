@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import pytest
 from tests.annotated_texts import annotated, conllu
 
 import nlgauge
-from nlgauge.errors import InputError, NoNounWarning, RecipeError
+from nlgauge.errors import InputError, NoNounWarning, RecipeError, TooLongError
 
 #: As in `tests/metrics/parts/test_cohesion.py`.
 HYPOTHESIS = "the cat:N see:V dogs=dog:N . | cat:N and cat:N and bird:N . | a dog:N see:V ."
@@ -71,6 +72,45 @@ def test_documents_without_a_noun_are_counted(recipe: str) -> None:
     assert score.notes.no_noun == (1,)
     assert score.counts["no_noun"] == 1
     assert score.signature.run["no_noun"] == "1"
+
+
+def test_documents_whose_sentences_share_nothing_are_counted(recipe: str) -> None:
+    texts = [text(HYPOTHESIS), text(OTHER), "cat dog ."]  # the last: the first sentence of REFERENCE
+    graph = nlgauge.score(texts[:2], metric=f"entity-graph:{recipe}")
+    assert "no_ties" not in graph.counts
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoNounWarning)
+        graph = nlgauge.score([texts[0], texts[2], text(NO_NOUN)], metric=f"entity-graph:{recipe}")
+        chain = nlgauge.score([texts[0]] * 3, [texts[0], texts[2], text(NO_NOUN)], metric=f"lexical-chain:{recipe}")
+    assert graph.connectivity.tolist() == [0.5, 0, 0]
+    assert graph.notes.no_ties == (1, 2), "one sentence, and no noun"
+    assert graph.notes.no_noun == (2,)
+    assert graph.signature.run["no_ties"] == "2"
+    assert chain.notes.no_ties == (1, 2), "of a reference"
+    assert chain.notes.no_noun == (2,)
+
+
+def test_a_document_that_the_file_does_not_have_is_named(recipe: str) -> None:
+    texts = [text(HYPOTHESIS), "Nobody parsed this."]
+    refs = [[text(REFERENCE), text(OTHER)], [text(REFERENCE), texts[1]]]
+    systems = {"a": [text(HYPOTHESIS)] * 2, "b": texts}
+    said = "parses.conllu does not have the document 'Nobody parsed this.'"
+    with pytest.raises(InputError, match=rf"^segment 1: {said}"):
+        nlgauge.score(texts, metric=f"lc:{recipe}")
+    with pytest.raises(InputError, match=rf"^segment 1, reference 1: {said}"):
+        nlgauge.score([text(HYPOTHESIS)] * 2, refs, metric=f"lexical-chain:{recipe}")
+    with pytest.raises(InputError, match=rf"^system 'b', segment 1, hypothesis: {said}"):
+        nlgauge.score_systems(systems, [text(REFERENCE)] * 2, metrics=[f"ds-sent:{recipe}"])
+    with pytest.raises(InputError, match=rf"^a\[1\]: {said}"):
+        nlgauge.matrix(texts, [text(REFERENCE)], metric=f"entity-graph:{recipe}")
+
+
+def test_a_document_of_too_many_sentences_is_named(recipe: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nlgauge.transport.size.MOST_COSTS", 8)
+    with pytest.raises(TooLongError, match=r"^segment 1: a graph of sentences of 3 x 3 points"):
+        nlgauge.score([text(NO_NOUN), text(HYPOTHESIS)], metric=f"entity-graph:{recipe}")
+    with pytest.raises(TooLongError, match=r"^document 0, reference 0: a graph of sentences of 3 x 3 points"):
+        nlgauge.discourse([text(NO_NOUN)], [text(HYPOTHESIS)], **dict(one.split("=") for one in recipe.split(",")))
 
 
 def test_chains_of_the_best_reference_or_of_all(recipe: str) -> None:

@@ -12,6 +12,7 @@ import nlgauge
 from nlgauge.cli import main
 from nlgauge.meta import score_table
 from nlgauge.report.scores import render
+from nlgauge.scores import joined_notes
 from nlgauge.sensitivity.run import systems_table
 
 HYPS = [
@@ -40,7 +41,7 @@ def test_components_are_the_two_metrics(options: str) -> None:
     both, sent, focus = nlgauge.score_systems({"": HYPS}, REFS, metrics=recipes)
     assert np.array_equal(both.ds_sent, sent.score)
     assert np.array_equal(both.ds_focus, focus.segments[focus.main])
-    assert both.notes == focus.notes
+    assert both.notes == joined_notes([sent.notes, focus.notes])
 
 
 def test_each_component_has_its_orientation() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +16,15 @@ import nlgauge.testing
 from nlgauge.encoders import base
 from nlgauge.ensembles import norms_of_scores
 from nlgauge.errors import FileFormatError, InputError, RecipeError, SignatureError
+from nlgauge.metrics.parts import norms as norms_module
 from nlgauge.metrics.parts.norms import MemberNorms, Norms, load_norms, recipe_of_member
 from nlgauge.recipes.metric import TextMetric
 from nlgauge.recipes.results import SystemResult
 from nlgauge.recipes.signature import Signature
 from nlgauge.registry import METRICS
 from nlgauge.testing.contracts import HYPOTHESES, REFERENCES
+
+_SHIPPED = Path(norms_module.__file__).with_name("ensemble_norms.json")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,6 +193,8 @@ def test_the_shipped_norms_are_whole() -> None:
         "bleu",
         "rouge1",
         "xmoverscore",
+        "baryscore",
     }
     assert all(one.rows == 3795 for one in table.members)
+    assert table.digest == json.loads(_SHIPPED.read_text(encoding="utf-8"))["digest"]
     assert len({(one.metric, str(sorted(one.recipe.items()))) for one in table.members}) == len(table.members)

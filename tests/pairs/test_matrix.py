@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import warnings
 from typing import Any
 
@@ -220,10 +221,13 @@ def test_texts_without_weight_are_warned_of_by_name_and_counted_by_pairs() -> No
 
 @pytest.mark.parametrize("metric", ["lc", "rc", "entity-graph", "lexical-chain"])
 def test_texts_without_a_noun_are_warned_of_by_name_and_counted_by_pairs(metric: str) -> None:
-    with pytest.warns(nlgauge.NoNounWarning, match=r"2 pairs \(a\[1\] and b\[0\], a\[1\] and b\[1\]\)"):
+    pairs = ["a[1] and b[0]", "a[1] and b[1]"]
+    if metric == "lexical-chain":  # it looks at references too, and b[1] has no noun either
+        pairs.insert(0, "a[0] and b[1]")
+    with pytest.warns(nlgauge.NoNounWarning, match=re.escape(f"{len(pairs)} pairs ({', '.join(pairs)})")):
         found = nlgauge.matrix(["The cat saw a cat.", "It ran."], ["A cat sat.", "They sat."], metric)
-    assert found.counts["no_noun"] == 2
-    assert found.signature.run["no_noun"] == "2"
+    assert found.counts["no_noun"] == len(pairs)
+    assert found.signature.run["no_noun"] == str(len(pairs))
     assert found.scores[1].tolist() == [0, 0]
 
 

@@ -129,6 +129,33 @@ def test_features_of_documents_of_wmt20(wmt20: Path) -> None:
     assert ours(found, "systems") == [3, 3]
 
 
+@pytest.mark.filterwarnings("ignore::nlgauge.NoNounWarning")
+def test_rows_on_entities_read_word_vectors(wmt20: Path) -> None:
+    vectors = wmt20 / "vectors.txt"
+    vectors.write_text("cat 1 0\ndog 0.9 0.1\n", encoding="utf-8")
+    table = PAPER_TABLES["disco-table12"]
+    shown = reproduce(table, at=wmt20, model="none", rows="Lexical Graph").rows[0]
+    assert shown.reason == "only shown: needs word vectors (--vectors FILE)"
+    assert all(cell.ours is None for cell in shown.cells.values())
+    found = reproduce(table, at=wmt20, model="none", rows="Lexical Graph", vectors=vectors)
+    # The copy's sentences share the cat; those of the others share nothing, so that two of three pairs are told.
+    assert ours(found, "Lexical Graph") == pytest.approx([100 * (2 / 6**0.5), -100 * (2 / 6**0.5)])
+    assert found.rows[0].reason == "entities by other word vectors; in print by Dep2Vec"
+    assert found.rows[0].recipe == f"lexical-graph:vectors={vectors}"
+    features = PAPER_TABLES["disco-table11"]
+    asked = {"at": wmt20, "data": "mt-metrics-eval", "rows": "Frequency (Entity)"}
+    # Cat and dog are one entity of four mentions in the reference, of two in the one sentence of "half".
+    assert ours(reproduce(features, **asked, vectors=vectors), "Frequency (Entity)") == pytest.approx([100, 0, 0] * 2)
+    assert reproduce(features, **asked).rows[0].reason == "only shown: needs word vectors (--vectors FILE)"
+
+
+def test_word_vectors_that_no_row_reads_are_refused() -> None:
+    with pytest.raises(RecipeError, match="no row of disco-table7 reads word vectors; leave out vectors"):
+        reproduce(PAPER_TABLES["disco-table7"], vectors="glove.txt")
+    with pytest.raises(RecipeError, match=r"'a,b\.txt' has a comma in its path"):
+        reproduce(PAPER_TABLES["disco-table1"], vectors="a,b.txt")
+
+
 def test_systems_with_other_documents_are_measured_beside_their_own_references(wmt20: Path) -> None:
     long = " ".join(["The cat saw a dog."] * 120)
     (wmt20 / "wmt20/system-outputs/cs-en/none.txt").write_text(f"{long}\n{long}\n", encoding="utf-8")

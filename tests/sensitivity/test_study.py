@@ -13,7 +13,8 @@ from nlgauge.metrics.moverscore import MoverScore
 from nlgauge.registry import parse_metric
 from nlgauge.sensitivity.idf_corpora import SAMPLE, random_sample
 from nlgauge.sensitivity.presets import PRESETS, preset
-from nlgauge.sensitivity.study import Setting, Study, Sweep, load_study, with_setting
+from nlgauge.sensitivity.run import run_study, systems_table
+from nlgauge.sensitivity.study import Setting, Study, Sweep, load_study, refused_value, with_setting
 
 
 def recipe(metric: str, **values: str) -> object:
@@ -66,6 +67,20 @@ def test_a_metric_without_the_field_is_left_out_and_said_so() -> None:
     study = preset("subwords", ["moverscore", "bertscore"])
     assert [metric for metric, _ in study.pairs()] == ["moverscore"]
     assert study.skipped() == ("bertscore has no option subwords: sweep 'subwords' left out",)
+
+
+def test_values_that_a_metric_does_not_take_are_named() -> None:
+    recipe = parse_metric("ds-focus")
+    assert refused_value(recipe, Setting(("subwords",), ("average",))) == ""
+    said = "ds-focus takes no subwords=first, only last or average"
+    assert refused_value(recipe, Setting(("subwords",), ("first",))) == said
+    texts = ["A cat sat.", "A dog ran."]
+    table = systems_table({"a": texts, "b": texts[::-1]}, texts)
+    with pytest.raises(RecipeError, match=rf"nothing of study 'subwords' .* {said}; left out.*\(--study FILE\)"):
+        run_study(preset("subwords", ["ds-focus"]), table)
+    study = Study.grid(["bertscore"], {"multiref": ["best-f", "bset-f"]})
+    with pytest.raises(RecipeError, match="study 'study': bertscore takes no multiref=bset-f, only "):
+        run_study(study, table)
 
 
 def test_toml(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 import nlgauge
 from nlgauge import AsyncClient, Client, InputError, ModelNotFoundError, RecipeError, ServiceError
 from nlgauge.service import client as clients
+from nlgauge.service import client_jobs
 from nlgauge.service.exchange import Retries
 
 SYSTEMS = {"one": ["a cat sat on the mat .", "the dog slept"], "two": ["the cat sat .", "a dog slept under the tree"]}
@@ -157,7 +158,7 @@ def test_the_twins_have_the_same_calls() -> None:
         return {name for name in vars(kind) if not name.startswith("_")}
 
     assert calls(Client) == calls(AsyncClient)
-    assert calls(clients.Job) == calls(nlgauge.service.async_client.AsyncJob)
+    assert calls(client_jobs.Job) == calls(client_jobs.AsyncJob)
 
 
 class Scripted:

@@ -189,3 +189,21 @@ def test_three_thousand_segments_scroll_without_stalling(page: Page) -> None:
     assert page.eval_on_selector("#results", "part => part.querySelectorAll('*').length") < 1500
     page.get_by_label("Search").fill("Number 1234 of")
     page.locator("#segments-said").filter(has_text="1 of 3,000 segments").wait_for()
+
+
+def test_what_no_request_can_have_is_not_offered(page: Page) -> None:
+    assert page.get_by_role("checkbox", name="entity-graph", exact=True).count() == 1
+    assert page.get_by_role("checkbox", name="lexical-graph", exact=True).count() == 0
+    assert "lexical-graph (it needs vectors, a file" in page.locator("#metrics-elsewhere").inner_text()
+
+
+def test_notes_are_on_what_the_page_shows(page: Page) -> None:
+    fill(page, {"best": REFS, "other": HYPS}, REFS)
+    choose_metrics(page, "chrf")
+    run(page)
+    notes = page.locator("#comparison .notes").inner_text()
+    assert "other never won an instance" in notes
+    assert "Bradley-Terry" not in notes
+    assert "wilcoxon" not in notes
+    assert page.locator("#segments-said").inner_text().startswith("3 segments, numbered from 0.")
+    assert "Segments are numbered from 0" in page.locator("#texts").inner_text()

@@ -143,3 +143,18 @@ def test_further_models_of_a_metric_are_checked_too() -> None:
 def test_all_known_models_are_listed_with_their_state() -> None:
     assert {one["name"] for one in Policy().models()} == set(CARDS)
     assert [one["available"] for one in Policy(["muse"]).models() if one["name"] == "minilm"] == [False]
+
+
+def test_metrics_that_no_request_can_have_say_why(service: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {one["name"]: one for one in service.get("/v1/metrics").json()}
+    assert (found["bertscore"]["available"], found["bertscore"]["reason"]) == (True, None)
+    assert not found["lexical-graph"]["available"]
+    assert found["lexical-graph"]["reason"] == "it needs vectors, a file, and requests name none"
+    without = Policy()
+    monkeypatch.setattr(policies, "find_spec", lambda name: None)
+    assert "nlgauge[documents]" in (without.why_not(METRICS["entity-graph"]) or "")
+    monkeypatch.setattr(policies, "is_here", lambda card: False)
+    assert without.why_not(METRICS["bertscore"]) == "it needs a model, and none is here"
+    assert "not on the service's machine" in (without.why_not(METRICS["sentsim"]) or "")
+    monkeypatch.setitem(sys.modules, "sacrebleu", None)
+    assert without.why_not(METRICS["chrf"]) is not None

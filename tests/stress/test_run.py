@@ -10,7 +10,7 @@ import pytest
 from tests.stress.test_triples import Tagger
 
 import nlgauge
-from nlgauge.errors import InputError
+from nlgauge.errors import DataWarning, InputError
 from nlgauge.plots.stress import plot_stress
 from nlgauge.report.stress import render_stress
 from nlgauge.stress import PERTURBATIONS, StressTest, perturb, stress
@@ -81,6 +81,17 @@ def test_an_annotator_finds_nouns() -> None:
     texts = ["the cat saw the dog", "a man wrote a letter"]
     found = stress(texts, ["chrf"], perturbations=["noun-order"], annotator=Tagger())
     assert found.metrics[0].falls[0].changed == 2
+
+
+def test_a_text_that_the_annotator_refuses_keeps_its_nouns_and_is_counted() -> None:
+    with pytest.warns(DataWarning, match=r"1 of 3 texts \(1\) have no annotation: their nouns and names stay"):
+        found = stress(
+            ["the cat saw the dog", "unknown", "a man wrote a letter"],
+            ["chrf"],
+            perturbations=["noun-order", "casing"],
+            annotator=Tagger(),
+        )
+    assert [fall.changed for fall in found.metrics[0].falls] == [2, 3]
 
 
 def test_paraphrases_must_be_as_many_as_texts() -> None:

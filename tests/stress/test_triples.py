@@ -33,6 +33,9 @@ class Tagger:
     label = "list"
 
     def annotate(self, texts: Sequence[str]) -> list[AnnotatedText]:
+        if "unknown" in texts:
+            msg = "the list does not have the document 'unknown'"
+            raise InputError(msg)
         return [self._annotated(text) for text in texts]
 
     def _annotated(self, text: str) -> AnnotatedText:
@@ -82,6 +85,13 @@ def test_nouns_change_places_and_nothing_else_does() -> None:
     three = permute_nouns(["cat dog man letter"], ["b"], Tagger(), seed=1).triples[0].lookalike
     assert sorted(three.split()) == ["cat", "dog", "letter", "man"]
     assert three != "cat dog man letter"
+
+
+def test_a_text_that_the_annotator_refuses_is_counted() -> None:
+    found = permute_nouns(["unknown", "the cat saw the dog"], ["b", "b"], Tagger())
+    assert (len(found), found.skipped) == (1, 1)
+    with pytest.raises(InputError, match="does not have the document 'unknown'"):
+        permute_nouns(["unknown"], ["b"], Tagger())
 
 
 def test_texts_without_nouns_to_exchange_are_refused() -> None:

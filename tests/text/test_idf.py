@@ -80,7 +80,10 @@ def test_counting_texts_is_building_from_their_tokens() -> None:
 def test_counting_says_what_was_cut() -> None:
     tokenizer = load_encoder("minilm").tokenizer
     with pytest.warns(TruncationWarning, match=r"1 documents \(the first is line 2\)"):
-        IdfTable.count(["short", "word " * 600], tokenizer)
+        cut = IdfTable.count(["short", "word " * 600 + "end"], tokenizer)
+    whole = IdfTable.count(["short", "word " * 600 + "end"], tokenizer, whole=True)
+    (end,) = tokenizer.encode(["end"])[0].ids[1:-1]
+    assert (cut.frequency[end], whole.frequency[end]) == (0, 1)
 
 
 def test_word_vectors_count_known_words_only(tmp_path: Path) -> None:

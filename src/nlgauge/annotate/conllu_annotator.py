@@ -88,8 +88,9 @@ class ConlluAnnotator:
             msg += f"the file {_beginning(expected)}" if expected else "the file ends"
         else:
             msg += "no sentence of it starts so"
-        msg += "; annotate the very texts that are scored"
-        raise InputError(msg)
+        error = InputError(f"{msg}; annotate the very texts that are scored")
+        error.document = text
+        raise error
 
 
 def _squeezed(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from nlgauge.annotate.annotated import AnnotatedText, Annotator
 from nlgauge.annotate.conllu_annotator import ConlluAnnotator
-from nlgauge.annotate.spacy_annotator import SpacyAnnotator, model_folder
+from nlgauge.annotate.spacy_annotator import SpacyAnnotator, model_folder, require_spacy
 from nlgauge.errors import RecipeError
 from nlgauge.models.catalog import CARDS, find_card
 from nlgauge.models.resolve import resolve
@@ -80,12 +80,15 @@ class LoadedAnnotator:
         return [found[text] for text in texts]
 
 
-def load_annotator(name: str, *, sentences: str = "rules", trees: bool = False) -> LoadedAnnotator:
+def load_annotator(
+    name: str, *, sentences: str = "rules", trees: bool = False, extra: str = "documents"
+) -> LoadedAnnotator:
     """An annotator by name, and a rule for sentences.
 
     `name` is `spacy-en`, a folder with a spaCy model, or CoNLL-U files joined by +. `sentences` is `rules`, `lines`
     (a sentence per line of the text) or `annotator` (spaCy's, or those of the file). `trees` also gives heads and
     relations, by the scheme of the model or file: the English model has ClearNLP's relations (dobj), not UD's (obj).
+    `extra` is what is said to be installed where spaCy is missing.
 
     Equal calls give the same object while its files are the same, so that metrics share what is annotated.
     """
@@ -100,15 +103,17 @@ def load_annotator(name: str, *, sentences: str = "rules", trees: bool = False) 
         return _from_files(files, sentences, trees, _state(files))
     card = find_card(name)
     if card is not None and card.kind == "annotator":
+        require_spacy(extra)
         return _from_spacy(resolve(name).path, card.name, sentences, trees, 0)
     folder = model_folder(Path(name).expanduser())
     if folder is None:
         msg = (
             f"no annotator is known as {name!r}: there is {', '.join(ANNOTATORS)} for English, and none for other "
-            "languages; give CoNLL-U files that UDPipe or Stanza wrote (annotator=parses.conllu), "
+            "languages; name CoNLL-U files that UDPipe or Stanza wrote (such as parses.conllu), "
             "or a folder with a spaCy model"
         )
         raise RecipeError(msg)
+    require_spacy(extra)
     return _from_spacy(folder, "spacy", sentences, trees, _state(sorted(folder.rglob("*"))))
 
 

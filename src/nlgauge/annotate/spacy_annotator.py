@@ -21,7 +21,7 @@ from nlgauge.annotate.sentences import Span, split_lines, split_sentences, strip
 from nlgauge.errors import InputError, MissingExtraError, ModelError, RecipeError
 from nlgauge.files.digests import file_digest, short_digest, text_digest
 
-__all__ = ["SpacyAnnotator", "model_folder"]
+__all__ = ["SpacyAnnotator", "model_folder", "require_spacy"]
 
 _BATCH = 64
 #: What says nothing about tags: papers, and parts that are not read.
@@ -34,7 +34,7 @@ class SpacyAnnotator:
     """A spaCy model and a rule for sentences."""
 
     def __init__(self, folder: Path, *, name: str, sentences: str, trees: bool) -> None:
-        spacy = _spacy()
+        spacy = require_spacy()
         self._meta = _meta(folder)
         self._sentences, self._trees = sentences, trees
         self.label = f"{name}[{self._package},{short_digest(_digest(folder))}]"
@@ -71,6 +71,9 @@ class SpacyAnnotator:
         """The texts in their order, annotated."""
         spans = self._split(texts)
         pieces = [[text[span.start : span.end] for span in found] for text, found in zip(texts, spans, strict=True)]
+        for text, found in zip(texts, pieces, strict=True):
+            for piece in found:
+                self._check_length(piece, document=text)
         words = self._words(list(dict.fromkeys(piece for found in pieces for piece in found)))
         return [
             AnnotatedText(
@@ -87,7 +90,9 @@ class SpacyAnnotator:
         if self._sentences != "annotator":
             split = split_lines if self._sentences == "lines" else split_sentences
             return [split(text) for text in texts]
-        docs = (self._doc(text) for text in texts)
+        for text in texts:
+            self._check_length(text, document=text)
+        docs = (self._model.make_doc(text) for text in texts)
         return [_spans(doc) for doc in self._splitter(docs)]
 
     def _splitter(self, docs: Iterator[Any]) -> Iterator[Any]:
@@ -96,12 +101,13 @@ class SpacyAnnotator:
             return
         yield from self._model.get_pipe("parser").pipe(self._tag(docs), batch_size=_BATCH)
 
-    def _doc(self, text: str) -> Any:
+    def _check_length(self, text: str, *, document: str) -> None:
         if len(text) > self._model.max_length:
             said = f"{len(text)} characters, and spaCy takes {self._model.max_length} at once"
             msg = f"the sentence or document that starts {text[:60]!r} has {said}; split it, or give sentences=lines"
-            raise InputError(msg)
-        return self._model.make_doc(text)
+            error = InputError(msg)
+            error.document = document
+            raise error
 
     @cached_property
     def _tagging(self) -> list[Any]:
@@ -121,7 +127,7 @@ class SpacyAnnotator:
         return {text: tuple(_read(doc, trees=self._trees)) for text, doc in zip(sentences, docs, strict=True)}
 
     def _one_sentence(self, text: str) -> Any:
-        doc = self._doc(text)
+        doc = self._model.make_doc(text)
         for token in doc:  # the parser starts no sentence where it is told that none starts
             token.is_sent_start = token.i == 0
         return doc
@@ -133,13 +139,14 @@ def model_folder(path: Path) -> Path | None:
     return next((folder for folder in found if (folder / "config.cfg").is_file()), None)
 
 
-def _spacy() -> Any:
+def require_spacy(extra: str = "documents") -> Any:
+    """The package, or an error that names the extra it comes with."""
     try:
         import spacy
     except ImportError as error:
         msg = (
-            "an annotator by spaCy needs the package spacy: pip install 'nlgauge[documents]'; "
-            "or give CoNLL-U files of your own: annotator=parses.conllu"
+            f"an annotator by spaCy needs the package spacy: pip install 'nlgauge[{extra}]'; "
+            "or name CoNLL-U files of your own in its place, such as parses.conllu"
         )
         raise MissingExtraError(msg) from error
     return spacy

@@ -10,6 +10,7 @@ from typing import Any
 from nlgauge.cli.align_evaluate import add_evaluate
 from nlgauge.cli.align_fit import add_fit
 from nlgauge.cli.align_options import add_model, chosen_layer, warn_of_languages
+from nlgauge.cli.align_train import add_train
 from nlgauge.cli.common import file_label, run_options, text_source
 from nlgauge.cli.outputs import saving
 from nlgauge.cli.parsing import add_renamed
@@ -33,6 +34,7 @@ def add_commands(commands: Any) -> None:
     _add_centroids(actions)
     add_fit(actions)
     add_evaluate(actions)
+    add_train(actions)
 
 
 def _add_means(actions: Any) -> None:

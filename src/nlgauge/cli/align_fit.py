@@ -27,6 +27,7 @@ from nlgauge.files.textfiles import Inputs, parse_source
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.text.word_alignment import read_alignments, write_alignments
 from nlgauge.transforms.fit.from_texts import FittedMap, fit_sentences, fit_words, words_of_texts
+from nlgauge.transforms.fit.parallel_words import OtherSide
 from nlgauge.transforms.fit.unsupervised import (
     LEAST_AGREEMENT,
     LEAST_GAIN,
@@ -53,9 +54,6 @@ _PARALLEL = {
     "umd_sides": "both",
 }
 _UNSUPERVISED = {
-    "source_model": None,
-    "target_model": None,
-    "target_layer": None,
     "restarts": 5,
     "seed": 0,
     "least_gain": LEAST_GAIN,
@@ -73,6 +71,9 @@ def add_fit(actions: Any) -> None:
     fit.add_argument("-o", "--output", required=True, metavar="FILE", help="the re-mapping, an .npz file")
     fit.add_argument("--source-lang", metavar="LANG", help="for the file's header")
     fit.add_argument("--target-lang", metavar="LANG", help="for the file's header")
+    fit.add_argument("--source-model", metavar="NAME", help="of the source's vectors (--model)")
+    fit.add_argument("--target-model", metavar="NAME", help="of the target's vectors (--model)")
+    fit.add_argument("--target-layer", type=int, metavar="N", help="of the target's model, if it is another one")
     _add_parallel(fit)
     _add_unsupervised(fit)
     add_network_options(fit)
@@ -104,9 +105,6 @@ def _add_parallel(fit: argparse.ArgumentParser) -> None:
 
 def _add_unsupervised(fit: argparse.ArgumentParser) -> None:
     group = fit.add_argument_group("with --unsupervised")
-    group.add_argument("--source-model", metavar="NAME", help="of the source's vectors (--model)")
-    group.add_argument("--target-model", metavar="NAME", help="of the target's vectors (--model)")
-    group.add_argument("--target-layer", type=int, metavar="N", help="of the target's model, if it is another one")
     group.add_argument("--restarts", type=int, default=5, metavar="N", help="runs, the best of which is taken (5)")
     group.add_argument("--seed", type=int, default=0, metavar="N", help="of the first run (%(default)s)")
     group.add_argument(
@@ -114,7 +112,7 @@ def _add_unsupervised(fit: argparse.ArgumentParser) -> None:
         type=float,
         default=LEAST_GAIN,
         metavar="X",
-        help="how far the criterion must be above chance (%(default)s)",
+        help="share of the way from chance to 1 that the criterion must be at (%(default)s)",
     )
     group.add_argument(
         "--least-agreement",
@@ -135,7 +133,7 @@ def _fit(args: argparse.Namespace) -> int:
         msg = "--seed has no meaning with --parallel and a method without chance; leave it out"
         raise RecipeError(msg)
     args.method = args.method or "clp"
-    warn_of_languages(args.model, filter(None, (args.source_lang, args.target_lang)))
+    _check_models(args)
     _check_fit(args)
     source, target = parallel_texts(args.parallel, most=args.sentences)
     if args.method in NETWORK_METHODS:
@@ -173,14 +171,15 @@ def _fitted(args: argparse.Namespace, source: list[str], target: list[str]) -> F
         sentences = load_sentence_encoder(args.model, **options.loading)
         with bar() as advance:
             return fit_sentences(sentences, source, target, advance=advance, **how)
-    encoder = load_encoder(args.model, **options.loading)
+    own, other = _sides(args, options)
     links = read_alignments(Path(args.alignments))[: len(source)] if args.alignments else None
     with bar() as advance:
         return fit_words(
-            encoder,
+            own.encoder,
             source,
             target,
-            layer=chosen_layer(args.layer, encoder),
+            layer=own.layer,
+            other=None if other == own else other,
             alignments=links,
             alignments_name=file_label(args.alignments or ""),
             batch_tokens=options.batch_tokens,
@@ -196,14 +195,15 @@ def _origin(args: argparse.Namespace, specs: list[str]) -> Origin:
 
 def _fit_network(args: argparse.Namespace, source: list[str], target: list[str]) -> int:
     options = RunOptions.of(run_options(args))
-    encoder = load_encoder(args.model, **options.loading)
+    own, other = _sides(args, options)
     links = read_alignments(Path(args.alignments))[: len(source)] if args.alignments else None
     with Progress(len(source), show=options.progress, what="reading texts", unit="pair") as advance:
         words, what, origin = words_of_texts(
-            encoder,
+            own.encoder,
             source,
             target,
-            layer=chosen_layer(args.layer, encoder),
+            layer=own.layer,
+            other=None if other == own else other,
             alignments=links,
             alignments_name=file_label(args.alignments or ""),
             origin=_origin(args, args.parallel),
@@ -224,19 +224,17 @@ def _check_fit(args: argparse.Namespace) -> None:
     if args.level == "sentence" and args.method in NETWORK_METHODS:
         msg = f"--method {args.method} is fitted to words, got --level sentence; take another method"
         raise RecipeError(msg)
+    if args.level == "sentence" and (args.source_model or args.target_model):
+        msg = "--source-model and --target-model are about words, got --level sentence; give --model"
+        raise RecipeError(msg)
     if args.level == "sentence" and (args.alignments or args.save_alignments or args.layer is not None):
         msg = "--alignments, --save-alignments and --layer are about words, got --level sentence; leave them out"
         raise RecipeError(msg)
 
 
 def _fit_unsupervised(args: argparse.Namespace) -> int:
-    models = [args.source_model or args.model, args.target_model or args.model]
-    if args.target_layer is not None and models[0] == models[1]:
-        msg = "--target-layer is of another model than the source's; give --target-model too"
-        raise RecipeError(msg)
-    for model, language in zip(models, (args.source_lang, args.target_lang), strict=True):
-        warn_of_languages(model, filter(None, (language,)))
-    fitted, words, others, origin = _learned(args, models)
+    _check_models(args)
+    fitted, words, others, origin = _learned(args)
     if args.method == "gan-flow":
         return fit_gan(args, words, others, fitted, origin)
     with saving(args.output) as path:
@@ -253,15 +251,39 @@ def _fit_unsupervised(args: argparse.Namespace) -> int:
     return 0
 
 
-def _learned(args: argparse.Namespace, models: list[str]) -> tuple[Unsupervised, Vocabulary, Vocabulary, Origin]:
+def _models(args: argparse.Namespace) -> tuple[str, str]:
+    """Of the source and of the target."""
+    return args.source_model or args.model, args.target_model or args.model
+
+
+def _check_models(args: argparse.Namespace) -> None:
+    models = _models(args)
+    if args.target_layer is not None and models[0] == models[1]:
+        msg = "--target-layer is of another model than the source's; give --target-model too"
+        raise RecipeError(msg)
+    for model, language in zip(models, (args.source_lang, args.target_lang), strict=True):
+        warn_of_languages(model, filter(None, (language,)))
+
+
+def _sides(args: argparse.Namespace, options: RunOptions) -> tuple[OtherSide, OtherSide]:
+    """Models and layers of the source and of the target; a model is loaded once."""
+    models = _models(args)
+    loaded = {model: load_encoder(model, **options.loading) for model in dict.fromkeys(models)}
+    layers = (args.layer, args.layer if models[0] == models[1] else args.target_layer)
+    source, target = (
+        OtherSide(loaded[model], chosen_layer(layer, loaded[model]))
+        for model, layer in zip(models, layers, strict=True)
+    )
+    return source, target
+
+
+def _learned(args: argparse.Namespace) -> tuple[Unsupervised, Vocabulary, Vocabulary, Origin]:
     options = RunOptions.of(run_options(args))
     inputs = Inputs()
     texts = [inputs.texts(parse_source(spec)) for spec in args.unsupervised]
-    encoders = [load_encoder(model, **options.loading) for model in models]
-    layers = (args.layer, args.layer if models[0] == models[1] else args.target_layer)
     source, target = (
-        SideOfAlignment(encoder, chosen_layer(layer, encoder), side)
-        for encoder, layer, side in zip(encoders, layers, texts, strict=True)
+        SideOfAlignment(side.encoder, side.layer, lines)
+        for side, lines in zip(_sides(args, options), texts, strict=True)
     )
     total = sum(map(len, texts))
     with Progress(total, show=options.progress, what="reading texts", unit="text") as advance:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from nlgauge.errors import RecipeError
 from nlgauge.files.digests import short_digest
 from nlgauge.plots import check_figure, plot_curves
 from nlgauge.recipes.run_options import RunOptions
-from nlgauge.transforms.fit.flow_options import CONSTRAINTS, VALIDATIONS, FittedFlow, FlowOptions
+from nlgauge.transforms.fit.flow_options import CONSTRAINTS, VALIDATIONS, Fitted, FlowOptions
 from nlgauge.transforms.fit.neighbours import Pairs
 from nlgauge.transforms.fit.unsupervised import Unsupervised
 from nlgauge.transforms.fit.vocabulary import Vocabulary
@@ -68,7 +69,8 @@ def check_network_options(args: argparse.Namespace) -> None:
     given = [name for name in (*_NUMBERS, "constraint", "validation", *_FILES) if getattr(args, name) is not None]
     useless = given if args.method not in NETWORK_METHODS else []
     if args.method == "fcnn":
-        useless = [name for name in given if name not in {"epochs", "patience", "batch", "hidden", "learning_rate"}]
+        own = {"epochs", "patience", "batch", "hidden", "learning_rate", "validation", *_FILES}
+        useless = [name for name in given if name not in own]
     if useless:
         msg = f"--{useless[0].replace('_', '-')} has no meaning with this method; leave it out"
         raise RecipeError(msg)
@@ -91,20 +93,14 @@ def fit_network(
 ) -> int:
     """Fit to paired words, and write the map."""
     options, show = flow_options(args), RunOptions.of(run_options(args)).progress
-    if args.method == "fcnn":
-        from nlgauge.transforms.fit.fcnn_fit import fit_fcnn
-
-        with Progress(options.epochs, show=show, what="fitting fcnn", unit="epoch") as advance:
-            network = fit_fcnn(x, z, options=options, origin=origin, advance=advance)
-        with saving(args.output) as path:
-            network.save(path)
-        _say(args, what, "", network.digest)
-        return 0
+    # Here, so that the other methods do without torch.
+    from nlgauge.transforms.fit.fcnn_fit import fit_fcnn
     from nlgauge.transforms.fit.flow_fit import fit_flow
 
+    fit: Callable[..., Fitted[Any]] = fit_fcnn if args.method == "fcnn" else fit_flow
     state = Path(args.state) if args.state else None
-    with Progress(options.total_epochs, show=show, what="fitting flow", unit="epoch") as advance:
-        fitted = fit_flow(x, z, options=options, origin=origin, state=state, advance=advance)
+    with Progress(options.total_epochs, show=show, what=f"fitting {args.method}", unit="epoch") as advance:
+        fitted = fit(x, z, options=options, origin=origin, state=state, advance=advance)
     return _keep(args, fitted, what)
 
 
@@ -112,10 +108,6 @@ def fit_gan(
     args: argparse.Namespace, source: Vocabulary, target: Vocabulary, found: Unsupervised, origin: Origin
 ) -> int:
     """Fit to words of two languages from the rotation that was found, and write the map."""
-    if source.vectors.shape[1] != target.vectors.shape[1]:
-        widths = f"{source.vectors.shape[1]} and {target.vectors.shape[1]}"
-        msg = f"--method gan-flow needs vectors of one width, got {widths}; leave the method out (PCA and rotation)"
-        raise RecipeError(msg)
     from nlgauge.transforms.fit.flow_fit import fit_gan_flow
 
     options, show = flow_options(args), RunOptions.of(run_options(args)).progress
@@ -134,9 +126,9 @@ def fit_gan(
     return _keep(args, fitted, f"{len(found.pairs)} pairs of words found")
 
 
-def _keep(args: argparse.Namespace, fitted: FittedFlow, what: str) -> int:
+def _keep(args: argparse.Namespace, fitted: Fitted[Any], what: str) -> int:
     with saving(args.output) as path:
-        fitted.flow.save(path)
+        fitted.map.save(path)
     if args.curves:
         write_output(args.curves, json.dumps(fitted.as_dict(), indent=2) + "\n")
     if args.plot:
@@ -145,7 +137,7 @@ def _keep(args: argparse.Namespace, fitted: FittedFlow, what: str) -> int:
     first, best = fitted.curve[0], next(point for point in fitted.curve if point.epoch == fitted.best)
     way = f", epoch {fitted.best} of {len(fitted.curve) - 1} ({fitted.ended}), "
     way += f"criterion {first.criterion:.4f} to {best.criterion:.4f}"
-    _say(args, what, way, fitted.flow.digest)
+    _say(args, what, way, fitted.map.digest)
     return 0
 
 

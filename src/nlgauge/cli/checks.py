@@ -36,6 +36,10 @@ _NUMBERS = {
 }
 
 
+#: Keywords of the library that are flags of some commands, and options of no metric.
+_OF_COMMANDS = frozenset({"level", "method", "released", "translations", "word_vectors"})
+
+
 def check_arguments(args: argparse.Namespace) -> None:
     """Refuse what no command takes, alike for all of them."""
     for name in _NAMES:
@@ -106,6 +110,7 @@ def pasted_signature(text: str) -> str:
 @cache
 def _keywords() -> str:
     names = {name for metric in METRICS.values() for name in metric.options()} | {f.name for f in fields(RunOptions)}
+    names |= _OF_COMMANDS
     return "|".join(sorted(names, key=len, reverse=True))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from nlgauge.cli.data_options import add_data_options, load_data
 from nlgauge.cli.outputs import saving, write_output
 from nlgauge.cli.parsing import add_hidden
 from nlgauge.errors import RecipeError
-from nlgauge.explain.factors.columns import COMPUTED, FactorOptions
+from nlgauge.explain.factors.columns import CLB, COMPUTED, FactorOptions
 from nlgauge.explain.factors.surrogate import FactorStudy, Intervals
 from nlgauge.recipes.run_options import RunOptions
 
@@ -35,8 +36,14 @@ examples:
   nlgauge explain factors --table scored.tsv --metric-column comet --factor adequacy length
 {METRIC_FLAGS}"""
 
-#: Flags of what factors are made with.
-_MAKING = ("parser", "source_parser", "word_vectors", "lexicon", "translations")
+#: Flags of what factors are made with, and which factors read them.
+_MAKING = {
+    "parser": ("SYN", "MOR"),
+    "source_parser": ("SYN", "MOR"),
+    "word_vectors": ("MOR",),
+    "lexicon": ("MOR",),
+    "translations": ("LEX", CLB),
+}
 
 
 def add_factors(actions: Any) -> None:
@@ -157,8 +164,9 @@ def _from_data(args: argparse.Namespace, intervals: Intervals) -> FactorStudy:
     metrics = args.metric if args.metric is not None else [] if args.released else ["bertscore"]
     if metrics:
         check_metrics(metrics, args, command="explain factors")
-    table = load_data(args)
     given = {name: getattr(args, name) for name in _MAKING if getattr(args, name) is not None}
+    _check_read(args.factor or COMPUTED, given)
+    table = load_data(args)
     if args.vector_seed is not None:
         given["seed"] = args.vector_seed
     return explain_factors(
@@ -172,3 +180,13 @@ def _from_data(args: argparse.Namespace, intervals: Intervals) -> FactorStudy:
         run=RunOptions.of(run_options(args)),
         **metric_options(args),
     )
+
+
+def _check_read(factors: Sequence[str], given: Iterable[str]) -> None:
+    """Refuse a flag that no factor of the call reads."""
+    wanted = {name.upper() for name in factors}
+    for name in given:
+        if not wanted & set(_MAKING[name]):
+            readers = " and ".join(_MAKING[name])
+            msg = f"{flag_of(name)} is read by {readers}, which --factor does not name; leave it out"
+            raise RecipeError(msg)

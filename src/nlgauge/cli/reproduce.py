@@ -26,7 +26,8 @@ from nlgauge.report.reproduction import ListedTable, render_reproduction, render
 __all__ = ["add_commands"]
 
 #: Arguments that the list of tables has no use of, and what they are when nobody gives them.
-_OF_A_TABLE = ("model", "layer", "rows", "langpairs", "data", "levels", "state", "idf_corpus", "stopwords", "plot")
+_OF_A_TABLE = ("model", "layer", "rows", "langpairs", "data", "levels", "vectors", "state", "idf_corpus", "stopwords",
+               "plot")  # fmt: skip
 
 
 def add_commands(commands: Any) -> None:
@@ -57,6 +58,11 @@ def add_commands(commands: Any) -> None:
     )
     parser.add_argument(
         "--levels", nargs="+", metavar="LEVEL", help="only columns of segment, document, topic or system level"
+    )
+    parser.add_argument(
+        "--vectors",
+        metavar="FILE",
+        help="word vectors (GloVe, word2vec, Dep2Vec) for rows on entities: disco-table1, 8, 11, 12",
     )
     studies = parser.add_argument_group("sensitivity studies (repro-table9 to 15, repro-figure1 to 9)")
     studies.add_argument("--state", metavar="FILE", help="keeps what is finished, so that an interrupted run goes on")
@@ -141,6 +147,7 @@ def _reproduce(args: argparse.Namespace) -> int:
         rows=args.rows,
         data=args.data,
         levels=args.levels,
+        vectors=args.vectors,
         study=StudyInputs(
             state=args.state,
             idf_corpora=tuple(args.idf_corpus),

@@ -28,6 +28,7 @@ from nlgauge.cli.documents import (
 )
 from nlgauge.cli.outputs import write_output
 from nlgauge.cli.parsing import add_hidden
+from nlgauge.cli.score_parts import add_parts_options, is_about_parts, run_parts
 from nlgauge.errors import RecipeError
 from nlgauge.registry import metric_class, metric_name
 from nlgauge.report.scores import Confidence, render
@@ -45,6 +46,7 @@ examples:
   nlgauge score a.txt b.txt --refs r1.txt r2.txt -m bertscore:layer=4,idf=refs
   nlgauge score out.tsv:mt --refs out.tsv:ref -o run.json     (all of it, for nlgauge compare)
   nlgauge score system.en --source source.de --metric sentsim xmoverscore
+  nlgauge score --table pairs.parquet --columns hyp=mt,ref=ref --parts scores/   (any size; --help-all)
 {METRIC_FLAGS}"""
 
 
@@ -72,6 +74,7 @@ def add_commands(commands: Any) -> None:
     parser.set_defaults(**_CONFIDENCE, format=None)
     add_hidden(output, "--short", action="store_true", help="short signature")
     add_hidden(output, "--citation", action="store_true", help="BibTeX of the metrics; alone, prints only that")
+    add_parts_options(parser)
     parser.add_help_all()
     parser.set_defaults(run=_run)
 
@@ -79,6 +82,8 @@ def add_commands(commands: Any) -> None:
 def _run(args: argparse.Namespace) -> int:
     read_unit(args)
     check_metrics(args.metric, args, command="score")
+    if is_about_parts(args):
+        return run_parts(args)
     if args.hyps or not args.citation:
         _check(args)
     classes = [metric_class(metric_name(text)) for text in args.metric]

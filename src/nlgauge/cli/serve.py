@@ -29,8 +29,11 @@ _LIMITS = {
     "text_characters": "characters of a text",
     "texts": "texts of a request that is answered at once",
     "job_texts": "texts of a job",
+    "pairs": "pairs of a matrix or ranking that is answered at once",
+    "job_pairs": "pairs of a matrix or ranking as a job",
     "systems": "systems of a comparison",
-    "explained_characters": "characters of texts to explain",
+    "explained_characters": "characters of a pair to explain",
+    "job_explained_characters": "characters of all pairs of a job to explain",
     "recipes": "metrics of a request",
     "seconds": "seconds of a request that is answered at once",
     "waiting": "requests that wait",
@@ -61,6 +64,7 @@ def add_commands(commands: Any) -> None:
     network.add_argument("--insecure", action="store_true", help="another address without a key")
     add_hidden(network, "--allow-origin", nargs="+", default=[], metavar="URL", help="web sites that may call it")
     add_hidden(network, "--trust-proxy", default="", metavar="ADDRESS", help="proxy that names the clients")
+    add_hidden(network, "--root-path", default="", metavar="PATH", help="where a proxy has it, such as /scores")
     what = parser.add_argument_group("what is served")
     what.add_argument("--data", type=Path, metavar="FOLDER", help=f"keeps jobs ({defaults.folder})")
     what.add_argument("--models", nargs="+", default=[], metavar="NAME", help="on offer (all that are here)")
@@ -102,6 +106,7 @@ def _run(args: argparse.Namespace) -> int:
         host_names=tuple(args.host_name),
         allow_origins=tuple(args.allow_origin),
         trust_proxy=args.trust_proxy,
+        root_path=args.root_path,
         models=tuple(args.models),
         preload=tuple(args.preload),
         engine=args.engine,

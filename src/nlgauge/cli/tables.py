@@ -34,6 +34,12 @@ def add_commands(commands: Any) -> None:
     )
     build.add_argument("-o", "--output", required=True, metavar="FILE", help="- for stdout")
     build.add_argument("--model", default="minilm", help="model whose tokenizer counts (%(default)s)")
+    build.add_argument(
+        "--long",
+        choices=("truncate", "windows"),
+        default="truncate",
+        help="document over the model's limit: %(default)s (counted), or windows (all of it counts)",
+    )
     add_run_options(build, cache=False)
     build.add_help_all()
     build.set_defaults(run=_build_idf)
@@ -61,8 +67,9 @@ def _build_idf(args: argparse.Namespace) -> int:
     documents = (text for spec in args.corpus for text in inputs.stream(parse_source(spec)))
     options = RunOptions.of(run_options(args))
     encoder = load_encoder(args.model, engine=options.engine, progress=options.progress)
+    whole = args.long == "windows"
     source = ", ".join(file_label(spec) for spec in args.corpus)
-    table = IdfTable.count(documents, encoder.tokenizer, source=source)
+    table = IdfTable.count(documents, encoder.tokenizer, source=source, whole=whole)
     write_output(args.output, table.text())
     if not args.quiet:
         print(f"{args.output}: idf of {table.documents} documents, {short_digest(table.digest)}", file=sys.stderr)

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from nlgauge.errors import InputError
 
-__all__ = ["Corpus", "References"]
+__all__ = ["Corpus", "References", "WholeCorpus"]
 
 #: References of a corpus, segment by segment: one text, or several.
 References: TypeAlias = Iterable[str | Iterable[str]]
+
+
+@dataclass(frozen=True, eq=False)
+class WholeCorpus:
+    """What texts that are a part of a larger corpus must know of it to be scored as if all of it were here."""
+
+    reference_count: str
+    """References per segment, as `Corpus.reference_count` has it."""
+    counted: Mapping[Hashable, Mapping[str, Any]] = field(default_factory=dict)
+    """What recipes count on a corpus, as `TokenizedCorpus.memo` has it; by encoding and what is compared with."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +40,8 @@ class Corpus:
     sources: Sequence[str] | None = None
     against_source: bool = False
     """Whether the references are the sources: texts of another language."""
+    whole: WholeCorpus | None = None
+    """The corpus that these texts are a part of; None: they are all there is."""
 
     def __len__(self) -> int:
         return len(self.references)
@@ -37,6 +49,8 @@ class Corpus:
     @property
     def reference_count(self) -> str:
         """References per segment, `var` where the number varies, or `source`."""
+        if self.whole is not None and not self.against_source:
+            return self.whole.reference_count
         counts = {len(group) for group in self.references}
         return "source" if self.against_source else str(counts.pop()) if len(counts) == 1 else "var"
 
@@ -66,7 +80,12 @@ class Corpus:
         documents = dict(self.idf_documents)
         documents.pop(None, None)
         return Corpus(
-            self.systems, [(text,) for text in self.sources or ()], documents, self.sources, against_source=True
+            self.systems,
+            [(text,) for text in self.sources or ()],
+            documents,
+            self.sources,
+            against_source=True,
+            whole=self.whole,
         )
 
     @cached_property

@@ -10,6 +10,7 @@ from nlgauge.engine.comparisons import Comparisons
 from nlgauge.engine.notes import (
     SEGMENTS,
     TextNames,
+    naming_documents,
     run_fields,
     warn_about_fallbacks,
     warn_about_foci,
@@ -113,6 +114,7 @@ def _score(
         unconverged=tuple(index for index, comparison in enumerate(comparisons) if comparison.unconverged),
         no_noun=finished.no_noun,
         no_focus=finished.no_focus,
+        no_ties=finished.no_ties,
     )
     alignments: list[Alignment | Flow | None] | None = None
     if prepared.options.alignments and finished.best_reference is not None:
@@ -147,8 +149,9 @@ def _text_scores(one: PreparedTextMetric, prepared: Prepared) -> list[Score]:
 
 def _text_score(one: PreparedTextMetric, system: str, prepared: Prepared) -> Score:
     metric = one.metric
-    finished = metric.score_texts(one.corpus.systems[system], one.corpus.references)
-    notes = replace(one.notes[system], no_noun=finished.no_noun, no_focus=finished.no_focus)
+    with naming_documents(one.corpus):
+        finished = metric.score_texts(one.corpus.systems[system], one.corpus.references)
+    notes = replace(one.notes[system], no_noun=finished.no_noun, no_focus=finished.no_focus, no_ties=finished.no_ties)
     return Score(
         metric=metric.name,
         system=system or None,

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from nlgauge.errors import (
     ConvergenceWarning,
     EmptyPairError,
     EmptyTextWarning,
+    InputError,
     LanguageWarning,
     NoFocusWarning,
     NoNounWarning,
@@ -43,6 +45,7 @@ __all__ = [
     "check_texts",
     "check_tokens",
     "count_fields",
+    "naming_documents",
     "run_fields",
     "warn_about_convergence",
     "warn_about_empty",
@@ -70,12 +73,37 @@ class TextNames(NamedTuple):
 
     def place(self, system: str, at: int) -> str:
         """The place of a system's text, as errors call it."""
-        named = f"segment {at}" if self.name is str else self.name(at)
+        named = f"{self.unit} {at}" if self.name is str else self.name(at)
         return f"system {system!r}, {named}" if system else named
 
 
 #: Texts that stand in segments.
 SEGMENTS = TextNames()
+
+
+@contextmanager
+def naming_documents(corpus: Corpus, names: TextNames = SEGMENTS) -> Iterator[None]:
+    """Say where a document stands that an annotator, or a metric, does not know the place of."""
+    try:
+        yield
+    except InputError as error:
+        place = None if error.document is None else _place_of(error.document, corpus, names)
+        if place is None:
+            raise
+        msg = f"{place}: {error}"
+        raise type(error)(msg) from error
+
+
+def _place_of(document: str, corpus: Corpus, names: TextNames) -> str | None:
+    what = ", hypothesis" if any(corpus.references) else ""
+    for system, texts in corpus.systems.items():
+        if document in texts:
+            return f"{names.place(system, texts.index(document))}{what}"
+    for at, group in enumerate(corpus.references):
+        if document in group:
+            what = "source" if corpus.against_source else f"reference {group.index(document)}"
+            return f"{names.place('', at)}, {what}"
+    return None
 
 
 def run_fields(notes: SegmentNotes) -> dict[str, str]:

@@ -308,7 +308,11 @@ def _tokenise(
     if any(metric.unknown == "zero" for metric in metrics):
         texts[""] = None  # stands in for texts that are counted as empty
     read = read_texts(encoder, list(texts), spec)
-    return {against: TokenizedCorpus(view, encoder, *read) for against, view in views.items()}
+    known = {} if corpus.whole is None else corpus.whole.counted
+    return {
+        against: TokenizedCorpus(view, encoder, *read, memo=dict(known.get((spec, against), {})))
+        for against, view in views.items()
+    }
 
 
 def read_texts(

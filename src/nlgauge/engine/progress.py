@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from nlgauge.engine.interrupts import between_pairs
 
-__all__ = ["Progress", "progress_stage", "ticked", "ticking"]
+__all__ = ["Progress", "progress_stage", "tick", "ticked", "ticking"]
 
 Item = TypeVar("Item")
 
@@ -53,8 +53,13 @@ def ticked(items: Iterable[Item]) -> Iterator[Item]:
     for item in items:
         between_pairs()
         yield item
-        if (advance := _TICK.get()) is not None:
-            advance(1)
+        tick(1)
+
+
+def tick(count: int) -> None:
+    """Tell who counts items, if anybody, that some more are done."""
+    if (advance := _TICK.get()) is not None:
+        advance(count)
 
 
 class Progress:

@@ -8,6 +8,7 @@ from typing import Any
 
 from nlgauge.corpus.views import Role, TextView
 from nlgauge.encoders import EncodedText
+from nlgauge.engine.notes import naming_documents
 from nlgauge.engine.prepare import PreparedMetric
 from nlgauge.recipes.vector_metric import WindowTexts
 from nlgauge.transforms.base import Transforms
@@ -24,7 +25,8 @@ def run_text_models(prepared: PreparedMetric, segments: range, encoded: Mapping[
     references = dict.fromkeys(text for index in segments for text in corpus.references[index])
     if prepared.counted_empty:
         hypotheses[""] = references[""] = None
-    prepared.metric.run_text_models(WindowTexts(encoded, list(hypotheses), list(references)), prepared.state)
+    with naming_documents(corpus):
+        prepared.metric.run_text_models(WindowTexts(encoded, list(hypotheses), list(references)), prepared.state)
 
 
 class Representations:

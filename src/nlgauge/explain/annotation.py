@@ -11,9 +11,12 @@ __all__ = ["annotate_each"]
 
 
 def annotate_each(annotator: Annotator, texts: Sequence[str]) -> dict[str, AnnotatedText | None]:
-    """By distinct text; None for one that the annotator refuses."""
+    """By distinct text; None for one that the annotator refuses. Where it refuses all of them, it says why."""
     distinct = list(dict.fromkeys(texts))
-    return dict(zip(distinct, _annotations(annotator, distinct), strict=True))
+    found = dict(zip(distinct, _annotations(annotator, distinct), strict=True))
+    if distinct and all(one is None for one in found.values()):
+        annotator.annotate(distinct[:1])
+    return found
 
 
 def _annotations(annotator: Annotator, texts: Sequence[str]) -> list[AnnotatedText | None]:

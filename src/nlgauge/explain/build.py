@@ -37,6 +37,7 @@ _SEGMENT_NOTES = {
     "unconverged": "Sinkhorn did not converge, so the score is approximate",
     "no_noun": "a text has no noun, so a metric of nouns gives 0",
     "no_focus": "the texts share no focus",
+    "no_ties": "no two sentences of a text share a focus",
     "unknown": "a text holds nothing but tokens unknown to the model",
 }
 

@@ -13,7 +13,7 @@ A share is of the sizes of all parts, because parts may be negative. Intervals a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -79,6 +79,18 @@ class CorpusSummary:
         groups = {"parts_of_speech": self.parts_of_speech, "matches": self.matches}
         return vars(self) | {name: [one._asdict() for one in found] for name, found in groups.items()}
 
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> CorpusSummary:
+        """A summary from what `to_dict` made of it; JSON between the two changes nothing."""
+        try:
+            groups = {
+                name: tuple(GroupShare(**one) for one in record[name]) for name in ("parts_of_speech", "matches")
+            }
+            return cls(**{**record, **groups})
+        except (KeyError, TypeError) as error:
+            msg = f"the dict is not one of CorpusSummary.to_dict(): {error!r}"
+            raise InputError(msg) from error
+
 
 def explain_corpus(
     hyps: Iterable[str],
@@ -114,7 +126,7 @@ def explain_corpus(
         raise RecipeError(msg)
     check_level(level)
     check_resampling(resamples, seed)
-    tagger = load_annotator(annotator)
+    tagger = load_annotator(annotator, extra="explain")
     asked = options | {"shapley": method == "shapley", "leave_one_out": method == "leave-one-out", "side": side}
     first: tuple[Explanation, Attribution] | None = None
     parts: list[_TextParts] = []
@@ -125,14 +137,14 @@ def explain_corpus(
         if part is not None and any(part.values):
             first = first or (found, part)
             parts.append(_TextParts(found.words(side), part.values, *_ordered(found, side)))
-    collected = _collected(parts, tagger)
-    if first is None or not collected.texts:
-        msg = (
-            f"none of the {count} texts has {method} contributions of the {side} and an annotation; try "
-            "method=leave-one-out"
-        )
+    if first is None:
+        msg = f"none of the {count} texts has {method} contributions of the {side}; try method='leave-one-out'"
         raise InputError(msg)
     explanation, part = first
+    collected = _collected(parts, tagger)
+    if not collected.texts:
+        msg = f"none of the {count} pairs of texts is annotated on both sides by {tagger.label}"
+        raise InputError(msg)
     shares = [collected.shares(kind, level=level, resamples=resamples, seed=seed) for kind in ("tag", "match")]
     return CorpusSummary(
         explanation.metric,

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from nlgauge.annotate import AnnotatedText
 from nlgauge.encoders.word_vectors import WordVectors
+from nlgauge.errors import TooLongError
 from nlgauge.metrics.parts.cohesion import Foci, connectivity, devices, foci_of, focus_frequency
 
 __all__ = ["ENTITY_FEATURES", "FEATURES", "text_features"]
@@ -28,6 +29,14 @@ def text_features(
     text: AnnotatedText, *, vectors: WordVectors | None = None, threshold: float = 0.8
 ) -> dict[str, float]:
     """All features of a text; those of a text without a noun are 0 but for its sentences."""
+    try:
+        return _features(text, vectors, threshold)
+    except TooLongError as error:
+        error.document = text.text
+        raise
+
+
+def _features(text: AnnotatedText, vectors: WordVectors | None, threshold: float) -> dict[str, float]:
     nouns, count = foci_of(text), len(text.sentences)
     repeats = devices(text)
     found = _of_foci(nouns, count) | {

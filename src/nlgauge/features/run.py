@@ -15,8 +15,9 @@ from nlgauge.annotate import Annotator, load_annotator
 from nlgauge.corpus.checks import make_corpus
 from nlgauge.corpus.texts import Corpus, References
 from nlgauge.encoders.word_vectors import WordVectors, load_word_vectors
-from nlgauge.engine.notes import TextNames, warn_about_nouns
-from nlgauge.errors import RecipeError
+from nlgauge.engine.interrupts import between_pairs
+from nlgauge.engine.notes import TextNames, naming_documents, warn_about_nouns
+from nlgauge.errors import InputError, RecipeError
 from nlgauge.features.discourse import ENTITY_FEATURES, FEATURES, text_features
 from nlgauge.features.separation import Separation, separate
 
@@ -24,6 +25,9 @@ __all__ = ["Discourse", "discourse"]
 
 #: What messages call the texts.
 _DOCUMENTS = TextNames("document")
+
+#: Documents that are annotated before whoever watches may have a look.
+_AT_ONCE = 64
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,6 +43,8 @@ class Discourse:
     """By system and feature; none without references, or where all pairs are of equal texts."""
     no_noun: Mapping[str, tuple[int, ...]]
     """By system, documents without a noun."""
+    references_without_noun: tuple[int, ...]
+    """Documents with a reference that has none."""
     settings: str
     """Annotator, rules and versions behind the numbers, in one line."""
 
@@ -74,6 +80,7 @@ class Discourse:
             "systems": {name: self._system(name, segments=segments) for name in self.systems},
         }
         if self.references is not None:
+            found["references_without_noun"] = list(self.references_without_noun)
             found["references"] = {
                 feature: {"mean": self.reference_mean(feature)}
                 | ({"documents": [values.tolist() for values in self.references[feature]]} if segments else {})
@@ -91,6 +98,40 @@ class Discourse:
                 own["documents"] = self.hypotheses[name][feature].tolist()
             described[feature] = own
         return {"features": described, "no_noun": list(self.no_noun[name])}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Discourse:
+        """Features from what `to_dict(segments=True)` made of them; JSON between the two changes nothing."""
+        try:
+            systems = {name: one["features"] for name, one in record["systems"].items()}
+            features = tuple(next(iter(systems.values())))
+            beside = record.get("references")
+            return cls(
+                features,
+                {
+                    name: {feature: np.array(one["documents"]) for feature, one in own.items()}
+                    for name, own in systems.items()
+                },
+                None
+                if beside is None
+                else {name: tuple(map(np.array, beside[name]["documents"])) for name in features},
+                {}
+                if beside is None
+                else {
+                    name: {
+                        feature: Separation(**one["separation"])
+                        for feature, one in own.items()
+                        if "separation" in one
+                    }
+                    for name, own in systems.items()
+                },
+                {name: tuple(one["no_noun"]) for name, one in record["systems"].items()},
+                tuple(record.get("references_without_noun", ())),
+                record["settings"],
+            )
+        except (KeyError, TypeError, StopIteration) as error:
+            msg = f"the dict is not one of Discourse.to_dict(segments=True): {error!r}"
+            raise InputError(msg) from error
 
 
 def discourse(
@@ -116,14 +157,19 @@ def discourse(
     corpus = make_corpus(named, refs, ref_streams=ref_streams, alone=True)
     tagger = load_annotator(annotator, sentences=sentences)
     words = None if vectors is None else load_word_vectors(fspath(vectors))
-    found = _features_of_texts(corpus, tagger, words, threshold)
+    with naming_documents(corpus, _DOCUMENTS):
+        found = _features_of_texts(corpus, tagger, words, threshold)
     names = FEATURES if words is None else (*FEATURES, *ENTITY_FEATURES)
     beside = any(corpus.references)
     no_noun = {
         system: tuple(at for at, text in enumerate(texts) if not found[text]["foci"])
         for system, texts in corpus.systems.items()
     }
-    warn_about_nouns((at for noted in no_noun.values() for at in noted), "each feature of nouns", _DOCUMENTS)
+    beside_no_noun = tuple(
+        at for at, group in enumerate(corpus.references) if any(not found[text]["foci"] for text in group)
+    )
+    noted = (at for places in (*no_noun.values(), beside_no_noun) for at in places)
+    warn_about_nouns(noted, "each feature of nouns", _DOCUMENTS)
     return Discourse(
         names,
         {
@@ -140,6 +186,7 @@ def discourse(
         if beside
         else {},
         no_noun,
+        beside_no_noun,
         _settings(tagger, sentences, words, threshold),
     )
 
@@ -150,10 +197,13 @@ def _features_of_texts(
     """By text; each distinct one is annotated once."""
     outputs = (text for texts in corpus.systems.values() for text in texts)
     texts = list(dict.fromkeys([*outputs, *(text for group in corpus.references for text in group)]))
-    return {
-        text: text_features(one, vectors=vectors, threshold=threshold)
-        for text, one in zip(texts, tagger.annotate(texts), strict=True)
-    }
+    found = {}
+    for start in range(0, len(texts), _AT_ONCE):
+        between_pairs()
+        part = texts[start : start + _AT_ONCE]
+        for text, one in zip(part, tagger.annotate(part), strict=True):
+            found[text] = text_features(one, vectors=vectors, threshold=threshold)
+    return found
 
 
 def _separations(

@@ -5,11 +5,12 @@ A file carries the digest of its numbers, so that a changed one is refused, not 
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
@@ -26,6 +27,7 @@ __all__ = [
     "ContentError",
     "Digested",
     "FrozenTable",
+    "arrays_digest",
     "check_digest",
     "number",
     "read_arrays",
@@ -159,6 +161,15 @@ def number(value: object, what: str) -> float:
         msg = f"{what} must be a number, got {value!r}"
         raise ContentError(msg)
     return float(value)
+
+
+def arrays_digest(head: Iterable[object], arrays: Iterable[tuple[str, NDArray[Any]]], *, form: str) -> str:
+    """sha256 of lines, and of arrays in the bytes of `form` (such as `<f8`), each after a line that names it."""
+    state = hashlib.sha256("".join(f"{line}\n" for line in head).encode())
+    for name, array in arrays:
+        state.update(f"{name}\n".encode())
+        state.update(np.ascontiguousarray(array, dtype=form).tobytes())
+    return state.hexdigest()
 
 
 def write_arrays(path: Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:

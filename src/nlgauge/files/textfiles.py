@@ -43,6 +43,9 @@ __all__ = [
     "read_texts",
 ]
 
+#: Characters of a text that a message quotes.
+_SHOWN = 60
+
 Format = Literal["text", "tsv", "csv", "jsonl"]
 _FORMATS: dict[str, Format] = {"text": "text", "tsv": "tsv", "csv": "csv", "jsonl": "jsonl"}
 
@@ -244,6 +247,10 @@ def _check_parallel(columns: Sequence[tuple[str, Sequence[str]]]) -> None:
             msg += f" (what {longer!r} has more of is blank lines at its end)"
         elif any("\r" in text for text in fewer):
             msg += r" (a lone \r inside a line ends no line)"
+        else:
+            alone = more[len(fewer)].strip()
+            shown = alone if len(alone) <= _SHOWN else f"{alone[:_SHOWN]}..."
+            msg += f" (the first of {longer!r} that stands alone is segment {len(fewer)}, {shown!r})"
         raise InputError(msg)
 
 

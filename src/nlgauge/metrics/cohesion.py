@@ -110,6 +110,7 @@ class EntityGraph(_Cohesion):
     """The graph of sentences that share a noun: the nearer they stand, the more."""
 
     name: ClassVar[str] = "entity-graph"
+    of_ties: ClassVar[bool] = True
     components: ClassVar[tuple[str, ...]] = ("connectivity",)
     main: ClassVar[str] = "connectivity"
     citation: ClassVar[str] = """\
@@ -158,6 +159,7 @@ class LexicalGraph(EntityGraph):
         help="word vectors that make entities; they must be named",
         short="ve",
         in_profile=False,
+        required=True,
     )
     threshold: float = option(0.7, Number(-1, 1), help="cosine above which two nouns are one entity", short="th")
 

@@ -42,7 +42,7 @@ PROFILES = {
 }
 
 #: Columns of what DS-Sent finds about a pair; those of DS-Focus follow.
-_SENT_COLUMNS = 2
+_SENT_COLUMNS = 3
 
 
 class Document(NamedTuple):
@@ -90,8 +90,9 @@ class DiscoScore(SentOptions[Document], FocusOptions[Document]):
         return Pair([*sent.values, *foci.values], foci.alignment)
 
     def noted_pairs(self, values: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
-        """Texts that share no focus."""
-        return self.foci.noted_pairs(values[:, _SENT_COLUMNS:])
+        """Texts without ties, and texts that share no focus."""
+        sent = self.sent.noted_pairs(values[:, :_SENT_COLUMNS])
+        return sent | self.foci.noted_pairs(values[:, _SENT_COLUMNS:])
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         """Each measure as it is by itself; the best reference is that of the main one."""

@@ -58,6 +58,8 @@ class SentenceGraph:
     """The rows of S^, scaled to length 1."""
     vector: NDArray[np.float64]
     """G, scaled to length 1."""
+    tied: bool = True
+    """Whether two of the sentences share a focus, where a graph is asked for."""
 
     def __len__(self) -> int:
         return len(self.unit)
@@ -80,15 +82,16 @@ class DSSent(SentOptions[SentenceGraph]):
             ("sentences", self.annotation_key(state), state.layers, self.start_token),
             lambda: self._sentences(text, state),
         )
-        s_hat = s
+        s_hat, tied = s, self.adjacency == "none"
         if self.adjacency != "none" and len(numbers) > 1:
             links = text.encoded.derived(self._graph_key(state), lambda: self._links(text, state))
-            s_hat = s + links[np.ix_(numbers, numbers)] @ s  # (A + I) S
+            links = links[np.ix_(numbers, numbers)]
+            s_hat, tied = s + links @ s, bool(links.any())  # (A + I) S
         unit = _unit(s_hat)
         rows = unit if self.sentence_lengths == "unit" else s_hat
         names = self.statistics.split("+")
         parts = [_STATISTICS[name](rows) for name in names] if len(rows) else [np.zeros(s.shape[1])]
-        return SentenceGraph(unit, _unit(np.concatenate(parts)[None])[0])
+        return SentenceGraph(unit, _unit(np.concatenate(parts)[None])[0], tied)
 
     def _sentences(self, text: TextView, state: State) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Numbers of the sentences that have a token, and S: means of their token vectors."""
@@ -112,24 +115,34 @@ class DSSent(SentOptions[SentenceGraph]):
         return adjacency(foci, len(annotated.sentences), weighted=self.adjacency == "weighted")
 
     def compare(self, x: SentenceGraph, y: SentenceGraph, state: State, *, align: bool) -> Pair:
+        value, weight = self._similarity(x, y)
+        return Pair([value, weight, float(x.tied and y.tied)])  # the last two are for `finish`
+
+    def _similarity(self, x: SentenceGraph, y: SentenceGraph) -> tuple[float, float]:
+        """Of two graphs, and how often the reference counts."""
         if not len(x) or not len(y):
-            return Pair([0.0, 1.0])
+            return 0.0, 1.0
         if self.match == "statistics":
             if self.single_reference == "twice" and len(y) == 1:  # D6.7
-                return Pair([float((x.unit @ y.unit[0]).mean()), 2.0])
-            return Pair([float(x.vector @ y.vector), 1.0])  # equation 3
+                return float((x.unit @ y.unit[0]).mean()), 2.0
+            return float(x.vector @ y.vector), 1.0  # equation 3
         cosines = x.unit @ y.unit.T
         weights = np.ones(len(x)), np.ones(len(y))
         if self.match == "greedy":
-            return Pair([float(greedy_match(cosines.astype(np.float32), *weights).f1), 1.0])
-        return Pair([1 - exact_transport(*weights, np.maximum(1 - cosines, 0.0)).cost, 1.0])
+            return float(greedy_match(cosines.astype(np.float32), *weights).f1), 1.0
+        return 1 - exact_transport(*weights, np.maximum(1 - cosines, 0.0)).cost, 1.0
+
+    def noted_pairs(self, values: NDArray[np.float64]) -> dict[str, NDArray[np.bool_]]:
+        """Texts without ties."""
+        return {"no_ties": values[:, 2] == 0}
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         """The mean over references, in which one of a single sentence may count twice."""
         finished = {}
         for system, found in comparisons.items():
             means = [np.average(one.values[:, 0], weights=one.values[:, 1]) for one in found]
-            finished[system] = replace(self.joined(found), segments={"score": np.array(means)})
+            loose = tuple(at for at, one in enumerate(found) if self.noted_pairs(one.values)["no_ties"].any())
+            finished[system] = replace(self.joined(found), segments={"score": np.array(means)}, no_ties=loose)
         return finished
 
 

@@ -8,7 +8,7 @@ The sum is not divided by the number of chains: longer texts can have more.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -50,8 +50,24 @@ class LexicalChain(AnnotatedTextMetric):
             row = np.array([_overlap(nouns[hypothesis], nouns[reference]) for reference in group])
             best.append(int(row.argmax()))
             values.append(float(row.max() if self.multiref == "best" else row.mean()))
-        no_noun = tuple(at for at, text in enumerate(hypotheses) if not nouns[text])
-        return SystemResult({self.main: np.array(values)}, np.array(best, dtype=np.int64), no_noun=no_noun)
+        chains = {text: any(len(set(mentions)) > 1 for mentions in foci.values()) for text, foci in nouns.items()}
+        return SystemResult(
+            {self.main: np.array(values)},
+            np.array(best, dtype=np.int64),
+            no_noun=_lacking(nouns, hypotheses, references),
+            no_ties=_lacking(chains, hypotheses, references),
+        )
+
+
+def _lacking(
+    found: Mapping[str, object], hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+) -> tuple[int, ...]:
+    """Segments in which the hypothesis, or every reference, has nothing of what was found in the texts."""
+    return tuple(
+        at
+        for at, (text, group) in enumerate(zip(hypotheses, references, strict=True))
+        if not found[text] or not any(found[other] for other in group)
+    )
 
 
 def _overlap(hypothesis: Foci, reference: Foci) -> float:

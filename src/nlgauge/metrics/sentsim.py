@@ -234,12 +234,20 @@ class SentSim(SentSimOptions):
     def _transport(self) -> Transport:
         return Transport(self.solver, "wmdo" in self.components and self.wmdo_matches == "flow")
 
-    def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
-        parts = self.components[1:]
-        values = {
-            system: dict(zip(parts, np.array([one.values.mean(axis=0) for one in found]).T, strict=True))
+    def part_values(
+        self, comparisons: Mapping[str, Sequence[Comparison]]
+    ) -> dict[str, dict[str, NDArray[np.float64]]]:
+        """By system and part, before scaling; what `Bounds` are taken over."""
+        return {
+            system: dict(
+                zip(self.components[1:], np.array([one.values.mean(axis=0) for one in found]).T, strict=True)
+            )
             for system, found in comparisons.items()
         }
+
+    def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
+        parts = self.components[1:]
+        values = self.part_values(comparisons)
         bounds: Bounds = state["bounds"] or Bounds.of(
             {part: np.concatenate([by_part[part] for by_part in values.values()]) for part in parts}
         )

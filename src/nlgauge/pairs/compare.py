@@ -17,16 +17,18 @@ from numpy.typing import NDArray
 
 from nlgauge.encoders import EmbeddingCache, EncodedText, default_threads, encode_texts
 from nlgauge.encoders.blas import one_blas_thread
+from nlgauge.engine.interrupts import between_pairs
 from nlgauge.engine.notes import (
     TextNames,
     count_fields,
+    naming_documents,
     warn_about_convergence,
     warn_about_foci,
     warn_about_nouns,
     warn_about_weights,
 )
 from nlgauge.engine.prepare import PreparedMetric, PreparedTextMetric
-from nlgauge.engine.progress import Progress
+from nlgauge.engine.progress import Progress, tick
 from nlgauge.engine.representations import Representations
 from nlgauge.errors import TooLongError
 from nlgauge.pairs.prepare import PreparedPairs, blank_side
@@ -79,13 +81,17 @@ class PairComparer:
         """Numbers of the plan's texts that were left without weight."""
         self.unconverged: list[tuple[int, int]] = []
         """Pairs whose value is approximate."""
-        self.noted: dict[str, list[tuple[int, int]]] = {"no_noun": [], "no_focus": []}
+        self.noted: dict[str, list[tuple[int, int]]] = {"no_noun": [], "no_focus": [], "no_ties": []}
         """Pairs that a metric of nouns has something to say of, by the name of the note."""
 
     def __iter__(self) -> Iterator[Part]:
         one, show = self._prepared.one, self._prepared.options.progress
         parts = self._of_texts(one) if isinstance(one, PreparedTextMetric) else self._of_vectors(one)
-        with Progress(self._prepared.plan.pairs, show=show, what="comparing", unit="pair") as advance:
+        plan = self._prepared.plan
+        with (
+            naming_documents(plan.listed, plan.names),
+            Progress(plan.pairs, show=show, what="comparing", unit="pair") as advance,
+        ):
             for part in parts:
                 yield part
                 advance(part.tile.pairs)
@@ -172,9 +178,11 @@ class PairComparer:
         sizes = {row: len(tokens[plan.hypotheses[row]]) for row in tile.rows}
         for rows in cut_at(tile.rows, sizes, _TOKEN_PAIRS // max(1, width)):
             part = tile._replace(rows=rows)
+            between_pairs()
             with one_blas_thread:
                 scores = self._finished(one, self._compare_rows(one, encoded, part, ys), part)
             yield Part(part, scores)
+            tick(part.pairs)
 
     def _number(self, column: int) -> int:
         plan = self._prepared.plan
@@ -205,6 +213,7 @@ class PairComparer:
             values[np.ix_(left, right)] = block
         else:
             for row in left:
+                between_pairs()
                 for column in right:
                     if wanted[row, column] and (row, column) not in alone:
                         pair = self._compared(one, xs[row], ys[column], tile.rows[row], tile.columns[column])

@@ -26,6 +26,9 @@ from nlgauge.scoring import one_metric, resolved_call
 
 __all__ = ["ScoreMatrix", "matrix"]
 
+#: Fields of a matrix that are plain values already.
+_PLAIN = ("metric", "main", "higher_is_better")
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ScoreMatrix:
@@ -93,6 +96,41 @@ class ScoreMatrix:
             return values
         msg = f"{self.__dict__.get('metric', 'ScoreMatrix')} has no component {name!r}; it has {list(components)}"
         raise AttributeError(msg)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain Python values, ready for JSON."""
+        noted = {"hypotheses": self.hypothesis_notes, "references": self.reference_notes}
+        return {
+            **{name: getattr(self, name) for name in _PLAIN},
+            "distances": list(self.distances),
+            "signature": str(self.signature),
+            "counts": dict(self.counts),
+            "noted": {
+                side: {kind: list(at) for kind, at in vars(notes).items() if at} for side, notes in noted.items()
+            },
+            "components": {name: values.tolist() for name, values in self.components.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> ScoreMatrix:
+        """A matrix from what `to_dict` made of it; JSON between the two changes nothing."""
+        try:
+            rows, columns = (
+                SegmentNotes(**{kind: tuple(at) for kind, at in record["noted"][side].items()})
+                for side in ("hypotheses", "references")
+            )
+            return cls(
+                **{name: record[name] for name in _PLAIN},
+                components={name: np.array(values, dtype=float) for name, values in record["components"].items()},
+                signature=Signature.parse(record["signature"]),
+                counts=record["counts"],
+                hypothesis_notes=rows,
+                reference_notes=columns,
+                distances=tuple(record["distances"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            msg = f"the dict is not one of ScoreMatrix.to_dict(): {error!r}"
+            raise InputError(msg) from error
 
     def __repr__(self) -> str:
         rows, columns = self.shape

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.corpus.texts import Corpus
 from nlgauge.engine.notes import TextNames
 from nlgauge.errors import EmptyPairError
 
@@ -49,6 +50,12 @@ class PairPlan:
     def texts(self) -> list[str]:
         """All texts in one list: hypotheses, and references where they are others."""
         return [*self.hypotheses, *(() if self.same else self.references)]
+
+    @property
+    def listed(self) -> Corpus:
+        """That list, of texts that are looked at one by one."""
+        texts = self.texts
+        return Corpus({"": texts}, [()] * len(texts))
 
     @property
     def names(self) -> TextNames:

@@ -74,7 +74,7 @@ def prepare_pairs(recipe: Metric, plan: PairPlan, options: RunOptions, check: Si
     if recipe.lowercase == "yes":
         lowered = view.corpus
         plan = replace(plan, hypotheses=lowered.systems[""], references=[group[0] for group in lowered.references])
-    listed = replace(view, corpus=_only(plan.texts), memo={})
+    listed = replace(view, corpus=plan.listed, memo={})
     notes = check_tokens(listed, long="truncate", empty="zero")[""]
     if options.long == "error" and notes.truncated:
         raise TooLongError(_too_long(plan, notes.truncated[0], view))
@@ -112,11 +112,6 @@ def _refuse(recipe: Metric, options: RunOptions) -> None:
     if options.alignments:
         msg = "alignments are not kept for many pairs; leave alignments= out, and give a pair to nlgauge.score"
         raise RecipeError(msg)
-
-
-def _only(texts: list[str]) -> Corpus:
-    """Texts that are looked at one by one."""
-    return Corpus({"": texts}, [()] * len(texts))
 
 
 def _tokenise(recipe: AnyVectorMetric, plan: PairPlan, options: RunOptions) -> TokenizedCorpus:
@@ -167,7 +162,7 @@ def _prepare_texts(recipe: TextMetric, plan: PairPlan, options: RunOptions, chec
         recipe.name, recipe.describe_texts() | {"refs": refs, "nlgauge": __version__, "sig": GRAMMAR}
     )
     check(0, signature)
-    notes = check_texts(_only(plan.texts), empty="zero")
+    notes = check_texts(plan.listed, empty="zero")
     if options.empty == "error":
         plan.refuse_empty(notes[""].empty)
     warn_about_empty(notes, plan.names)

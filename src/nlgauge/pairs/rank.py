@@ -32,7 +32,7 @@ from nlgauge.recipes.signature import Signature
 from nlgauge.recipes.vector_metric import VectorMetric
 from nlgauge.scoring import one_metric, resolved_call
 
-__all__ = ["Ranking", "rank"]
+__all__ = ["Ranking", "checked_candidates", "rank"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -88,8 +88,8 @@ class Ranking:
                 "utilities": utilities,
             }
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything but the other candidates as plain Python values, ready for JSON."""
+    def to_dict(self, *, candidates: bool = False) -> dict[str, Any]:
+        """Everything as plain Python values, ready for JSON; the candidates that were not chosen where asked for."""
         return {
             "metric": self.metric,
             "main": self.main,
@@ -98,7 +98,22 @@ class Ranking:
             "signature": str(self.signature),
             "counts": dict(self.counts),
             "segments": list(self.rows()),
+            **({"candidates": [list(group) for group in self.candidates]} if candidates else {}),
         }
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Ranking:
+        """A ranking from what `to_dict(candidates=True)` made of it; JSON between the two changes nothing."""
+        try:
+            return cls(
+                **{name: record[name] for name in ("metric", "main", "higher_is_better", "against", "counts")},
+                signature=Signature.parse(record["signature"]),
+                candidates=tuple(map(tuple, record["candidates"])),
+                utilities=tuple(np.array(row["utilities"], dtype=np.float64) for row in record["segments"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            msg = f"the dict is not one of Ranking.to_dict(candidates=True): {error!r}"
+            raise InputError(msg) from error
 
     def __repr__(self) -> str:
         count = len(self)
@@ -136,7 +151,7 @@ def rank(
     ['The cat sat.']
     """
     recipes, run, check = resolved_call(one_metric(metric, options, function="rank"), options)
-    groups = _groups(candidates)
+    groups = checked_candidates(candidates)
     if refs is None and sources is None:
         if isinstance(recipes[0], CompositeMetric):
             return _joined(recipes[0], groups, run, check)
@@ -170,7 +185,8 @@ def _joined(
     )
 
 
-def _groups(candidates: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
+def checked_candidates(candidates: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
+    """Candidates by segment, of which each has at least one."""
     groups = checked_list(candidates, "candidates", "a list with a list of candidates per segment")
     if not groups:
         msg = "candidates: the list is empty, so there is nothing to rank"

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from nlgauge.plots.canvas import COLOURS, finish_figure, new_panels, save_figure
-from nlgauge.transforms.fit.flow_options import FittedFlow
+from nlgauge.transforms.fit.flow_options import Fitted
 
 __all__ = ["plot_curves"]
 
 
-def plot_curves(fitted: FittedFlow, path: Path) -> None:
+def plot_curves(fitted: Fitted[Any], path: Path) -> None:
     """Two panels; the epoch whose state was kept is marked."""
     figure, (loss, criterion) = new_panels(1, 2, width=8.0, height=3.0)
     learned = fitted.curve[1:]
@@ -26,7 +27,7 @@ def plot_curves(fitted: FittedFlow, path: Path) -> None:
         place.tick_params(labelsize=8)
     finish_figure(
         figure,
-        title=f"{fitted.flow.origin.method}: epoch {fitted.best} was kept",
-        caption="Epoch 0 is the centred rotation. Dashed: the state that was kept, the best by the criterion.",
+        title=f"{fitted.map.origin.method}: epoch {fitted.best} was kept",
+        caption="Epoch 0: the start, of a flow the centred rotation. Dashed: the state that was kept, the best one.",
     )
     save_figure(figure, path)

@@ -21,7 +21,7 @@ def plot_stress(test: StressTest, path: Path) -> None:
             if bar is not None:
                 groups.setdefault(fall.perturbation, {})[one.metric] = bar
     figure = draw_bar_panels(
-        [BarPanel("", "share of the way to an unrelated text", groups)],
+        [BarPanel("", "of the way to an unrelated text", groups)],
         series_styles([one.metric for one in test.metrics]),
         title="how far metrics fall when texts are perturbed",
         caption=f"{test.size} texts, against {test.against}; seed {test.seed}. Bars: mean fall over the texts that a "

@@ -121,7 +121,7 @@ def flow_fitter(*, seed: int = 0) -> Fitter:
             patience=20,
             seed=seed,
         )
-        return fit_flow(source, target, options=options).flow.apply
+        return fit_flow(source, target, options=options).map.apply
 
     return fit
 

@@ -14,6 +14,7 @@ from nlgauge.errors import MissingExtraError, ModelNotFoundError
 from nlgauge.features.run import Discourse, discourse
 from nlgauge.published.data import find_judged, kept_columns, slice_of
 from nlgauge.published.results import ReproducedCell, ReproducedRow, Reproduction, agrees
+from nlgauge.published.run import NEEDS_VECTORS
 from nlgauge.published.table import Column, Mean, PaperTable, TableRow
 
 __all__ = ["FeatureColumn", "FeatureRow", "FeatureTable", "reproduce_features"]
@@ -35,7 +36,7 @@ class FeatureRow(TableRow):
     """A statistic or a feature."""
 
     feature: str = ""
-    """A feature of `nlgauge.features`, or a count; empty for a row that is only shown."""
+    """A feature of `nlgauge.features`, or a count."""
 
     @property
     def computed(self) -> bool:
@@ -54,8 +55,9 @@ def reproduce_features(
     at: str | os.PathLike[str] | None = None,
     rows: str | Iterable[str] | None = None,
     data: str | Iterable[str] | None = None,
+    vectors: str | None = None,
 ) -> Reproduction:
-    """The table with our values on the data sets that lie under `at`."""
+    """The table with our values on the data sets that lie under `at`; rows on entities need a file of `vectors`."""
     names = select_known(rows, [row.name for row in table.rows], f"{table.id}: row")
     kept = kept_columns(table, data=data)
     missing: dict[str, None] = {}
@@ -69,19 +71,19 @@ def reproduce_features(
         part = slice_of(column.question, column.langpair)
         if part not in measured:
             there = find_judged(part, at, missing)
-            measured[part] = [] if there is None else _measured(there.table, missing)
+            measured[part] = [] if there is None else _measured(there.table, missing, vectors)
             if there is not None:
                 judged[part] = there.table
         if own := measured[part]:
             settings = own[0].settings
             found[column.label] = _values(own, judged[part], getattr(column, "part", ""), table.scale)
-    made = tuple(_row(table, row, kept, found) for row in table.rows if row.name in names)
+    made = tuple(_row(table, row, kept, found, vectors=vectors) for row in table.rows if row.name in names)
     notes = (settings,) if settings else ()
     return Reproduction(replace(table, rows=tuple(row for row in table.rows if row.name in names)), "", kept, made,
                         tuple(missing), notes)  # fmt: skip
 
 
-def _measured(table: JudgementTable, missing: dict[str, None]) -> list[Discourse]:
+def _measured(table: JudgementTable, missing: dict[str, None], vectors: str | None) -> list[Discourse]:
     """Features of all outputs; systems of the same segments are measured together, as they share references."""
     order = {segment: place for place, segment in enumerate(dict.fromkeys(table.segment))}
     rows: dict[str, list[int]] = {system: [] for system in table.systems}
@@ -95,6 +97,7 @@ def _measured(table: JudgementTable, missing: dict[str, None]) -> list[Discourse
             discourse(
                 {system: [table.hypothesis[at] for at in own] for system, own in group.items()},
                 [table.references[at] for at in next(iter(group.values()))],
+                vectors=vectors,
             )
             for group in alike.values()
         ]
@@ -127,17 +130,24 @@ def _values(found: Sequence[Discourse], table: JudgementTable, part: str, scale:
 
 
 def _row(
-    table: FeatureTable, row: TableRow, kept: Iterable[Column | Mean], found: Mapping[str, Mapping[str, float]]
+    table: FeatureTable,
+    row: TableRow,
+    kept: Iterable[Column | Mean],
+    found: Mapping[str, Mapping[str, float]],
+    *,
+    vectors: str | None,
 ) -> ReproducedRow:
     feature = getattr(row, "feature", "")
     cells = {
         column.label: ReproducedCell(row.published.get(column.label), found.get(column.label, {}).get(feature))
         for column in kept
     }
-    if not feature:
-        return ReproducedRow(row.name, cells, "", "not computed: needs word vectors")
+    if row.word_vectors and vectors is None:
+        return ReproducedRow(row.name, cells, "", f"only shown: {NEEDS_VECTORS}")
     if all(cell.ours is None for cell in cells.values()):
         return ReproducedRow(row.name, cells, "", "not computed: see what is missing")
     why = "other outputs" if feature in _COUNTS else "another tagger"
+    if row.word_vectors:
+        why += ", other word vectors"
     both = [cell for cell in cells.values() if cell.difference is not None]
     return ReproducedRow(row.name, cells, "", agrees(both, table.decimals) or (why if both else "not in print"))

@@ -49,6 +49,7 @@ def reproduce(
     rows: str | Iterable[str] | None = None,
     data: str | Iterable[str] | None = None,
     levels: str | Iterable[str] | None = None,
+    vectors: str | os.PathLike[str] | None = None,
     study: StudyInputs | None = None,
     rankings: RankingOptions | None = None,
     run: RunOptions | None = None,
@@ -57,16 +58,17 @@ def reproduce(
     """The table with our values beside the published ones.
 
     `at` is the folder under which the data sets lie; `langpairs`, `data` and `levels` limit the columns, `rows` the
-    metrics. `layer` is BERTScore's in another model than the published one (default: the model's tuned one). `study`
-    is what a sensitivity study can be given (`PaperStudy` only), `rankings` how a table on rankings is run
-    (`RankingTable` only, which has no use of models, layers, language pairs and levels). Options are those of a run
-    (`RunOptions`: engine, threads, ...), as keywords or in one object (`run`). Without a model the table's own
-    stand-in is taken: `minilm`, or `muse` across languages. With `model="none"` only lexical metrics and released
-    scores are computed.
+    metrics. `layer` is BERTScore's in another model than the published one (default: the model's tuned one).
+    `vectors` is a file of word vectors, for rows on entities (`disco-table1` and others). `study` is what a
+    sensitivity study can be given (`PaperStudy` only), `rankings` how a table on rankings is run (`RankingTable`
+    only, which has no use of models, layers, language pairs and levels). Options are those of a run (`RunOptions`:
+    engine, threads, ...), as keywords or in one object (`run`). Without a model the table's own stand-in is taken:
+    `minilm`, or `muse` across languages. With `model="none"` only lexical metrics and released scores are computed.
 
     A study scores English texts only; `langpairs` names others, for a model that reads them.
     """
     inputs = study or StudyInputs()
+    words = _word_vectors(table, vectors)
     if isinstance(table, RankingTable):
         _refuse_given(table, model=model, layer=layer, langpairs=langpairs, levels=levels, study=study)
         return reproduce_rankings(table, at=at, rows=rows, data=data, options=rankings)
@@ -76,7 +78,7 @@ def reproduce(
     _refuse_given(table, rankings=rankings)
     if isinstance(table, FeatureTable):
         _refuse_given(table, model=model, layer=layer, langpairs=langpairs, levels=levels, study=study)
-        return reproduce_features(table, at=at, rows=rows, data=data)
+        return reproduce_features(table, at=at, rows=rows, data=data, vectors=words)
     running = RunOptions.of(options) if run is None else replace(run, **options)
     if isinstance(table, FactorTable):
         _refuse_given(table, layer=layer, levels=levels, study=study)
@@ -105,11 +107,25 @@ def reproduce(
         of_study.note_missing_inputs(everything=langpairs is None)
         return _reproduction(of_study, kept, values, empty_columns=False)
     kept = kept_columns(table, langpairs=langpairs, data=data, levels=levels)
-    of_table = PublishedRun(table, at, model, layer, running)
+    of_table = PublishedRun(table, at, model, layer, running, words)
     values = _table_values(of_table, kept)
     if table.unavailable:
         of_table.missing[table.unavailable] = None
     return _reproduction(of_table, kept, values, empty_columns=True)
+
+
+def _word_vectors(table: PaperTable, vectors: str | os.PathLike[str] | None) -> str | None:
+    """The file, which the table must have a use of."""
+    if vectors is None:
+        return None
+    if not table.takes_word_vectors:
+        msg = f"no row of {table.id} reads word vectors; leave out vectors"
+        raise RecipeError(msg)
+    path = os.fspath(vectors)
+    if "," in path:
+        msg = f"the file of word vectors {path!r} has a comma in its path, where a recipe ends an option; rename it"
+        raise RecipeError(msg)
+    return path
 
 
 def _refuse_given(table: PaperTable, **given: object) -> None:

@@ -14,7 +14,10 @@ from nlgauge.published.results import ReproducedCell, ReproducedRow, agrees
 from nlgauge.published.table import Column, Mean, PaperTable, TableRow
 from nlgauge.recipes.run_options import RunOptions
 
-__all__ = ["PublishedRun", "Value", "Values"]
+__all__ = ["NEEDS_VECTORS", "PublishedRun", "Value", "Values"]
+
+#: Why a row of entities is not computed.
+NEEDS_VECTORS = "needs word vectors (--vectors FILE)"
 
 
 class Value(NamedTuple):
@@ -42,8 +45,10 @@ class PublishedRun:
         model: str,
         layer: int | None,
         options: RunOptions,
+        vectors: str | None = None,
     ) -> None:
         self.table, self.at, self.model, self.layer, self.options = table, at, model, layer, options
+        self.vectors = vectors
         self.missing: dict[str, None] = {}
         self.notes: dict[str, None] = {}
         self._depth: int | None = None
@@ -58,9 +63,10 @@ class PublishedRun:
         return not self._no_model
 
     def computes(self, row: TableRow) -> bool:
-        """Whether there is a way to compute a row under the model at hand."""
+        """Whether there is a way to compute a row under the model and with the word vectors at hand."""
         own = row.model is None or row.model.matches(self.model)
-        return row.computed and (own or not row.own_model_only)
+        without = row.word_vectors == "needed" and self.vectors is None
+        return row.computed and not without and (own or not row.own_model_only)
 
     def recipe(self, row: TableRow, langpair: str = "") -> str:
         """What a row is computed with under the model at hand, without the model itself."""
@@ -70,7 +76,8 @@ class PublishedRun:
         depth = self._depth
         if depth is not None:
             text = re.sub(r"top-(\d+)", lambda match: str(max(0, depth - int(match[1]))), text)
-        extra = row.exceptions.get(langpair)
+        vectors = f"vectors={self.vectors}" if row.word_vectors and self.vectors is not None else ""
+        extra = ",".join(filter(None, (row.exceptions.get(langpair, ""), vectors)))
         return f"{text}{',' if ':' in text else ':'}{extra}" if extra else text
 
     def row(self, row: TableRow, kept: Sequence[Column | Mean], values: Values) -> ReproducedRow:
@@ -97,6 +104,8 @@ class PublishedRun:
     def _reason(self, row: TableRow, cells: Mapping[str, ReproducedCell], ours: Sequence[Value]) -> str:
         if not row.computed and row.note:
             return row.note
+        if not self.computes(row) and row.word_vectors == "needed" and self.vectors is None:
+            return f"only shown: {NEEDS_VECTORS}"
         if not self.computes(row) and row.model is not None:
             return f"only shown: with --model {row.model.name} it would be computed"
         if not row.computed or not ours:
@@ -112,6 +121,9 @@ class PublishedRun:
             reasons.append(f"another model: {self.model} (published: {row.model.name})")
         if settings:
             reasons.append(settings)
+        if row.word_vectors:
+            given = self.vectors is not None
+            reasons.append("entities by other word vectors" if given else "entities by layer 0 of the encoder")
         if row.note and (identical or settings or not same):
             reasons.append(row.note)
         return "; ".join(reasons)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from nlgauge.meta.question import Question
 
@@ -73,6 +74,8 @@ class TableRow:
     """Another data set than the columns'."""
     model: PublishedModel | None = None
     """None: no model is needed."""
+    word_vectors: Literal["", "used", "needed"] = ""
+    """Whether its recipe takes a file of word vectors: not at all, in the place of others, or not without one."""
     own_model_only: bool = False
     """Whether no other model stands in for it: of a metric under many models, one row is enough for that."""
     note: str = ""
@@ -134,6 +137,11 @@ class PaperTable:
     def models(self) -> tuple[PublishedModel, ...]:
         """Models of its rows."""
         return tuple(dict.fromkeys(row.model for row in self.rows if row.model is not None))
+
+    @property
+    def takes_word_vectors(self) -> bool:
+        """Whether a row of it does."""
+        return any(row.word_vectors for row in self.rows)
 
 
 def language_columns(question: Question, langpairs: Iterable[str], *, prefix: str = "") -> tuple[Column | Mean, ...]:

@@ -50,7 +50,7 @@ class AnnotatorName(Resource):
         if value in CARDS and lang and not CARDS[value].knows_language(lang):
             msg = (
                 f"the annotator {value!r} knows {', '.join(CARDS[value].languages)}, and the texts are {lang!r}; "
-                "give CoNLL-U files that UDPipe or Stanza wrote: annotator=parses.conllu"
+                "name CoNLL-U files that UDPipe or Stanza wrote, such as parses.conllu"
             )
             raise RecipeError(msg)
         return load_annotator(value, sentences=sentences, trees=self.trees)

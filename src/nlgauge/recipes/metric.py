@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from nlgauge.scores import Score
+    from nlgauge.stats.corpus_counts import CorpusCounts
 
 __all__ = ["Metric", "TextMetric", "about_default", "looks_alone"]
 
@@ -245,6 +246,11 @@ class TextMetric(Metric):
     @abstractmethod
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         """Scores of one system."""
+
+    def corpus_scores(self, statistics: CorpusCounts) -> Mapping[str, float]:
+        """Scores of a whole corpus from the counts of its segments, where they are no means over segments."""
+        msg = f"{self.name} makes no score of counts"
+        raise NotImplementedError(msg)
 
     def describe_texts(self) -> dict[str, str]:
         """The metric's own fields of the signature, with the version of its package."""

@@ -68,6 +68,8 @@ class Option:
     formerly: tuple[Former, ...] = ()
     unset: str = ""
     """What an empty default stands for, in words."""
+    required: bool = False
+    """Whether nothing can be computed with the default."""
 
     @property
     def values(self) -> str:
@@ -116,12 +118,12 @@ def option(
     in_profile: bool = True,
     formerly: Former | str | None = None,
     unset: str = "",
+    required: bool = False,
 ) -> Any:
     """A field of a recipe that can be set from text: `bertscore:layer=4`, `--layer 4`."""
     former = Former(formerly) if isinstance(formerly, str) else formerly
-    about = Option(
-        "", default, kind, help, short, signed, optional, in_profile, () if former is None else (former,), unset
-    )
+    formers = () if former is None else (former,)
+    about = Option("", default, kind, help, short, signed, optional, in_profile, formers, unset, required)
     return field(default=default, metadata={_KEY: about})
 
 

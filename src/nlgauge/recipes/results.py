@@ -52,5 +52,7 @@ class SystemResult:
     """Segments in which a text had no noun, of metrics that look at nouns."""
     no_focus: tuple[int, ...] = ()
     """Segments that share no focus with any of their references, of metrics that compare foci."""
+    no_ties: tuple[int, ...] = ()
+    """Segments with a text no two sentences of which share a focus, of metrics that look at such ties."""
     run: Mapping[str, str] = field(default_factory=dict)
     """What the run part of the signature must say of it."""

@@ -74,9 +74,11 @@ ABBREVIATIONS = {
     "unknown": "uk",
     "no_noun": "nn",
     "no_focus": "nf",
+    "no_ties": "nt",
     "idf_hyps": "ih",
     "range": "ra",
     "pairs": "pr",
+    "errors": "er",
     "scores": "sc",
     "better": "bt",
 }
@@ -113,9 +115,11 @@ MEANINGS = {
     "in the run: segments with tokens that the model does not know",
     "no_noun": "segments in which a text had no noun, so that a metric of nouns gave 0",
     "no_focus": "segments that share no focus with any of their references",
+    "no_ties": "segments with a text no two sentences of which share a focus (one sentence, no noun, ...)",
     "idf_hyps": "digest of the idf table of this system's own outputs",
     "range": "digest of the range of each part over this corpus, on which every score depends",
     "pairs": "pairs that the range was taken over",
+    "errors": "rows that could not be scored and are left out, of a run over many shards",
     "scores": "sha256 of the file that holds the scores of another tool (first digits)",
     "better": "which scores of another tool are better, higher or lower ones",
 }

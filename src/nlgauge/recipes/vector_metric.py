@@ -32,6 +32,7 @@ from nlgauge.recipes.run_options import RunOptions
 from nlgauge.text.languages import language_code
 from nlgauge.text.windows import CUT, MODEL_WINDOW, NO_WINDOWS, Reading, Windows
 from nlgauge.transforms.base import Transforms
+from nlgauge.transforms.position_norm import POSITION_NORM
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -207,6 +208,11 @@ class VectorMetric(Metric, Generic[Representation]):
     def counts_idf(self) -> bool:
         """Whether idf is counted on the texts at hand, for which whole files may have to be read."""
         return self.idf_choice in COUNTED
+
+    @property
+    def uses_neighbours(self) -> bool:
+        """Whether the vectors of a text depend on the texts around it."""
+        return POSITION_NORM in self.transforms.split("+")
 
     @property
     def tells_systems_apart(self) -> bool:

@@ -46,9 +46,9 @@ def _means(found: Discourse) -> Table:
                 row.append(found.reference_mean(feature))
                 row += [None] * 3 if one is None else [one.hypothesis_higher, one.equal, one.reference_higher]
             rows.append(row)
-    without = [
-        f"{name or 'hyps'}: {counted(len(at), 'document')} without a noun" for name, at in found.no_noun.items() if at
-    ]
+    lacking = {name or "hyps": at for name, at in found.no_noun.items()}
+    lacking["references"] = found.references_without_noun
+    without = [f"{name}: {counted(len(at), 'document')} without a noun" for name, at in lacking.items() if at]
     return Table(columns, rows, notes=[*(_NOTES if beside else ()), *without, f"settings: {found.settings}"])
 
 

@@ -13,7 +13,8 @@ from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.vector_metric import VectorMetric
 from nlgauge.sensitivity.idf_corpora import idf_table, names_corpus
-from nlgauge.sensitivity.study import RELATIVE_LISTS, Setting, Study, Sweep, with_setting
+from nlgauge.sensitivity.presets import PRESETS
+from nlgauge.sensitivity.study import RELATIVE_LISTS, Setting, Study, Sweep, refused_value, with_setting
 from nlgauge.text import load_stopwords
 
 __all__ = ["IdfTexts", "StudyPlan", "make_plan"]
@@ -78,6 +79,8 @@ def make_plan(
     """Keep the settings that can be run; the others are noted. Idf tables are written to the folder."""
     plan = StudyPlan(study, notes=list(study.skipped()))
     missing: dict[str, str] = {}
+    refused = _refused(study)
+    plan.notes += [f"{reason}; left out" for reason in dict.fromkeys(refused.values())]
     for metric, sweep in study.pairs():
         kept = []
         named = {part.partition("=")[0] for part in metric.partition(":")[2].split(",")}
@@ -95,7 +98,7 @@ def make_plan(
                     path = folder / f"{len(plan.idf_files)}.idf"
                     idf_table(value, tokenizer, texts.all(), seed=seed).save(path)
                     plan.idf_files[model, value] = str(path)
-            if not any(value in missing for value in setting.values):
+            if (metric, setting) not in refused and not any(value in missing for value in setting.values):
                 kept.append(setting)
         if len(kept) > 1:
             plan.sweeps.append((metric, sweep, tuple(kept)))
@@ -103,9 +106,31 @@ def make_plan(
             plan.notes.append(f"{metric}: sweep {sweep.name!r} has fewer than two settings that can be run here")
     plan.notes += missing.values()
     if not plan.sweeps:
-        msg = f"nothing of study {study.name!r} can be run here: {'; '.join(plan.notes)}"
+        own = "; a study of your own (--study FILE) names values that the metric takes" if refused else ""
+        msg = f"nothing of study {study.name!r} can be run here: {'; '.join(plan.notes)}{own}"
         raise RecipeError(msg)
     return plan
+
+
+def _refused(study: Study) -> dict[tuple[str, Setting], str]:
+    """Why some metrics cannot be run under some settings.
+
+    A setting that none can be run under is an error in a study of one's own; a preset was not made for the metrics.
+    """
+    found: dict[tuple[str, Setting], str] = {}
+    metrics_of: dict[Setting, list[str]] = {}
+    for metric, sweep in study.pairs():
+        for setting in sweep.settings:
+            metrics_of.setdefault(setting, []).append(metric)
+            reason = refused_value(study.recipes[metric], setting)
+            if reason:
+                found[metric, setting] = reason
+    for setting, metrics in metrics_of.items():
+        reasons = [found[metric, setting] for metric in metrics if (metric, setting) in found]
+        if len(reasons) == len(metrics) and study.name not in PRESETS:
+            msg = f"study {study.name!r}: {'; '.join(reasons)}"
+            raise RecipeError(msg)
+    return found
 
 
 def _measure_list(value: str, languages: set[str], plan: StudyPlan, missing: dict[str, str]) -> None:

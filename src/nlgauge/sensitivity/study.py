@@ -39,7 +39,7 @@ from nlgauge.recipes.options import renamed
 from nlgauge.recipes.vector_metric import VectorMetric
 from nlgauge.registry import METRICS, metric_class, metric_name, parse_metric
 
-__all__ = ["RELATIVE_LISTS", "Setting", "Study", "Sweep", "load_study", "with_setting"]
+__all__ = ["RELATIVE_LISTS", "Setting", "Study", "Sweep", "load_study", "refused_value", "with_setting"]
 
 #: Sources of stop words whose language a study fills in.
 RELATIVE_LISTS = ("spacy", "iso", "nltk")
@@ -216,6 +216,21 @@ def with_setting(base: Metric, setting: Setting, *, lang: str, idf_files: Mappin
             value = f"{value}-{lang}"
         changes[own] = value
     return base.with_options(**changes)
+
+
+def refused_value(base: Metric, setting: Setting) -> str:
+    """Why the metric cannot be run under a setting, by name of the metric, option and value; empty where it can.
+
+    Words for idf and stop words are those of studies, and looked at elsewhere.
+    """
+    for field, value in zip(setting.fields, setting.values, strict=True):
+        if _own_field(base, field) == field and field not in ("idf", "stopwords"):
+            option = base.options()[field]
+            try:
+                option.check(value)
+            except RecipeError:
+                return f"{base.name} takes no {field}={value}, only {option.values}"
+    return ""
 
 
 def _own_field(metric: Metric, field: str) -> str | None:

@@ -34,6 +34,9 @@ _KINDS: dict[str, tuple[type[NlgaugeWarning], str]] = {
     "unknown": (UnknownWordWarning, "words without a vector were left out"),
 }
 
+#: What is usual in some texts, and no reason for a warning.
+_COUNTED_ONLY = ("no_ties",)
+
 #: Segments, settings and groups of them that are named before "..." stands for the rest.
 _MOST_SEGMENTS = 10
 _MOST_SETTINGS = 4
@@ -43,6 +46,8 @@ _MOST_GROUPS = 8
 def warn_about_segments(scores: StudyScores) -> None:
     """Warn of every kind of note that a segment has under some setting."""
     for field in fields(SegmentNotes):
+        if field.name in _COUNTED_ONLY:
+            continue
         category, what = _KINDS.get(field.name, (NlgaugeWarning, field.name.replace("_", " ")))
         groups = _groups(scores, field.name)
         if groups:

@@ -8,35 +8,23 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
 from nlgauge.compare import SystemComparison, compare_systems
-from nlgauge.errors import RecipeError
 from nlgauge.explain.explanation import Explanation
 from nlgauge.explain.pairs import explain_in_corpus, explain_pair
 from nlgauge.scores import Score
 from nlgauge.service.answers import alignment_json, comparison_json, comparison_tsv, explanation_json
 from nlgauge.service.calls import check_size
+from nlgauge.service.explain_schemas import EXPLAIN_OPTIONS, AlignmentAnswer, ExplainAnswer, ExplainRequest
+from nlgauge.service.library_calls import check_options, run_options
 from nlgauge.service.problems import ProblemError
 from nlgauge.service.routes import TSV, Used, json_body
 from nlgauge.service.said import collected_warnings
-from nlgauge.service.schemas import (
-    AlignmentAnswer,
-    CompareAnswer,
-    CompareRequest,
-    ExplainAnswer,
-    ExplainRequest,
-    TextsRequest,
-)
+from nlgauge.service.schemas import CompareAnswer, CompareRequest, TextsRequest
 from nlgauge.service.settings import Limits
 from nlgauge.service.work import compare_settings
 
 __all__ = ["check_systems", "router"]
 
 router = APIRouter(dependencies=[Depends(json_body)])
-
-#: Fields of a request that `explain_pair` takes by the same names.
-_EXPLAIN = (
-    *("words", "pieces", "shapley", "leave_one_out"),
-    *("side", "component", "samples", "seed", "beside"),
-)
 
 #: Characters times samples of one explanation: Shapley values take a scoring for each word of each sample.
 _MOST_SAMPLED = 100_000
@@ -73,17 +61,14 @@ async def explain(
     if asked.shapley is not False and characters * asked.samples > _MOST_SAMPLED:
         msg = f"{characters} characters with {asked.samples} samples; the product must be at most {_MOST_SAMPLED}"
         raise ProblemError(413, msg, kind="too-many-samples")
-    for name in asked.options:
-        if name in _EXPLAIN:
-            msg = f"{name} is also a field of this request; set the metric's own as {asked.metric}:{name}=VALUE"
-            raise RecipeError(msg)
-    _, run, _, said = service.caller.recipes(texts)
-    options = {**asked.options, **{name: getattr(asked, name) for name in _EXPLAIN}, **run.loading}
+    check_options(asked)
+    service.caller.recipes(asked)  # what is wrong with a recipe is said before there is a wait
 
     def work() -> bytes:
-        warnings = list(said)
-        with collected_warnings(warnings):
-            found = _explained(asked, texts, options)
+        warnings: list[str] = []
+        with run_options(service.caller, asked, warnings) as options:
+            chosen = options | {name: getattr(asked, name) for name in EXPLAIN_OPTIONS}
+            found = _explained(asked, texts, chosen)
         if form == "alignment":
             return alignment_json(found, warnings)
         return explanation_json(found, warnings, matrix=asked.matrix)

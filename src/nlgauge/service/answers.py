@@ -14,10 +14,8 @@ from nlgauge.report.comparison import Compared, render_comparison
 from nlgauge.report.html import ReportTexts, differing_segments, explain_for_report, html_report
 from nlgauge.report.html.alignments import alignment_record
 from nlgauge.report.scores import render
-from nlgauge.report.sensitivity import sensitivity_report
 from nlgauge.report.verdicts import comparison_verdicts, plain
 from nlgauge.scores import Score
-from nlgauge.sensitivity.results import Sensitivity
 
 __all__ = [
     "alignment_json",
@@ -29,7 +27,6 @@ __all__ = [
     "score_results",
     "scores_json",
     "scores_tsv",
-    "sensitivity_results",
 ]
 
 #: Segments of a report that have alignments: those on which systems differ most.
@@ -109,9 +106,3 @@ def alignment_json(found: Explanation, warnings: Sequence[str]) -> bytes:
     """The same for a page: the report and the page of the service draw it alike."""
     record = {"nlgauge": __version__, "alignment": alignment_record(found.to_dict()), "warnings": list(warnings)}
     return compact_json(record)
-
-
-def sensitivity_results(found: Sensitivity, warnings: Sequence[str]) -> dict[str, bytes]:
-    """All that can be downloaded of a study, by format."""
-    record = {"nlgauge": __version__, "sensitivity": found.to_dict(), "warnings": list(warnings)}
-    return {"json": compact_json(record), "tsv": sensitivity_report(found, format="tsv").encode()}

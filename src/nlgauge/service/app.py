@@ -17,8 +17,9 @@ from starlette.responses import Response
 
 from nlgauge._version import __version__
 from nlgauge.errors import NlgaugeError
-from nlgauge.service import analysis_routes, job_routes, page_routes, routes
+from nlgauge.service import analysis_routes, job_routes, page_routes, pair_routes, routes, submit_routes
 from nlgauge.service.guard import Guard, Observer
+from nlgauge.service.paths import HeadAsGet, Prefix
 from nlgauge.service.problems import MEDIA_TYPE, ProblemError, library_problem, problem_response, validation_problem
 from nlgauge.service.schemas import ProblemRecord
 from nlgauge.service.service import Service
@@ -70,7 +71,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
                 allow_headers=["authorization", "content-type", "x-api-key"],
             )
         )
-    around.append(Middleware(Guard, settings=chosen))
+    around += [Middleware(Guard, settings=chosen), Middleware(HeadAsGet)]
+    if chosen.root_path:
+        around.insert(0, Middleware(Prefix, root_path=chosen.root_path))
     app = FastAPI(
         title="nlgauge",
         version=__version__,
@@ -89,12 +92,10 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         },
     )
     app.state.service = service
-    app.include_router(routes.router)
-    app.include_router(analysis_routes.router)
-    app.include_router(job_routes.router)
-    app.include_router(page_routes.router)
+    for part in (routes, analysis_routes, pair_routes, submit_routes, job_routes, page_routes):
+        app.include_router(part.router)
     _add_handlers(app)
-    app.openapi = lambda: _description(app)  # type: ignore[method-assign]  # as FastAPI's documentation has it
+    app.openapi = lambda: _description(app, chosen.root_path)  # type: ignore[method-assign]  # as FastAPI's documentation has it
     return app
 
 
@@ -116,10 +117,11 @@ def _add_handlers(app: FastAPI) -> None:
         return problem_response(ProblemError(error.status_code, str(error.detail), kind=""), error.headers)
 
 
-def _description(app: FastAPI) -> dict[str, Any]:
+def _description(app: FastAPI, root_path: str) -> dict[str, Any]:
     """The OpenAPI description, with the errors that the parts around the endpoints answer with."""
     if app.openapi_schema is None:
         found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        found |= {"servers": [{"url": root_path}]} if root_path else {}
         schemas = found.setdefault("components", {}).setdefault("schemas", {})
         schemas["ProblemRecord"] = ProblemRecord.model_json_schema()
         for name in ("HTTPValidationError", "ValidationError"):

@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nlgauge.corpus.texts import References
 from nlgauge.errors import ServiceError
 from nlgauge.recipes.metric import Metric
-from nlgauge.recipes.signature import Signature
 from nlgauge.scores import Score
 from nlgauge.scoring import one_metric
+from nlgauge.service import client_calls as calls
 from nlgauge.service import exchange
-from nlgauge.service.client import FIRST_LOOK, LAST_LOOK, http_package
-from nlgauge.service.exchange import Ask, JobState, Retries
+from nlgauge.service.client_calls import AnyMetric, Call
+from nlgauge.service.client_jobs import AsyncJob
+from nlgauge.service.exchange import TOO_LARGE, Ask, JobState, Retries, http_package
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from nlgauge.explain.explanation import Explanation
+    from nlgauge.compare import CompareSettings, SystemComparison
+    from nlgauge.compare.sources import Scores
+    from nlgauge.explain.corpus import CorpusSummary
+    from nlgauge.explain.explanation import Explanation, Side
+    from nlgauge.features.run import Discourse
+    from nlgauge.pairs.matrix import ScoreMatrix
+    from nlgauge.pairs.rank import Ranking
     from nlgauge.sensitivity.results import Sensitivity
+    from nlgauge.stress import StressTest
 
-__all__ = ["AsyncClient", "AsyncJob"]
+__all__ = ["AsyncClient"]
 
 Answer = TypeVar("Answer")
 
@@ -36,7 +44,7 @@ class AsyncClient:
         url: str = "http://127.0.0.1:8765",
         *,
         api_key: str | None = None,
-        timeout: float = 60.0,
+        timeout: float = 90.0,
         retries: int = 5,
         transport: Any = None,
     ) -> None:
@@ -54,15 +62,15 @@ class AsyncClient:
         hyps: Iterable[str],
         refs: References | None = None,
         *,
-        metric: str | Metric | Signature | None = None,
+        metric: AnyMetric | None = None,
         ref_streams: Iterable[Iterable[str]] | None = None,
         sources: Iterable[str] | None = None,
         **options: Any,
     ) -> Score:
-        """Score the outputs of one system: `nlgauge.score`, computed by the service."""
+        """Score the outputs of one system: `nlgauge.score`."""
         chosen = one_metric(metric, options, function="score")
         given = {"ref_streams": ref_streams, "sources": sources, **options}
-        return (await self.score_systems({"": hyps}, refs, metrics=chosen, **given))[0]
+        return (await self._run(calls.score_call({"": hyps}, refs, chosen, given)))[0]
 
     async def score_systems(
         self,
@@ -74,27 +82,128 @@ class AsyncClient:
         sources: Iterable[str] | None = None,
         **options: Any,
     ) -> list[Score]:
-        """Score several systems with one or more metrics: `nlgauge.score_systems`, computed by the service.
-
-        What is too much for one answer becomes a job, which is waited for.
-        """
+        """Score several systems with one or more metrics: `nlgauge.score_systems`."""
         given = {"ref_streams": ref_streams, "sources": sources, **options}
-        body = exchange.score_body(systems, refs, metrics, given)
-        large = exchange.needs_a_job(body, self._limits)
-        if large is None:
-            self._limits = (await self.describe())["limits"]
-            large = exchange.needs_a_job(body, self._limits)
-        if not large:
-            return await self._send(exchange.score_ask(body))
-        found: list[Score] = await (await self._submit("score", body)).wait()
+        return await self._run(calls.score_call(systems, refs, metrics, given))
+
+    async def compare_systems(
+        self, scores: Scores, *, settings: CompareSettings | None = None, **options: Any
+    ) -> SystemComparison:
+        """Which system is better: `nlgauge.compare_systems`, which takes scores, and so computes here."""
+        from nlgauge.compare import compare_systems  # imported where it is needed: scoring does not
+
+        return await asyncio.to_thread(compare_systems, scores, settings=settings, **options)
+
+    async def matrix(
+        self, a: Iterable[str], b: Iterable[str] | None = None, metric: AnyMetric | None = None, **options: Any
+    ) -> ScoreMatrix:
+        """Score every text of `a` against every text of `b`: `nlgauge.matrix`."""
+        return await self._run(calls.matrix_call(a, b, metric, options))
+
+    async def rank(
+        self,
+        candidates: Iterable[Iterable[str]],
+        refs: References | None = None,
+        *,
+        metric: AnyMetric | None = None,
+        sources: Iterable[str] | None = None,
+        **options: Any,
+    ) -> Ranking:
+        """Order the candidates of each segment, the best first: `nlgauge.rank`."""
+        return await self._run(calls.rank_call(candidates, refs, metric, sources, options))
+
+    async def explain_pair(
+        self,
+        hyp: str,
+        ref: str | Sequence[str] | None = None,
+        *,
+        metric: AnyMetric | None = None,
+        source: str | None = None,
+        **options: Any,
+    ) -> Explanation:
+        """Explain the score of one hypothesis: `nlgauge.explain_pair`."""
+        return await self._send(calls.explain_ask(hyp, ref, metric, source, options))
+
+    async def explain_pairs(
+        self,
+        hyps: Iterable[str],
+        refs: References | None = None,
+        *,
+        metric: AnyMetric | None = None,
+        sources: Iterable[str] | None = None,
+        **options: Any,
+    ) -> list[Explanation]:
+        """Explain many pairs, with the idf of all of them: `nlgauge.explain_pairs`."""
+        found: list[Explanation] = await self._run(calls.explain_pairs_call(hyps, refs, metric, sources, options))
+        return found
+
+    async def explain_corpus(
+        self,
+        hyps: Iterable[str],
+        refs: References | None = None,
+        *,
+        metric: AnyMetric | None = None,
+        sources: Iterable[str] | None = None,
+        annotator: str = "spacy-en",
+        side: Side = "hypothesis",
+        method: str = "linear",
+        level: float = 0.95,
+        resamples: int = 1000,
+        seed: int = 12345,
+        **options: Any,
+    ) -> CorpusSummary:
+        """Which words carry the score: `nlgauge.explain_corpus`."""
+        options |= {"annotator": annotator, "side": side, "method": method}
+        options |= {"level": level, "resamples": resamples, "seed": seed}
+        found: CorpusSummary = await self._run(calls.explain_corpus_call(hyps, refs, metric, sources, options))
+        return found
+
+    async def discourse(
+        self,
+        systems: Mapping[str, Iterable[str]] | Iterable[str],
+        refs: References | None = None,
+        *,
+        ref_streams: Iterable[Iterable[str]] | None = None,
+        annotator: str = "spacy-en",
+        sentences: str = "rules",
+        vectors: str | PathLike[str] | None = None,
+        threshold: float = 0.8,
+    ) -> Discourse:
+        """What documents are like beside their references: `nlgauge.discourse`, but for `vectors`, a file."""
+        options = {"annotator": annotator, "sentences": sentences, "threshold": threshold}
+        found: Discourse = await self._run(calls.discourse_call(systems, refs, ref_streams, vectors, options))
+        return found
+
+    async def stress(
+        self, texts: Sequence[str], metrics: Sequence[str | Metric], refs: References | None = None, **options: Any
+    ) -> StressTest:
+        """Can metrics be fooled: `nlgauge.stress.stress`, with its options; texts are perturbed here."""
+        from nlgauge.stress import stress
+
+        loop = asyncio.get_running_loop()
+
+        def score(*systems: Any, **given: Any) -> list[Score]:
+            return asyncio.run_coroutine_threadsafe(self.score_systems(*systems, **given), loop).result()
+
+        return await asyncio.to_thread(stress, texts, metrics, refs, scorer=score, **options)
+
+    async def sensitivity(
+        self,
+        systems: Mapping[str, Iterable[str]],
+        refs: References | None = None,
+        *,
+        metrics: Any = ("moverscore", "bertscore:idf=refs"),
+        **options: Any,
+    ) -> Sensitivity:
+        """How far preprocessing moves scores: `preset=`, `lang=`, `alpha=`, `resamples=`, `seed=`."""
+        found: Sensitivity = await (await self.submit_sensitivity(systems, refs, metrics=metrics, **options)).wait()
         return found
 
     async def submit_score(
         self, systems: Mapping[str, Iterable[str]], refs: References | None = None, **options: Any
     ) -> AsyncJob:
-        """The same as a job, to be watched or cancelled; takes what `score_systems` takes."""
-        body = exchange.score_body(systems, refs, options.pop("metrics", None), options)
-        return await self._submit("score", body)
+        """`score_systems` as a job, to be watched or cancelled."""
+        return await self._submit(calls.score_call(systems, refs, options.pop("metrics", None), options))
 
     async def submit_sensitivity(
         self,
@@ -104,15 +213,8 @@ class AsyncClient:
         metrics: Any = ("moverscore", "bertscore:idf=refs"),
         **options: Any,
     ) -> AsyncJob:
-        """How far preprocessing moves scores, as a job: `preset=`, `lang=`, `alpha=`, `resamples=`, `seed=`."""
-        return await self._submit("sensitivity", exchange.sensitivity_body(systems, refs, metrics, options))
-
-    async def sensitivity(
-        self, systems: Mapping[str, Iterable[str]], refs: References | None = None, **options: Any
-    ) -> Sensitivity:
-        """The same, waited for."""
-        found: Sensitivity = await (await self.submit_sensitivity(systems, refs, **options)).wait()
-        return found
+        """`sensitivity` as a job."""
+        return await self._submit(calls.sensitivity_call(systems, refs, metrics, options))
 
     async def submit_compare(
         self,
@@ -122,24 +224,27 @@ class AsyncClient:
         settings: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> AsyncJob:
-        """Compare systems at the service, as a job, for its report; `settings` are those of a comparison.
+        """Score and compare systems at the service, as a job, for its report; `settings` of the comparison."""
+        chosen = options.pop("metrics", None)
+        return await self._submit(calls.compare_call(systems, refs, chosen, options, settings or {}))
 
-        For `nlgauge.SystemComparison` hand the scores of `score_systems` to `nlgauge.compare_systems`.
-        """
-        body = exchange.score_body(systems, refs, options.pop("metrics", None), options)
-        return await self._submit("compare", body | dict(settings or {}))
+    async def submit_matrix(
+        self, a: Iterable[str], b: Iterable[str] | None = None, metric: AnyMetric | None = None, **options: Any
+    ) -> AsyncJob:
+        """`matrix` as a job."""
+        return await self._submit(calls.matrix_call(a, b, metric, options))
 
-    async def explain_pair(
+    async def submit_rank(
         self,
-        hyp: str,
-        ref: str | Sequence[str] | None = None,
+        candidates: Iterable[Iterable[str]],
+        refs: References | None = None,
         *,
-        metric: str | Metric | Signature = "bertscore",
-        source: str | None = None,
+        metric: AnyMetric | None = None,
+        sources: Iterable[str] | None = None,
         **options: Any,
-    ) -> Explanation:
-        """Explain the score of one hypothesis: `nlgauge.explain_pair`, computed by the service."""
-        return await self._send(exchange.explain_ask(hyp, ref, metric=metric, source=source, options=options))
+    ) -> AsyncJob:
+        """`rank` as a job."""
+        return await self._submit(calls.rank_call(candidates, refs, metric, sources, options))
 
     async def job(self, name: str) -> AsyncJob:
         """A job that was submitted before."""
@@ -167,8 +272,23 @@ class AsyncClient:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def _submit(self, kind: str, body: Mapping[str, Any]) -> AsyncJob:
-        return AsyncJob(self, await self._send(exchange.submit_ask(kind, body)))
+    async def _run(self, call: Call[Answer]) -> Answer:
+        """At once; what is too much or takes too long for that becomes a job, which is waited for."""
+        fits = call.fits(self._limits)
+        if fits is None:
+            self._limits = (await self.describe())["limits"]
+            fits = call.fits(self._limits)
+        if fits:
+            try:
+                return await self._send(call.ask())
+            except ServiceError as error:
+                if error.status != TOO_LARGE:
+                    raise
+        found: Answer = await (await self._submit(call)).wait()
+        return found
+
+    async def _submit(self, call: Call[Any]) -> AsyncJob:
+        return AsyncJob(self, await self._send(exchange.submit_ask(call.kind, call.body)))
 
     async def _send(self, ask: Ask[Answer]) -> Answer:
         attempt = 0
@@ -186,58 +306,3 @@ class AsyncClient:
                 after = got.headers.get("retry-after")
             await asyncio.sleep(self._retries.delay(attempt, after))
             attempt += 1
-
-
-class AsyncJob:
-    """A job of a service."""
-
-    def __init__(self, client: AsyncClient, state: JobState) -> None:
-        self._client = client
-        self.state = state
-        """As the service last told of it."""
-
-    @property
-    def id(self) -> str:
-        """Its name at the service."""
-        return self.state.id
-
-    async def refresh(self) -> JobState:
-        """Ask how far it is."""
-        self.state = await self._client._send(exchange.get_ask(f"/v1/jobs/{self.id}", JobState.read))
-        return self.state
-
-    async def wait(self, *, timeout: float | None = None, watch: Callable[[JobState], None] | None = None) -> Any:
-        """Wait for its end and return its result: scores, or a study. `watch` is shown each state on the way."""
-        until = None if timeout is None else time.monotonic() + timeout
-        look = FIRST_LOOK
-        while not self.state.ended:
-            if until is not None and time.monotonic() > until:
-                msg = f"job {self.id} is {self.state.state} after {timeout:g} seconds; it goes on"
-                raise ServiceError(msg)
-            await asyncio.sleep(look)
-            look = min(LAST_LOOK, look * 1.5)
-            await self.refresh()
-            if watch is not None:
-                watch(self.state)
-        return await self.result()
-
-    async def result(self) -> Any:
-        """The result of a job that is done; else an error that says why there is none."""
-        self.state.check()
-        return await self._client._send(
-            exchange.get_ask(f"/v1/jobs/{self.id}/result", exchange.RESULTS[self.state.kind])
-        )
-
-    async def download(self, form: str) -> bytes:
-        """The result as it is kept: json, tsv, segments, pairs or html, as far as the kind of job has it."""
-        self.state.check()
-        return await self._client._send(exchange.get_ask(f"/v1/jobs/{self.id}/result?format={form}", bytes))
-
-    async def cancel(self) -> JobState:
-        """Cancel it; one that is running stops a moment later."""
-        self.state = await self._client._send(exchange.cancel_ask(self.id))
-        return self.state
-
-    async def remove(self) -> None:
-        """Remove it and its result from the service."""
-        await self._client._send(exchange.remove_ask(self.id))

@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 from nlgauge.corpus.checks import make_corpus
 from nlgauge.corpus.texts import Corpus
@@ -21,10 +22,10 @@ from nlgauge.scoring import resolved_call
 from nlgauge.service.policy import Policy
 from nlgauge.service.problems import ProblemError
 from nlgauge.service.said import collected_warnings
-from nlgauge.service.schemas import ScoreRequest, TextsRequest
+from nlgauge.service.schemas import ScoreRequest, Sized, TextsRequest
 from nlgauge.service.settings import Settings
 
-__all__ = ["Caller", "ScoreCall", "check_size"]
+__all__ = ["Asked", "Caller", "ScoreCall", "check_pairs", "check_size"]
 
 #: Recipes that are remembered; a client mostly asks for the same again.
 _REMEMBERED = 256
@@ -32,6 +33,18 @@ _REMEMBERED = 256
 #: Names of the options of a run, which the service decides, and what a request says about them otherwise.
 _OF_THE_SERVICE = ("engine", "precision", "device", "threads", "batch_tokens", "cache", "cache_size", "progress")
 _OF_THE_REQUEST = ("long", "empty", "alignments")
+
+
+class Asked(Protocol):
+    """A request that names recipes."""
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names, or signatures."""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """For all of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +91,7 @@ class Caller:
         options = replace(options, long=request.long, empty=request.empty, alignments=request.alignments)
         return ScoreCall(recipes, corpus, options, check, list(said))
 
-    def recipes(self, request: TextsRequest) -> tuple[list[Metric], RunOptions, SignatureCheck, tuple[str, ...]]:
+    def recipes(self, request: Asked) -> tuple[list[Metric], RunOptions, SignatureCheck, tuple[str, ...]]:
         """Recipes that the policy allows, and what the library warned of when it made them."""
         values = ((name, type(value).__name__, value) for name, value in request.options.items())
         key = (tuple(request.metrics), tuple(values))
@@ -93,7 +106,7 @@ class Caller:
                 self._recipes.popitem(last=False)
         return made
 
-    def _made(self, request: TextsRequest) -> tuple[list[Metric], RunOptions, SignatureCheck, tuple[str, ...]]:
+    def _made(self, request: Asked) -> tuple[list[Metric], RunOptions, SignatureCheck, tuple[str, ...]]:
         for name in request.options:
             if name in _OF_THE_SERVICE:
                 msg = f"{name} is decided by the service, not by a request; leave it out"
@@ -125,10 +138,10 @@ class Caller:
         )
 
 
-def check_size(request: TextsRequest, settings: Settings, *, job: bool) -> int:
+def check_size(request: Sized, settings: Settings, *, job: bool) -> int:
     """The characters of a request's texts; a request that is over a limit is refused."""
     limits = settings.limits
-    if (request.hyps is None) == (request.systems is None):
+    if isinstance(request, TextsRequest) and (request.hyps is None) == (request.systems is None):
         raise ProblemError(422, "give either 'hyps' (one system) or 'systems' (by name)", kind="form")
     if len(request.metrics) > limits.recipes:
         msg = f"{len(request.metrics)} metrics in one request, and at most {limits.recipes} are taken"
@@ -136,29 +149,22 @@ def check_size(request: TextsRequest, settings: Settings, *, job: bool) -> int:
     texts = request.texts()
     most = limits.job_texts if job else limits.texts
     if len(texts) > most:
-        hint = "" if job else f"; post it to /v1/jobs/score, which takes {limits.job_texts}"
-        msg = (
-            f"{len(texts)} texts (outputs, references and sources) in one request, and at most {most} are taken{hint}"
-        )
+        hint = "" if job else f"; post it to /v1/jobs, where {limits.job_texts} are"
+        msg = f"{len(texts)} texts in one request, and at most {most} are taken{hint}"
         raise ProblemError(413, msg, kind="too-many-texts")
     longest = max(map(len, texts), default=0)
     if longest > limits.text_characters:
-        place = _place_of_longest(request, longest)
-        msg = f"{place} has {longest} characters, and at most {limits.text_characters} are taken"
+        place = next(place for place, text in request.places() if len(text) == longest)
+        msg = f"{place}: a text has {longest} characters, and at most {limits.text_characters} are taken"
         raise ProblemError(413, msg, kind="text-too-long")
     return sum(map(len, texts))
 
 
-def _place_of_longest(request: TextsRequest, length: int) -> str:
-    """Where the first text of this length stands, as errors of the library name it."""
-    groups: list[tuple[str, Sequence[str | list[str]]]] = [
-        (f"system {system!r}, segment " if request.systems is not None else "hyps, segment ", outputs)
-        for system, outputs in request.outputs().items()
-    ]
-    groups += [("refs, segment ", request.refs or ()), ("sources, segment ", request.sources or ())]
-    return next(
-        f"{name}{at}: a text"
-        for name, texts in groups
-        for at, group in enumerate(texts)
-        if any(len(text) == length for text in ([group] if isinstance(group, str) else group))
-    )
+def check_pairs(pairs: int, settings: Settings, *, job: bool) -> None:
+    """Refuse more pairs of texts than are compared for one request."""
+    limits = settings.limits
+    most = limits.job_pairs if job else limits.pairs
+    if pairs > most:
+        hint = "" if job else f"; post it to /v1/jobs, where {limits.job_pairs} are"
+        msg = f"{pairs} pairs of texts in one request, and at most {most} are compared{hint}"
+        raise ProblemError(413, msg, kind="too-many-pairs")

@@ -3,48 +3,44 @@
 client = nlgauge.Client("http://127.0.0.1:8765")
 client.score(hyps, refs, metric="bertscore")          -> Score, as nlgauge.score
 client.score_systems({"a": ..., "b": ...}, refs)      -> list of Score
+client.matrix(texts), client.rank(candidates), ...    -> ScoreMatrix, Ranking, ...
 job = client.submit_score(...)                        -> a job to watch
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nlgauge.corpus.texts import References
-from nlgauge.errors import MissingExtraError, ServiceError
+from nlgauge.errors import ServiceError
 from nlgauge.recipes.metric import Metric
-from nlgauge.recipes.signature import Signature
 from nlgauge.scores import Score
 from nlgauge.scoring import one_metric
+from nlgauge.service import client_calls as calls
 from nlgauge.service import exchange
-from nlgauge.service.exchange import Ask, JobState, Retries
+from nlgauge.service.client_calls import AnyMetric, Call
+from nlgauge.service.client_jobs import Job
+from nlgauge.service.exchange import TOO_LARGE, Ask, JobState, Retries, http_package
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from typing_extensions import Self
 
-    from nlgauge.explain.explanation import Explanation
+    from nlgauge.compare import CompareSettings, SystemComparison
+    from nlgauge.compare.sources import Scores
+    from nlgauge.explain.corpus import CorpusSummary
+    from nlgauge.explain.explanation import Explanation, Side
+    from nlgauge.features.run import Discourse
+    from nlgauge.pairs.matrix import ScoreMatrix
+    from nlgauge.pairs.rank import Ranking
     from nlgauge.sensitivity.results import Sensitivity
+    from nlgauge.stress import StressTest
 
-__all__ = ["FIRST_LOOK", "LAST_LOOK", "Client", "Job", "http_package"]
+__all__ = ["Client"]
 
 Answer = TypeVar("Answer")
-
-#: Seconds between two looks at a job: at first, and at most.
-FIRST_LOOK, LAST_LOOK = 0.1, 2.0
-
-
-def http_package() -> ModuleType:
-    """The package that speaks HTTP."""
-    try:
-        import httpx2
-    except ImportError as error:
-        msg = "nlgauge.Client needs httpx2: pip install 'nlgauge[client]'"
-        raise MissingExtraError(msg) from error
-    return httpx2
 
 
 class Client:
@@ -63,7 +59,7 @@ class Client:
         url: str = "http://127.0.0.1:8765",
         *,
         api_key: str | None = None,
-        timeout: float = 60.0,
+        timeout: float = 90.0,
         retries: int = 5,
         transport: Any = None,
     ) -> None:
@@ -81,15 +77,15 @@ class Client:
         hyps: Iterable[str],
         refs: References | None = None,
         *,
-        metric: str | Metric | Signature | None = None,
+        metric: AnyMetric | None = None,
         ref_streams: Iterable[Iterable[str]] | None = None,
         sources: Iterable[str] | None = None,
         **options: Any,
     ) -> Score:
-        """Score the outputs of one system: `nlgauge.score`, computed by the service."""
+        """Score the outputs of one system: `nlgauge.score`."""
         chosen = one_metric(metric, options, function="score")
         given = {"ref_streams": ref_streams, "sources": sources, **options}
-        return self.score_systems({"": hyps}, refs, metrics=chosen, **given)[0]
+        return self._run(calls.score_call({"": hyps}, refs, chosen, given))[0]
 
     def score_systems(
         self,
@@ -101,27 +97,123 @@ class Client:
         sources: Iterable[str] | None = None,
         **options: Any,
     ) -> list[Score]:
-        """Score several systems with one or more metrics: `nlgauge.score_systems`, computed by the service.
-
-        What is too much for one answer becomes a job, which is waited for.
-        """
+        """Score several systems with one or more metrics: `nlgauge.score_systems`."""
         given = {"ref_streams": ref_streams, "sources": sources, **options}
-        body = exchange.score_body(systems, refs, metrics, given)
-        large = exchange.needs_a_job(body, self._limits)
-        if large is None:
-            self._limits = self.describe()["limits"]
-            large = exchange.needs_a_job(body, self._limits)
-        if not large:
-            return self._send(exchange.score_ask(body))
-        found: list[Score] = self._submit("score", body).wait()
+        return self._run(calls.score_call(systems, refs, metrics, given))
+
+    def compare_systems(
+        self, scores: Scores, *, settings: CompareSettings | None = None, **options: Any
+    ) -> SystemComparison:
+        """Which system is better: `nlgauge.compare_systems`, which takes scores, and so computes here."""
+        from nlgauge.compare import compare_systems  # imported where it is needed: scoring does not
+
+        return compare_systems(scores, settings=settings, **options)
+
+    def matrix(
+        self, a: Iterable[str], b: Iterable[str] | None = None, metric: AnyMetric | None = None, **options: Any
+    ) -> ScoreMatrix:
+        """Score every text of `a` against every text of `b`: `nlgauge.matrix`."""
+        return self._run(calls.matrix_call(a, b, metric, options))
+
+    def rank(
+        self,
+        candidates: Iterable[Iterable[str]],
+        refs: References | None = None,
+        *,
+        metric: AnyMetric | None = None,
+        sources: Iterable[str] | None = None,
+        **options: Any,
+    ) -> Ranking:
+        """Order the candidates of each segment, the best first: `nlgauge.rank`."""
+        return self._run(calls.rank_call(candidates, refs, metric, sources, options))
+
+    def explain_pair(
+        self,
+        hyp: str,
+        ref: str | Sequence[str] | None = None,
+        *,
+        metric: AnyMetric | None = None,
+        source: str | None = None,
+        **options: Any,
+    ) -> Explanation:
+        """Explain the score of one hypothesis: `nlgauge.explain_pair`."""
+        return self._send(calls.explain_ask(hyp, ref, metric, source, options))
+
+    def explain_pairs(
+        self,
+        hyps: Iterable[str],
+        refs: References | None = None,
+        *,
+        metric: AnyMetric | None = None,
+        sources: Iterable[str] | None = None,
+        **options: Any,
+    ) -> list[Explanation]:
+        """Explain many pairs, with the idf of all of them: `nlgauge.explain_pairs`."""
+        found: list[Explanation] = self._run(calls.explain_pairs_call(hyps, refs, metric, sources, options))
+        return found
+
+    def explain_corpus(
+        self,
+        hyps: Iterable[str],
+        refs: References | None = None,
+        *,
+        metric: AnyMetric | None = None,
+        sources: Iterable[str] | None = None,
+        annotator: str = "spacy-en",
+        side: Side = "hypothesis",
+        method: str = "linear",
+        level: float = 0.95,
+        resamples: int = 1000,
+        seed: int = 12345,
+        **options: Any,
+    ) -> CorpusSummary:
+        """Which words carry the score: `nlgauge.explain_corpus`."""
+        options |= {"annotator": annotator, "side": side, "method": method}
+        options |= {"level": level, "resamples": resamples, "seed": seed}
+        found: CorpusSummary = self._run(calls.explain_corpus_call(hyps, refs, metric, sources, options))
+        return found
+
+    def discourse(
+        self,
+        systems: Mapping[str, Iterable[str]] | Iterable[str],
+        refs: References | None = None,
+        *,
+        ref_streams: Iterable[Iterable[str]] | None = None,
+        annotator: str = "spacy-en",
+        sentences: str = "rules",
+        vectors: str | PathLike[str] | None = None,
+        threshold: float = 0.8,
+    ) -> Discourse:
+        """What documents are like beside their references: `nlgauge.discourse`, but for `vectors`, a file."""
+        options = {"annotator": annotator, "sentences": sentences, "threshold": threshold}
+        found: Discourse = self._run(calls.discourse_call(systems, refs, ref_streams, vectors, options))
+        return found
+
+    def stress(
+        self, texts: Sequence[str], metrics: Sequence[str | Metric], refs: References | None = None, **options: Any
+    ) -> StressTest:
+        """Can metrics be fooled: `nlgauge.stress.stress`, with its options; texts are perturbed here."""
+        from nlgauge.stress import stress
+
+        return stress(texts, metrics, refs, scorer=self.score_systems, **options)
+
+    def sensitivity(
+        self,
+        systems: Mapping[str, Iterable[str]],
+        refs: References | None = None,
+        *,
+        metrics: Any = ("moverscore", "bertscore:idf=refs"),
+        **options: Any,
+    ) -> Sensitivity:
+        """How far preprocessing moves scores: `preset=`, `lang=`, `alpha=`, `resamples=`, `seed=`."""
+        found: Sensitivity = self.submit_sensitivity(systems, refs, metrics=metrics, **options).wait()
         return found
 
     def submit_score(
         self, systems: Mapping[str, Iterable[str]], refs: References | None = None, **options: Any
     ) -> Job:
-        """The same as a job, to be watched or cancelled; takes what `score_systems` takes."""
-        body = exchange.score_body(systems, refs, options.pop("metrics", None), options)
-        return self._submit("score", body)
+        """`score_systems` as a job, to be watched or cancelled."""
+        return self._submit(calls.score_call(systems, refs, options.pop("metrics", None), options))
 
     def submit_sensitivity(
         self,
@@ -131,15 +223,8 @@ class Client:
         metrics: Any = ("moverscore", "bertscore:idf=refs"),
         **options: Any,
     ) -> Job:
-        """How far preprocessing moves scores, as a job: `preset=`, `lang=`, `alpha=`, `resamples=`, `seed=`."""
-        return self._submit("sensitivity", exchange.sensitivity_body(systems, refs, metrics, options))
-
-    def sensitivity(
-        self, systems: Mapping[str, Iterable[str]], refs: References | None = None, **options: Any
-    ) -> Sensitivity:
-        """The same, waited for."""
-        found: Sensitivity = self.submit_sensitivity(systems, refs, **options).wait()
-        return found
+        """`sensitivity` as a job."""
+        return self._submit(calls.sensitivity_call(systems, refs, metrics, options))
 
     def submit_compare(
         self,
@@ -149,24 +234,27 @@ class Client:
         settings: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Job:
-        """Compare systems at the service, as a job, for its report; `settings` are those of a comparison.
+        """Score and compare systems at the service, as a job, for its report; `settings` of the comparison."""
+        chosen = options.pop("metrics", None)
+        return self._submit(calls.compare_call(systems, refs, chosen, options, settings or {}))
 
-        For `nlgauge.SystemComparison` hand the scores of `score_systems` to `nlgauge.compare_systems`.
-        """
-        body = exchange.score_body(systems, refs, options.pop("metrics", None), options)
-        return self._submit("compare", body | dict(settings or {}))
+    def submit_matrix(
+        self, a: Iterable[str], b: Iterable[str] | None = None, metric: AnyMetric | None = None, **options: Any
+    ) -> Job:
+        """`matrix` as a job."""
+        return self._submit(calls.matrix_call(a, b, metric, options))
 
-    def explain_pair(
+    def submit_rank(
         self,
-        hyp: str,
-        ref: str | Sequence[str] | None = None,
+        candidates: Iterable[Iterable[str]],
+        refs: References | None = None,
         *,
-        metric: str | Metric | Signature = "bertscore",
-        source: str | None = None,
+        metric: AnyMetric | None = None,
+        sources: Iterable[str] | None = None,
         **options: Any,
-    ) -> Explanation:
-        """Explain the score of one hypothesis: `nlgauge.explain_pair`, computed by the service."""
-        return self._send(exchange.explain_ask(hyp, ref, metric=metric, source=source, options=options))
+    ) -> Job:
+        """`rank` as a job."""
+        return self._submit(calls.rank_call(candidates, refs, metric, sources, options))
 
     def job(self, name: str) -> Job:
         """A job that was submitted before."""
@@ -194,8 +282,23 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _submit(self, kind: str, body: Mapping[str, Any]) -> Job:
-        return Job(self, self._send(exchange.submit_ask(kind, body)))
+    def _run(self, call: Call[Answer]) -> Answer:
+        """At once; what is too much or takes too long for that becomes a job, which is waited for."""
+        fits = call.fits(self._limits)
+        if fits is None:
+            self._limits = self.describe()["limits"]
+            fits = call.fits(self._limits)
+        if fits:
+            try:
+                return self._send(call.ask())
+            except ServiceError as error:
+                if error.status != TOO_LARGE:
+                    raise
+        found: Answer = self._submit(call).wait()
+        return found
+
+    def _submit(self, call: Call[Any]) -> Job:
+        return Job(self, self._send(exchange.submit_ask(call.kind, call.body)))
 
     def _send(self, ask: Ask[Answer]) -> Answer:
         attempt = 0
@@ -213,56 +316,3 @@ class Client:
                 after = got.headers.get("retry-after")
             time.sleep(self._retries.delay(attempt, after))
             attempt += 1
-
-
-class Job:
-    """A job of a service."""
-
-    def __init__(self, client: Client, state: JobState) -> None:
-        self._client = client
-        self.state = state
-        """As the service last told of it."""
-
-    @property
-    def id(self) -> str:
-        """Its name at the service."""
-        return self.state.id
-
-    def refresh(self) -> JobState:
-        """Ask how far it is."""
-        self.state = self._client._send(exchange.get_ask(f"/v1/jobs/{self.id}", JobState.read))
-        return self.state
-
-    def wait(self, *, timeout: float | None = None, watch: Callable[[JobState], None] | None = None) -> Any:
-        """Wait for its end and return its result: scores, or a study. `watch` is shown each state on the way."""
-        until = None if timeout is None else time.monotonic() + timeout
-        look = FIRST_LOOK
-        while not self.state.ended:
-            if until is not None and time.monotonic() > until:
-                msg = f"job {self.id} is {self.state.state} after {timeout:g} seconds; it goes on"
-                raise ServiceError(msg)
-            time.sleep(look)
-            look = min(LAST_LOOK, look * 1.5)
-            self.refresh()
-            if watch is not None:
-                watch(self.state)
-        return self.result()
-
-    def result(self) -> Any:
-        """The result of a job that is done; else an error that says why there is none."""
-        self.state.check()
-        return self._client._send(exchange.get_ask(f"/v1/jobs/{self.id}/result", exchange.RESULTS[self.state.kind]))
-
-    def download(self, form: str) -> bytes:
-        """The result as it is kept: json, tsv, segments, pairs or html, as far as the kind of job has it."""
-        self.state.check()
-        return self._client._send(exchange.get_ask(f"/v1/jobs/{self.id}/result?format={form}", bytes))
-
-    def cancel(self) -> JobState:
-        """Cancel it; one that is running stops a moment later."""
-        self.state = self._client._send(exchange.cancel_ask(self.id))
-        return self.state
-
-    def remove(self) -> None:
-        """Remove it and its result from the service."""
-        self._client._send(exchange.remove_ask(self.id))

@@ -4,67 +4,51 @@ from __future__ import annotations
 
 import json
 import random
-import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from types import ModuleType
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from nlgauge import errors
-from nlgauge.corpus.checks import make_corpus
-from nlgauge.corpus.texts import References
-from nlgauge.errors import NlgaugeError, NlgaugeWarning, ServiceError, user_stacklevel
-from nlgauge.recipes.metric import Metric
-from nlgauge.recipes.signature import Signature
-from nlgauge.scores import Score
-from nlgauge.scoring import chosen_metrics
-
-if TYPE_CHECKING:
-    from nlgauge.explain.explanation import Explanation
-    from nlgauge.sensitivity.results import Sensitivity
+from nlgauge.errors import MissingExtraError, NlgaugeError, RecipeError, ServiceError
 
 __all__ = [
     "BUSY",
-    "RESULTS",
+    "TOO_LARGE",
     "Ask",
     "JobState",
     "Retries",
     "answer",
+    "as_json",
     "cancel_ask",
-    "explain_ask",
     "get_ask",
-    "needs_a_job",
+    "http_package",
     "read_json",
     "remove_ask",
-    "score_ask",
-    "score_body",
-    "sensitivity_body",
     "submit_ask",
     "unreachable",
 ]
 
 Answer = TypeVar("Answer")
 
-#: Up to so many texts and characters a request is sent without asking what the service takes.
-_SURELY_TEXTS = 200
-_SURELY_CHARACTERS = 200_000
-
-#: Fields of a request that the library takes as options of a run.
-_BESIDE = ("long", "empty", "alignments")
-
-#: Fields of a request for a study that are no options of its metrics.
-_OF_STUDY = ("preset", "lang", "alpha", "resamples", "seed")
-
-#: Fields of a request for an explanation that are no options of its metric.
-_OF_EXPLANATION = (
-    *("words", "pieces", "shapley", "leave_one_out"),
-    *("side", "component", "samples", "seed", "beside"),
-)
+#: The answer to what may still be a job.
+TOO_LARGE = 413
 
 #: Answers after which it is worth to ask again.
 BUSY = (429, 503)
 
 #: States that a job stays in.
 _ENDED = ("done", "failed", "cancelled", "interrupted")
+
+
+def http_package() -> ModuleType:
+    """The package that speaks HTTP."""
+    try:
+        import httpx2
+    except ImportError as error:
+        msg = "nlgauge.Client needs httpx2: pip install 'nlgauge[client]'"
+        raise MissingExtraError(msg) from error
+    return httpx2
 
 
 @dataclass(frozen=True)
@@ -157,55 +141,9 @@ def _error(problem: Mapping[str, Any], status: int | None) -> NlgaugeError:
     return ServiceError(f"the service refused{where}: {said}", status=status)
 
 
-def score_body(
-    systems: Mapping[str, Iterable[str]], refs: References | None, metrics: Any, options: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The JSON of a request, from what `nlgauge.score_systems` takes.
-
-    Texts are checked here as the library checks them, before they are sent.
-    """
-    given = {name: value for name, value in options.items() if name != "progress"}
-    chosen = chosen_metrics(metrics, given.pop("metric", None))
-    texts = {name: given.pop(name, None) for name in ("ref_streams", "sources")}
-    corpus = make_corpus(systems, refs, **texts)
-    body: dict[str, Any] = {name: given.pop(name) for name in _BESIDE if name in given}
-    body["metrics"] = [_recipe_text(metric) for metric in chosen]
-    if list(corpus.systems) == [""]:
-        body["hyps"] = list(corpus.systems[""])
-    else:
-        body["systems"] = {name: list(texts) for name, texts in corpus.systems.items()}
-    if all(corpus.references):
-        body["refs"] = [list(group) for group in corpus.references]
-    if corpus.sources is not None:
-        body["sources"] = list(corpus.sources)
-    return body | ({"options": given} if given else {})
-
-
-def _recipe_text(metric: str | Metric | Signature) -> str:
-    """A recipe as text: `bertscore:layer=4` for `BERTScore(layer=4)`."""
-    if not isinstance(metric, Metric):
-        return str(metric)
-    known = metric.options()
-    given = ",".join(f"{name}={known[name].kind.show(value)}" for name, value in metric.__dict__["_given"].items())
-    return f"{metric.name}:{given}" if given else metric.name
-
-
-def needs_a_job(body: Mapping[str, Any], limits: Mapping[str, float] | None) -> bool | None:
-    """Whether a request is too large to be answered at once; None: only the service's limits can tell."""
-    outputs = [body["hyps"]] if "hyps" in body else list(body["systems"].values())
-    texts = [text for one in (*outputs, body.get("sources", ())) for text in one]
-    texts += [text for group in body.get("refs", ()) for text in group]
-    characters = sum(map(len, texts))
-    if len(texts) <= _SURELY_TEXTS and characters <= _SURELY_CHARACTERS:
-        return False
-    if limits is None:
-        return None
-    return len(texts) > limits["texts"] or len(_json(body)) > limits["body_bytes"]
-
-
 def submit_ask(kind: str, body: Mapping[str, Any]) -> Ask[JobState]:
     """Submit a job. It is not sent again where it may have arrived."""
-    return Ask("POST", f"/v1/jobs/{kind}", JobState.read, _json(body), again=False)
+    return Ask("POST", f"/v1/jobs/{kind}", JobState.read, as_json(body), again=False)
 
 
 def get_ask(path: str, read: Callable[[bytes], Answer]) -> Ask[Answer]:
@@ -218,40 +156,9 @@ def cancel_ask(name: str) -> Ask[JobState]:
     return Ask("POST", f"/v1/jobs/{name}/cancel", JobState.read, b"{}")
 
 
-def score_ask(body: Mapping[str, Any]) -> Ask[list[Score]]:
-    """Score at once."""
-    return Ask("POST", "/v1/score", read_scores, _json(body))
-
-
 def remove_ask(name: str) -> Ask[None]:
     """Remove a job."""
     return Ask("DELETE", f"/v1/jobs/{name}", lambda _: None)
-
-
-def sensitivity_body(
-    systems: Mapping[str, Iterable[str]], refs: References | None, metrics: Any, options: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The JSON of a request for a study."""
-    beside = {name: value for name, value in options.items() if name in _OF_STUDY}
-    others = {name: value for name, value in options.items() if name not in _OF_STUDY}
-    return score_body(systems, refs, metrics, others) | beside
-
-
-def explain_ask(
-    hyp: str,
-    ref: str | Sequence[str] | None,
-    *,
-    metric: str | Metric | Signature,
-    source: str | None,
-    options: Mapping[str, Any],
-) -> Ask[Explanation]:
-    """Explain one pair."""
-    body: dict[str, Any] = {name: value for name, value in options.items() if name in _OF_EXPLANATION}
-    others = {name: value for name, value in options.items() if name not in _OF_EXPLANATION and name != "progress"}
-    body |= {"hyp": hyp, "metric": _recipe_text(metric), "options": others}
-    body |= {} if ref is None else {"ref": ref if isinstance(ref, str) else list(ref)}
-    body |= {} if source is None else {"source": source}
-    return Ask("POST", "/v1/explain", read_explanation, _json(body))
 
 
 def unreachable(url: str, error: Exception) -> ServiceError:
@@ -264,43 +171,10 @@ def read_json(content: bytes) -> Any:
     return json.loads(content)
 
 
-def read_scores(content: bytes) -> list[Score]:
-    """Scores, as the library returns them; what it warned of is warned of here."""
-    record = json.loads(content)
-    _warn(record)
-    return [Score.from_dict(one) for one in record["scores"]]
-
-
-def read_sensitivity(content: bytes) -> Sensitivity:
-    """A study's result, likewise."""
-    from nlgauge.sensitivity.results import Sensitivity  # scoring has no need of it
-
-    record = json.loads(content)
-    _warn(record)
-    return Sensitivity.from_dict(record["sensitivity"])
-
-
-def read_explanation(content: bytes) -> Explanation:
-    """An explanation, likewise."""
-    from nlgauge.explain.explanation import Explanation  # scoring has no need of it
-
-    record = json.loads(content)
-    _warn(record)
-    return Explanation.from_dict(record["explanation"])
-
-
-#: What is made of the result of a job, by its kind.
-RESULTS: dict[str, Callable[[bytes], Any]] = {
-    "score": read_scores,
-    "compare": read_json,
-    "sensitivity": read_sensitivity,
-}
-
-
-def _warn(record: Mapping[str, Any]) -> None:
-    for text in record.get("warnings", ()):
-        warnings.warn(text, NlgaugeWarning, stacklevel=user_stacklevel())
-
-
-def _json(body: Mapping[str, Any]) -> bytes:
-    return json.dumps(body, ensure_ascii=True, allow_nan=False).encode()
+def as_json(body: Mapping[str, Any]) -> bytes:
+    """A request's body."""
+    try:
+        return json.dumps(body, ensure_ascii=True, allow_nan=False).encode()
+    except (TypeError, ValueError) as error:
+        msg = f"an option cannot be sent to a service: {error}; options are texts, numbers and true or false"
+        raise RecipeError(msg) from error

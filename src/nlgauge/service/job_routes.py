@@ -12,22 +12,13 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
-from nlgauge.service.analysis_routes import check_systems
-from nlgauge.service.calls import check_size
 from nlgauge.service.problems import ProblemError
-from nlgauge.service.routes import TSV, Used, json_body, service_of
-from nlgauge.service.schemas import (
-    CompareRequest,
-    JobProgress,
-    JobStatus,
-    ScoreRequest,
-    SensitivityRequest,
-    TextsRequest,
-)
+from nlgauge.service.routes import TSV, Used, service_of
+from nlgauge.service.schemas import JobProgress, JobStatus
 from nlgauge.service.service import Service
 from nlgauge.service.store import ENDED, Job
 
-__all__ = ["router"]
+__all__ = ["job_status", "router"]
 
 router = APIRouter()
 
@@ -48,7 +39,7 @@ def _found(service: Service, name: str) -> Job:
     return job
 
 
-def _status(service: Service, job: Job) -> JobStatus:
+def job_status(service: Service, job: Job) -> JobStatus:
     progress = service.jobs.progress(job)
     keep = service.settings.limits.keep_days * 86_400
     return JobStatus.model_validate(
@@ -68,54 +59,10 @@ def _time(seconds: float | None) -> str | None:
     return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _submit(service: Service, kind: str, asked: TextsRequest, response: Response) -> JobStatus:
-    if service.stopping.is_set():
-        raise ProblemError(503, "the service is about to stop", kind="stopping", retry_after=5)
-    check_size(asked, service.settings, job=True)
-    service.caller.recipes(asked)  # what is wrong with a recipe is said now
-    job = service.jobs.submit(kind, asked.model_dump_json(exclude_unset=True).encode())
-    response.headers["Location"] = f"/v1/jobs/{job.id}"
-    return _status(service, job)
-
-
-@router.post(
-    "/v1/jobs/score",
-    status_code=202,
-    dependencies=[Depends(json_body)],
-    summary="Score many texts, in the background",
-)
-def submit_score(asked: ScoreRequest, service: Used, response: Response) -> JobStatus:
-    """The same request as `/v1/score`, for more texts. The answer says where the job is."""
-    return _submit(service, "score", asked, response)
-
-
-@router.post(
-    "/v1/jobs/compare",
-    status_code=202,
-    dependencies=[Depends(json_body)],
-    summary="Compare systems on many texts, in the background",
-)
-def submit_compare(asked: CompareRequest, service: Used, response: Response) -> JobStatus:
-    """The same request as `/v1/compare`, for more texts; the result is also a report, as one HTML file."""
-    check_systems(asked, service.settings.limits)
-    return _submit(service, "compare", asked, response)
-
-
-@router.post(
-    "/v1/jobs/sensitivity",
-    status_code=202,
-    dependencies=[Depends(json_body)],
-    summary="How far preprocessing moves scores, in the background",
-)
-def submit_sensitivity(asked: SensitivityRequest, service: Used, response: Response) -> JobStatus:
-    """Scores under many settings: what moves, and whether systems change places."""
-    return _submit(service, "sensitivity", asked, response)
-
-
 @router.get("/v1/jobs/{name}", responses=_UNKNOWN, summary="State and progress of a job")
 def status(name: JobName, service: Used) -> JobStatus:
     """For polling; `events` tells without being asked again."""
-    return _status(service, _found(service, name))
+    return job_status(service, _found(service, name))
 
 
 async def _watched(request: Request, name: JobName) -> AsyncIterator[Service]:
@@ -144,7 +91,7 @@ async def events(name: JobName, service: Annotated[Service, Depends(_watched)]) 
         job = await asyncio.to_thread(service.store.get, name)
         if job is None:  # removed meanwhile
             return
-        current = _status(service, job)
+        current = job_status(service, job)
         ended = job.state in ENDED
         if current != last:
             yield ServerSentEvent(event="end" if ended else "progress", data=current.model_dump())
@@ -162,7 +109,7 @@ def cancel(name: JobName, service: Used) -> JobStatus:
     job = _found(service, name)
     if job.state in ENDED:
         raise ProblemError(409, f"the job has ended already: {job.state}", kind="ended", state=job.state)
-    return _status(service, service.jobs.cancel(name))
+    return job_status(service, service.jobs.cancel(name))
 
 
 @router.delete(

@@ -12,11 +12,11 @@ from nlgauge.engine.interrupts import watched
 from nlgauge.errors import NlgaugeError
 from nlgauge.service.calls import Caller
 from nlgauge.service.inference import InferenceThread, before_batch
+from nlgauge.service.library_jobs import ALL_KINDS
 from nlgauge.service.monitoring import Monitor, log
 from nlgauge.service.problems import ProblemError, library_problem
 from nlgauge.service.settings import Limits
 from nlgauge.service.store import Job, JobStore
-from nlgauge.service.work import KINDS
 
 __all__ = ["JobRunner", "Progress"]
 
@@ -168,7 +168,7 @@ class JobRunner:
         token = before_batch.set(running.count)
         try:
             with hosted(self._inference), watched(running.check):
-                results = KINDS[job.kind](request, running)
+                results = ALL_KINDS[job.kind](request, running)
             state = "done"
         except _StoppedError as stopped:
             state = stopped.state

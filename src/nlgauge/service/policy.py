@@ -11,17 +11,18 @@ import os
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import Any
 
 from nlgauge.encoders.load import is_added
-from nlgauge.errors import DigestError, ModelNotFoundError, RecipeError
+from nlgauge.errors import DigestError, ModelNotFoundError, NlgaugeError, RecipeError
 from nlgauge.files.digests import short_digest
 from nlgauge.models.catalog import CARDS, ModelCard, find_card
 from nlgauge.models.fetch import cached_card
-from nlgauge.recipes.annotation import AnnotatorName
+from nlgauge.recipes.annotation import AnnotatedTextMetric, AnnotatorName
 from nlgauge.recipes.composite import CompositeMetric
 from nlgauge.recipes.kinds import JoinedNumbers
-from nlgauge.recipes.metric import Metric
+from nlgauge.recipes.metric import Metric, TextMetric
 from nlgauge.recipes.options import Option
 from nlgauge.recipes.resources import LanguageModelName, Resource, SentenceModelName, StopwordList
 from nlgauge.recipes.vector_metric import VectorMetric
@@ -71,6 +72,27 @@ class Policy:
         if not is_here(card):
             msg = f"model {card.name!r} is not on the service's machine, and requests fetch nothing"
             raise ModelNotFoundError(msg)
+
+    def why_not(self, metric: type[Metric]) -> str | None:
+        """Why no request can have a metric here, whatever it sets; None: it can."""
+        for name, about in metric.options().items():
+            if about.required and isinstance(about.kind, Resource):
+                return f"it needs {name}, a file, and requests name none"
+        try:
+            recipe = metric()
+            for name, about in recipe.options().items():
+                self._check_option(recipe, name, about)
+                if isinstance(about.kind, AnnotatorName) and find_spec("spacy") is None:
+                    return "it needs spaCy: pip install 'nlgauge[documents]'"
+            if isinstance(recipe, TextMetric) and not isinstance(recipe, AnnotatedTextMetric):
+                recipe.versions()  # asks for the package that computes it
+        except NlgaugeError as error:
+            return str(error)
+        if isinstance(recipe, VectorMetric) and not any(
+            one["available"] and one["kind"] == "encoder" for one in self.models()
+        ):
+            return "it needs a model, and none is here"
+        return None
 
     def models(self) -> list[dict[str, Any]]:
         """All known models, and whether they are on offer."""

@@ -80,9 +80,13 @@ async def description(service: Used) -> Description:
 
 
 @router.get("/v1/metrics", summary="Metrics and their options")
-def metrics() -> list[MetricRecord]:
-    """All metrics, with what requests may set."""
-    return list(_records())
+def metrics(service: Used) -> list[MetricRecord]:
+    """All metrics, with what requests may set, and whether they can be had here."""
+    reasons = [service.policy.why_not(metric) for metric in METRICS.values()]
+    return [
+        record.model_copy(update={"available": reason is None, "reason": reason})
+        for record, reason in zip(_records(), reasons, strict=True)
+    ]
 
 
 @cache

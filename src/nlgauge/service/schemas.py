@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 __all__ = [
-    "AlignmentAnswer",
     "CompareAnswer",
     "CompareRequest",
     "Description",
-    "ExplainAnswer",
-    "ExplainRequest",
     "JobProgress",
     "JobStatus",
     "MetricRecord",
     "ModelRecord",
-    "OtherTexts",
+    "Name",
+    "OneRecipe",
     "ProblemRecord",
+    "Recipe",
+    "References",
     "ScoreAnswer",
     "ScoreRequest",
-    "SensitivityRequest",
+    "Sized",
+    "Strict",
     "TextsRequest",
 ]
 
 #: A value of an option, as JSON has it.
 OptionValue = StrictBool | StrictInt | StrictFloat | StrictStr
 
-_Name = Annotated[StrictStr, Field(max_length=200)]
-_Recipe = Annotated[StrictStr, Field(max_length=2000)]
+Name = Annotated[StrictStr, Field(max_length=200)]
+Recipe = Annotated[StrictStr, Field(max_length=2000)]
+References = list[StrictStr | list[StrictStr]]
+
+Long = Annotated[
+    Literal["truncate", "error", "windows"],
+    Field(description="What happens to a text over the model's limit: it is cut, refused, or read in windows."),
+]
+Empty = Annotated[Literal["error", "zero"], Field(description="What happens where both sides of a pair are empty.")]
 
 _EXAMPLE: dict[str, Any] = {
     "hyps": ["A cat sat on the mat."],
@@ -40,30 +49,41 @@ _COMPARED: dict[str, Any] = {
     "systems": {"a": ["A cat sat.", "It rained."], "b": ["A dog sat.", "It snowed."]},
     "refs": ["The cat sat.", "There was rain."],
 }
-_EXPLAINED: dict[str, Any] = {"hyp": "A cat sat on the mat.", "ref": "The cat sat on the mat."}
 
 
-class _Strict(BaseModel):
+class Sized(Protocol):
+    """A request whose size is looked at before anything is done for it."""
+
+    @property
+    def metrics(self) -> Sequence[str]:
+        """Recipes that it names."""
+
+    def texts(self) -> list[str]:
+        """All its texts."""
+
+    def places(self) -> Iterator[tuple[str, str]]:
+        """The same in the same order, each with its place in words, as errors of the library name it."""
+
+
+class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class TextsRequest(_Strict):
+class TextsRequest(Strict):
     """Outputs of one system (`hyps`) or of several (`systems`), with references or sources."""
 
     hyps: list[StrictStr] | None = Field(None, description="Outputs of one system, a text per segment.")
-    systems: dict[_Name, list[StrictStr]] | None = Field(
+    systems: dict[Name, list[StrictStr]] | None = Field(
         None, description="Outputs of several systems by name, instead of `hyps`.", max_length=200
     )
-    refs: list[StrictStr | list[StrictStr]] | None = Field(
-        None, description="References per segment: a text, or several."
-    )
+    refs: References | None = Field(None, description="References per segment: a text, or several.")
     sources: list[StrictStr] | None = Field(None, description="The texts that were translated, a text per segment.")
-    metrics: list[_Recipe] = Field(
+    metrics: list[Recipe] = Field(
         default=["bertscore"],
         description="Each a name, `name:option=value,...`, or a signature, which is then required to come out again.",
         min_length=1,
     )
-    options: dict[_Name, OptionValue] = Field(
+    options: dict[Name, OptionValue] = Field(
         default={},
         description="Options for all metrics that know them (`GET /v1/metrics`). Files are not accepted.",
         max_length=50,
@@ -80,37 +100,39 @@ class TextsRequest(_Strict):
             found += [group] if isinstance(group, str) else group
         return found + (self.sources or [])
 
+    def places(self) -> Iterator[tuple[str, str]]:
+        """The same, each with its place."""
+        for system, outputs in self.outputs().items():
+            name = f"system {system!r}, segment " if self.systems is not None else "hyps, segment "
+            yield from ((f"{name}{at}", text) for at, text in enumerate(outputs))
+        for at, group in enumerate(self.refs or ()):
+            yield from ((f"refs, segment {at}", text) for text in ([group] if isinstance(group, str) else group))
+        yield from ((f"sources, segment {at}", text) for at, text in enumerate(self.sources or ()))
+
+
+class OneRecipe(Strict):
+    """What texts are compared with, where one metric is asked for."""
+
+    metric: Recipe = Field("bertscore", description="A name, `name:option=value,...`, or a signature.")
+    options: dict[Name, OptionValue] = Field(default={}, description="Options of the metric.", max_length=50)
+    long: Long = "truncate"
+    empty: Empty = "error"
+
+    @property
+    def metrics(self) -> list[str]:
+        """The recipe, as one of several."""
+        return [self.metric]
+
 
 class ScoreRequest(TextsRequest):
     """Texts to score, and with what."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_EXAMPLE]})
 
-    long: Literal["truncate", "error", "windows"] = Field(
-        "truncate",
-        description="What happens to a text over the model's limit: it is cut, refused, or read in windows.",
-    )
-    empty: Literal["error", "zero"] = Field("error", description="What happens where both sides of a pair are empty.")
+    long: Long = "truncate"
+    empty: Empty = "error"
     alignments: StrictBool = Field(False, description="Whether each segment says what matched what.")
     segments: StrictBool = Field(True, description="Whether the answer has scores of segments, or of systems only.")
-
-
-class SensitivityRequest(TextsRequest):
-    """Texts to score under many settings of preprocessing."""
-
-    metrics: list[_Recipe] = Field(default=["moverscore", "bertscore:idf=refs"], min_length=1)
-    preset: Literal["stopwords", "idf", "subwords", "punctuation", "subwords-x-punctuation", "layers", "all"] = Field(
-        "all", description="What is varied."
-    )
-    # A plain code: names of lists of stop words are made of it.
-    lang: Annotated[StrictStr, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}$")] = Field(
-        "en", description="Language of the texts."
-    )
-    alpha: float = Field(
-        0.05, gt=0, lt=1, description="Significance level of the test whether systems change places."
-    )
-    resamples: StrictInt = Field(1000, ge=100, le=10_000, description="Resamples of that test.")
-    seed: StrictInt = Field(12345, ge=0, le=2**32 - 1)
 
 
 class CompareRequest(ScoreRequest):
@@ -131,51 +153,6 @@ class CompareRequest(ScoreRequest):
     smallest_difference: float = Field(0.0, ge=0, le=1e6, description="Smaller ones are not called significant.")
 
 
-class OtherTexts(_Strict):
-    """The other segments of a corpus, by what they are."""
-
-    hyps: list[StrictStr] = Field(default=[], description="Other outputs of the same system.")
-    refs: list[StrictStr | list[StrictStr]] = Field(default=[], description="Their references: one each, or several.")
-    sources: list[StrictStr] = Field(default=[], description="What was translated.")
-
-
-class ExplainRequest(_Strict):
-    """One pair, whose score is to be explained."""
-
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_EXPLAINED]})
-
-    hyp: StrictStr = Field(description="The output of a system.")
-    ref: StrictStr | list[StrictStr] | None = Field(None, description="Its reference, or several.")
-    source: StrictStr | None = Field(None, description="The text that was translated.")
-    metric: _Recipe = Field("bertscore", description="A name, `name:option=value,...`, or a signature.")
-    options: dict[_Name, OptionValue] = Field(default={}, description="Options of the metric.", max_length=50)
-    words: Literal["words", "blanks"] = Field("words", description="Where words end.")
-    pieces: Literal["max", "mean", "first"] = Field("mean", description="What stands for a word of several pieces.")
-    shapley: StrictBool | None = Field(
-        None, description="Shapley values; null: where the score is no sum over words."
-    )
-    leave_one_out: StrictBool = Field(False, description="What the score loses without each word.")
-    side: Literal["hypothesis", "reference"] = Field("hypothesis", description="Whose words are left out for that.")
-    component: _Name | None = Field(None, description="The number that the two explain; null: the main one.")
-    samples: StrictInt = Field(25, ge=2, le=200, description="Orders of words that Shapley values are sampled over.")
-    seed: StrictInt = Field(12345, ge=0, le=2**32 - 1)
-    beside: StrictBool = Field(False, description="The other kind of alignment too: transport, or greedy matches.")
-    matrix: StrictBool = Field(False, description="Similarity, or cost, of each word to each word.")
-    others: OtherTexts | None = Field(
-        None, description="The other segments of the corpus: idf is then counted on all, as where they were scored."
-    )
-
-    def as_texts(self) -> TextsRequest:
-        """The same texts and recipe as a request to score them; the pair comes first."""
-        others = self.others or OtherTexts()
-        given: dict[str, Any] = {"hyps": [self.hyp, *others.hyps], "metrics": [self.metric], "options": self.options}
-        if self.ref is not None:
-            given["refs"] = [self.ref, *others.refs]
-        if self.source is not None:
-            given["sources"] = [self.source, *others.sources]
-        return TextsRequest.model_validate(given)
-
-
 class CompareAnswer(BaseModel):
     """Who is better, and the scores behind it, as `to_dict()` of the library gives them."""
 
@@ -185,22 +162,6 @@ class CompareAnswer(BaseModel):
     verdicts: list[str] = Field(
         description="What was found, in words: a sentence per metric, and on who comes first."
     )
-    warnings: list[str]
-
-
-class AlignmentAnswer(BaseModel):
-    """What a page shows of an explanation: words of both sides, and links between them."""
-
-    nlgauge: str
-    alignment: dict[str, Any]
-    warnings: list[str]
-
-
-class ExplainAnswer(BaseModel):
-    """What matched what, as `Explanation.to_dict()` of the library gives it."""
-
-    nlgauge: str
-    explanation: dict[str, Any]
     warnings: list[str]
 
 
@@ -226,6 +187,8 @@ class MetricRecord(BaseModel):
     options: list[dict[str, Any]]
     equation: str
     citation: str
+    available: bool = Field(True, description="Whether requests can have it here.")
+    reason: str | None = Field(None, description="Why they cannot.")
 
 
 class ModelRecord(BaseModel):
@@ -264,7 +227,7 @@ class JobStatus(BaseModel):
     """A job."""
 
     id: str
-    kind: Literal["score", "compare", "sensitivity"]
+    kind: Literal["score", "compare", "sensitivity", "matrix", "rank", "explain-pairs", "explain-corpus", "discourse"]
     state: Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
     created: str
     started: str | None

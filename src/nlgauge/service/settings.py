@@ -29,10 +29,15 @@ class Limits:
     texts: int = 1_000
     """Texts of a request that is answered at once: outputs of all systems, references and sources."""
     job_texts: int = 10_000
+    pairs: int = 10_000
+    """Pairs of texts that a request for all of them (matrix, rank) has compared at once."""
+    job_pairs: int = 1_000_000
     systems: int = 50
     """Systems of one comparison, every two of which are tested."""
     explained_characters: int = 4_000
     """Characters of the texts of one explanation."""
+    job_explained_characters: int = 400_000
+    """Of all texts of a job that explains; an explanation is many times as large as its texts."""
     recipes: int = 16
     """Metrics of one request."""
     seconds: float = 60.0
@@ -78,6 +83,8 @@ class Settings:
     """Other web sites whose pages may call the service; none by default."""
     trust_proxy: str = ""
     """Address of a proxy whose word is taken for the client's address."""
+    root_path: str = ""
+    """Where a proxy has the service, such as /scores; what it says of its own addresses begins so."""
     models: tuple[str, ...] = ()
     """Models on offer; none named: all known models that are on this machine."""
     preload: tuple[str, ...] = ("minilm",)
@@ -105,6 +112,9 @@ class Settings:
                 raise RecipeError(msg)  # the key itself is not for messages
         if not re.fullmatch(r"[a-z0-9]{0,16}", self.instance):
             msg = f"instance must be up to 16 letters a to z or digits, got {self.instance!r}"
+            raise RecipeError(msg)
+        if self.root_path and not re.fullmatch(r"(/[A-Za-z0-9._~-]+)+", self.root_path):
+            msg = f"root_path must be like /scores or /tools/scores, without a / at its end, got {self.root_path!r}"
             raise RecipeError(msg)
         if not 0 <= self.port <= 65535:
             msg = f"port must be 0 to 65535, got {self.port}"

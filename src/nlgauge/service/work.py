@@ -13,10 +13,12 @@ from nlgauge.registry import with_options
 from nlgauge.scores import Score
 from nlgauge.sensitivity.presets import preset
 from nlgauge.sensitivity.run import StudyOptions, run_study, systems_table
-from nlgauge.service.answers import comparison_results, score_results, sensitivity_results
+from nlgauge.service.answers import comparison_results, score_results
 from nlgauge.service.calls import Caller, ScoreCall
 from nlgauge.service.said import collected_warnings
-from nlgauge.service.schemas import CompareRequest, ScoreRequest, SensitivityRequest
+from nlgauge.service.schemas import CompareRequest, ScoreRequest
+from nlgauge.service.study_answers import sensitivity_results
+from nlgauge.service.study_schemas import SensitivityRequest
 
 __all__ = ["KINDS", "JobContext", "compare_settings"]
 

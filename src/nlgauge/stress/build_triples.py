@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from nlgauge.annotate import AnnotatedText, AnnotatedWord, Annotator
 from nlgauge.errors import InputError
+from nlgauge.explain.annotation import annotate_each
 from nlgauge.explain.factors.overlap import bleu1
 from nlgauge.files.lines import read_bytes
 from nlgauge.files.records import delimited_rows
@@ -37,7 +38,8 @@ class LabelledPair(NamedTuple):
 def permute_nouns(
     anchors: Sequence[str], paraphrases: Sequence[str], annotator: Annotator, *, seed: int = _SEED
 ) -> Triples:
-    """Triples whose lookalike is the anchor with its nouns in another order; what has less than two is left out.
+    """Triples whose lookalike is the anchor with its nouns in another order; what has less than two, or that the
+    annotator refuses, is left out and counted.
 
     The order is drawn from the seed and the text, so that the other anchors change nothing. The
     published lookalikes are words joined by blanks; here only the nouns move (D14).
@@ -45,11 +47,13 @@ def permute_nouns(
     if len(anchors) != len(paraphrases):
         msg = f"each anchor needs a paraphrase, got {len(anchors)} anchors and {len(paraphrases)} paraphrases"
         raise InputError(msg)
+    annotated = annotate_each(annotator, anchors)
     found = []
-    for text, paraphrase in zip(annotator.annotate(anchors), paraphrases, strict=True):
-        lookalike = permuted(text, seed=seed)
+    for anchor, paraphrase in zip(anchors, paraphrases, strict=True):
+        text = annotated[anchor]
+        lookalike = None if text is None else permuted(text, seed=seed)
         if lookalike is not None:
-            found.append(Triple(text.text, paraphrase, lookalike))
+            found.append(Triple(anchor, paraphrase, lookalike))
     if not found:
         msg = f"none of the {len(anchors)} anchors has two different nouns to exchange"
         raise InputError(msg)

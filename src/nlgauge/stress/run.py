@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,7 @@ def stress(
     level: float = 0.95,
     resamples: int = 1000,
     name: str = "texts",
+    scorer: Callable[..., list[Score]] = score_systems,
     **options: Any,
 ) -> StressTest:
     """How far metrics fall when texts are perturbed, and whether further than for a paraphrase.
@@ -59,6 +60,7 @@ def stress(
         level: Of the intervals.
         resamples: Of the intervals.
         name: What the texts are called.
+        scorer: What scores systems, with the arguments of `nlgauge.score_systems`.
         options: As `nlgauge.score` has them.
 
     >>> found = stress(["The ferry was late.", "It was hot."], ["chrf"], perturbations=["negation"])
@@ -80,7 +82,7 @@ def stress(
     if with_source and sources is None:
         sources = listed
     systems = _systems(listed, changed, others)
-    scores = score_systems(
+    scores = scorer(
         systems,
         listed if refs is None else refs,
         metrics=list(metrics),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nlgauge.annotate import AnnotatedText, Annotator
-from nlgauge.errors import InputError, RecipeError
+from nlgauge.errors import DataWarning, InputError, RecipeError
+from nlgauge.explain.annotation import annotate_each
 from nlgauge.names import did_you_mean
 from nlgauge.stress.meaning import MEANING
 from nlgauge.stress.names import NAMES, names_of
@@ -88,7 +90,7 @@ def perturb(
     annotated: Sequence[AnnotatedText | None] = [None] * len(listed)
     names = names_of(listed)
     if annotator is not None:
-        marked = annotator.annotate(listed)
+        marked = _annotated(listed, annotator)
         annotated, names = marked, names_of(listed, marked)
     found = []
     for one in perturbations:
@@ -105,3 +107,14 @@ def perturb(
             )
         )
     return found
+
+
+def _annotated(texts: Sequence[str], annotator: Annotator) -> list[AnnotatedText]:
+    """Of each text; one that the annotator refuses has no words, so that none of its nouns and names is moved."""
+    found = annotate_each(annotator, texts)
+    refused = [number for number, text in enumerate(texts) if found[text] is None]
+    if refused:
+        first = ", ".join(map(str, refused[:10])) + (", ..." if len(refused) > 10 else "")
+        msg = f"{len(refused)} of {len(texts)} texts ({first}) have no annotation: their nouns and names stay"
+        warnings.warn(msg, DataWarning, stacklevel=3)
+    return [found[text] or AnnotatedText(text, ()) for text in texts]

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -67,12 +67,17 @@ class IdfTable(FrozenTable):
         return cls(count, frequency, tokenizer, source)
 
     @classmethod
-    def count(cls, documents: Iterable[str], tokenizer: TextTokenizer, *, source: str = "") -> IdfTable:
-        """Count texts under a tokenizer, a chunk at a time: memory does not grow with their number."""
+    def count(
+        cls, documents: Iterable[str], tokenizer: TextTokenizer, *, source: str = "", whole: bool = False
+    ) -> IdfTable:
+        """Count texts under a tokenizer, a chunk at a time: memory does not grow with their number.
+
+        A document counts up to the tokenizer's limit, as a metric reads it that truncates; `whole`: all of it.
+        """
         counted: Counter[int] = Counter()
         number, cut, first, empty = 0, 0, 0, 0
         frame = len(next(tokenizer.stream_ids([""]))[0])
-        for number, (ids, shortened) in enumerate(tokenizer.stream_ids(documents), start=1):
+        for number, (ids, shortened) in enumerate(tokenizer.stream_ids(documents, whole=whole), start=1):
             counted.update(set(ids))
             empty += len(ids) <= frame
             if shortened:
@@ -82,12 +87,28 @@ class IdfTable(FrozenTable):
         frequency = np.zeros(tokenizer.vocabulary_size, dtype=np.int64)
         frequency[list(counted.keys())] = list(counted.values())
         if cut:
-            what = f"{cut} documents (the first is line {first}) were truncated to {tokenizer.limit} tokens"
+            what = (
+                f"{cut} documents (the first is line {first}) were truncated to {tokenizer.limit} tokens; "
+                "--long windows (whole=True) counts all of each"
+            )
             warnings.warn(what, TruncationWarning, stacklevel=2)
         if empty * 2 >= number:
             what = f"{empty} of {number} documents hold no token, and count all the same; remove the blank lines"
             warnings.warn(what, DataWarning, stacklevel=2)
         return cls(number, frequency, tokenizer.digest, source)
+
+    @classmethod
+    def merge(cls, tables: Sequence[IdfTable]) -> IdfTable:
+        """The table of all documents together: numbers of documents add up."""
+        first = tables[0]
+        if any(table.tokenizer != first.tokenizer for table in tables):
+            names = sorted({short_digest(table.tokenizer) for table in tables})
+            msg = f"idf tables of one tokenizer can be merged, got {', '.join(names)}"
+            raise InputError(msg)
+        frequency = first.frequency.copy()
+        for table in tables[1:]:
+            frequency += table.frequency
+        return cls(sum(table.documents for table in tables), frequency, first.tokenizer, first.source)
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:

@@ -192,10 +192,11 @@ class TextTokenizer:
         made = partial(self._tokens, whole=whole)
         return map(made, self._encodings(read, self._backend.encode_batch), given)
 
-    def stream_ids(self, texts: Iterable[str]) -> Iterator[tuple[Sequence[int], bool]]:
+    def stream_ids(self, texts: Iterable[str], *, whole: bool = False) -> Iterator[tuple[Sequence[int], bool]]:
         """Token ids of each text, and whether it was cut: all that counting needs, in a third of the time."""
         for encoding in self._encodings(texts, self._backend.encode_batch_fast):
-            yield self._known(encoding.ids), bool(encoding.overflowing)
+            ids = self._joined(encoding, "ids", whole=whole)
+            yield self._known(ids), bool(encoding.overflowing) and not whole
 
     def _known(self, ids: Sequence[int]) -> Sequence[int]:
         """The ids that count as tokens; all of them, for a tokenizer that can spell any word."""

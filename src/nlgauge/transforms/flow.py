@@ -16,19 +16,19 @@ fitting is `transforms/fit/flow_fit.py`.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nlgauge.errors import InputError, RecipeError
-from nlgauge.files.frozen import read_arrays, write_arrays
-from nlgauge.transforms.origin import Origin, Side, check_fitted
+from nlgauge.errors import InputError
+from nlgauge.files.frozen import read_arrays
+from nlgauge.transforms.network_map import NetworkMap, Reduction, read_reductions
+from nlgauge.transforms.origin import Origin, Side
 
 __all__ = ["SCALE_LIMIT", "Coupling", "FlowMap", "coupling_forward", "coupling_inverse"]
 
@@ -55,35 +55,58 @@ class Coupling(NamedTuple):
 
     def stretch_and_shift(self, staying: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """s (limited) and t."""
-        hidden = np.maximum(staying @ self.inner + self.inner_bias, 0)
-        both = hidden @ self.outer + self.outer_bias
+        # In place: an array of its own for each of these steps costs as much as the products do.
+        hidden: NDArray[np.float32] = staying @ self.inner
+        hidden += self.inner_bias
+        np.maximum(hidden, 0, out=hidden)
+        both: NDArray[np.float32] = hidden @ self.outer
+        both += self.outer_bias
         width = both.shape[1] // 2
-        return np.float32(SCALE_LIMIT) * np.tanh(both[:, :width]), both[:, width:]
+        stretch: NDArray[np.float32] = np.tanh(both[:, :width])
+        if SCALE_LIMIT != 1:
+            stretch *= np.float32(SCALE_LIMIT)
+        return stretch, both[:, width:]
 
 
 def coupling_forward(layer: Coupling, rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Rows after the layer, and log |det| of each."""
-    stays, moves = layer.halves(rows)
-    stretch, shift = layer.stretch_and_shift(rows[:, stays])
     moved = rows.copy()
-    moved[:, moves] = rows[:, moves] * np.exp(stretch) + shift
-    return moved, stretch.sum(axis=1)
+    return moved, _forward(layer, moved).sum(axis=1)
 
 
 def coupling_inverse(layer: Coupling, rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """Rows before the layer."""
-    stays, moves = layer.halves(rows)
-    stretch, shift = layer.stretch_and_shift(rows[:, stays])
     before = rows.copy()
-    before[:, moves] = (rows[:, moves] - shift) * np.exp(-stretch)
+    _backward(layer, before)
     return before
 
 
+def _forward(layer: Coupling, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Move rows where they are; s of each."""
+    stays, moves = layer.halves(rows)
+    stretch, shift = layer.stretch_and_shift(rows[:, stays])
+    moved = rows[:, moves]
+    moved *= np.exp(stretch)
+    moved += shift
+    return stretch
+
+
+def _backward(layer: Coupling, rows: NDArray[np.float32]) -> None:
+    """Undo it where they are."""
+    stays, moves = layer.halves(rows)
+    stretch, shift = layer.stretch_and_shift(rows[:, stays])
+    moved = rows[:, moves]
+    moved -= shift
+    np.negative(stretch, out=stretch)
+    moved *= np.exp(stretch, out=stretch)
+
+
 @dataclass(frozen=True, eq=False)
-class FlowMap:
+class FlowMap(NetworkMap):
     """Two flows with a latent space in common. Frozen, and named by a digest."""
 
     FORMAT: ClassVar[str] = "nlgauge-flow/1"
+    NAME: ClassVar[str] = "flow"
 
     rotation: NDArray[np.float32]
     """W (d, d), of the source's centred rows."""
@@ -94,87 +117,73 @@ class FlowMap:
     source_layers: tuple[Coupling, ...]
     target_layers: tuple[Coupling, ...]
     origin: Origin = field(default_factory=Origin)
+    reductions: Mapping[Side, Reduction] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
-    def width(self) -> int:
-        """Width of the vectors, the same on both sides."""
+    def inner_width(self) -> int:
+        """Width of the latent space."""
         return len(self.rotation)
 
-    def apply(self, vectors: ArrayLike, *, side: Side = "source") -> NDArray[np.float32]:
-        """Vectors (n, width) of the source, in the target's space; those of the target stay as they are."""
-        rows = self._rows(vectors)
-        if side not in {"source", "target"}:
-            msg = f"side must be 'source' or 'target', got {side!r}"
-            raise RecipeError(msg)
-        if side == "target":
-            return rows
-        latent, _ = self.to_latent(rows, side="source")
-        return self.from_latent(latent, side="target")
+    def map_source(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Rows of the source in the target's space."""
+        latent = self._centred(rows, "source")
+        for layer in self.source_layers:
+            _forward(layer, latent)
+        return self._back(latent, "target")
 
     def inverse(self, vectors: ArrayLike) -> NDArray[np.float32]:
         """Vectors of the target, in the source's space."""
+        if "source" in self.reductions:
+            msg = "the source was brought to a smaller width before the flow, which cannot be undone"
+            raise InputError(msg)
         latent, _ = self.to_latent(vectors, side="target")
         return self.from_latent(latent, side="source")
 
     def to_latent(self, vectors: ArrayLike, *, side: Side) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
         """Vectors of a side in the latent space, and log |det| of the way there for each."""
-        rows, scale = self._rows(vectors), np.float32(self.scale)
-        if side == "source":
-            turned: NDArray[np.float32] = (rows - self.source_mean) / scale
-            rows = turned @ self.rotation
-        else:
-            rows = (rows - self.target_mean) / scale
-        log_det = np.full(len(rows), -self.width * np.log(self.scale))
-        for layer in self.source_layers if side == "source" else self.target_layers:
-            rows, own = coupling_forward(layer, rows)
-            log_det += own
+        rows = self._centred(self.rows_of(vectors, side), side)
+        log_det = np.full(len(rows), -self.inner_width * np.log(self.scale))
+        for layer in self._layers(side):
+            log_det += _forward(layer, rows).sum(axis=1)
         return rows, log_det
 
     def from_latent(self, latent: NDArray[np.float32], *, side: Side) -> NDArray[np.float32]:
         """The way back to a side."""
-        rows = latent
-        for layer in reversed(self.source_layers if side == "source" else self.target_layers):
-            rows = coupling_inverse(layer, rows)
-        rows = rows * np.float32(self.scale)
+        return self._back(np.array(latent, dtype=np.float32), side)
+
+    def _layers(self, side: Side) -> tuple[Coupling, ...]:
+        return self.source_layers if side == "source" else self.target_layers
+
+    def _centred(self, rows: NDArray[np.float32], side: Side) -> NDArray[np.float32]:
+        """New rows: about their mean, by the scale, and those of the source turned."""
+        centred: NDArray[np.float32] = rows - (self.source_mean if side == "source" else self.target_mean)
+        centred /= np.float32(self.scale)
+        return centred @ self.rotation if side == "source" else centred
+
+    def _back(self, rows: NDArray[np.float32], side: Side) -> NDArray[np.float32]:
+        """The other way, in the same memory."""
+        for layer in reversed(self._layers(side)):
+            _backward(layer, rows)
+        rows *= np.float32(self.scale)
         if side == "source":
             rows = rows @ self.rotation.T
-        moved: NDArray[np.float32] = rows + (self.source_mean if side == "source" else self.target_mean)
-        return moved
-
-    def _rows(self, vectors: ArrayLike) -> NDArray[np.float32]:
-        rows = np.asarray(vectors, dtype=np.float32)
-        if rows.ndim != 2 or rows.shape[1] != self.width:
-            msg = f"the flow is for vectors of width {self.width}, got an array of shape {rows.shape}"
-            raise InputError(msg)
+        rows += self.source_mean if side == "source" else self.target_mean
         return rows
 
-    @cached_property
-    def digest(self) -> str:
-        """sha256 of the numbers and of what they belong to; notes for people are not part of it."""
-        head = f"{self.FORMAT}\n{self.origin.weights}\n{self.origin.layer}\n{self.scale!r}\n{SCALE_LIMIT}\n"
-        state = hashlib.sha256(head.encode())
-        for name, array in self._arrays().items():
-            state.update(f"{name} {array.shape}\n".encode())
-            state.update(np.ascontiguousarray(array, dtype="<f4").tobytes())
-        return state.hexdigest()
+    def numbers(self) -> tuple[object, ...]:
+        """The scale, and how far a coupling may stretch."""
+        return repr(self.scale), SCALE_LIMIT
 
-    def check_model(self, weights: str, *, layer: int, width: int) -> None:
-        """Refuse vectors that the flow was not fitted on."""
-        check_fitted(self.origin, self.width, weights=weights, layer=layer, width=width)
-
-    def save(self, path: Path) -> None:
-        """Write an .npz file, whole or not at all; equal flows give equal bytes."""
-        header = {
-            "format": self.FORMAT,
-            "digest": self.digest,
+    def header(self) -> dict[str, Any]:
+        """The scale, and which half stays in each layer."""
+        return {
             "scale": self.scale,
             "source_layers": [layer.first_stays for layer in self.source_layers],
             "target_layers": [layer.first_stays for layer in self.target_layers],
-            "origin": self.origin._asdict(),
         }
-        write_arrays(path, header, self._arrays())
 
-    def _arrays(self) -> dict[str, NDArray[np.float32]]:
+    def arrays(self) -> dict[str, NDArray[np.float32]]:
+        """Rotation, means, and what the layers' networks hold."""
         arrays = {"rotation": self.rotation, "source_mean": self.source_mean, "target_mean": self.target_mean}
         for side, layers in (("source", self.source_layers), ("target", self.target_layers)):
             for number, layer in enumerate(layers):
@@ -203,4 +212,13 @@ class FlowMap:
         if not all(np.isfinite(array).all() for array in fixed):
             msg = "numbers in it are not finite"
             raise ValueError(msg)
-        return cls(fixed[0], fixed[1], fixed[2], float(header["scale"]), origin=Origin(**header["origin"]), **sides)
+        return cls(
+            fixed[0],
+            fixed[1],
+            fixed[2],
+            float(header["scale"]),
+            sides["source_layers"],
+            sides["target_layers"],
+            Origin(**header["origin"]),
+            read_reductions(header, arrays),
+        )

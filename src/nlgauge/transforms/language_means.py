@@ -11,7 +11,6 @@ The published scope, statistics of a batch at each position, is `position_norm`.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.encoders.precision import shown_vectors
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.files.frozen import read_arrays, write_arrays
+from nlgauge.files.frozen import arrays_digest, read_arrays, write_arrays
 
 __all__ = ["NORM_MODES", "LanguageMeans", "LanguageMoments"]
 
@@ -113,11 +112,11 @@ class LanguageMeans:
     @cached_property
     def digest(self) -> str:
         """sha256 of the numbers, the mode and what they belong to."""
-        state = hashlib.sha256(f"{self.FORMAT}\n{self.mode}\n{self.weights}\n{self.layer}\n".encode())
-        for language, found in sorted(self.moments.items()):
-            state.update(f"{language} {found.count} {len(found.mean)}\n".encode())
-            state.update(np.stack([found.mean, found.variance]).astype("<f8").tobytes())
-        return state.hexdigest()
+        moments = (
+            (f"{language} {found.count} {len(found.mean)}", np.stack([found.mean, found.variance]))
+            for language, found in sorted(self.moments.items())
+        )
+        return arrays_digest((self.FORMAT, self.mode, self.weights, self.layer), moments, form="<f8")
 
     def check_model(self, weights: str, *, layer: int) -> None:
         """Refuse vectors that the means do not belong to."""

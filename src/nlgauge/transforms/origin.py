@@ -32,6 +32,12 @@ class Origin(NamedTuple):
     """Digest of its weights; empty where both sides are of one model."""
     target_layer: int = -1
 
+    @property
+    def named(self) -> tuple[object, ...]:
+        """The vectors that a digest of the map names."""
+        target = (self.target_weights, self.target_layer) if self.target_weights else ()
+        return (self.weights, self.layer, *target)
+
 
 def check_fitted(made: Origin, own_width: int, *, weights: str, layer: int, width: int) -> None:
     """Refuse vectors of another model, layer or width than a map was fitted on."""

@@ -16,7 +16,6 @@ cos(e, b) b instead of the projection, which is the same for unit vectors only; 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.files.frozen import read_arrays, write_arrays
+from nlgauge.files.frozen import arrays_digest, read_arrays, write_arrays
 from nlgauge.transforms.origin import Origin, Side, check_fitted
 
 __all__ = ["METHODS", "Operation", "Origin", "Remapping", "Side", "fit_remapping", "fit_to_hub", "load_published"]
@@ -101,14 +100,11 @@ class Remapping:
     @cached_property
     def digest(self) -> str:
         """sha256 of the numbers and of what they belong to; notes for people are not part of it."""
-        state = hashlib.sha256(f"{self.FORMAT}\n{self.origin.weights}\n{self.origin.layer}\n".encode())
-        if self.origin.target_weights:
-            state.update(f"{self.origin.target_weights}\n{self.origin.target_layer}\n".encode())
-        for step in self.operations:
-            only = " target" if step.target_only else ""
-            state.update(f"{step.kind} {step.both} {step.array.shape}{only}\n".encode())
-            state.update(np.ascontiguousarray(step.array, dtype="<f8").tobytes())
-        return state.hexdigest()
+        steps = (
+            (f"{step.kind} {step.both} {step.array.shape}{' target' if step.target_only else ''}", step.array)
+            for step in self.operations
+        )
+        return arrays_digest((self.FORMAT, *self.origin.named), steps, form="<f8")
 
     def check_model(self, weights: str, *, layer: int, width: int) -> None:
         """Refuse vectors that the re-mapping was not fitted on."""

@@ -76,6 +76,15 @@ def test_all_factors_of_a_metric(making):
     assert study.dropped == {}
 
 
+def test_factors_are_named_in_any_case_but_columns_of_the_data_are_what_they_are_called():
+    study = explain_factors(table(), ["bleu"], factors=["Sem", "lex"])
+    assert study.surrogate("bleu").factors == ("SEM", "LEX")
+    column = np.arange(len(HYPS)) ** 2.0
+    both = explain_factors(table(released={"lex": column}), ["bleu"], factors=["LEX", "lex"])
+    assert both.factors["lex"] == "column of mine"
+    assert both.factors["LEX"].startswith("BLEU-1")
+
+
 def test_released_scores_stand_beside_metrics(making):
     study = explain_factors(table(), ["bleu"], factors=["LEX"], released=["length"], making=making)
     assert [one.metric for one in study.surrogates] == ["length", "bleu"]
@@ -121,9 +130,13 @@ def test_a_table_that_was_scored_before(tmp_path: Path):
 
 def test_names_that_are_no_factor():
     with pytest.raises(
-        RecipeError, match=r"no factor 'sem': there are SEM, SYN, LEX, MOR, CLB, and columns .* length"
+        RecipeError, match=r"no factor 'semantics': there are SEM, SYN, LEX, MOR, CLB, and columns .* length"
     ):
-        explain_factors(table(), ["bleu"], factors=["sem"])
+        explain_factors(table(), ["bleu"], factors=["semantics"])
+    with pytest.raises(RecipeError, match="'LEX' is named twice"):
+        explain_factors(table(), ["bleu"], factors=["lex", "LEX"])
+    with pytest.raises(RecipeError, match="translations= is for data that is compared with sources; mine has"):
+        explain_factors(table(), ["bleu"], factors=["LEX"], making=FactorOptions(translations="x.tsv"))
     with pytest.raises(RecipeError, match="CLB is for metrics that compare with sources"):
         explain_factors(table(), ["bleu"], factors=["CLB"])
     with pytest.raises(InputError, match="neither references nor sources"):

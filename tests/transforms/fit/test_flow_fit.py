@@ -42,10 +42,10 @@ def test_a_bent_space_is_found_where_the_centred_rotation_cannot() -> None:
     held_x, held_y = bent(300, seed=1)
     rotation = precision(fit_remapping(x, y, method="centred").apply(held_x), held_y)
     fitted = fit_flow(x, y, options=SMALL)
-    flow = precision(fitted.flow.apply(held_x), held_y)
+    flow = precision(fitted.map.apply(held_x), held_y)
     assert rotation < 0.5
     assert flow >= 0.9
-    np.testing.assert_allclose(fitted.flow.inverse(fitted.flow.apply(held_x)), held_x, atol=1e-5)
+    np.testing.assert_allclose(fitted.map.inverse(fitted.map.apply(held_x)), held_x, atol=1e-5)
     assert fitted.curve[0].criterion < fitted.curve[fitted.best].criterion
 
 
@@ -54,7 +54,7 @@ def test_it_starts_as_the_centred_rotation_and_is_never_worse_by_the_criterion()
     fitted = fit_flow(x, y, options=FlowOptions(hidden=8, epochs=1, learning_rate=0.0))
     order = np.random.default_rng(0).permutation(400)
     centred = fit_remapping(x[order[40:]], y[order[40:]], method="centred")
-    np.testing.assert_allclose(fitted.flow.apply(x), centred.apply(x), atol=1e-4)
+    np.testing.assert_allclose(fitted.map.apply(x), centred.apply(x), atol=1e-4)
     assert (fitted.best, [point.epoch for point in fitted.curve]) == (0, [0, 1])
 
 
@@ -63,7 +63,7 @@ def test_the_same_seed_gives_the_same_bytes(constraint: str, tmp_path: Path) -> 
     x, y = bent(300)
     options = FlowOptions(hidden=16, epochs=3, batch=64, constraint=constraint, seed=4)
     for name in ("one", "two"):
-        fit_flow(x, y, options=options).flow.save(tmp_path / name)
+        fit_flow(x, y, options=options).map.save(tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
@@ -76,7 +76,7 @@ def test_an_interrupted_fit_goes_on_to_the_same_end(tmp_path: Path) -> None:
     told: list[int] = []
     again = fit_flow(x, y, options=four, state=state, advance=told.append)
     assert told == [2, 1, 1]
-    assert again.flow.digest == whole.flow.digest
+    assert again.map.digest == whole.map.digest
     assert again.curve[1:] == whole.curve[1:]
     with pytest.raises(InputError, match="state of a fit with other vectors or options"):
         fit_flow(y, x, options=four, state=state)
@@ -90,8 +90,8 @@ def test_a_fit_that_diverges_ends_with_its_last_good_state() -> None:
     with pytest.warns(ConvergenceWarning, match=r"diverged in epoch \d+.*kept is the state of epoch \d+"):
         fitted = fit_flow(x, y, options=FlowOptions(hidden=16, epochs=5, batch=32, learning_rate=1e30))
     assert fitted.ended == "diverged"
-    assert "ended: diverged" in fitted.flow.origin.note
-    assert np.isfinite(fitted.flow.apply(x)).all()
+    assert "ended: diverged" in fitted.map.origin.note
+    assert np.isfinite(fitted.map.apply(x)).all()
 
 
 def test_the_volume_is_that_of_autograd() -> None:
@@ -127,12 +127,22 @@ def test_without_parallel_text_a_good_guess_is_not_spoilt(constraint: str) -> No
         hidden=16, epochs=2, rounds=2, batch=64, constraint=constraint, critic_steps=1, learning_rate=5e-4
     )
     fitted = fit_gan_flow(x, y, pairs, options=options)
-    assert fitted.flow.origin.method == "gan-flow"
+    assert fitted.map.origin.method == "gan-flow"
     assert [point.round for point in fitted.curve] == [0, 1, 1, 2, 2]
     assert fitted.curve[fitted.best].criterion >= fitted.curve[0].criterion
-    assert precision(fitted.flow.apply(x), y.astype(np.float32)) > 0.8
+    assert precision(fitted.map.apply(x), y.astype(np.float32)) > 0.8
     again = fit_gan_flow(x, y, pairs, options=options)
-    assert again.flow.digest == fitted.flow.digest
+    assert again.map.digest == fitted.map.digest
+
+
+def test_widths_that_differ_meet_in_the_smaller() -> None:
+    x, y = bent(300)
+    wider = np.concatenate([y, y[:, :2]], axis=1)
+    options = FlowOptions(hidden=8, epochs=1, batch=64, critic_steps=1)
+    pairs = Pairs(np.arange(100), np.arange(100))
+    for fitted in (fit_flow(x, wider, options=options), fit_gan_flow(x, wider, pairs, options=options)):
+        assert (fitted.map.width, fitted.map.width_of("target")) == (8, 10)
+        assert fitted.map.apply(x).shape == fitted.map.apply(wider, side="target").shape == (300, 8)
 
 
 def test_structural_validation() -> None:

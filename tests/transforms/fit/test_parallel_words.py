@@ -10,7 +10,7 @@ from tests.encoders.tiny_models import TINY, write_model
 
 from nlgauge import InputError
 from nlgauge.encoders import Encoder, encode_texts, load_encoder
-from nlgauge.transforms.fit.parallel_words import MOST_TOKENS, paired_words, white_space_words
+from nlgauge.transforms.fit.parallel_words import MOST_TOKENS, OtherSide, paired_words, white_space_words
 
 SOURCE = ["the cats sat late", "a red dog ran.", "", "storm"]
 TARGET = ["the dogs sat early", "a blue cat ran.", "the cat", "ferry"]
@@ -43,6 +43,16 @@ def test_nearest_neighbours_of_a_text_and_itself_are_its_words(encoder: Encoder)
     assert found.links[:2] == (tuple((i, i) for i in range(4)), tuple((i, i) for i in range(5)))
     assert np.array_equal(found.source, found.target)
     assert found.left_out == 1  # the empty one
+
+
+def test_vectors_of_another_model_need_links_or_the_same_text(encoder: Encoder) -> None:
+    found = paired_words(encoder, SOURCE, SOURCE, layer=2, other=OtherSide(encoder, 1))
+    assert found.links[0] == ((0, 0), (1, 1), (2, 2), (3, 3))
+    alone = paired_words(encoder, SOURCE, SOURCE, layer=1, alignments=found.links)
+    np.testing.assert_array_equal(found.target, alone.target)
+    assert not np.array_equal(found.source, found.target)
+    with pytest.raises(InputError, match="two models have no nearest neighbours"):
+        paired_words(encoder, SOURCE, TARGET, layer=2, other=OtherSide(encoder, 1))
 
 
 def test_over_long_texts_are_left_out(encoder: Encoder) -> None:

@@ -91,7 +91,7 @@ class MuseTokenizer(TextTokenizer):
         for text in texts:
             yield from self.encode([text])
 
-    def stream_ids(self, texts: Iterable[str]) -> Iterator[tuple[Sequence[int], bool]]:
+    def stream_ids(self, texts: Iterable[str], *, whole: bool = False) -> Iterator[tuple[Sequence[int], bool]]:
         """Token ids of each text; none is ever cut."""
         return ((tokens.ids.tolist(), False) for tokens in self.stream(texts))
 

@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.encoders.base import check_ids
+from nlgauge.encoders.engines.torch_network import load_network
 from nlgauge.encoders.engines.torch_support import (
     choose_device,
     engine_label,
-    in_precision,
     quiet,
-    refuse_adapter,
     thread_count,
     to_device,
     to_host,
@@ -79,6 +78,11 @@ class TorchEncoder:
         self._check_layers()
         self.tokenizer = self._load_tokenizer()
 
+    @property
+    def network(self) -> Any:
+        """The network itself, on its device; not to be changed: encoders are shared."""
+        return self._network
+
     @cached_property
     def engine(self) -> str:
         """Engine, version, precision and kind of device."""
@@ -131,38 +135,8 @@ class TorchEncoder:
             raise UnsupportedModelError(msg)
 
     def _load(self) -> Any:
-        transformers = self._transformers
-        refuse_adapter(self._files.path, model=self.model)
-        try:
-            with quiet(transformers):
-                whole, found = transformers.AutoModel.from_pretrained(
-                    self._files.path,
-                    local_files_only=True,
-                    output_loading_info=True,
-                    ignore_mismatched_sizes=True,  # reported by name below
-                    **in_precision(self._torch, transformers, self._precision),
-                )
-        except Exception as error:  # whatever the reader of a file raises
-            msg = f"transformers cannot load model {self.model!r}: {error}"
-            raise ModelError(msg) from error
-        # By structure: config.json of an encoder cut out of such a model does not say what it was.
-        network = whole.encoder if hasattr(whole, "encoder") and hasattr(whole, "decoder") else whole
-        self._require_weights(whole, network, found)
-        return network.eval().to(self._device)
-
-    def _require_weights(self, whole: Any, network: Any, found: dict[str, Any]) -> None:
-        """Refuse weights that transformers would replace by random numbers; only a pooler is never used."""
-        used = {id(parameter) for parameter in network.parameters()}
-        parameters = {name: id(parameter) for name, parameter in whole.named_parameters()}
-        lost = [*found["missing_keys"], *(entry[0] for entry in found["mismatched_keys"])]
-        lost = sorted(name for name in lost if parameters.get(name) in used and "pooler" not in name.split("."))
-        if lost:
-            more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
-            msg = (
-                f"the weights of model {self.model!r} do not fit its config.json ({network.config.model_type!r}): "
-                f"missing or of another shape: {', '.join(lost[:3])}{more}"
-            )
-            raise ModelError(msg)
+        loaded = load_network(self._torch, self._transformers, self._files, precision=self._precision)
+        return loaded.encoder.eval().to(self._device)
 
     def _size(self, name: str) -> int:
         size = getattr(self._network.config, name, None)

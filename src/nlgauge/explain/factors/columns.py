@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from nlgauge.annotate import load_annotator
-from nlgauge.annotate.annotated import AnnotatedText, Annotator
+from nlgauge.annotate.annotated import Annotator
 from nlgauge.data import JudgementTable
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.explain.annotation import annotate_each
@@ -68,7 +68,7 @@ class FactorMaker:
     """Computes factors of the rows of a table; what several of them need is made once."""
 
     def __init__(self, table: JudgementTable, options: FactorOptions) -> None:
-        self._table, self._options = table, options
+        self._table, self.options = table, options
         with_references = any(table.references)
         if not with_references and table.source is None:
             msg = f"{table.name} has neither references nor sources, so its outputs are compared with nothing"
@@ -80,15 +80,24 @@ class FactorMaker:
         )
         self.labels: dict[str, str] = {}
 
+    def name_of(self, name: str) -> str:
+        """A factor's name as it is written here: a column of the data has its own, the others are in any case."""
+        return name if name in self._columns or name.upper() not in (*COMPUTED, CLB) else name.upper()
+
+    @cached_property
+    def _columns(self) -> dict[str, Vector]:
+        return {**self._table.human, **self._table.released}
+
     def column(self, name: str, *, criterion: str | None = None) -> Vector:
         """A factor by name, a value per row."""
+        name = self.name_of(name)
         makers: dict[str, Callable[[], Vector]] = {"SYN": self._syn, "LEX": self._lex, "MOR": self._mor}
         if name in makers:
             return makers[name]()
         if name == "SEM":
             self.labels[name] = f"human score: {criterion or self._table.default_criterion}"
             return self._table.gold(criterion)
-        known = {**self._table.human, **self._table.released}
+        known = self._columns
         if name not in known:
             there = ", ".join(known) or "none"
             msg = f"no factor {name!r}: there are {', '.join((*COMPUTED, CLB))}, and columns of the data: {there}"
@@ -107,13 +116,13 @@ class FactorMaker:
     @cached_property
     def translations(self) -> Translations:
         """The machine translations."""
-        if self._options.translations is None:
+        if self.options.translations is None:
             msg = (
                 f"{self._table.name} compares across languages: LEX and CLB need machine translations of the foreign "
-                "sentences; give a file of them (translations)"
+                "sentences; give them: translations=FILE"
             )
             raise RecipeError(msg)
-        return read_translations(self._options.translations)
+        return read_translations(self.options.translations)
 
     def _lex(self) -> Vector:
         table = self._table
@@ -146,27 +155,27 @@ class FactorMaker:
     def _trees(self, annotator: Annotator, texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
         """By text; empty where it could not be parsed."""
         return {
-            text: () if found is None else word_tree(found) for text, found in _annotated(annotator, texts).items()
+            text: () if found is None else word_tree(found) for text, found in annotate_each(annotator, texts).items()
         }
 
     @cached_property
     def _annotator(self) -> Annotator:
-        return load_annotator(self._options.parser, sentences="annotator", trees=True)
+        return _parser(self.options.parser)
 
     @cached_property
     def _other_annotator(self) -> Annotator:
-        name = self._options.source_parser
-        return self._annotator if name is None else load_annotator(name, sentences="annotator", trees=True)
+        name = self.options.source_parser
+        return self._annotator if name is None else _parser(name)
 
     def _mor(self) -> Vector:
         texts = [*self._table.hypothesis, *(text for texts in self.others for text in texts)]
         words = {text: [word.lower() for word in treebank_words(text)] for text in dict.fromkeys(texts)}
-        if self._options.word_vectors is not None:
-            label, vectors = vectors_of_file(self._options.word_vectors)
+        if self.options.word_vectors is not None:
+            label, vectors = vectors_of_file(self.options.word_vectors)
         else:
             vocabulary = sorted({word for found in words.values() for word in found})
-            label = f"fastText trained on the {len(texts)} texts, seed {self._options.seed}"
-            vectors = train_vectors(texts, vocabulary, seed=self._options.seed)
+            label = f"fastText trained on the {len(texts)} texts, seed {self.options.seed}"
+            vectors = train_vectors(texts, vocabulary, seed=self.options.seed)
         pairs, of_pairs = self._lexicon()
         moved = retrofit(vectors, pairs)
         self.labels["MOR"] = f"cosine of mean word vectors ({label}), retrofitted on {len(pairs)} pairs ({of_pairs})"
@@ -178,24 +187,20 @@ class FactorMaker:
         )
 
     def _lexicon(self) -> tuple[list[WordPair], str]:
-        path = self._options.lexicon
+        path = self.options.lexicon
         if path is not None:
             return read_lexicon(path), f"{Path(path).name}[{short_digest(file_digest(Path(path)))}]"
-        own = _annotated(self._annotator, self._table.hypothesis)
-        other = _annotated(self._other_annotator, [text for texts in self.others for text in texts])
+        own = annotate_each(self._annotator, self._table.hypothesis)
+        other = annotate_each(self._other_annotator, [text for texts in self.others for text in texts])
         parsed = [one for one in (*own.values(), *other.values()) if one is not None]
         return build_lexicon(features_of_texts(parsed)), f"features of {self._annotator.label}"
+
+
+def _parser(name: str) -> Annotator:
+    return load_annotator(name, sentences="annotator", trees=True, extra="explain")
 
 
 def _best(values: Iterable[float]) -> float:
     """The highest of the values that there are."""
     found = [value for value in values if not math.isnan(value)]
     return max(found) if found else math.nan
-
-
-def _annotated(annotator: Annotator, texts: Sequence[str]) -> dict[str, AnnotatedText | None]:
-    """By distinct text; None for one that the annotator refuses, unless it refuses all of them."""
-    found = annotate_each(annotator, texts)
-    if texts and not any(found.values()):
-        annotator.annotate(texts[:1])  # says why
-    return found

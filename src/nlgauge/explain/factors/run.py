@@ -41,7 +41,7 @@ def explain_factors(
     Args:
         table: The data set, from `nlgauge.data.load`.
         metrics: What to score it with, as in `nlgauge.meta.score_table`; a distance is turned round.
-        factors: SEM, SYN, LEX, MOR, CLB, or columns of the data.
+        factors: SEM, SYN, LEX, MOR, CLB in any case, or columns of the data, as they are called there.
         released: Scores that came with the data, explained beside the metrics.
         criterion: What of people is SEM; by default the data set's own.
         making: What factors are made with: parser, word vectors, lexicon, translations.
@@ -49,17 +49,20 @@ def explain_factors(
         run: How to compute.
         options: Those of the metrics.
     """
-    names = _distinct(factors)
     made = FactorMaker(table, making or FactorOptions())
+    names = _distinct([made.name_of(name) for name in factors])
     if CLB in names and not made.across:
         msg = f"CLB is for metrics that compare with sources; {table.name} has references"
+        raise RecipeError(msg)
+    if made.options.translations is not None and not made.across:
+        msg = f"translations= is for data that is compared with sources; {table.name} has references; leave it out"
         raise RecipeError(msg)
     columns = {name: made.column(name, criterion=criterion) for name in names if name != CLB}
     scored = _scored(table, metrics, list(released), run=run, **options)
     own = {}
     if CLB in names:
         if list(released):
-            msg = "CLB is a score of the metric itself, which released scores do not have; leave out released or CLB"
+            msg = "CLB is a score of the metric itself, which released scores do not have; leave out released= or CLB"
             raise RecipeError(msg)
         own[CLB] = score_translations(table, metrics, made, run=run, **options)
         made.labels[CLB] = f"the metric's score of (sentence, translation); translations: {made.translations.label}"

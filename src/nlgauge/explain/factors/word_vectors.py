@@ -41,7 +41,7 @@ def train_vectors(texts: Iterable[str], words: Sequence[str], *, seed: int = 123
         try:
             training.fasttext.train(model.f, options)
         except (RuntimeError, ValueError) as error:  # no word stands five times
-            msg = f"fastText cannot train on {len(lines)} texts ({error}); give a file of word vectors instead"
+            msg = f"fastText cannot train on {len(lines)} texts ({error}); give word_vectors=FILE instead"
             raise InputError(msg) from error
     return {word: np.asarray(model.get_word_vector(word), dtype=np.float32) for word in dict.fromkeys(words)}
 
@@ -62,6 +62,6 @@ def _fasttext() -> Any:
     try:
         from fasttext import FastText
     except ImportError as error:
-        msg = "training word vectors needs fastText: pip install 'nlgauge[explain]'; or give a file of word vectors"
+        msg = "training word vectors needs fastText: pip install 'nlgauge[explain]'; or give word_vectors=FILE"
         raise MissingExtraError(msg) from error
     return FastText

@@ -57,18 +57,40 @@ class Bounds(FrozenTable):
     @classmethod
     def of(cls, parts: Mapping[str, NDArray[np.float64]]) -> Bounds:
         """Of the values at hand; parts that do not vary cannot be scaled."""
-        ranges = {}
-        for name, values in parts.items():
-            low, high = float(values.min()), float(values.max())
+        found = cls.extremes(parts)
+        found.check_width()
+        return found
+
+    @classmethod
+    def extremes(cls, parts: Mapping[str, NDArray[np.float64]]) -> Bounds:
+        """Of values that are a part of a corpus, to be merged with those of others."""
+        ranges = {name: (float(values.min()), float(values.max())) for name, values in parts.items()}
+        return cls(ranges, {}, len(next(iter(parts.values()))))
+
+    @classmethod
+    def merge(cls, found: Sequence[Bounds]) -> Bounds:
+        """Of all values together.
+
+        >>> import numpy as np
+        >>> Bounds.merge([Bounds.extremes({"sss": np.array([low, 0.5])}) for low in (0.25, 0.75)]).ranges
+        {'sss': (0.25, 0.75)}
+        """
+        ranges = {
+            name: (min(one.ranges[name][0] for one in found), max(one.ranges[name][1] for one in found))
+            for name in found[0].ranges
+        }
+        return cls(ranges, {}, sum(one.pairs for one in found))
+
+    def check_width(self) -> None:
+        """Refuse a range that nothing can be scaled by."""
+        for name, (low, high) in self.ranges.items():
             if not low < high:
                 msg = (
-                    f"sentsim scales {name!r} by its range over the corpus, and all {len(values)} are {low:g}; "
+                    f"sentsim scales {name!r} by its range over the corpus, and all {self.pairs} are {low:g}; "
                     "score more pairs in one call, or with the bounds of others: bounds=FILE "
                     "(made by 'nlgauge sentsim calibrate')"
                 )
                 raise InputError(msg)
-            ranges[name] = (low, high)
-        return cls(ranges, {}, len(next(iter(parts.values()))))
 
     @classmethod
     def of_scores(cls, scores: Sequence[Score]) -> Bounds:

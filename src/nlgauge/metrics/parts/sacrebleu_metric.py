@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from nlgauge.engine.progress import ticked
 from nlgauge.metrics.parts.packages import package_version
 from nlgauge.recipes.metric import TextMetric
 from nlgauge.recipes.results import SystemResult
+
+if TYPE_CHECKING:
+    from nlgauge.stats.corpus_counts import CorpusCounts
 
 __all__ = ["SacreBLEUMetric"]
 
@@ -50,12 +53,15 @@ class SacreBLEUMetric(TextMetric):
         streams = [[group[at] if at < len(group) else None for group in references] for at in range(most)]
         # The two halves of the package's corpus_score, because what is between them is kept.
         counts = corpus._extract_corpus_statistics(list(hypotheses), streams)
-        whole = corpus._aggregate_and_compute(counts).score
+        statistics = CorpusCounts(self._formula, np.array(counts, dtype=np.float64))
         return SystemResult(
-            {self.main: np.array(values)},
-            corpus={self.main: float(whole)},
-            statistics=CorpusCounts(self._formula, np.array(counts, dtype=np.float64)),
+            {self.main: np.array(values)}, corpus=self.corpus_scores(statistics), statistics=statistics
         )
+
+    def corpus_scores(self, statistics: CorpusCounts) -> dict[str, float]:
+        # Counts are whole numbers, so that their sum does not depend on how they are grouped.
+        totals = [int(total) for total in statistics.counts.sum(axis=0)]
+        return {self.main: float(self._engine(sentences=False)._aggregate_and_compute([totals]).score)}
 
     def versions(self) -> dict[str, str]:
         return {"sacrebleu": package_version("sacrebleu")}

@@ -95,7 +95,8 @@ class SentSimOptions(VectorMetric[tuple[Any, ...]]):
         return () if "layer" in self.unused else (chosen_layer(self.layer, encoder),)
 
     def prepare(self, corpus: TokenizedCorpus, options: RunOptions) -> State:
-        if self.whole_corpus and len(corpus.corpus) * len(corpus.corpus.systems) < 2:
+        alone = corpus.corpus.whole is None and len(corpus.corpus) * len(corpus.corpus.systems) < 2
+        if self.whole_corpus and alone:
             msg = (
                 "sentsim scales its parts by their range over the corpus, so it needs at least 2 pairs, got 1; "
                 "a single pair can be scored with the bounds of a larger corpus: bounds=FILE"

@@ -31,7 +31,7 @@ _SIGNED = (
 )
 _AGAINST = "against people (D6.16); another tagger"
 _NO_MODEL_HERE = "no model here"
-_ENTITIES = "entities by layer 0 of the encoder, not by Dep2Vec"
+_ENTITIES = "in print by Dep2Vec"
 _ROUGE = "the paper does not name measure and version; recall comes near, F1 does not"
 _TAGGER = "another tagger and sentence splitter"
 _OTHERS = "models and metrics that are not here: `nlgauge meta --scores FILE` takes the scores of other tools"
@@ -42,7 +42,8 @@ def _own(name: str, note: str = _TAGGER) -> dict[str, Any]:
 
 
 def _disco(recipe: str, model: PublishedModel, note: str = _TAGGER) -> dict[str, Any]:
-    return {"recipe": recipe, "model": model, "note": note}
+    entities = {"word_vectors": "used"} if "focus=entity" in recipe else {}
+    return {"recipe": recipe, "model": model, "note": note, **entities}
 
 
 #: How nlgauge computes a row, by its name in Table 1.
@@ -64,7 +65,7 @@ _HOW: Mapping[str, Mapping[str, Any]] = {
     "RC": _own("rc", _AGAINST),
     "LC": _own("lc", _AGAINST),
     "Entity Graph": _own("entity-graph", _AGAINST),
-    "Lexical Graph": {"note": "only shown: needs Dep2Vec (lexical-graph:vectors=FILE)"},
+    "Lexical Graph": {**_own("lexical-graph", _ENTITIES), "word_vectors": "needed"},
     "Lexical Chain": _own("lexical-chain", _AGAINST),
     "frequency only": {
         "recipe": "focus-frequency",
@@ -78,7 +79,7 @@ _HOW: Mapping[str, Mapping[str, Any]] = {
     "DS-Sent-U (Entity)": _disco("ds-sent:focus=entity", _BERT_NLI, _ENTITIES),
     "DS-Sent-W (NN)": _disco("ds-sent:adjacency=weighted", _BERT_NLI, "the released code has no -W (D6.6)"),
     "DS-Sent-W (Entity)": _disco(
-        "ds-sent:adjacency=weighted,focus=entity", _BERT_NLI, "the released code has no -W (D6.6); entities as above"
+        "ds-sent:adjacency=weighted,focus=entity", _BERT_NLI, f"{_ENTITIES}; the released code has no -W (D6.6)"
     ),
     "without sentence aggregation": _disco("ds-sent:adjacency=none", _BERT_NLI),
     "greedy align": _disco("ds-sent:match=greedy", _BERT_NLI, "BERTScore's matching, of sentence vectors"),
@@ -281,25 +282,21 @@ _SHARES = tuple(
     for sign, part in _PARTS.items()
 )
 _UNPRINTED = "- - - - - - "
+_FEATURES = {"freq": "Frequency", "conn-u": "Connectivity-u", "conn-w": "Connectivity-w"}
 _TABLE11 = tuple(
-    FeatureRow(name, row_values(_SHARES, _UNPRINTED + values), feature=feature, note=note)
-    for feature, name, values, note in (
-        ("freq", "Frequency (NN)", "74.18 2.00 23.82 57.38 9.65 32.97 53.04 2.63 44.33 52.77 7.31 39.92", ""),
-        ("", "Frequency (Entity)", "76.17 1.76 22.07 59.74 8.38 31.88 52.38 1.48 46.14 53.61 7.31 39.08", "entities"),
-        ("conn-u", "Connectivity-u (NN)", "78.05 0.35 21.60 63.11 8.29 28.60 59.61 5.25 35.14 52.04 10.03 37.93", ""),
-        (
-            "",
-            "Connectivity-u (Entity)",
-            "79.46 0.35 20.19 62.02 8.20 29.78 59.44 5.09 35.47 52.87 9.40 37.72",
-            "entities",
-        ),
-        ("conn-w", "Connectivity-w (NN)", "77.93 0.24 21.83 64.85 4.64 30.51 59.12 0.49 40.39 59.98 5.12 34.90", ""),
-        (
-            "",
-            "Connectivity-w (Entity)",
-            "80.40 0.23 19.37 63.48 4.73 31.79 60.76 0.33 38.91 60.82 4.60 34.58",
-            "entities",
-        ),
+    FeatureRow(
+        f"{_FEATURES[feature.removesuffix('-entity')]} ({'Entity' if feature.endswith('-entity') else 'NN'})",
+        row_values(_SHARES, _UNPRINTED + values),
+        feature=feature,
+        word_vectors="needed" if feature.endswith("-entity") else "",
+    )
+    for feature, values in (
+        ("freq", "74.18 2.00 23.82 57.38 9.65 32.97 53.04 2.63 44.33 52.77 7.31 39.92"),
+        ("freq-entity", "76.17 1.76 22.07 59.74 8.38 31.88 52.38 1.48 46.14 53.61 7.31 39.08"),
+        ("conn-u", "78.05 0.35 21.60 63.11 8.29 28.60 59.61 5.25 35.14 52.04 10.03 37.93"),
+        ("conn-u-entity", "79.46 0.35 20.19 62.02 8.20 29.78 59.44 5.09 35.47 52.87 9.40 37.72"),
+        ("conn-w", "77.93 0.24 21.83 64.85 4.64 30.51 59.12 0.49 40.39 59.98 5.12 34.90"),
+        ("conn-w-entity", "80.40 0.23 19.37 63.48 4.73 31.79 60.76 0.33 38.91 60.82 4.60 34.58"),
     )
 )
 
@@ -399,7 +396,7 @@ DISCOSCORE_TABLES: tuple[PaperTable, ...] = (
         notes=(
             "D>0: more in the reference, the opposite of Eq. 4 (D6.10)",
             "SummEval and NeR18 are not in print",
-            "entities need word vectors: `nlgauge discourse --vectors FILE`",
+            "entities are nouns whose word vectors (--vectors FILE) have a cosine above .8",
             _WMT20_FOLDER,
             _WMT20_UNTRIED,
         ),

@@ -124,16 +124,18 @@ def _row(table: str, line: str, groups: tuple[FactorColumns, ...]) -> FactorRow:
     return FactorRow(name, published, released=RELEASED_METRICS[name], starred=frozenset(starred), note=note)
 
 
-#: The study's mUSE is a distilled model (D13), and its XMoverScore reads mBERT: no row of ours has a published one.
-_MUSE = PublishedModel("muse")
-#: Metrics of nlgauge whose scores of translations can be had, in the place of the two that they are nearest to.
-_OURS = {"xmoverscore": "xmoverscore:n=1", "sentence cosine": "xmoverscore:unit=sentence"}
+#: Metrics of nlgauge whose scores of translations can be had, in the place of the two that they are nearest to, with
+#: the models of those: the study's mUSE is a distilled one (D13).
+_OURS = {
+    "xmoverscore": ("xmoverscore:n=1", PublishedModel("bert-base-multilingual-cased")),
+    "sentence cosine": ("xmoverscore:unit=sentence", PublishedModel("distiluse-base-multilingual-cased")),
+}
 
 
 def _own_rows() -> list[FactorRow]:
     return [
-        FactorRow(f"ours: {name}{' without CLB' if without else ''}", recipe=recipe, model=_MUSE, without=without)
-        for name, recipe in _OURS.items()
+        FactorRow(f"ours: {name}{' without CLB' if without else ''}", recipe=recipe, model=model, without=without)
+        for name, (recipe, model) in _OURS.items()
         for without in ("CLB", "")
     ]
 

@@ -136,11 +136,15 @@ function readingNote(metrics, settings) {
   return make("p", { class: "note" }, ...said);
 }
 
+// Notes on numbers that are in the report but not here: strengths that nothing is ranked by, effects and other tests.
+const elsewhere = (note, { ranking }) => (ranking !== "bt" && note.includes("Bradley-Terry")) || /^effect\b/.test(note);
+
 // What the library notes about metrics; what it notes about all of them is said once.
-function metricNotes(metrics) {
+function metricNotes(metrics, settings) {
   const found = new Map();
   for (const { metric, notes } of metrics)
-    for (const note of notes) found.set(note, [...(found.get(note) ?? []), metric]);
+    for (const note of notes)
+      if (!elsewhere(note, settings)) found.set(note, [...(found.get(note) ?? []), metric]);
   const items = [...found].map(([note, of]) =>
     make("li", { dir: "auto", text: of.length === metrics.length ? note : `${of.join(", ")}: ${note}` }),
   );
@@ -161,6 +165,6 @@ function comparisonSection({ metrics, settings }) {
     section.append(title, rankingTable(found, settings));
     section.append(significanceMatrix(found, settings));
   }
-  section.append(readingNote(metrics, settings), metricNotes(metrics) ?? "");
+  section.append(readingNote(metrics, settings), metricNotes(metrics, settings) ?? "");
   return section;
 }

@@ -7,13 +7,17 @@ class MetricChoice {
   constructor(records, models, changed) {
     this.changed = changed;
     this.entries = new Map(); // name -> {record, box, options, more}
-    const first = FIRST.flatMap((name) => records.filter((record) => record.name === name));
-    const sorted = [...first, ...records.filter((record) => !first.includes(record))];
+    const offered = records.filter((record) => record.available);
+    const first = FIRST.flatMap((name) => offered.filter((record) => record.name === name));
+    const sorted = [...first, ...offered.filter((record) => !first.includes(record))];
     const groups = [
       ["With references", sorted.filter((record) => !comparesWithSource(record))],
       ["With sources, without references", sorted.filter(comparesWithSource)],
     ];
-    byId("metric-groups").replaceChildren(...groups.map(([title, members]) => this.group(title, members)));
+    const filled = groups.filter(([, members]) => members.length);
+    byId("metric-groups").replaceChildren(...filled.map(([title, members]) => this.group(title, members)));
+    const others = records.filter((record) => !record.available).map(({ name, reason }) => `${name} (${reason})`);
+    byId("metrics-elsewhere").textContent = others.length ? `Not on this page: ${others.join("; ")}.` : "";
     this.offerModels(models);
     byId("recipes").addEventListener("input", () => this.edited());
     byId("empty").addEventListener("change", () => this.edited());

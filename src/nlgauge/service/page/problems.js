@@ -119,7 +119,7 @@ function showForm(error, fields, metrics) {
   for (const { where, what } of error.errors) {
     const [, part, rest = ""] = /^body\.(\w+)(.*)$/.exec(where) ?? [];
     const line = /\[(\d+)\]/.exec(rest)?.[1];
-    const message = `${line === undefined ? "" : `Line ${Number(line) + 1}: `}${what}.`;
+    const message = `${line === undefined ? "" : `Segment ${line}: `}${what}.`;
     if (part === "metrics" || part === "options") found.push({ metrics: message });
     if (part === "refs") found.push({ field: fields.references[0].field, message });
     if (part === "sources") found.push({ field: fields.sources, message });

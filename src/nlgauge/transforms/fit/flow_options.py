@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from nlgauge.errors import RecipeError
-from nlgauge.transforms.flow import FlowMap
+from nlgauge.transforms.network_map import NetworkMap
 
-__all__ = ["CONSTRAINTS", "VALIDATIONS", "Epoch", "FittedFlow", "FlowOptions"]
+__all__ = ["CONSTRAINTS", "VALIDATIONS", "Ended", "Epoch", "Fitted", "FlowOptions"]
 
 CONSTRAINTS = ("none", "graph", "cross-correlation", "procrustes")
 VALIDATIONS = ("semantic", "structural", "error")
+
+Ended: TypeAlias = Literal["epochs", "patience", "diverged"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class FlowOptions:
 
 
 class Epoch(NamedTuple):
-    """A point of the curves; epoch 0 is the centred rotation, before anything was learned."""
+    """A point of the curves; epoch 0 is the start, before anything was learned (of a flow, the centred rotation)."""
 
     epoch: int
     round: int
@@ -78,17 +80,21 @@ class Epoch(NamedTuple):
     """What the best state is chosen by: higher is better."""
 
 
-class FittedFlow(NamedTuple):
-    """A flow, and the way to it."""
+Kind = TypeVar("Kind", bound=NetworkMap)
 
-    flow: FlowMap
+
+@dataclass(frozen=True)
+class Fitted(Generic[Kind]):
+    """A map by a network, and the way to it."""
+
+    map: Kind
     curve: tuple[Epoch, ...]
     best: int
     """The epoch whose state was kept."""
-    ended: Literal["epochs", "patience", "diverged"]
+    ended: Ended
     """Why the fit ended; a diverged one is that of its last good state."""
 
     def as_dict(self) -> dict[str, Any]:
         """The curves as plain values; what has no loss has None."""
         rows = [point._asdict() | {"loss": None if point.loss != point.loss else point.loss} for point in self.curve]
-        return {"digest": self.flow.digest, "best_epoch": self.best, "ended": self.ended, "epochs": rows}
+        return {"digest": self.map.digest, "best_epoch": self.best, "ended": self.ended, "epochs": rows}

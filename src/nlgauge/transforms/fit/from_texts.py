@@ -5,6 +5,7 @@ Encoders come loaded, and texts as lists, so that a command, a service and a not
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
@@ -14,11 +15,12 @@ from numpy.typing import NDArray
 from nlgauge.encoders import Encoder, encode_texts
 from nlgauge.encoders.precision import vectors_digest
 from nlgauge.encoders.whole_text.sentences import SentenceEncoder
-from nlgauge.errors import InputError, RecipeError
+from nlgauge.errors import InputError, RecipeError, TruncationWarning, user_stacklevel
 from nlgauge.text.word_alignment import Links, check_links
 from nlgauge.transforms.base import load_transforms
 from nlgauge.transforms.fit.centroids import CentroidChange, centroid_change
-from nlgauge.transforms.fit.parallel_words import PairedWords, paired_words
+from nlgauge.transforms.fit.parallel_words import OtherSide, PairedWords, paired_words
+from nlgauge.transforms.fit.widths import reduction_steps, same_width
 from nlgauge.transforms.language_means import LanguageMoments
 from nlgauge.transforms.remap import Origin, Remapping, Side, fit_remapping
 
@@ -29,6 +31,7 @@ __all__ = [
     "fit_sentences",
     "fit_words",
     "moments_of_texts",
+    "origin_of",
     "words_of_texts",
 ]
 
@@ -60,6 +63,7 @@ def fit_words(
     target: Sequence[str],
     *,
     layer: int,
+    other: OtherSide | None = None,
     alignments: Sequence[Links] | None = None,
     alignments_name: str = "alignments",
     method: str = "clp",
@@ -78,6 +82,7 @@ def fit_words(
         source,
         target,
         layer=layer,
+        other=other,
         alignments=alignments,
         alignments_name=alignments_name,
         origin=origin,
@@ -94,23 +99,58 @@ def words_of_texts(
     target: Sequence[str],
     *,
     layer: int,
+    other: OtherSide | None = None,
     alignments: Sequence[Links] | None = None,
     alignments_name: str = "alignments",
     origin: Origin | None = None,
     batch_tokens: int = 4096,
     advance: Callable[[int], None] | None = None,
 ) -> tuple[PairedWords, str, Origin]:
-    """Pairs of word vectors, how many in words, and what a map between them belongs to."""
+    """Pairs of word vectors, how many in words, and what a map between them belongs to.
+
+    `other`: the model and layer of the target's vectors, if they are another's.
+    """
     check_layer(encoder, layer)
+    made_with = origin_of(encoder, layer, other, origin or Origin())
+    if not made_with.target_weights:
+        _check_languages(source, target, made_with)
     if alignments is not None:
         sizes = [(len(left.split()), len(right.split())) for left, right in zip(source, target, strict=True)]
         check_links(alignments, sizes, name=alignments_name)
     words = paired_words(
-        encoder, source, target, layer=layer, alignments=alignments, batch_tokens=batch_tokens, advance=advance
+        encoder,
+        source,
+        target,
+        layer=layer,
+        other=other,
+        alignments=alignments,
+        batch_tokens=batch_tokens,
+        advance=advance,
     )
     what = f"{len(words.source)} pairs of words from {words.used} pairs of texts ({words.left_out} left out)"
-    made_with = (origin or Origin())._replace(model=encoder.model, weights=vectors_digest(encoder), layer=layer)
     return words, what, made_with
+
+
+def origin_of(encoder: Encoder, layer: int, other: OtherSide | None, origin: Origin) -> Origin:
+    """What a map belongs to; it names the target's model only if that is another one."""
+    made = origin._replace(model=encoder.model, weights=vectors_digest(encoder), layer=layer)
+    if other is None or (vectors_digest(other.encoder), other.layer) == (made.weights, made.layer):
+        return made
+    check_layer(other.encoder, other.layer)
+    return made._replace(
+        target_model=other.encoder.model, target_weights=vectors_digest(other.encoder), target_layer=other.layer
+    )
+
+
+def _check_languages(source: Sequence[str], target: Sequence[str], origin: Origin) -> None:
+    """Refuse one language seen through one model: the answer is to leave the vectors alone."""
+    same = len(source) > 0 and list(source) == list(target)
+    if same or (origin.source and origin.source == origin.target):
+        what = "the same text" if same else f"language {origin.source!r}"
+        msg = (
+            f"both sides are {what}, seen through one model: there is nothing to align; give two languages or models"
+        )
+        raise InputError(msg)
 
 
 def fit_sentences(
@@ -150,7 +190,12 @@ def _fit(
     if not len(x):
         msg = f"no pair to fit on: {what}; give texts that translate each other line by line"
         raise InputError(msg)
-    return fit_remapping(x, z, method=method, directions=directions, umd_sides=umd_sides, origin=origin)
+    left, right, reductions = same_width(x, z)
+    made = origin
+    if reductions:
+        made = origin._replace(note=f"{origin.note}; PCA of widths {x.shape[1]} and {z.shape[1]} to {left.shape[1]}")
+    fitted = fit_remapping(left, right, method=method, directions=directions, umd_sides=umd_sides, origin=made)
+    return Remapping((*reduction_steps(reductions), *fitted.operations), fitted.origin)
 
 
 def moments_of_texts(
@@ -196,9 +241,18 @@ def centroids_of_texts(
 def token_vectors(
     encoder: Encoder, texts: Sequence[str], *, layer: int, batch_tokens: int = 4096
 ) -> Iterator[NDArray[np.float32]]:
-    """Vectors of the texts' tokens, without special ones, a portion of texts at a time."""
+    """Vectors of the texts' tokens, without special ones, a portion of texts at a time.
+
+    What lies beyond the model's limit is left out, and warned of.
+    """
+    cut = 0
     for start in range(0, len(texts), _PORTION):
         tokens = encoder.tokenizer.encode(list(texts[start : start + _PORTION]))
+        cut += sum(one.cut > 0 for one in tokens)
         for text in encode_texts(encoder, tokens, (layer,), batch_tokens=batch_tokens):
             if not text.tokens.empty:
                 yield text.layers[layer][~text.tokens.is_special]
+    if cut:
+        read = f"{encoder.tokenizer.limit} tokens that {encoder.model!r} reads"
+        msg = f"{cut} of {len(texts)} texts were truncated to the {read}; split them"
+        warnings.warn(msg, TruncationWarning, stacklevel=user_stacklevel())

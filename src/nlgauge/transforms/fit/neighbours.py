@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nlgauge.errors import InputError
 
-__all__ = ["Pairs", "csls", "csls_pairs", "induction_precision", "semantic_criterion"]
+__all__ = ["Pairs", "csls", "csls_pairs", "induction_precision", "mutual_pairs", "semantic_criterion"]
 
 #: Neighbours that r looks at, as in MUSE.
 NEIGHBOURS = 10
@@ -45,12 +45,16 @@ def csls_pairs(
 ) -> tuple[Pairs, float]:
     """Words that are each other's first by CSLS, and the mean of their cosines."""
     cosines = source @ target.T
-    similarity = csls(cosines, neighbours=neighbours)
+    pairs = mutual_pairs(csls(cosines, neighbours=neighbours))
+    mean = float(cosines[pairs.source, pairs.target].mean(dtype=np.float64)) if len(pairs) else 0.0
+    return pairs, mean
+
+
+def mutual_pairs(similarity: NDArray[np.float32]) -> Pairs:
+    """Words that are each other's first."""
     forward, backward = similarity.argmax(axis=1), similarity.argmax(axis=0)
     kept = np.flatnonzero(backward[forward] == np.arange(len(forward)))
-    pairs = Pairs(kept, forward[kept])
-    mean = float(cosines[pairs.source, pairs.target].mean(dtype=np.float64)) if len(kept) else 0.0
-    return pairs, mean
+    return Pairs(kept, forward[kept])
 
 
 def semantic_criterion(

@@ -20,7 +20,16 @@ from nlgauge.errors import InputError
 from nlgauge.text import TextTokenizer, Tokens
 from nlgauge.text.word_alignment import Links, mutual_nearest
 
-__all__ = ["MOST_TOKENS", "PairedWords", "paired_words", "texts_as_words", "white_space_words", "word_vectors"]
+__all__ = [
+    "MOST_TOKENS",
+    "OtherSide",
+    "PairedWords",
+    "fits",
+    "paired_words",
+    "texts_as_words",
+    "white_space_words",
+    "word_vectors",
+]
 
 #: Published: longer texts are left out.
 MOST_TOKENS = 175
@@ -40,6 +49,23 @@ class PairedWords(NamedTuple):
     """Pairs of texts that gave a row."""
     left_out: int
     """Pairs that are empty, too long, or whose words the tokenizer does not keep apart."""
+
+
+class OtherSide(NamedTuple):
+    """A layer of a model."""
+
+    encoder: Encoder
+    layer: int
+
+
+def _links_of_equal_texts(source: Sequence[str], target: Sequence[str]) -> list[Links]:
+    if list(source) != list(target):
+        msg = (
+            "vectors of two models have no nearest neighbours of each other: give links of words (--alignments), or "
+            "the same text on both sides"
+        )
+        raise InputError(msg)
+    return [tuple((word, word) for word in range(len(text.split()))) for text in source]
 
 
 def word_vectors(text: EncodedText, *, layer: int, words: NDArray[np.int32] | None = None) -> NDArray[np.float32]:
@@ -81,11 +107,15 @@ def paired_words(
     target: Sequence[str],
     *,
     layer: int,
+    other: OtherSide | None = None,
     alignments: Sequence[Links] | None = None,
     batch_tokens: int = 4096,
     advance: Callable[[int], None] | None = None,
 ) -> PairedWords:
     """Rows for each link between the words of parallel texts; without `alignments`, of mutual nearest neighbours.
+
+    `other`: model and layer of the target's vectors, if another's. Neighbours then tell nothing, so links must be
+    given, unless the texts are the same: then each word is linked with itself.
 
     `advance` is told how many pairs of texts are done, or need nothing done.
     """
@@ -95,6 +125,8 @@ def paired_words(
     if alignments is not None and len(alignments) != len(source):
         msg = f"expected the links of each of {len(source)} pairs of texts, got {len(alignments)}"
         raise InputError(msg)
+    if other is not None and alignments is None:
+        alignments = _links_of_equal_texts(source, target)
     rows: tuple[list[NDArray[np.float32]], list[NDArray[np.float32]]] = ([], [])
     links: list[Links] = [()] * len(source)
     used = 0
@@ -103,6 +135,7 @@ def paired_words(
         source,
         target,
         layer=layer,
+        other=other,
         by_blanks=alignments is not None,
         batch_tokens=batch_tokens,
         advance=advance,
@@ -111,8 +144,11 @@ def paired_words(
         for side in (0, 1):
             rows[side].append(words[side][[link[side] for link in links[n]]])
         used += bool(links[n])
-    none = np.empty((0, encoder.hidden_size), dtype=np.float32)
-    x, z = (np.concatenate([none, *side]) for side in rows)
+    widths = encoder.hidden_size, (encoder if other is None else other.encoder).hidden_size
+    x, z = (
+        np.concatenate([np.empty((0, width), dtype=np.float32), *side])
+        for width, side in zip(widths, rows, strict=True)
+    )
     return PairedWords(x, z, tuple(links), used, len(source) - used)
 
 
@@ -123,6 +159,7 @@ def texts_as_words(
     *,
     layer: int,
     by_blanks: bool,
+    other: OtherSide | None = None,
     batch_tokens: int = 4096,
     advance: Callable[[int], None] | None = None,
 ) -> Iterator[tuple[int, NDArray[np.float32], NDArray[np.float32]]]:
@@ -130,38 +167,41 @@ def texts_as_words(
 
     `by_blanks`: a word is what white space separates, not what the tokenizer calls one.
     """
-    both = [encoder.tokenizer.encode(list(texts)) for texts in (source, target)]
-    fit = [n for n in range(len(source)) if all(_fits(tokens[n]) for tokens in both)]
+    sides = (OtherSide(encoder, layer), other or OtherSide(encoder, layer))
+    both = [side.encoder.tokenizer.encode(list(texts)) for side, texts in zip(sides, (source, target), strict=True)]
+    fit = [n for n in range(len(source)) if all(fits(tokens[n]) for tokens in both)]
     done = advance or (lambda _: None)
     done(len(source) - len(fit))
     for start in range(0, len(fit), _WINDOW):
         window = fit[start : start + _WINDOW]
         encoded = [
-            encode_texts(encoder, [tokens[n] for n in window], (layer,), batch_tokens=batch_tokens) for tokens in both
+            encode_texts(side.encoder, [tokens[n] for n in window], (side.layer,), batch_tokens=batch_tokens)
+            for side, tokens in zip(sides, both, strict=True)
         ]
         for n, left, right in zip(window, *encoded, strict=True):
-            words = _words(encoder.tokenizer, (source[n], target[n]), (left, right), layer, by_blanks=by_blanks)
+            words = _words(sides, (source[n], target[n]), (left, right), by_blanks=by_blanks)
             if words is not None:
                 yield n, words[0], words[1]
         done(len(window))
 
 
-def _fits(tokens: Tokens) -> bool:
+def fits(tokens: Tokens) -> bool:
+    """Whether a text is used: neither empty, nor cut at the model's limit, nor too long."""
     return not tokens.empty and not tokens.cut and len(tokens) <= MOST_TOKENS
 
 
 def _words(
-    tokenizer: TextTokenizer,
+    sides: tuple[OtherSide, OtherSide],
     texts: tuple[str, str],
     encoded: tuple[EncodedText, EncodedText],
-    layer: int,
     *,
     by_blanks: bool,
 ) -> list[NDArray[np.float32]] | None:
     found = []
-    for text, vectors in zip(texts, encoded, strict=True):
-        numbers = white_space_words(tokenizer, text, vectors.tokens) if by_blanks else vectors.tokens.words
+    for side, text, vectors in zip(sides, texts, encoded, strict=True):
+        tokens = vectors.tokens
+        numbers = white_space_words(side.encoder.tokenizer, text, tokens) if by_blanks else tokens.words
         if numbers is None:
             return None
-        found.append(word_vectors(vectors, layer=layer, words=numbers))
+        found.append(word_vectors(vectors, layer=side.layer, words=numbers))
     return found

@@ -2,14 +2,20 @@
 
 Words with the same meaning have the same neighbours at the same distances, whatever the directions of their space.
 So a first guess pairs words whose similarities to all other words of their own language are spread alike (Artetxe,
-Labaka, Agirre 2018), and then rotation and dictionary improve each other in turns:
+Labaka, Agirre 2018), and then map and dictionary improve each other in turns:
 
-    W      <- the rotation that fits the pairs best (Procrustes)
+    U S V' <- SVD of the products of paired words;   x <- x U S^1/2,   z <- z V S^1/2
     pairs  <- each word's nearest by CSLS, either way, among similarities of which only a share is kept
 
-The share grows each time the agreement stops rising, so that early mistakes are not final. Where that ends depends
-on the seed: runs are repeated, and the one whose pairs have the highest mean cosine is taken (the semantic criterion,
-which needs no gold). Too low a criterion means that no alignment was found, and that is what is said.
+The share grows each time the agreement stops rising, so that early mistakes are not final. Published vectors are of
+tens of thousands of words in 300 dimensions; here are a thousand or two of 384 to 768, and a rotation of that many
+dimensions fits wrong pairs as well as right ones. Hence two departures: turns take place in the first 100 principal
+directions, and each direction counts by how much the pairs agree on it (the published re-weighting, there only a last
+step). The rotation of all dimensions comes last, from the pairs found.
+
+Where that ends depends on the seed: runs are repeated, and the one whose pairs have the highest mean cosine is taken
+(the semantic criterion, which needs no gold). Too low a criterion means that no alignment was found, and that is what
+is said.
 """
 
 from __future__ import annotations
@@ -22,8 +28,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.encoders.blas import one_blas_thread
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.transforms.fit.neighbours import Pairs, csls, csls_pairs
-from nlgauge.transforms.fit.procrustes import procrustes
+from nlgauge.transforms.fit.neighbours import Pairs, csls, csls_pairs, mutual_pairs
+from nlgauge.transforms.fit.procrustes import principal_directions
 
 __all__ = ["Attempt", "SelfLearned", "held_out_agreement", "learn_alignment"]
 
@@ -31,7 +37,14 @@ __all__ = ["Attempt", "SelfLearned", "held_out_agreement", "learn_alignment"]
 _FIRST_SHARE, _GROWTH = 0.1, 2.0
 #: Rounds without a new best after which it has settled, and the least that counts as better.
 _PATIENCE, _LEAST_GAIN = 10, 1e-6
-_MOST_ROUNDS = 500
+_MOST_ROUNDS = 300
+
+#: Words of the first guess and of the turns: frequent words have the surest vectors.
+_START_WORDS, _LEARNING_WORDS = 500, 1000
+#: Principal directions that turns take place in.
+_DIRECTIONS = 100
+#: Turns of all words in all dimensions, at the end.
+_LAST_TURNS = 5
 
 
 class Attempt(NamedTuple):
@@ -55,7 +68,8 @@ class SelfLearned(NamedTuple):
     attempts: tuple[Attempt, ...]
     """All of them, in the order of their seeds."""
     chance: float
-    """Criterion of a run against a scrambled target: what pairs reach that have nothing to do with each other."""
+    """Criterion of a run against a scrambled target: what pairs reach that have nothing to do with each other (below
+    1)."""
 
 
 def learn_alignment(
@@ -126,7 +140,7 @@ def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def _first_pairs(x: NDArray[np.float32], z: NDArray[np.float32]) -> Pairs:
     """Words whose similarities to the words of their own language are spread alike, whoever those words are."""
-    words = min(len(x), len(z))
+    words = min(len(x), len(z), _START_WORDS)
     spread = []
     for rows in (x[:words], z[:words]):
         u, sizes, _ = np.linalg.svd(rows, full_matrices=False)
@@ -144,29 +158,43 @@ def _both_ways(similarity: NDArray[np.float32]) -> Pairs:
 
 
 def _attempt(x: NDArray[np.float32], z: NDArray[np.float32], start: Pairs, seed: int) -> Attempt:
-    chance = np.random.default_rng(seed)
-    pairs, share, best, waited = start, _FIRST_SHARE, -np.inf, 0
-    rounds = 0
-    while rounds < _MOST_ROUNDS:
+    few = [_principal(rows[:_LEARNING_WORDS]) for rows in (x, z)]
+    pairs, rounds = _turns(few[0], few[1], start, np.random.default_rng(seed))
+    for _ in range(_LAST_TURNS):
+        pairs, criterion = csls_pairs(_unit(x @ _rotation(x[pairs.source], z[pairs.target])), z)
+    return Attempt(seed, criterion, pairs, rounds, held_out_agreement(x, z, pairs))
+
+
+def _principal(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The same rows, seen along the directions in which they differ most."""
+    axes = principal_directions(rows, count=min(_DIRECTIONS, *rows.shape)).astype(np.float32)
+    along: NDArray[np.float32] = rows @ axes
+    return _unit(along)
+
+
+def _turns(
+    x: NDArray[np.float32], z: NDArray[np.float32], start: Pairs, chance: np.random.Generator
+) -> tuple[Pairs, int]:
+    """Map and pairs in turn until all similarities are kept and nothing improves; mutual pairs, and the rounds."""
+    pairs, share, best, waited, rounds = start, _FIRST_SHARE, -np.inf, 0, 0
+    while True:
         rounds += 1
-        rotation = procrustes(x[pairs.source], z[pairs.target]).astype(np.float32)
-        turned: NDArray[np.float32] = x @ rotation
-        similarity = csls(turned @ z.T)
+        u, sizes, vt = np.linalg.svd(x[pairs.source].T @ z[pairs.target])
+        weights = np.sqrt(sizes)
+        cosines: NDArray[np.float32] = _unit((x @ u) * weights) @ _unit((z @ vt.T) * weights).T
+        similarity = csls(cosines)
         reached = float(similarity.max(axis=1).mean() + similarity.max(axis=0).mean()) / 2
         if reached > best + _LEAST_GAIN:
             best, waited = reached, 0
         else:
             waited += 1
         if waited >= _PATIENCE:
-            if share >= 1:
-                break
-            share, best, waited = min(1.0, share * _GROWTH), -np.inf, 0
+            share, best, waited = share * _GROWTH, -np.inf, 0
+        if rounds >= _MOST_ROUNDS or share >= _GROWTH:  # settled once more with all of them kept
+            return mutual_pairs(similarity), rounds
         if share < 1:
-            dropped = chance.random(similarity.shape, dtype=np.float32) >= share
-            similarity[dropped] = -np.inf
+            similarity[chance.random(similarity.shape, dtype=np.float32) >= share] = -np.inf
         pairs = _both_ways(similarity)
-    found, criterion = csls_pairs(_unit(x @ rotation), z)
-    return Attempt(seed, criterion, found, rounds, held_out_agreement(x, z, found))
 
 
 def held_out_agreement(x: NDArray[np.float32], z: NDArray[np.float32], pairs: Pairs) -> float:

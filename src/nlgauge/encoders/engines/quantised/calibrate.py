@@ -12,6 +12,7 @@ well, which SmoothQuant leaves as it is. A range reaches from the lowest to the 
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -24,7 +25,7 @@ from nlgauge.encoders.batching import equal_length_batches
 from nlgauge.encoders.engines.graph_encoder import GraphEncoder, Run
 from nlgauge.encoders.engines.quantised.plan import Plan, Rounding
 from nlgauge.encoders.engines.quantised.products import Product, observed_graph
-from nlgauge.errors import InputError, RecipeError
+from nlgauge.errors import InputError, RecipeError, TruncationWarning, user_stacklevel
 from nlgauge.files.digests import text_digest
 
 __all__ = ["STRENGTH", "calibrate", "smoothing_powers"]
@@ -103,6 +104,10 @@ def smoothing_powers(largest: FloatArray, weights: FloatArray, strength: float) 
 def _extremes(encoder: GraphEncoder, run: Run, names: Sequence[str], texts: Sequence[str]) -> dict[str, _Extremes]:
     """Of each channel of each input, over all tokens of the texts."""
     tokens = encoder.tokenizer.encode(texts)
+    cut = sum(one.cut > 0 for one in tokens)
+    if cut:
+        msg = f"{cut} of {len(texts)} texts were truncated to {encoder.tokenizer.limit} tokens; ranges are without it"
+        warnings.warn(msg, TruncationWarning, stacklevel=user_stacklevel())
     found: dict[str, _Extremes] = {}
     for batch in equal_length_batches([len(one) for one in tokens], budget=_BATCH_TOKENS):
         ids = np.stack([tokens[index].ids for index in batch]).astype(np.int64)

@@ -64,10 +64,9 @@ class SegmentList {
     this.at = this.order.indexOf(state.chosen);
     this.space.style.height = `${this.order.length * ROW}px`;
     this.list.scrollTop = 0;
+    const all = `${counted(scores.count, "segment")}${scores.names ? "" : ", numbered from 0"}`;
     const shown =
-      this.order.length === scores.count
-        ? counted(scores.count, "segment")
-        : `${this.order.length.toLocaleString("en")} of ${counted(scores.count, "segment")}`;
+      this.order.length === scores.count ? all : `${this.order.length.toLocaleString("en")} of ${all}`;
     byId("segments-said").textContent =
       `${shown}. Above 0, A is better than B by ${scores.metrics[state.metric].name}.`;
     if (state.second === null) byId("segments-said").textContent = `${shown}.`;

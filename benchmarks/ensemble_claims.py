@@ -1,0 +1,57 @@
+"""Which two metrics complete each other, released ones too (`python -m benchmarks.ensemble_claims --at DATA`).
+
+The search of `nlgauge ensemble search`, on the rows of `wmt17-testset` with the scores that were released for them
+(see `benchmarks.factor_claims`), and with metrics of ours beside them where some are named. Figures stand in
+docs/findings.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from benchmarks.factor_claims import CACHE_SIZE, add_shared_options, judged_and_released
+from nlgauge.ensembles import search_ensembles
+from nlgauge.meta import ScoreTable, released_rows, score_table
+from nlgauge.recipes.run_options import RunOptions
+from nlgauge.report.ensembles import render_search
+
+__all__ = ["RELEASED", "main"]
+
+#: The metrics of the linguistic-factor study.
+RELEASED = ("bertscore", "moverscore", "laser", "sbert", "sbert_wk", "labse", "msbert", "bleurt", "muse")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Join, search, print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.ensemble_claims", description=__doc__)
+    add_shared_options(parser)
+    parser.add_argument("--released", nargs="*", default=list(RELEASED), help="scores of the study (all nine)")
+    parser.add_argument("--metric", nargs="*", default=[], help="metrics of nlgauge, such as bertscore:model=mpnet")
+    parser.add_argument("--splits", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=12345, help="of the halves (12345)")
+    options = parser.parse_args(argv)
+    if not options.at:
+        print("no folder of data sets; nothing was run", file=sys.stderr)
+        return 0
+    table = judged_and_released("wmt17-testset", options.at)
+    scored = ScoreTable(table, ())
+    if options.metric:
+        run = RunOptions(cache=options.cache, cache_size=CACHE_SIZE, threads=options.threads)
+        scored = score_table(table, options.metric, run=run)
+    found = search_ensembles(
+        scored.add(*(released_rows(table, name) for name in options.released)).metrics,
+        table.gold(),
+        table.langpair,
+        table.segment,
+        data=table.name,
+        splits=options.splits,
+        seed=options.seed,
+    )
+    print(render_search(found), end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

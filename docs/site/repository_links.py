@@ -1,0 +1,36 @@
+"""Links out of the pages to files of the repository, which the site does not hold: they lead to the repository.
+
+A link to a file that is not there stays as it is: a warning of Sphinx, and so an error.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+REPOSITORY = "https://github.com/nlgauge/nlgauge/blob/main/"
+
+_UPWARDS = re.compile(r"\]\((\.\./[^)#\s]+)")
+
+
+def lead_outside(app: Sphinx, page: str, source: list[str]) -> None:
+    """Give links that leave the folder of pages their address in the repository."""
+    pages = Path(app.srcdir).resolve()
+    folder = Path(app.env.doc2path(page)).resolve().parent
+
+    def address(link: re.Match[str]) -> str:
+        target = (folder / link[1]).resolve()
+        if not target.exists() or pages.parent not in target.parents or pages in target.parents:
+            return link[0]
+        return f"]({REPOSITORY}{target.relative_to(pages.parent).as_posix()}"
+
+    source[0] = _UPWARDS.sub(address, source[0])
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Look at every page as it is read."""
+    app.connect("source-read", lead_outside)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,164 @@
+"""The command `nlp-capsule`. Numbers go to standard output, progress to standard error."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from nlgauge.errors import NlgaugeError
+from nlp_capsule.eurlex import load_eurlex
+from nlp_capsule.experiments import (
+    ANSWER_PLAN,
+    SMALL_PLAN,
+    Sizes,
+    Verdict,
+    compare_answers,
+    compare_eurlex,
+    compare_labels,
+)
+from nlp_capsule.losses import LOSSES
+from nlp_capsule.network import EURLEX, count_parameters
+from nlp_capsule.pairs import load_pairs
+from nlp_capsule.tasks import TASKS, load_task
+from nlp_capsule.training import TrainingPlan
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """0 done, 1 the work failed, 2 the command was wrong."""
+    args = _parser().parse_args(argv)
+    torch.set_num_threads(args.threads)
+    try:
+        return int(args.run(args))
+    except (NlgaugeError, OSError) as error:
+        print(f"nlp-capsule: {error}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="nlp-capsule", description=main.__doc__)
+    parser.add_argument("--threads", type=int, default=1, help="of torch; the last bits depend on it (default 1)")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    classify = commands.add_parser("classify", help="train on labelled texts, beside a bag of words")
+    classify.add_argument("task", choices=TASKS)
+    classify.add_argument("--most", type=int, default=1000, help="texts of a label (default 1000)")
+    classify.add_argument("--routing", choices=("adaptive", "kde", "dynamic"), default="adaptive")
+    classify.add_argument("--profile", choices=("released", "paper"), default="released")
+    _add_data(classify)
+    _add_plan(classify, SMALL_PLAN)
+    classify.set_defaults(run=_classify)
+
+    answer = commands.add_parser("answer", help="train to choose answers, beside the cosine of tf-idf vectors")
+    answer.add_argument(
+        "--final", type=int, default=Sizes().final, help="final capsules of a text (default 8; in print 1)"
+    )
+    _add_data(answer)
+    _add_plan(answer, ANSWER_PLAN)
+    answer.set_defaults(run=_answer)
+
+    eurlex = commands.add_parser("eurlex", help="train and measure as published, for those who have EUR-Lex")
+    eurlex.add_argument("path", type=Path, help="eurlex_raw_text.p, or a folder with train.jsonl and test.jsonl")
+    eurlex.add_argument("--vectors", type=Path, help="word vectors in GloVe's layout")
+    eurlex.add_argument("--candidates", type=int, default=200, help="labels that a text is routed to (default 200)")
+    _add_plan(eurlex, TrainingPlan())
+    eurlex.set_defaults(run=_eurlex)
+
+    parameters = commands.add_parser("parameters", help="how many parameters a network for EUR-Lex has")
+    parameters.add_argument("--profile", choices=("released", "paper"), default="released")
+    parameters.set_defaults(run=_parameters)
+    return parser
+
+
+def _add_data(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=os.environ.get("NLGAUGE_DATA"),
+        help="folder of data sets (default $NLGAUGE_DATA)",
+    )
+
+
+def _add_plan(parser: argparse.ArgumentParser, plan: TrainingPlan) -> None:
+    parser.add_argument("--epochs", type=int, default=plan.epochs, help=f"default {plan.epochs}")
+    parser.add_argument("--batch", type=int, default=plan.batch, help=f"default {plan.batch}")
+    parser.add_argument(
+        "--learning-rate", type=float, default=plan.learning_rate, help=f"default {plan.learning_rate}"
+    )
+    parser.add_argument("--loss", choices=LOSSES, default="bce")
+    parser.add_argument(
+        "--negatives", type=int, default=plan.negatives, help="labels or answers drawn beside the right ones"
+    )
+    parser.add_argument("--negative-weight", type=float, default=1.0, help="lambda of partial routing (default 1)")
+    parser.add_argument(
+        "--unknown", type=float, default=plan.unknown, help="share of words hidden in training (default 0)"
+    )
+    parser.add_argument("--seed", type=int, default=0)
+
+
+def _plan(args: argparse.Namespace) -> TrainingPlan:
+    def report(epoch: int, loss: float) -> None:
+        print(f"epoch {epoch} of {args.epochs}: loss {loss:.5f}", file=sys.stderr)
+
+    return TrainingPlan(
+        epochs=args.epochs,
+        batch=args.batch,
+        learning_rate=args.learning_rate,
+        loss=args.loss,
+        negatives=args.negatives,
+        negative_weight=args.negative_weight,
+        unknown=args.unknown,
+        seed=args.seed,
+        report=report,
+    )
+
+
+def _folder(args: argparse.Namespace) -> Path:
+    if args.data is None:
+        print("nlp-capsule: name a folder of data sets with --data or NLGAUGE_DATA", file=sys.stderr)
+        raise SystemExit(2)
+    return Path(args.data)
+
+
+def _classify(args: argparse.Namespace) -> int:
+    split = load_task(args.task, _folder(args), most=args.most, seed=args.seed)
+    verdict = compare_labels(
+        split, _plan(args), change=lambda config: replace(config, routing=args.routing, profile=args.profile)
+    )
+    _print(verdict)
+    return 0
+
+
+def _answer(args: argparse.Namespace) -> int:
+    sizes = replace(Sizes.of_answers(), final=args.final)
+    _print(compare_answers(load_pairs(_folder(args), seed=args.seed), _plan(args), sizes=sizes))
+    return 0
+
+
+def _eurlex(args: argparse.Namespace) -> int:
+    split = load_eurlex(args.path)
+    _print(compare_eurlex(split, _plan(args), vectors=args.vectors, candidates=args.candidates))
+    return 0
+
+
+def _parameters(args: argparse.Namespace) -> int:
+    for name, count in count_parameters(replace(EURLEX, profile=args.profile)).items():
+        print(f"{name:12} {count:>13,}")
+    return 0
+
+
+def _print(verdict: Verdict) -> None:
+    print(f"{'':10}", *(f"{name:>7}" for name in verdict.capsules))
+    for name, measures in (("capsules", verdict.capsules), ("baseline", verdict.baseline)):
+        print(f"{name:10}", *(f"{value:7.4f}" for value in measures.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

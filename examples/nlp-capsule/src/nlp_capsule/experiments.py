@@ -1,0 +1,179 @@
+"""A network beside a bag of words, on a task from first to last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlp_capsule.answers import AnswerPairs, draw_candidates, score_answers, train_answers
+from nlp_capsule.baseline import BagOfWords, tfidf, tfidf_cosine
+from nlp_capsule.measures import AnswerQuality, answer_quality, label_quality
+from nlp_capsule.network import EURLEX, CapsuleConfig
+from nlp_capsule.pairs import SplitPairs
+from nlp_capsule.tasks import Split
+from nlp_capsule.text import Vocabulary, read_vectors, split_english, split_words
+from nlp_capsule.training import (
+    TrainingPlan,
+    new_candidates,
+    new_network,
+    score_candidates,
+    score_labels,
+    train,
+    train_candidates,
+)
+
+__all__ = ["ANSWER_PLAN", "SMALL_PLAN", "Sizes", "Verdict", "compare_answers", "compare_eurlex", "compare_labels"]
+
+_PENALTIES = (0.01, 0.1, 1.0)
+#: A few thousand texts need smaller batches and longer steps than EUR-Lex.
+SMALL_PLAN = TrainingPlan(epochs=5, batch=64, learning_rate=4e-3)
+ANSWER_PLAN = TrainingPlan(epochs=6, batch=32, learning_rate=4e-3, negatives=5)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """Of a network small enough to be trained on a processor; other settings are those of `CapsuleConfig`."""
+
+    vocabulary: int = 20_000
+    words: int = 32
+    dimensions: int = 64
+    filters: int = 16
+    compressed: int = 32
+    widths: tuple[int, ...] = (2, 4, 8)
+    final: int = 8
+    """Capsules of a pose of a question or an answer; in print 1."""
+
+    @classmethod
+    def of_answers(cls) -> Sizes:
+        """Filters of the widths in print for question answering, and narrower word vectors for its few words."""
+        return cls(widths=(3, 4, 5), dimensions=32)
+
+    def config(self, vocabulary: int, labels: int) -> CapsuleConfig:
+        return CapsuleConfig(
+            vocabulary=vocabulary,
+            labels=labels,
+            words=self.words,
+            dimensions=self.dimensions,
+            filters=self.filters,
+            compressed=self.compressed,
+            widths=self.widths,
+        )
+
+
+class Verdict(NamedTuple):
+    """Measures of the test set by name, and the loss of every epoch."""
+
+    capsules: dict[str, float]
+    baseline: dict[str, float]
+    losses: list[float]
+
+
+def compare_labels(
+    split: Split,
+    plan: TrainingPlan,
+    *,
+    sizes: Sizes = Sizes(),  # noqa: B008 - frozen
+    change: Callable[[CapsuleConfig], CapsuleConfig] = replace,
+) -> Verdict:
+    """Train on a task and measure on its test set; the baseline's penalty is chosen on the development set.
+
+    `change` may set what `sizes` has no name for, such as the routing.
+    """
+    words = Vocabulary.of(split.training.texts, most=sizes.vocabulary)
+    training, development, test = (words.encode(part.texts, length=sizes.words) for part in split[:3])
+    network = new_network(change(sizes.config(len(words), len(split.labels))), seed=plan.seed)
+    losses = train(network, training, split.training.owned, plan)
+    several = max(map(len, split.training.owned)) > 1
+    ks = (1, 3, 5) if several else (1,)
+    fitted = [
+        BagOfWords.fit(training, split.training.owned, words=len(words), labels=len(split.labels), penalty=penalty)
+        for penalty in _PENALTIES
+    ]
+    chosen = max(fitted, key=lambda one: _quality(one.scores(development), split.development.owned, (1,))["P@1"])
+    return Verdict(
+        _quality(score_labels(network, test), split.test.owned, ks),
+        _quality(chosen.scores(test), split.test.owned, ks),
+        losses,
+    )
+
+
+def compare_answers(
+    pairs: SplitPairs,
+    plan: TrainingPlan,
+    *,
+    sizes: Sizes = Sizes.of_answers(),  # noqa: B008 - frozen
+) -> Verdict:
+    """Train to choose answers; the baseline is the cosine of tf-idf vectors, which learns nothing but idf."""
+    seen = [*pairs.training.questions, *pairs.training.answers]
+    words = Vocabulary.of(seen, most=sizes.vocabulary, split=split_act)
+    network = new_network(sizes.config(len(words), sizes.final), seed=plan.seed)
+    questions, answers = (words.encode(side, length=sizes.words) for side in _sides(pairs.training))
+    losses = train_answers(network, questions, answers, pairs.training.right, plan)
+    _, idf = tfidf(np.vstack([questions, answers]), len(words))
+    questions, answers = (words.encode(side, length=sizes.words) for side in _sides(pairs.test))
+    asked = draw_candidates(pairs.test, seed=plan.seed)
+    cosines = tfidf_cosine(questions, answers, words=len(words), idf=idf)
+    right = [one.right for one in asked]
+    found = answer_quality(score_answers(network, questions, answers, asked), right)
+    plain = answer_quality([row[one.candidates] for row, one in zip(cosines, asked, strict=True)], right)
+    return Verdict(_named(found), _named(plain), losses)
+
+
+def compare_eurlex(
+    split: Split,
+    plan: TrainingPlan,
+    *,
+    base: CapsuleConfig = EURLEX,
+    vectors: Path | None = None,
+    candidates: int = 200,
+) -> Verdict:
+    """The published experiment: a network of `base`'s sizes re-ranks the labels of Kim's network, its baseline here.
+
+    NDCG has the ideal of the released code, without which no published figure can be compared (D7.18).
+    """
+    words = Vocabulary.of(split.training.texts, most=base.vocabulary - 2, split=split_english)
+    table = None if vectors is None else read_vectors(vectors, words, seed=plan.seed)
+    dimensions = base.dimensions if table is None else table.shape[1]
+    config = replace(base, vocabulary=len(words), labels=len(split.labels), dimensions=dimensions)
+    training, test = (words.encode(part.texts, length=config.words) for part in (split.training, split.test))
+    network = new_network(config, seed=plan.seed, vectors=table)
+    losses = train(network, training, split.training.owned, plan)
+    first = new_candidates(len(words), len(split.labels), dimensions=dimensions, seed=plan.seed)
+    train_candidates(first, training, split.training.owned, plan)
+    depth = tuple(k for k in (1, 3, 5) if k <= len(split.labels))
+    return Verdict(
+        label_quality(
+            score_labels(network, test, candidates=first, count=candidates),
+            split.test.owned,
+            ks=depth,
+            ideal="released",
+        ),
+        label_quality(score_candidates(first, test), split.test.owned, ks=depth, ideal="released"),
+        losses,
+    )
+
+
+def split_act(text: str) -> list[str]:
+    """Words of a sentence or a dialogue act, whose names are written together with underscores.
+
+    >>> split_act("inform(price_range=cheap,near='X')")
+    ['inform', '(', 'price', 'range', '=', 'cheap', ',', 'near', '=', "'", 'x', "'", ')']
+    """
+    return split_words(text.replace("_", " "))
+
+
+def _sides(pairs: AnswerPairs) -> tuple[list[str], list[str]]:
+    return pairs.questions, pairs.answers
+
+
+def _quality(scores: NDArray[np.float64], owned: Sequence[Collection[int]], ks: tuple[int, ...]) -> dict[str, float]:
+    return label_quality(scores, owned, ks=ks)
+
+
+def _named(quality: AnswerQuality) -> dict[str, float]:
+    return {"MAP": quality.mean_average_precision, "MRR": quality.mean_reciprocal_rank}

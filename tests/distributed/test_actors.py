@@ -1,0 +1,99 @@
+"""How shards are given to actors, with actors that do as they are told; the real ones are in `test_ray_pool.py`."""
+
+from __future__ import annotations
+
+from collections import deque
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from nlgauge.distributed import ray_pool
+from nlgauge.distributed.plan import RowShard
+from nlgauge.distributed.ray_pool import run_on_actors
+from nlgauge.distributed.tasks import Tasks
+from nlgauge.distributed.work import Pass, Report
+from nlgauge.errors import InputError, NlgaugeError, SignatureError
+
+
+class RayError(Exception):
+    """Stands for Ray's."""
+
+
+class RayActorError(RayError):
+    """Stands for Ray's."""
+
+
+class FakeRay:
+    """Answers in the order of the questions; an answer that is an error is raised."""
+
+    exceptions = SimpleNamespace(RayError=RayError, RayActorError=RayActorError)
+
+    def __init__(self) -> None:
+        self.answers: dict[int, Any] = {}
+        self.asked: deque[int] = deque()
+
+    def ask(self, answer: Any) -> int:
+        reference = len(self.answers)
+        self.answers[reference] = answer
+        self.asked.append(reference)
+        return reference
+
+    def wait(self, references: list[int], **_: Any) -> tuple[list[int], list[int]]:
+        first = min(references)
+        return [first], [one for one in references if one != first]
+
+    def get(self, reference: int) -> Any:
+        answer = self.answers[reference]
+        if isinstance(answer, Exception) and not isinstance(answer, NlgaugeError):
+            raise answer
+        return answer
+
+
+class FakeActor:
+    """Dies, or fails, on shards that it is told to, as often as it is told to."""
+
+    def __init__(self, ray: FakeRay, script: dict[int, list[Any]], comes_back: bool = True) -> None:
+        back: Any = 1 if comes_back else RayActorError("gone")
+        self.process = SimpleNamespace(remote=lambda: ray.ask(back))
+        self.run = SimpleNamespace(remote=lambda _, shard: ray.ask(self._answer(script, shard)))
+
+    def _answer(self, script: dict[int, list[Any]], shard: int) -> Any:
+        left = script.get(shard)
+        return left.pop(0) if left else Report(shard, 1, 0, 0.0, 0)
+
+
+def run(script: dict[int, list[Any]], *, comes_back: bool = True) -> Tasks:
+    ray = FakeRay()
+    tasks = Tasks([RowShard(number, number, number + 1, 0, (0,), 1) for number in range(6)])
+    run_on_actors(ray, [FakeActor(ray, script, comes_back) for _ in range(2)], Pass("score"), tasks)
+    return tasks
+
+
+def test_an_actor_that_died_is_given_shards_again_when_it_is_back() -> None:
+    tasks = run({1: [RayActorError("killed")], 4: [RayActorError("killed"), RayError("lost\nan object")]})
+    assert sorted(report.shard for report in tasks.reports) == [0, 1, 2, 3, 4, 5]
+    assert tasks.failed == {}
+
+
+def test_a_shard_that_kills_every_actor_is_given_up() -> None:
+    tasks = run({2: [RayActorError("killed")] * 3, 3: ["RuntimeError: odd"] * 3})
+    assert tasks.failed == {2: "the worker died", 3: "RuntimeError: odd"}
+    assert sorted(report.shard for report in tasks.reports) == [0, 1, 4, 5]
+
+
+def test_an_error_that_is_no_better_elsewhere_ends_the_run() -> None:
+    with pytest.raises(SignatureError, match="other packages"):
+        run({3: [SignatureError("other packages")]})
+
+
+def test_workers_that_cannot_start_say_why() -> None:
+    why = "The actor died by an error raised in its creation task\n..\nModuleNotFoundError: No module named 'x'"
+    with pytest.raises(InputError, match="workers cannot start on the cluster: ModuleNotFoundError: No module named"):
+        run({0: [RayActorError(why)]})
+
+
+def test_no_actor_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_pool, "_RESTART_SECONDS", 0.0)
+    with pytest.raises(InputError, match="no worker is left on the cluster"):
+        run({number: [RayActorError("killed")] * 3 for number in range(6)}, comes_back=False)

@@ -1,0 +1,395 @@
+"""A run over many shards gives what one call gives, loses nothing, and refuses what does not belong together."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as arrow
+import pyarrow.parquet as parquet
+import pytest
+from tests.distributed.tables import (
+    COLUMNS,
+    ONE_SYSTEM,
+    as_bytes,
+    corpus_rows,
+    corpus_table,
+    in_one_call,
+    merged_bytes,
+)
+from tests.engine.corpora import small_corpus
+
+import nlgauge
+import nlgauge.distributed as many
+from nlgauge.distributed import plan as plan_module
+from nlgauge.distributed import work as work_module
+from nlgauge.distributed.run import Run
+from nlgauge.errors import InputError, RecipeError, SignatureError
+from nlgauge.testing import hash_encoder
+
+#: Recipes that look at a pair, at all texts, at neighbours; of vectors, of counts, of members.
+RECIPES = [
+    "bertscore:model=hash,layer=1,unknown=score",
+    "bertscore:model=hash,layer=2,idf=refs,unknown=score",
+    "bertscore:model=hash,layer=1,idf=both,lowercase=yes,unknown=score",
+    "moverscore:model=hash,idf=both,unknown=score",
+    "sentsim:model=hash,against=refs,layer=1,combine=bertscore+wmd,unknown=score",
+    "bleu",
+    "chrf",
+    "rougel",
+]
+
+TEXT_METRICS = ["chrf", "bleu"]
+
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore::nlgauge.{name}")
+    for name in (
+        "TruncationWarning",
+        "UnknownWordWarning",
+        "LanguageWarning",
+        "EmptyTextWarning",
+        "ZeroWeightWarning",
+    )
+]
+
+
+@pytest.fixture(autouse=True)
+def small_encoder() -> Iterator[None]:
+    with hash_encoder():
+        yield
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    corpus_table(tmp_path / "pairs.parquet")
+    return tmp_path / "pairs.parquet"
+
+
+def run(table: Path, out: Path, **options: Any) -> Run:
+    given: dict[str, Any] = {"metrics": TEXT_METRICS, "columns": COLUMNS, "shard_rows": 4, **options}
+    return many.score(table, out, **given)
+
+
+# --- the same numbers ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [1, 7, 100])
+@pytest.mark.parametrize("references", [1, 2])
+def test_shards_of_any_size_give_what_one_call_gives(tmp_path: Path, rows: int, references: int) -> None:
+    corpus = corpus_table(tmp_path / "pairs.parquet", 23, references=references)
+    done = run(tmp_path / "pairs.parquet", tmp_path / "parts", metrics=RECIPES, shard_rows=rows)
+    assert (done.done, done.missing, done.errors) == (-(-23 // rows), 0, 0)
+    assert merged_bytes(tmp_path / "parts") == as_bytes(in_one_call(corpus, RECIPES))
+
+
+def test_a_number_of_references_that_varies_is_that_of_the_whole_table(tmp_path: Path) -> None:
+    corpus = small_corpus(6)
+    columns = corpus_rows(corpus)
+    columns["ref"] = [[group[0]] if at else [group[0], "another"] for at, group in enumerate(corpus.references)]
+    parquet.write_table(arrow.table(columns), tmp_path / "pairs.parquet")
+    metrics = ["bertscore:model=hash,layer=1,unknown=score", "chrf"]
+    run(tmp_path / "pairs.parquet", tmp_path / "parts", metrics=metrics, shard_rows=1)
+    expected = nlgauge.score_systems(corpus.systems, columns["ref"], metrics=metrics)
+    assert merged_bytes(tmp_path / "parts") == as_bytes(expected)
+    assert expected[0].signature.recipe["refs"] == "var"
+
+
+def test_neighbours_that_a_recipe_looks_at_are_in_one_shard(tmp_path: Path) -> None:
+    corpus = corpus_table(tmp_path / "pairs.parquet", 20)
+    metrics = ["bertscore:model=hash,layer=1,transforms=position-norm,unknown=score"]
+    done = run(tmp_path / "pairs.parquet", tmp_path / "parts", metrics=metrics, shard_rows=3)
+    assert done.shards == 3
+    assert merged_bytes(tmp_path / "parts") == as_bytes(in_one_call(corpus, metrics))
+
+
+def test_the_same_run_twice_gives_the_same_bytes(tmp_path: Path, table: Path) -> None:
+    for name in ("one", "other"):
+        run(table, tmp_path / name, metrics=RECIPES)
+    files = sorted(path.name for path in (tmp_path / "one").iterdir())
+    assert files == sorted(path.name for path in (tmp_path / "other").iterdir())
+    assert all((tmp_path / "one" / name).read_bytes() == (tmp_path / "other" / name).read_bytes() for name in files)
+
+
+def test_one_system_has_no_name_as_in_one_call(tmp_path: Path) -> None:
+    corpus = corpus_table(tmp_path / "pairs.parquet")
+    run(tmp_path / "pairs.parquet", tmp_path / "parts", columns=ONE_SYSTEM)
+    alone = nlgauge.score_systems({"": corpus.systems["fluent"]}, corpus.references, metrics=TEXT_METRICS)
+    assert merged_bytes(tmp_path / "parts") == as_bytes(alone)
+
+
+def test_an_ensemble_and_its_members(tmp_path: Path) -> None:
+    corpus = corpus_table(tmp_path / "pairs.parquet", 9)
+    metrics = ["ensemble:bertscore+chrf", "bertscore"]
+    run(tmp_path / "pairs.parquet", tmp_path / "parts", metrics=metrics)
+    assert merged_bytes(tmp_path / "parts") == as_bytes(in_one_call(corpus, metrics))
+
+
+# --- going on ------------------------------------------------------------------------------------------
+
+
+def test_a_run_goes_on_where_it_was_stopped(tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = work_module.write_part
+    written: list[Path] = []
+
+    def stopped(path: Path, *rest: Any) -> None:
+        if len(written) == 2:
+            raise KeyboardInterrupt
+        written.append(path)
+        real(path, *rest)
+
+    monkeypatch.setattr(work_module, "write_part", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        run(table, tmp_path / "parts", metrics=RECIPES)
+    monkeypatch.undo()
+    stamps = {path: path.stat().st_mtime_ns for path in written}
+    done = run(table, tmp_path / "parts", metrics=RECIPES)
+    assert (done.done, done.skipped) == (1, 2)
+    assert stamps == {path: path.stat().st_mtime_ns for path in written}
+    run(table, tmp_path / "uninterrupted", metrics=RECIPES)
+    assert merged_bytes(tmp_path / "parts") == merged_bytes(tmp_path / "uninterrupted")
+
+
+def test_a_part_that_was_cut_off_is_made_again(tmp_path: Path, table: Path) -> None:
+    run(table, tmp_path / "parts")
+    whole = merged_bytes(tmp_path / "parts")
+    part = tmp_path / "parts" / "part-00001.parquet"
+    part.write_bytes(part.read_bytes()[:-20])
+    assert run(table, tmp_path / "parts").done == 1
+    assert merged_bytes(tmp_path / "parts") == whole
+
+
+def test_a_table_that_was_moved_is_the_same_table(tmp_path: Path, table: Path) -> None:
+    run(table, tmp_path / "parts", executor=many.Shard(1, 2))
+    moved = table.rename(tmp_path / "moved.parquet")
+    assert run(moved, tmp_path / "parts").complete
+
+
+@pytest.mark.parametrize("metrics", [["chrf"], ["bertscore:model=hash,layer=1,idf=refs,unknown=score"]])
+def test_jobs_of_an_array_do_their_own_shards(tmp_path: Path, metrics: list[str]) -> None:
+    corpus = corpus_table(tmp_path / "pairs.parquet")
+    jobs = [
+        run(
+            tmp_path / "pairs.parquet", tmp_path / "parts", metrics=metrics, executor=many.Shard(job, 3), shard_rows=1
+        )
+        for _ in range(2)  # the second time for recipes of two passes
+        for job in (1, 2, 3)
+    ]
+    assert sum(job.done for job in jobs) == 10
+    assert [job.waiting for job in jobs[:3]] == [metrics != ["chrf"]] * 2 + [False]
+    assert jobs[-1].complete
+    assert merged_bytes(tmp_path / "parts") == as_bytes(in_one_call(corpus, metrics))
+
+
+# --- rows and shards that fail -------------------------------------------------------------------------
+
+
+def poisoned(path: Path) -> tuple[list[int], nlgauge.Score]:
+    """A table with rows that cannot be scored, their numbers, and the score of the others in one call."""
+    corpus = small_corpus(12)
+    columns = corpus_rows(corpus)
+    columns["fluent"] = list(columns["fluent"])
+    columns["fluent"][2] = None  # nothing there
+    columns["fluent"][5], columns["ref"][5] = " ", [""]  # both sides empty
+    columns["ref"][9] = []  # no reference
+    parquet.write_table(arrow.table(columns), path)
+    left = [at for at in range(12) if at not in {2, 5, 9}]
+    metric = "bertscore:model=hash,layer=1,idf=refs,unknown=score"
+    alone = nlgauge.score([columns["fluent"][at] for at in left], [columns["ref"][at] for at in left], metric=metric)
+    return [2, 5, 9], alone
+
+
+@pytest.mark.parametrize("rows", [1, 5, 100])
+def test_rows_that_cannot_be_scored_are_null_with_the_reason(tmp_path: Path, rows: int) -> None:
+    bad, alone = poisoned(tmp_path / "pairs.parquet")
+    metric = "bertscore:model=hash,layer=1,idf=refs,unknown=score"
+    done = run(tmp_path / "pairs.parquet", tmp_path / "parts", metrics=metric, columns=ONE_SYSTEM, shard_rows=rows)
+    merged = many.merge(tmp_path / "parts")
+    assert done.errors == len(merged.errors) == 3
+    assert [(one.row, one.id) for one in merged.errors] == [(at, f"row-{at}") for at in bad]
+    reasons = [one.error for one in merged.errors]
+    assert "expected a text, got None" in reasons[0]
+    assert "both empty" in reasons[1]
+    assert "no reference" in reasons[2]
+    score = merged.scores[0]
+    assert score.signature.run["errors"] == "3"
+    assert score.signature.recipe == alone.signature.recipe
+    assert score.f1.tolist() == alone.f1.tolist()
+    stored = parquet.read_table(sorted((tmp_path / "parts").glob("part-*"))).to_pydict()
+    assert [at for at, value in enumerate(stored["bertscore/f1"]) if value is None] == bad
+    assert [at for at, text in enumerate(stored["error"]) if text is not None] == bad
+
+
+def test_strict_ends_at_the_first_of_them(tmp_path: Path) -> None:
+    poisoned(tmp_path / "pairs.parquet")
+    with pytest.raises(InputError, match=r"row 2 \(id 'row-2'\): column 'fluent': expected a text, got None"):
+        run(tmp_path / "pairs.parquet", tmp_path / "parts", columns=ONE_SYSTEM, strict=True, shard_rows=100)
+    assert not list((tmp_path / "parts").glob("part-*"))
+
+
+def test_neighbours_of_a_row_that_cannot_be_scored_depend_on_it(tmp_path: Path) -> None:
+    poisoned(tmp_path / "pairs.parquet")
+    metric = "bertscore:model=hash,layer=1,transforms=position-norm,unknown=score"
+    with pytest.raises(InputError, match=r"row 2 .* under position-norm the rows around it depend on it"):
+        run(tmp_path / "pairs.parquet", tmp_path / "parts", metrics=metric, columns=ONE_SYSTEM)
+
+
+def test_a_text_that_is_too_long_is_one_row(tmp_path: Path) -> None:
+    corpus = corpus_table(tmp_path / "pairs.parquet")
+    columns = corpus_rows(corpus) | {"fluent": ["the cat " * 100 if at == 3 else "the cat" for at in range(10)]}
+    parquet.write_table(arrow.table(columns), tmp_path / "pairs.parquet")
+    metric = "bertscore:model=hash,layer=1,unknown=score"
+    run(tmp_path / "pairs.parquet", tmp_path / "parts", metrics=metric, columns=ONE_SYSTEM, long="error")
+    merged = many.merge(tmp_path / "parts")
+    assert [one.row for one in merged.errors] == [3]
+    assert "over the limit of 64" in merged.errors[0].error
+
+
+def test_a_shard_that_fails_three_times_is_reported_and_the_rest_goes_on(
+    tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, tried = work_module.read_rows, []
+
+    def broken(opened: Any, columns: Any, shard: Any) -> Any:
+        tried.append(shard.number)
+        if shard.number == 1:
+            msg = "a broken disk"
+            raise RuntimeError(msg)
+        return real(opened, columns, shard)
+
+    monkeypatch.setattr(work_module, "read_rows", broken)
+    done = run(table, tmp_path / "parts")
+    assert tried.count(1) == 3
+    assert done.failed == {1: "RuntimeError: a broken disk"}
+    assert (done.done, done.missing, done.complete) == (2, 1, False)
+    with pytest.raises(InputError, match=r"1 of 3 parts are missing .*part-00001\.parquet"):
+        many.merge(tmp_path / "parts")
+    monkeypatch.undo()
+    assert run(table, tmp_path / "parts").complete
+
+
+def test_a_file_that_cannot_be_read_for_a_moment_is_read_again(
+    tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, calls = work_module.read_rows, []
+
+    def broken_once(*given: Any) -> Any:
+        calls.append(given)
+        if len(calls) == 2:
+            msg = "cannot read 'pairs.parquet': Stale file handle"
+            raise InputError(msg)
+        return real(*given)
+
+    monkeypatch.setattr(work_module, "read_rows", broken_once)
+    assert run(table, tmp_path / "parts").complete
+
+
+def test_an_input_that_changes_while_it_is_scored(
+    tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = work_module.write_part
+
+    def changing(*given: Any) -> None:
+        real(*given)
+        corpus_table(table, fluent=["something else"] * 10)
+
+    monkeypatch.setattr(work_module, "write_part", changing)
+    with pytest.raises(InputError, match="the input changed while it was scored"):
+        run(table, tmp_path / "parts", shard_rows=100)
+
+
+def test_a_full_disk_is_said_and_nothing_is_lost(
+    tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, calls = os.replace, []
+
+    def full(source: Any, target: Any) -> None:
+        calls.append(target)
+        if len(calls) == 3:  # the plan, a part, and then no more
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(InputError, match=r"there is no room left in .*; parts that are there are whole"):
+        run(table, tmp_path / "parts")
+    monkeypatch.undo()
+    assert len(list((tmp_path / "parts").glob("part-*.parquet"))) == 1
+    assert [path.name for path in (tmp_path / "parts").iterdir() if path.name.startswith(".")] == []
+    done = run(table, tmp_path / "parts")
+    assert (done.done, done.skipped) == (2, 1)
+
+
+# --- what is refused -----------------------------------------------------------------------------------
+
+
+def test_an_input_that_changed_under_its_parts(tmp_path: Path, table: Path) -> None:
+    run(table, tmp_path / "parts")
+    corpus_table(table, fluent=["something else"] * 10)
+    with pytest.raises(InputError, match=r"the input is not the one that the parts in .* were made of"):
+        run(table, tmp_path / "parts")
+
+
+def test_another_column_is_another_input(tmp_path: Path, table: Path) -> None:
+    run(table, tmp_path / "parts")
+    with pytest.raises(InputError, match="the input is not the one"):
+        run(table, tmp_path / "parts", columns=ONE_SYSTEM)
+
+
+def test_another_metric_or_option_is_another_folder(tmp_path: Path, table: Path) -> None:
+    run(table, tmp_path / "parts")
+    with pytest.raises(InputError, match="are scores of chrf, bleu, and chrf is asked for; give another folder"):
+        run(table, tmp_path / "parts", metrics=["chrf"])
+    with pytest.raises(InputError, match=r"have another signature .*beta: 2, now 3"):
+        run(table, tmp_path / "parts", metrics=["chrf:beta=3", "bleu"])
+
+
+def test_another_version_is_another_folder(tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(table, tmp_path / "parts")
+    monkeypatch.setattr(plan_module, "__version__", "9.9.9")
+    with pytest.raises(InputError, match=r"were begun with nlgauge .* and this is 9\.9\.9"):
+        run(table, tmp_path / "parts")
+
+
+def test_a_part_of_another_run_in_the_folder(tmp_path: Path, table: Path) -> None:
+    run(table, tmp_path / "parts")
+    run(table, tmp_path / "others", shard_rows=3)
+    shutil.copy(tmp_path / "others/part-00001.parquet", tmp_path / "parts/part-00001.parquet")
+    with pytest.raises(InputError, match=r"part-00001\.parquet' belongs to another run \(start 3 instead of 4"):
+        run(table, tmp_path / "parts")
+    with pytest.raises(InputError, match=r"part-00001.parquet' in .* belongs to another run: its start is 3"):
+        many.merge(tmp_path / "parts")
+
+
+def test_other_sizes_of_shards_than_those_that_are_there(tmp_path: Path, table: Path) -> None:
+    run(table, tmp_path / "parts", executor=many.Shard(1, 2))
+    with pytest.raises(InputError, match="are of 4 rows; leave out --shard-rows"):
+        run(table, tmp_path / "parts", shard_rows=5)
+    assert run(table, tmp_path / "parts", shard_rows=None).complete
+
+
+def test_a_signature_must_come_out_again(tmp_path: Path, table: Path) -> None:
+    wrong = str(in_one_call(small_corpus(), ["chrf"])[0].signature).replace("beta:2", "beta:2|oops:1")
+    with pytest.raises((SignatureError, RecipeError)):
+        run(table, tmp_path / "parts", metrics=[wrong])
+
+
+def test_alignments_are_not_kept(tmp_path: Path, table: Path) -> None:
+    with pytest.raises(RecipeError, match="alignments are not kept in parts"):
+        run(table, tmp_path / "parts", alignments=True)
+
+
+def test_a_table_none_of_whose_rows_can_be_scored(tmp_path: Path) -> None:
+    corpus_table(tmp_path / "pairs.parquet", fluent=[None] * 10)
+    with pytest.raises(InputError, match="none of the first 1,000 rows can be scored"):
+        run(tmp_path / "pairs.parquet", tmp_path / "parts", columns=ONE_SYSTEM)
+
+
+def test_a_file_that_is_no_plan(tmp_path: Path, table: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts/plan.json").write_text(json.dumps({"format": "other"}), encoding="utf-8")
+    with pytest.raises(InputError, match="is a plan in format 'other'"):
+        run(table, tmp_path / "parts")
