@@ -27,7 +27,9 @@ class PrintedItem(NamedTuple):
 _EXAMPLES = "examples or definitions: no result"
 _COUNTS = "counts of the data: no result"
 _NO_METRIC = "no metric or study of nlgauge answers it"
-_CLASSIFIES = "classification and search with trained networks: no metric or study of nlgauge answers it"
+_CLASSIFIES = (
+    "classification and search: no metric or study of nlgauge answers it (a classifier: examples/nlp-capsule)"
+)
 _TRANSFER = "needs multilingual models that are fine-tuned, which are not to be had, and data of 18 languages"
 _OUTPUTS = "the translations are not to be had"
 _NO_NUMBERS = "a figure without numbers in print"
