@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nlp_capsule.answers import AnswerPairs, draw_candidates, score_answers, train_answers
 from nlp_capsule.baseline import BagOfWords, tfidf, tfidf_cosine
@@ -94,10 +93,12 @@ def compare_labels(
         BagOfWords.fit(training, split.training.owned, words=len(words), labels=len(split.labels), penalty=penalty)
         for penalty in _PENALTIES
     ]
-    chosen = max(fitted, key=lambda one: _quality(one.scores(development), split.development.owned, (1,))["P@1"])
+    chosen = max(
+        fitted, key=lambda one: label_quality(one.scores(development), split.development.owned, ks=(1,))["P@1"]
+    )
     return Verdict(
-        _quality(score_labels(network, test), split.test.owned, ks),
-        _quality(chosen.scores(test), split.test.owned, ks),
+        label_quality(score_labels(network, test), split.test.owned, ks=ks),
+        label_quality(chosen.scores(test), split.test.owned, ks=ks),
         losses,
     )
 
@@ -169,10 +170,6 @@ def split_act(text: str) -> list[str]:
 
 def _sides(pairs: AnswerPairs) -> tuple[list[str], list[str]]:
     return pairs.questions, pairs.answers
-
-
-def _quality(scores: NDArray[np.float64], owned: Sequence[Collection[int]], ks: tuple[int, ...]) -> dict[str, float]:
-    return label_quality(scores, owned, ks=ks)
 
 
 def _named(quality: AnswerQuality) -> dict[str, float]:

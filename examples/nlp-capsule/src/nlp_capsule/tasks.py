@@ -75,7 +75,7 @@ def load_task(name: str, folder: Path, *, most: int | None = None, seed: int = 0
 
 
 def _languages(folder: Path) -> Iterator[_Row]:
-    """English is the side of the references, so that no language comes from one kind of text only."""
+    """Sources and references alike, so that no language comes from one kind of text only."""
     for side in ("source", "references"):
         for path in _files(folder / _PACKAGE / side):
             pair = path.name.split("-")[1]
