@@ -31,12 +31,10 @@ class FakeRay:
 
     def __init__(self) -> None:
         self.answers: dict[int, Any] = {}
-        self.asked: deque[int] = deque()
 
     def ask(self, answer: Any) -> int:
         reference = len(self.answers)
         self.answers[reference] = answer
-        self.asked.append(reference)
         return reference
 
     def wait(self, references: list[int], **_: Any) -> tuple[list[int], list[int]]:
@@ -53,9 +51,9 @@ class FakeRay:
 class FakeActor:
     """Dies, or fails, on shards that it is told to, as often as it is told to."""
 
-    def __init__(self, ray: FakeRay, script: dict[int, list[Any]], comes_back: bool = True) -> None:
-        back: Any = 1 if comes_back else RayActorError("gone")
-        self.process = SimpleNamespace(remote=lambda: ray.ask(back))
+    def __init__(self, ray: FakeRay, script: dict[int, list[Any]], later: Any = None) -> None:
+        answers = deque([1])  # it is there in the beginning; later, it may be gone
+        self.process = SimpleNamespace(remote=lambda: ray.ask(answers.popleft() if answers else later or 1))
         self.run = SimpleNamespace(remote=lambda _, shard: ray.ask(self._answer(script, shard)))
 
     def _answer(self, script: dict[int, list[Any]], shard: int) -> Any:
@@ -63,10 +61,10 @@ class FakeActor:
         return left.pop(0) if left else Report(shard, 1, 0, 0.0, 0)
 
 
-def run(script: dict[int, list[Any]], *, comes_back: bool = True) -> Tasks:
+def run(script: dict[int, list[Any]], *, later: Any = None) -> Tasks:
     ray = FakeRay()
     tasks = Tasks([RowShard(number, number, number + 1, 0, (0,), 1) for number in range(6)])
-    run_on_actors(ray, [FakeActor(ray, script, comes_back) for _ in range(2)], Pass("score"), tasks)
+    run_on_actors(ray, [FakeActor(ray, script, later) for _ in range(2)], Pass("score"), tasks)
     return tasks
 
 
@@ -93,7 +91,19 @@ def test_workers_that_cannot_start_say_why() -> None:
         run({0: [RayActorError(why)]})
 
 
+def test_an_actor_without_room_is_given_nothing() -> None:
+    ray = FakeRay()
+    tasks = Tasks([RowShard(number, number, number + 1, 0, (0,), 1) for number in range(6)])
+    there, waiting = FakeActor(ray, {}), FakeActor(ray, {})
+    never = 10**9  # an answer that does not come: `wait` gives the first reference
+    ray.answers[never] = None
+    waiting.process = SimpleNamespace(remote=lambda: never)
+    waiting.run = SimpleNamespace(remote=lambda *_: pytest.fail("it has not answered yet"))
+    run_on_actors(ray, [waiting, there], Pass("score"), tasks)
+    assert len(tasks.reports) == 6
+
+
 def test_no_actor_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_pool, "_RESTART_SECONDS", 0.0)
     with pytest.raises(InputError, match="no worker is left on the cluster"):
-        run({number: [RayActorError("killed")] * 3 for number in range(6)}, comes_back=False)
+        run({number: [RayActorError("killed")] * 3 for number in range(6)}, later=RayActorError("gone"))

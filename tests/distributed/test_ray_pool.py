@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -93,7 +94,8 @@ def test_rows_that_cannot_be_scored(cluster: Cluster, tmp_path: Path) -> None:
         text=True,
     )
     assert strict.returncode == 1
-    assert "row 1: column 'fluent': expected a text, got None" in strict.stderr
+    # Two workers are at it, and either may be the first to meet such a row.
+    assert re.search("row [17]: column 'fluent': expected a text, got None", strict.stderr)
 
 
 def test_a_cluster_asks_for_its_token(cluster: Cluster, tmp_path: Path) -> None:

@@ -104,6 +104,7 @@ def test_neighbours_that_a_recipe_looks_at_are_in_one_shard(tmp_path: Path) -> N
     metrics = ["bertscore:model=hash,layer=1,transforms=position-norm,unknown=score"]
     done = run(tmp_path / "pairs.parquet", tmp_path / "parts", metrics=metrics, shard_rows=3)
     assert done.shards == 3
+    assert run(tmp_path / "pairs.parquet", tmp_path / "parts", metrics=metrics, shard_rows=3).skipped == 3
     assert merged_bytes(tmp_path / "parts") == as_bytes(in_one_call(corpus, metrics))
 
 

@@ -78,6 +78,8 @@ class Plan:
     reference_count: str
     """References per row, `var` where the number varies; 0 without references."""
     shards: tuple[RowShard, ...]
+    shard_rows: int | None = None
+    """Rows of a shard, where somebody asked for so many."""
     recipes: tuple[str, ...] = ()
     """Recipe parts of the signatures, as they are on one row: another recipe makes another folder."""
 
@@ -102,6 +104,7 @@ class Plan:
             "rows": self.rows,
             "ids": self.ids,
             "reference_count": self.reference_count,
+            "shard_rows": self.shard_rows,
             "recipes": list(self.recipes),
             "shards": [list(vars(shard).values()) for shard in self.shards],
         }
@@ -130,6 +133,7 @@ def read_plan(folder: Path) -> Plan | None:
             record["ids"],
             record["reference_count"],
             shards,
+            record["shard_rows"],
             tuple(record["recipes"]),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -178,6 +182,7 @@ def make_plan(
         scan.ids.hexdigest(),
         str(counts[0]) if len(counts) == 1 else "var",
         tuple(scan.shards()),
+        shard_rows,
     )
 
 

@@ -94,8 +94,12 @@ def ray_pool(job: Job, *, address: str | None, workers: int | None, threads: int
 
 
 def run_on_actors(ray: Any, actors: list[Any], step: Any, tasks: Tasks) -> None:
-    """Give shards to actors until all are done; an actor that died is given one again when it is back."""
-    idle, busy, away = list(actors), dict[Any, tuple[Any, int]](), dict[Any, tuple[Any, float]]()
+    """Give shards to actors until all are done; an actor that died is given one again when it is back.
+
+    Nor is one given any before it has answered: where the cluster has no room for it, the shard would wait with it.
+    """
+    idle, busy = list[Any](), dict[Any, tuple[Any, int]]()
+    away = {actor.process.remote(): (actor, time.monotonic()) for actor in actors}
     while tasks:
         while idle and (shard := tasks.take()) is not None:
             actor = idle.pop()
@@ -127,10 +131,7 @@ def _answer(ray: Any, reference: Any) -> Report | NlgaugeError | str:
     try:
         answer: Report | NlgaugeError | str = ray.get(reference)
     except ray.exceptions.RayActorError as error:
-        if _CANNOT_START in str(error):
-            cause = str(error).strip().rpartition("\n")[2]
-            msg = f"workers cannot start on the cluster: {cause}; install the same nlgauge on all its machines"
-            raise InputError(msg) from error
+        _refuse_unable(error)
         return _DIED
     except ray.exceptions.RayError as error:  # raised within the worker; the last line has what it was
         return str(error).strip().rpartition("\n")[2]
@@ -138,16 +139,25 @@ def _answer(ray: Any, reference: Any) -> Report | NlgaugeError | str:
 
 
 def _welcome(ray: Any, reference: Any, away: dict[Any, tuple[Any, float]], idle: list[Any]) -> None:
-    """An actor that was away answers again, or is asked once more."""
+    """An actor that was away answers, or is asked once more."""
     actor, since = away.pop(reference)
     try:
         ray.get(reference)
-    except ray.exceptions.RayActorError:
+    except ray.exceptions.RayActorError as error:
+        _refuse_unable(error)
         if _has_time(since):
             time.sleep(0.1)
             away[actor.process.remote()] = actor, since
     else:
         idle.append(actor)
+
+
+def _refuse_unable(error: Exception) -> None:
+    """Say so where actors cannot be made at all, such as for want of a package."""
+    if _CANNOT_START in str(error):
+        cause = str(error).strip().rpartition("\n")[2]
+        msg = f"workers cannot start on the cluster: {cause}; install the same nlgauge on all its machines"
+        raise InputError(msg) from error
 
 
 def _has_time(since: float) -> bool:

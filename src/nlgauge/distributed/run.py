@@ -92,7 +92,7 @@ class Call:
                 f"then {known.input[:12]}); give another folder to --parts, or the former input and columns"
             )
             raise InputError(msg)
-        if shard_rows is not None and len(known.shards) > 1 and known.shards[0].rows != shard_rows:
+        if shard_rows not in {None, known.shard_rows}:
             msg = f"the parts in {str(folder)!r} are of {known.shards[0].rows} rows; leave out --shard-rows"
             raise InputError(msg)
         now = replace(known, paths=tuple(map(str, self.table.paths)))

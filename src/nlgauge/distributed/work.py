@@ -286,8 +286,10 @@ def memory_in_use() -> int:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:  # no Linux: the most it ever was
-        import resource
-
+        try:
+            import resource
+        except ImportError:  # nor any Unix: not known, and a bound of memory is not kept to
+            return 0
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return most if sys.platform == "darwin" else most * 1024
 
