@@ -15,9 +15,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nlgauge.errors import InputError, RecipeError
 from nlgauge.files.frozen import arrays_digest, write_arrays
-from nlgauge.transforms.origin import Origin, Side, check_fitted
+from nlgauge.transforms.origin import Origin, Side, check_fitted, side_rows
 
 __all__ = ["NetworkMap", "Reduction", "read_reductions"]
 
@@ -74,14 +73,7 @@ class NetworkMap(ABC):
 
     def rows_of(self, vectors: ArrayLike, side: Side) -> Rows:
         """A side's vectors as the network takes them."""
-        if side not in {"source", "target"}:
-            msg = f"side must be 'source' or 'target', got {side!r}"
-            raise RecipeError(msg)
-        rows = np.asarray(vectors, dtype=np.float32)
-        width = self.width_of(side)
-        if rows.ndim != 2 or rows.shape[1] != width:
-            msg = f"the {self.NAME} is for vectors of width {width}, got an array of shape {rows.shape}"
-            raise InputError(msg)
+        rows = side_rows(vectors, side, width=self.width_of(side), what=self.NAME, form=np.float32)
         wider = self.reductions.get(side)
         return rows if wider is None else wider.apply(rows)
 

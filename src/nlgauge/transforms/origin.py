@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.encoders.precision import shown_vectors
-from nlgauge.errors import InputError
+from nlgauge.errors import InputError, RecipeError
 
-__all__ = ["Origin", "Side", "check_fitted"]
+__all__ = ["Origin", "Side", "check_fitted", "side_rows"]
 
 Side = Literal["source", "target"]
+Form = TypeVar("Form", np.float32, np.float64)
 
 
 class Origin(NamedTuple):
@@ -37,6 +41,18 @@ class Origin(NamedTuple):
         """The vectors that a digest of the map names."""
         target = (self.target_weights, self.target_layer) if self.target_weights else ()
         return (self.weights, self.layer, *target)
+
+
+def side_rows(vectors: ArrayLike, side: Side, *, width: int, what: str, form: type[Form]) -> NDArray[Form]:
+    """A side's vectors as a matrix of that width; messages call the map `what`."""
+    if side not in {"source", "target"}:
+        msg = f"side must be 'source' or 'target', got {side!r}"
+        raise RecipeError(msg)
+    rows = np.asarray(vectors, dtype=form)
+    if rows.ndim != 2 or rows.shape[1] != width:
+        msg = f"the {what} is for vectors of width {width}, got an array of shape {rows.shape}"
+        raise InputError(msg)
+    return rows
 
 
 def check_fitted(made: Origin, own_width: int, *, weights: str, layer: int, width: int) -> None:

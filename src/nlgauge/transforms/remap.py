@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.files.frozen import arrays_digest, read_arrays, write_arrays
-from nlgauge.transforms.origin import Origin, Side, check_fitted
+from nlgauge.transforms.origin import Origin, Side, check_fitted, side_rows
 
 __all__ = ["METHODS", "Operation", "Origin", "Remapping", "Side", "fit_remapping", "fit_to_hub", "load_published"]
 
@@ -84,14 +84,7 @@ class Remapping:
 
     def apply(self, vectors: ArrayLike, *, side: Side = "source") -> NDArray[np.float32]:
         """Vectors (n, width) of one language, re-mapped; computed in float64."""
-        if side not in {"source", "target"}:
-            msg = f"side must be 'source' or 'target', got {side!r}"
-            raise RecipeError(msg)
-        rows = np.asarray(vectors, dtype=np.float64)
-        width = self.width_of(side)
-        if rows.ndim != 2 or rows.shape[1] != width:
-            msg = f"the re-mapping is for vectors of width {width}, got an array of shape {rows.shape}"
-            raise InputError(msg)
+        rows = side_rows(vectors, side, width=self.width_of(side), what="re-mapping", form=np.float64)
         for step in self.operations:
             if step.moves(side):
                 rows = step.apply(rows)

@@ -8,10 +8,16 @@ import numpy as np
 import pytest
 from tests.transforms.fit.planted import Planted, planted, vocabulary
 
+from nlgauge.encoders import load_encoder
 from nlgauge.errors import AlignmentNotFoundError, InputError
 from nlgauge.transforms.fit.neighbours import Pairs
 from nlgauge.transforms.fit.self_learning import held_out_agreement
-from nlgauge.transforms.fit.unsupervised import Unsupervised, fit_unsupervised
+from nlgauge.transforms.fit.unsupervised import (
+    SideOfAlignment,
+    Unsupervised,
+    fit_unsupervised,
+    vocabularies_of_texts,
+)
 from nlgauge.transforms.fit.vocabulary import Vocabulary
 from nlgauge.transforms.remap import Origin, Remapping
 
@@ -78,6 +84,22 @@ def test_more_directions_than_pairs_are_told_by_the_other_half() -> None:
     turned = (x @ np.linalg.qr(chance.normal(size=(60, 60)))[0]).astype(np.float32)
     everything = Pairs(np.tile(np.arange(80), 2), np.tile(np.arange(80), 2))
     assert held_out_agreement(x, turned, everything) > 0.9
+
+
+@pytest.mark.long
+def test_german_and_english_are_brought_together_without_a_dictionary(data_folder: Path) -> None:
+    """Newstests 2017 and 2018; common words with the translations that any dictionary has."""
+    encoder, texts = load_encoder("muse"), []
+    for side in ("source/newstest{0}-deen-src.de", "references/newstest{0}-deen-ref.en"):
+        files = [data_folder / f"wmt{year % 100}" / side.format(year) for year in (2017, 2018)]
+        lines = [line for file in files for line in file.read_text(encoding="utf-8").split("\n") if line.strip()]
+        texts.append(list(dict.fromkeys(lines)))
+    source, target = (SideOfAlignment(encoder, 0, lines) for lines in texts)
+    words, others, origin = vocabularies_of_texts(source, target)
+    found = fit_unsupervised(words, others, restarts=1, origin=origin)
+    assert found.criterion > 0.75
+    expected = {"und": "and", "jahr": "year", "wasser": "water", "polizei": "police", "regierung": "government"}
+    assert expected.items() <= dict(found.pairs).items()
 
 
 def test_refusals() -> None:
