@@ -100,7 +100,7 @@ def test_metrics_of_one_process_annotate_a_text_once() -> None:
 
 
 def test_another_language_is_pointed_to_conllu() -> None:
-    with pytest.raises(RecipeError, match=r"'spacy-en' knows en, and the texts are 'de'; give CoNLL-U"):
+    with pytest.raises(RecipeError, match=r"'spacy-en' knows en, and the texts are 'de'; name CoNLL-U files"):
         AnnotatedBERTScore(lang="de", model="minilm").score(["Hallo"], ["Hallo"])
 
 
