@@ -198,3 +198,17 @@ def test_the_shipped_norms_are_whole() -> None:
     assert all(one.rows == 3795 for one in table.members)
     assert table.digest == json.loads(_SHIPPED.read_text(encoding="utf-8"))["digest"]
     assert len({(one.metric, str(sorted(one.recipe.items()))) for one in table.members}) == len(table.members)
+
+
+def test_both_english_models_have_norms_of_the_same_metrics() -> None:
+    """So that `model=mpnet` is all that changes from one to the other."""
+    by_weights: dict[str, set[str]] = {}
+    for one in norms_module.load_norms("shipped").members:
+        kinds = tuple(
+            sorted(item for item in one.recipe.items() if item[0] in ("profile", "idf", "n", "unit", "against"))
+        )
+        by_weights.setdefault(one.recipe.get("weights", ""), set()).add(f"{one.metric} {kinds}")
+    english = [found for found in by_weights.values() if any("bertscore" in name for name in found)]
+    assert len(english) == 2
+    assert english[0] == english[1]
+    assert len(english[0]) == 8
