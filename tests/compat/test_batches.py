@@ -18,7 +18,9 @@ def test_a_batch_gets_a_column_per_component() -> None:
     expected = nlgauge.score(BATCH["mt"], BATCH["ref"])  # type: ignore[arg-type]
     assert list(found) == ["bs_precision", "bs_recall", "bs_f1"]
     assert found["bs_f1"] == expected.f1.tolist()
-    assert found["bs_f1"] == [one for at in (0, 1) for one in scorer({k: v[at : at + 1] for k, v in BATCH.items()})["bs_f1"]]
+    assert found["bs_f1"] == [
+        one for at in (0, 1) for one in scorer({k: v[at : at + 1] for k, v in BATCH.items()})["bs_f1"]
+    ]
 
 
 def test_what_has_no_score_by_batch_is_refused() -> None:

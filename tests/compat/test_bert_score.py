@@ -18,7 +18,11 @@ from nlgauge.encoders import load_encoder
 from nlgauge.models.resolve import resolve
 
 CANDS = ["The cat sat on the mat.", "Rain is expected in the north tomorrow.", "Nobody knew."]
-REFS = [["A cat sat upon a mat.", "The cat lay there."], ["The north expects rain."], ["No one knew the answer.", "Who?"]]
+REFS = [
+    ["A cat sat upon a mat.", "The cat lay there."],
+    ["The north expects rain."],
+    ["No one knew the answer.", "Who?"],
+]
 
 #: Signature of bert_score.score 0.3.13, and of the constructor of BERTScorer.
 ARGUMENTS = (
@@ -57,7 +61,9 @@ def test_all_layers_have_a_row_each() -> None:
     (p, _, f), signature = score(CANDS, REFS, "minilm", 3, all_layers=True, return_hash=True)
     assert p.shape == (7, 3)
     for layer in (0, 3, 6):
-        np.testing.assert_allclose(np.asarray(f)[layer], np.asarray(score(CANDS, REFS, "minilm", layer)[2]), atol=1e-6)
+        np.testing.assert_allclose(
+            np.asarray(f)[layer], np.asarray(score(CANDS, REFS, "minilm", layer)[2]), atol=1e-6
+        )
     assert "|layer:3|" in signature
 
 
@@ -125,9 +131,7 @@ def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
         BERTScorer(model_type="minilm", idf=True).score(CANDS, REFS)
     (tmp_path / "other.csv").write_text("a,b\n", encoding="utf-8")
     with pytest.raises(nlgauge.FileFormatError, match="LAYER,P,R,F"):
-        score(
-            CANDS, REFS, "minilm", lang="en", rescale_with_baseline=True, baseline_path=tmp_path / "other.csv"
-        )
+        score(CANDS, REFS, "minilm", lang="en", rescale_with_baseline=True, baseline_path=tmp_path / "other.csv")
     with pytest.raises(nlgauge.BaselineError, match="cannot be read"):
         score(CANDS, REFS, "minilm", lang="en", rescale_with_baseline=True, baseline_path=tmp_path / "none.csv")
     with pytest.raises(nlgauge.InputError, match="get_idf_dict"):

@@ -38,7 +38,7 @@ def test_several_columns_are_several_references() -> None:
 
 
 def test_an_unknown_column_and_a_missing_text_are_named() -> None:
-    with pytest.raises(nlgauge.InputError, match="no column 'reff'.*did you mean 'ref'"):
+    with pytest.raises(nlgauge.InputError, match=r"no column 'reff'.*did you mean 'ref'"):
         FRAME.nlgauge.score(hyp="mt", ref="reff")
     holes = FRAME.assign(ref=["a", None, "b"])
     with pytest.raises(nlgauge.InputError, match="column 'ref', row 'y'"):

@@ -20,7 +20,10 @@ from nlgauge.compat.bert_score_defaults import layers_of_models
 from nlgauge.compat.torchmetrics import TextScore
 from nlgauge.models.resolve import resolve
 
-pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore:The given NumPy array is not writable:UserWarning")]
+pytestmark = [
+    pytest.mark.torch,
+    pytest.mark.filterwarnings("ignore:The given NumPy array is not writable:UserWarning"),
+]
 
 torch = pytest.importorskip("torch")
 theirs = pytest.importorskip("bert_score")
@@ -123,16 +126,24 @@ def test_an_idf_dictionary_of_the_package(minilm: str) -> None:
 def test_torchmetrics_misorders_pairs_and_we_do_not(minilm: str) -> None:
     """Its BERTScore sorts both sides by length and undoes that with the sorting order instead of its inverse."""
     torchmetrics = pytest.importorskip("torchmetrics.functional.text.bert")
+
+    def f_of(cands: list[str], refs: list[str]) -> Any:
+        options = {
+            "model_name_or_path": minilm,
+            "num_layers": 4,
+            "truncation": True,
+            "num_threads": 0,
+            "device": "cpu",
+        }
+        return torchmetrics.bert_score(cands, refs, **options)["f1"].numpy()
+
+    together = f_of(CANDS, REFS)
+    alone = np.array([float(f_of([cand], [ref])) for cand, ref in zip(CANDS, REFS, strict=True)])
+    assert np.abs(together - alone).max() > 0.05  # a segment's score depends on its neighbours
+    # Alone, each is near bert-score; special tokens cannot be matched there, so it is not the same.
     expected = theirs.score(CANDS, REFS, minilm, num_layers=4, batch_size=1, nthreads=0)[2].numpy()
-    found = torchmetrics.bert_score(
-        CANDS, REFS, model_name_or_path=minilm, num_layers=4, truncation=True, num_threads=0, device="cpu"
-    )["f1"].numpy()
-    assert np.abs(found - expected).max() > 0.01
-    # What a segment gets there depends on its neighbours: alone, each is right.
-    alone = torchmetrics.bert_score(
-        CANDS[:1], REFS[:1], model_name_or_path=minilm, num_layers=4, truncation=True, num_threads=0, device="cpu"
-    )["f1"]
-    assert float(alone) == pytest.approx(expected[0], abs=TOLERANCE)
+    assert np.abs(alone - expected).max() < 0.02
+    assert np.abs(together - expected).max() > 0.05
     metric = TextScore("bertscore", model=minilm, layer=4)
     metric.update(CANDS[:4], REFS[:4])
     metric.update(CANDS[4:], REFS[4:])
@@ -234,11 +245,10 @@ print(json.dumps(metric.compute(model_type="minilm", num_layers=4)))
         predictions=CANDS, references=REFS, model_type="minilm", num_layers=4
     )
     assert json.loads(done.stdout.splitlines()[-1]) == expected
-    # A metric of datasets: the same columns from batches of a table.
     assert sorted(expected) == ["f1", "hashcode", "precision", "recall"]
 
 
-def test_a_data_set_gets_columns_by_map(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_data_set_gets_columns_by_map() -> None:
     datasets = pytest.importorskip("datasets")
     from nlgauge.compat.batches import BatchScorer
 

@@ -410,3 +410,19 @@ def test_a_corpus_score_without_its_counts_says_why_it_has_no_interval() -> None
     assert "no interval: bleu" in both
     assert "t interval: 95 %" in both
     assert "f1 95% low" in both
+
+
+def test_markdown_is_a_pipe_table_per_metric_with_its_signature() -> None:
+    made = Score(
+        metric="chrf",
+        system="a|b",
+        segments={"chrf": np.array([50.0, 25.0])},
+        main="chrf",
+        higher_is_better=True,
+        signature=Signature.parse("chrf|nlgauge:0.2.0"),
+        notes=SegmentNotes(),
+    )
+    lines = render([made], format="markdown", width=1, segments=True, citations={"chrf": "@x{y}"}).splitlines()
+    assert r"| a\|b | 37.5 |" in lines
+    assert r"| a\|b | chrf | 1 | 25.0 |" in lines
+    assert lines[-4:] == ["```bibtex", "% chrf", "@x{y}", "```"]

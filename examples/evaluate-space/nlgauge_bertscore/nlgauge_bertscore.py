@@ -5,7 +5,7 @@ import evaluate
 
 import nlgauge.compat.evaluate
 
-_DESCRIPTION = "BERTScore with a signature: the hash code names weights, tokenizer, layer, idf and baseline by digest."
+_DESCRIPTION = "BERTScore; the hash code is a signature of all inputs by digest."
 _INPUTS = """
 predictions: list of texts
 references: list of texts, or of lists of texts (the best of each of precision, recall and F counts)

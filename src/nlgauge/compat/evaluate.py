@@ -4,10 +4,10 @@
     bertscore = evaluate.load("bertscore")
     bertscore.compute(predictions=..., references=..., model_type="minilm")
 
-`bertscore` has the keys and options of the original: lists under `precision`, `recall` and `f1`, and `hashcode`, which
-is the signature. Every other metric of nlgauge loads by its name, and its options are those of `nlgauge.score`; it has
-the system's `score`, a list per component (`scores` where that is called score too) and `hashcode`. Nothing is fetched
-when a metric is loaded, and no code of others is run.
+`bertscore` has the keys and options of the original: lists under `precision`, `recall` and `f1`, and `hashcode`,
+which is the signature. Every other metric of nlgauge loads by its name, and its options are those of `nlgauge.score`;
+it has the system's `score`, a list per component (`scores` where that is called score too) and `hashcode`. Nothing is
+fetched when a metric is loaded, and no code of others is run.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ class EvaluationModule:
             msg = "add() needs prediction="
             raise InputError(msg)
         sources = None if source is None else [source]
-        self.add_batch(predictions=[prediction], references=None if reference is None else [reference], sources=sources)
+        self.add_batch(
+            predictions=[prediction], references=None if reference is None else [reference], sources=sources
+        )
 
     def add_batch(
         self,
@@ -125,7 +127,9 @@ def load(
     Where several processes feed one metric, use `nlgauge.Accumulator` with `merge`, or the metric for torchmetrics.
     """
     if module_type not in {None, "metric"}:
-        msg = f"module_type must be 'metric', got {module_type!r}: nlgauge has no comparisons and measurements by name"
+        msg = (
+            f"module_type must be 'metric', got {module_type!r}: nlgauge has no comparisons and measurements by name"
+        )
         raise RecipeError(msg)
     if num_process != 1 or process_id != 0:
         msg = f"num_process must be 1, got {num_process}; join processes with nlgauge.Accumulator.merge"

@@ -68,6 +68,8 @@ class FrameScores:
         values = self._frame[column].tolist()
         for index, value in zip(self._frame.index, values, strict=True):
             if not isinstance(value, str):
-                msg = f"column {column!r}, row {index!r}: expected a text, got {value!r}; fill or drop what is missing"
+                msg = (
+                    f"column {column!r}, row {index!r}: expected a text, got {value!r}; fill or drop what is missing"
+                )
                 raise InputError(msg)
         return values
