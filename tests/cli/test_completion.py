@@ -27,10 +27,10 @@ def script() -> str:
         (["score", "a.txt", "--confidence-l"], {"--confidence-level"}),
         (["score", "a.txt", "--format", "mark"], {"markdown"}),
         (["score", "--metric", ""], set(METRICS)),
-        (["reproduce", "li"], {"list"}),
+        (["idf", "bui"], {"build"}),
         (["score", "--multi"], {"--multiref"}),
         (["score", "a.t"], set()),
-        (["completion", ""], {"--help"}),
+        (["completion", ""], {"--help", "bash", "zsh"}),
     ],
 )
 def test_bash_completes(script: str, line: list[str], expected: set[str]) -> None:

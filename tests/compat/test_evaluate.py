@@ -36,8 +36,8 @@ def test_other_metrics_load_by_name() -> None:
     assert found["score"] == expected.system_score
     assert found["chrf"] == expected.segments["chrf"].tolist()
     assert found["hashcode"] == str(expected.signature)
-    mover = evaluate.load("moverscore").compute(predictions=CANDS, references=REFS, ngram=1)
-    assert mover["score"] == nlgauge.score(CANDS, REFS, metric="moverscore", ngram=1).system_score
+    mover = evaluate.load("moverscore").compute(predictions=CANDS, references=REFS, n=1)
+    assert mover["score"] == nlgauge.score(CANDS, REFS, metric="moverscore", n=1).system_score
 
 
 def test_what_cannot_be_done_is_said() -> None:

@@ -24,7 +24,7 @@ PAGE = (ROOT / "docs" / "integrations.md").read_text(encoding="utf-8")
 
 #: What the examples print; the page shows them without.
 PRINTED = {
-    "bert-score": ["0.7", " bertscore\n2 4\n"],
+    "bert-score": ["0.802", " bertscore\n2 4\n"],
     "evaluate": ["['f1', 'hashcode', 'precision', 'recall'] 2\n['chrf', 'hashcode', 'score']\n"],
     "pandas": ["['mt', 'ref', 'precision', 'recall', 'f1'] ['a', 'b']\nbertscore\n"],
     "datasets": ["['bertscore_precision', 'bertscore_recall', 'bertscore_f1']\n"],

@@ -71,10 +71,7 @@ def completion_script(shell: str) -> str:
 
     words, values = [], []
     for place, parser in _places("nlgauge", build_parser()):
-        known = [
-            *_commands(parser),
-            *(flag for action in parser._actions if is_shown(action) for flag in _flags(action)),
-        ]
+        known = [word for action in parser._actions if is_shown(action) for word in _words(action)]
         words.append(f"        {shlex.quote(place)}) echo {shlex.quote(' '.join(known))} ;;")
         for action in parser._actions:
             choices = METRICS if action.dest == "metric" else action.choices
@@ -99,6 +96,8 @@ def _commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPar
     return {}
 
 
-def _flags(action: argparse.Action) -> list[str]:
-    """The long spellings of a flag; short ones are quicker typed than completed."""
+def _words(action: argparse.Action) -> list[str]:
+    """Commands, values of an argument, or the long spellings of a flag: short ones are soon typed."""
+    if not action.option_strings:
+        return [str(choice) for choice in action.choices or ()]
     return [flag for flag in action.option_strings if flag.startswith("--")]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.clouds.cloud import PointSpans
-from nlgauge.files.html import html_table
+from nlgauge.files.html import HtmlCell, html_table
 
 __all__ = ["ORIGIN", "Alignment", "Flow", "alignment_from_dict"]
 
@@ -61,7 +61,7 @@ class Alignment(_Record):
 
     def _repr_html_(self) -> str:
         """A row per token of the hypothesis, with the token it took; those that do not count are left out."""
-        rows = [
+        rows: list[list[HtmlCell]] = [
             [token, self.reference_tokens[match], float(similarity), float(weight)]
             for token, match, similarity, weight in zip(
                 self.hypothesis_tokens,
@@ -97,7 +97,7 @@ class Flow(_Record):
     def _repr_html_(self) -> str:
         """A row per part of the flow, the largest first."""
         moved = sorted(np.argwhere(self.flow > 0).tolist(), key=lambda at: -self.flow[tuple(at)])
-        rows = [
+        rows: list[list[HtmlCell]] = [
             [self.hypothesis_tokens[i], self.reference_tokens[j], float(self.flow[i, j]), float(self.cost[i, j])]
             for i, j in moved
         ]

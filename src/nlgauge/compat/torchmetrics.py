@@ -22,11 +22,10 @@ from nlgauge.scoring import score
 
 __all__ = ["TextScore"]
 
-_Base: Any
 try:
-    from torchmetrics import Metric as _Base
+    from torchmetrics import Metric
 except ImportError:  # the module can be read without it; a metric cannot be made
-    _Base = object
+    Metric = object
 
 #: Keywords that torchmetrics takes; all others are options of `nlgauge.score`.
 _THEIRS = frozenset(
@@ -42,7 +41,7 @@ _THEIRS = frozenset(
 )
 
 
-class TextScore(_Base):  # type: ignore[misc]  # torchmetrics need not be here
+class TextScore(Metric):  # type: ignore[misc]  # torchmetrics need not be here
     """Scores of texts as a torchmetrics metric; options are those of `nlgauge.score`.
 
     `compute` gives a tensor per component with a number per segment, or with `average=True` the system's score of
@@ -53,7 +52,7 @@ class TextScore(_Base):  # type: ignore[misc]  # torchmetrics need not be here
     full_state_update = False
 
     def __init__(self, metric: str = "bertscore", *, average: bool = False, **options: Any) -> None:
-        if _Base is object:
+        if Metric is object:
             msg = "TextScore needs torchmetrics: pip install torchmetrics"
             raise MissingExtraError(msg)
         super().__init__(**{name: options.pop(name) for name in _THEIRS & options.keys()})
