@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from tests.cli.conftest import REFERENCE, SYSTEM_A, SYSTEM_B, write_lines
 
 from nlgauge.cli import build_parser
 from nlgauge.cli.settings import find_settings
-
-yaml = pytest.importorskip("yaml")
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
 PAGE = (ROOT / "docs" / "integrations.md").read_text(encoding="utf-8")

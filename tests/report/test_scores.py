@@ -364,7 +364,7 @@ def test_requests_that_make_no_sense() -> None:
         render([])
     with pytest.raises(InputError, match="bertscore has no segments, so it has no mean"):
         render([make(None, {"f1": []})])
-    with pytest.raises(RecipeError, match="format must be one of text, json, tsv, latex, got 'html'"):
+    with pytest.raises(RecipeError, match="format must be one of text, json, tsv, latex, markdown, got 'html'"):
         render([bert("a")], format="html")  # type: ignore[arg-type]
     with pytest.raises(RecipeError, match="LaTeX tables have no rows for segments"):
         render([bert("a")], format="latex", segments=True)
