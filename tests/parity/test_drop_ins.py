@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,6 @@ pytestmark = [
 
 torch = pytest.importorskip("torch")
 theirs = pytest.importorskip("bert_score")
-transformers = pytest.importorskip("transformers")
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
 TOLERANCE = 1e-5
@@ -50,17 +48,6 @@ REFS = [
     "They left the house before it was light.",
 ]
 GROUPS = [[ref, other] for ref, other in zip(REFS, [*REFS[1:], REFS[0]], strict=True)]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _considerate() -> Iterator[None]:
-    """No bars, and one thread: the threads of torch wait for each other in vain on a busy machine."""
-    transformers.utils.logging.disable_progress_bar()
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-    transformers.utils.logging.enable_progress_bar()
 
 
 @pytest.fixture(scope="module")

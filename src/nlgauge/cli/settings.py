@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.files.toml_text import toml_content
 from nlgauge.names import did_you_mean
 from nlgauge.registry import metric_class, metric_name, split_recipe
 
@@ -83,20 +84,16 @@ def find_settings(folder: Path) -> Settings | None:
 
 def _read(path: Path) -> Settings | None:
     """What a file says; None for a project file that says nothing about nlgauge."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     project = path.name == "pyproject.toml"
     try:
         text = path.read_text(encoding="utf-8")
         if project and "nlgauge" not in text:
             return None
-        content = tomllib.loads(text)
+        content = toml_content(text)
     except FileNotFoundError as error:
         msg = f"no such file: {str(path)!r}, which NLGAUGE_CONFIG names"
         raise InputError(msg) from error
-    except (OSError, ValueError) as error:  # tomllib's own error is a ValueError
+    except (OSError, ValueError) as error:  # that of TOML is a ValueError
         msg = f"{str(path)!r} cannot be read: {error}"
         raise FileFormatError(msg) from error
     if not project:
