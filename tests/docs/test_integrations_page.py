@@ -48,6 +48,18 @@ def test_examples_run(title: str) -> None:
         assert part in printed.getvalue()
 
 
+@pytest.mark.torch
+def test_the_example_of_torchmetrics_runs() -> None:
+    pytest.importorskip("torchmetrics")
+    code = "".join(
+        line.removeprefix("    ") for line in section("torchmetrics").splitlines(True) if line[:4] == "    "
+    )
+    names: dict[str, Any] = {"loader": [{"mt": ["A cat sat."], "ref": ["A cat sat."]}] * 2}
+    exec(code, names)
+    assert names["metric"].compute()["f1"].tolist() == pytest.approx([1, 1], abs=1e-5)
+    assert names["metric"].result.signature.metric == "bertscore"
+
+
 def test_no_example_is_left_out() -> None:
     assert PAGE.count("```python") == len(PRINTED)
 
