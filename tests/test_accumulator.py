@@ -84,3 +84,13 @@ def test_one_metric_and_known_options() -> None:
         nlgauge.Accumulator(["bleu", "chrf"])  # type: ignore[arg-type]  # on purpose
     with pytest.raises(RecipeError, match="option 'layers' is not known"):
         nlgauge.Accumulator("bertscore", layers=3)
+
+
+def test_texts_can_be_checked_without_adding_them() -> None:
+    running = nlgauge.Accumulator("chrf")
+    assert len(running.check(["a cat"], ["a dog"])) == 1
+    with pytest.raises(nlgauge.InputError):
+        running.check(["a cat"], ["a dog", "a cow"])
+    assert len(running) == 0
+    assert not running.keeps_texts
+    assert nlgauge.Accumulator("bertscore", idf="refs").keeps_texts

@@ -54,6 +54,7 @@ ORDER = [
     "report",
     "distributed",
     "service",
+    "compat",
     "cli",
 ]
 #: The package's own front door may look everywhere.

@@ -37,7 +37,8 @@ class Accumulator:
     def __init__(self, metric: str | Metric | Signature | None = None, **options: Any) -> None:
         chosen = one_metric(metric, options, function="Accumulator")
         self._recipes, self._run, self._check = resolved_call(chosen, options)
-        self._keeps_texts = any(_looks_at_corpus(recipe) for recipe in leaves(self._recipes))
+        self.keeps_texts = any(_looks_at_corpus(recipe) for recipe in leaves(self._recipes))
+        """Whether the recipe looks at the whole corpus, so that texts are scored in `compute`."""
         self._texts: list[Corpus] = []
         self._scores: list[Score] = []
 
@@ -53,19 +54,30 @@ class Accumulator:
         sources: Iterable[str] | None = None,
     ) -> None:
         """Add segments; arguments are those of `nlgauge.score`. Texts that are refused leave all as it was."""
-        alone = looks_alone(self._recipes)
-        corpus = make_corpus({"": hyps}, refs, ref_streams=ref_streams, sources=sources, alone=alone)
+        corpus = self.check(hyps, refs, ref_streams=ref_streams, sources=sources)
         if self._texts and (corpus.sources is None) != (self._texts[0].sources is None):
             msg = "sources must be given in every update() or in none"
             raise InputError(msg)
-        if self._keeps_texts:
+        if self.keeps_texts:
             self._texts.append(corpus)
         else:
             self._scores += run_metrics(self._recipes, corpus, self._run, check_signature=self._check)
 
+    def check(
+        self,
+        hyps: Iterable[str],
+        refs: References | None = None,
+        *,
+        ref_streams: Iterable[Iterable[str]] | None = None,
+        sources: Iterable[str] | None = None,
+    ) -> Corpus:
+        """The texts as `update` would add them; what it would refuse is refused."""
+        alone = looks_alone(self._recipes)
+        return make_corpus({"": hyps}, refs, ref_streams=ref_streams, sources=sources, alone=alone)
+
     def merge(self, other: Accumulator) -> None:
         """Add what another one of the same recipe has seen, such as that of another process."""
-        if (self._recipes, self._keeps_texts) != (other._recipes, other._keeps_texts):
+        if (self._recipes, self.keeps_texts) != (other._recipes, other.keeps_texts):
             msg = "an Accumulator takes in one of the same recipe; this one has another"
             raise InputError(msg)
         self._texts += other._texts
@@ -76,7 +88,7 @@ class Accumulator:
         if not len(self):
             msg = "there is nothing to compute yet: call update() with texts first"
             raise InputError(msg)
-        if not self._keeps_texts:
+        if not self.keeps_texts:
             # Batches that have been joined need not be joined again.
             self._scores = [Score.merge(self._scores)]
             return self._scores[0]

@@ -53,3 +53,15 @@ def test_a_point_of_an_ngram_stands_where_its_tokens_do(scores: list[nlgauge.Sco
     assert flow.hypothesis_tokens[1] == "the black"
     assert flow.hypothesis_spans[:2] == (((0, 3),), ((0, 3), (4, 9)))  # [CLS] stands nowhere
     assert np.isclose(flow.flow.sum(), 1)
+
+
+def test_a_notebook_shows_who_matched_whom() -> None:
+    match = nlgauge.score(["A <b>cat</b> sat."], ["A cat sat."], alignments=True).alignments
+    flow = nlgauge.score(["A cat sat."], ["A cat lay."], metric="moverscore", idf="none", alignments=True).alignments
+    assert match is not None
+    assert flow is not None
+    shown = match[0]._repr_html_()  # type: ignore[union-attr]
+    assert "<td>sat</td><td>sat</td>" in shown
+    assert "<td>&lt;</td>" in shown
+    assert "[CLS]" not in shown
+    assert "<th>flow</th><th>cost</th>" in flow[0]._repr_html_()  # type: ignore[union-attr]

@@ -267,3 +267,11 @@ def test_a_signature_makes_the_matrix_again() -> None:
 def test_what_cannot_be_compared_is_refused(a: Any, b: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(nlgauge.NlgaugeError, match=message):
         nlgauge.matrix(a, b, **options)
+
+
+def test_a_notebook_shows_the_first_rows_and_columns() -> None:
+    found = nlgauge.matrix(["a cat"] * 25, ["a cat", "a dog"], metric="chrf")
+    shown = found._repr_html_()
+    assert "<tr><td>0</td><td>100.0000</td>" in shown
+    assert shown.count("<tr>") == 1 + 20
+    assert "25 x 2" in shown

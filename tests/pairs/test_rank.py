@@ -168,3 +168,10 @@ def test_a_ranking_becomes_json_without_nan() -> None:
 def test_what_cannot_be_ranked_is_refused(candidates: object, options: dict[str, object], message: str) -> None:
     with pytest.raises(nlgauge.NlgaugeError, match=message):
         nlgauge.rank(candidates, **options)  # type: ignore[arg-type]
+
+
+def test_a_notebook_shows_what_was_chosen() -> None:
+    found = nlgauge.rank([["a <cat>", "a dog"], ["rain"]], [["a <cat>"], ["rain"]], metric="chrf")
+    shown = found._repr_html_()
+    assert "<td>0</td><td>a &lt;cat&gt;</td><td>100.0000</td>" in shown
+    assert f"signature: {found.signature}".replace("<", "&lt;") in shown

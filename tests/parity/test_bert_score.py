@@ -7,7 +7,6 @@ show the difference.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -69,17 +68,6 @@ MODELS = [("minilm", 4), ("minilm", 6), ("mpnet", 9)]
 truncation_expected = pytest.mark.filterwarnings("ignore::nlgauge.TruncationWarning")
 #: bert-score makes a tensor of what pandas 3 hands out read-only; it does not write to it.
 read_only_table = pytest.mark.filterwarnings("ignore:The given NumPy array is not writable:UserWarning")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _considerate() -> Iterator[None]:
-    """No bars, and one thread: the threads of torch wait for each other in vain on a busy machine."""
-    transformers.utils.logging.disable_progress_bar()
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-    transformers.utils.logging.enable_progress_bar()
 
 
 @pytest.fixture

@@ -364,7 +364,7 @@ def test_requests_that_make_no_sense() -> None:
         render([])
     with pytest.raises(InputError, match="bertscore has no segments, so it has no mean"):
         render([make(None, {"f1": []})])
-    with pytest.raises(RecipeError, match="format must be one of text, json, tsv, latex, got 'html'"):
+    with pytest.raises(RecipeError, match="format must be one of text, json, tsv, latex, markdown, got 'html'"):
         render([bert("a")], format="html")  # type: ignore[arg-type]
     with pytest.raises(RecipeError, match="LaTeX tables have no rows for segments"):
         render([bert("a")], format="latex", segments=True)
@@ -410,3 +410,19 @@ def test_a_corpus_score_without_its_counts_says_why_it_has_no_interval() -> None
     assert "no interval: bleu" in both
     assert "t interval: 95 %" in both
     assert "f1 95% low" in both
+
+
+def test_markdown_is_a_pipe_table_per_metric_with_its_signature() -> None:
+    made = Score(
+        metric="chrf",
+        system="a|b",
+        segments={"chrf": np.array([50.0, 25.0])},
+        main="chrf",
+        higher_is_better=True,
+        signature=Signature.parse("chrf|nlgauge:0.2.0"),
+        notes=SegmentNotes(),
+    )
+    lines = render([made], format="markdown", width=1, segments=True, citations={"chrf": "@x{y}"}).splitlines()
+    assert r"| a\|b | 37.5 |" in lines
+    assert r"| a\|b | chrf | 1 | 25.0 |" in lines
+    assert lines[-4:] == ["```bibtex", "% chrf", "@x{y}", "```"]

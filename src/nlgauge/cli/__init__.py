@@ -21,6 +21,7 @@ from nlgauge.cli.checks import check_arguments, in_flags
 from nlgauge.cli.common import protect_stdin_columns
 from nlgauge.cli.outputs import ClosedOutput
 from nlgauge.cli.parsing import CommandParser, renamed_flags
+from nlgauge.cli.settings import apply_settings
 from nlgauge.errors import NlgaugeError, NlgaugeWarning, RecipeError
 
 __all__ = ["build_parser", "main"]
@@ -48,6 +49,7 @@ _MODULES = {
     "normalise": "normalise",
     "signature": "signatures",
     "serve": "serve",
+    "completion": "completion",
 }
 
 
@@ -99,6 +101,7 @@ def _run(words: Sequence[str]) -> int:
         warnings.showwarning = _WarningsOnce().show  # type: ignore[assignment]  # its tail of arguments is not needed
         for text in renamed_flags(args):
             warnings.warn(text, NlgaugeWarning, stacklevel=2)
+        apply_settings(args)
         check_arguments(args)
         status: int = args.run(args)
     return status

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from nlgauge.cli.parsing import add_hidden, add_renamed
+from nlgauge.cli.settings import DefaultMetrics
 from nlgauge.encoders import engine_names
 from nlgauge.encoders.precision import PRECISIONS
 from nlgauge.files.textfiles import ParallelTexts, file_label, read_parallel
@@ -138,7 +139,7 @@ def add_metric_options(
         "-m",
         "--metric",
         nargs="+",
-        default=None if default is None else [default],
+        default=None if default is None else DefaultMetrics([default]),
         metavar="METRIC",
         help=f"NAME, NAME:option=value or a signature ({shown or default})",
     )

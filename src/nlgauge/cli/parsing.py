@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from nlgauge.names import did_you_mean
 
-__all__ = ["CommandParser", "add_hidden", "add_renamed", "renamed_flags"]
+__all__ = ["CommandParser", "add_hidden", "add_renamed", "is_shown", "renamed_flags"]
 
 #: Where the real help of a hidden flag is kept on its action.
 _FULL_HELP = "full_help"
@@ -139,6 +139,11 @@ def add_renamed(target: Any, old: str, new: str, *, dest: str, **options: Any) -
     target.add_argument(
         old, dest=dest, action=_Renamed, new=new, default=argparse.SUPPRESS, help=argparse.SUPPRESS, **options
     )
+
+
+def is_shown(action: argparse.Action) -> bool:
+    """Whether `--help-all` shows a flag: all but old spellings."""
+    return action.help is not argparse.SUPPRESS or _FULL_HELP in vars(action)
 
 
 def renamed_flags(args: argparse.Namespace) -> list[str]:

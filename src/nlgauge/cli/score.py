@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from typing import Any, get_args
 
 from nlgauge.cli.checks import check_metrics
 from nlgauge.cli.common import (
@@ -31,7 +31,7 @@ from nlgauge.cli.parsing import add_hidden
 from nlgauge.cli.score_parts import add_parts_options, is_about_parts, run_parts
 from nlgauge.errors import RecipeError
 from nlgauge.registry import metric_class, metric_name
-from nlgauge.report.scores import Confidence, render
+from nlgauge.report.scores import Confidence, Format, render
 from nlgauge.saved_scores import digests_of_texts
 from nlgauge.scoring import score_systems
 
@@ -63,7 +63,7 @@ def add_commands(commands: Any) -> None:
     add_metric_options(parser, also=UNIT)
     add_run_options(parser)
     add_text_options(parser)
-    output = add_output_options(parser)
+    output = add_output_options(parser, formats=get_args(Format))
     output.add_argument("--segments", action="store_true", help="scores of each segment too")
     output.add_argument("--confidence", action="store_true", help="interval beside the mean (t or bootstrap)")
     add_document_option(output)

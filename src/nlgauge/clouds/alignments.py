@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.clouds.cloud import PointSpans
+from nlgauge.files.html import HtmlCell, html_table
 
 __all__ = ["ORIGIN", "Alignment", "Flow", "alignment_from_dict"]
 
@@ -58,6 +59,21 @@ class Alignment(_Record):
         del record["similarity"]
         return record
 
+    def _repr_html_(self) -> str:
+        """A row per token of the hypothesis, with the token it took; those that do not count are left out."""
+        rows: list[list[HtmlCell]] = [
+            [token, self.reference_tokens[match], float(similarity), float(weight)]
+            for token, match, similarity, weight in zip(
+                self.hypothesis_tokens,
+                self.hypothesis_match.tolist(),
+                self.hypothesis_similarity,
+                self.hypothesis_weight,
+                strict=True,
+            )
+            if weight > 0
+        ]
+        return html_table(["hypothesis", "reference", "similarity", "weight"], rows)
+
 
 @dataclass(frozen=True, eq=False)
 class Flow(_Record):
@@ -77,6 +93,15 @@ class Flow(_Record):
     cost: NDArray[np.float64]
     hypothesis_spans: tuple[PointSpans, ...] = ()
     reference_spans: tuple[PointSpans, ...] = ()
+
+    def _repr_html_(self) -> str:
+        """A row per part of the flow, the largest first."""
+        moved = sorted(np.argwhere(self.flow > 0).tolist(), key=lambda at: -self.flow[tuple(at)])
+        rows: list[list[HtmlCell]] = [
+            [self.hypothesis_tokens[i], self.reference_tokens[j], float(self.flow[i, j]), float(self.cost[i, j])]
+            for i, j in moved
+        ]
+        return html_table(["hypothesis", "reference", "flow", "cost"], rows)
 
 
 def _plain(value: object) -> object:

@@ -14,6 +14,7 @@ from nlgauge.corpus.checks import checked_texts
 from nlgauge.engine.notes import count_fields
 from nlgauge.engine.prepare import SignatureCheck, prepare_composite
 from nlgauge.errors import InputError
+from nlgauge.files.html import html_table
 from nlgauge.pairs.compare import PairComparer, PairNotes
 from nlgauge.pairs.plan import Block, PairPlan
 from nlgauge.pairs.prepare import prepare_pairs
@@ -28,6 +29,9 @@ __all__ = ["ScoreMatrix", "matrix"]
 
 #: Fields of a matrix that are plain values already.
 _PLAIN = ("metric", "main", "higher_is_better")
+
+#: Rows and columns of a matrix that a notebook shows.
+_SHOWN = 20
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -96,6 +100,13 @@ class ScoreMatrix:
             return values
         msg = f"{self.__dict__.get('metric', 'ScoreMatrix')} has no component {name!r}; it has {list(components)}"
         raise AttributeError(msg)
+
+    def _repr_html_(self) -> str:
+        """The main component; of a large matrix the first rows and columns."""
+        shown = self.scores[:_SHOWN, :_SHOWN]
+        notes = [f"{self.metric}, {self.main}: {' x '.join(map(str, self.shape))}", f"signature: {self.signature}"]
+        rows = [[number, *row] for number, row in enumerate(shown.tolist())]
+        return html_table(["", *map(str, range(shown.shape[1]))], rows, notes=notes)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain Python values, ready for JSON."""

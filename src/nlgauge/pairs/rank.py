@@ -22,6 +22,7 @@ from nlgauge.engine.notes import TextNames, count_fields
 from nlgauge.engine.prepare import SignatureCheck, prepare_composite
 from nlgauge.engine.run import run_metrics
 from nlgauge.errors import InputError, RecipeError
+from nlgauge.files.html import html_table
 from nlgauge.pairs.compare import PairComparer
 from nlgauge.pairs.plan import Block, PairPlan
 from nlgauge.pairs.prepare import prepare_pairs
@@ -114,6 +115,10 @@ class Ranking:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             msg = f"the dict is not one of Ranking.to_dict(candidates=True): {error!r}"
             raise InputError(msg) from error
+
+    def _repr_html_(self) -> str:
+        shown = [[row["segment"], row["chosen"], row["utilities"][row["best"]]] for row in self.rows()]
+        return html_table(["segment", "chosen", "utility"], shown, notes=[f"signature: {self.signature}"])
 
     def __repr__(self) -> str:
         count = len(self)

@@ -1,4 +1,4 @@
-r"""Scores of several systems under several metrics, as text, JSON, TSV or LaTeX.
+r"""Scores of several systems under several metrics, as text, JSON, TSV, LaTeX or Markdown.
 
     text    one block per metric, a blank line between blocks:
               NAME [(distance: lower is better)]
@@ -15,6 +15,7 @@ r"""Scores of several systems under several metrics, as text, JSON, TSV or LaTeX
     TSV     [system] metric better COMPONENT... [interval low high] signature    one row per score; or
             [system] metric segment COMPONENT... [best_reference] signature      one row per segment
             metric is the title of its block of text: two recipes of one metric are told apart
+    Markdown  the blocks of text as pipe tables, for pull requests
     LaTeX   a booktabs tabular, systems as rows, the metrics' components as columns; signatures as % comments
 
 COMPONENT... is the union over all scores, with empty cells where a metric has no such component. The system
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Confidence", "Format", "render"]
 
-Format = Literal["text", "json", "tsv", "latex"]
+Format = Literal["text", "json", "tsv", "latex", "markdown"]
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def render(
     """The scores as one string that ends with a newline; the module's docstring has the grammar.
 
     `width` (decimals) and `short` (abbreviated signatures) do not apply to JSON, which keeps full numbers
-    and signatures that parse back. `citations` (BibTeX by metric) are part of text and JSON only: TSV and
+    and signatures that parse back. `citations` (BibTeX by metric) are part of text, Markdown and JSON only: TSV and
     LaTeX are read by other programs. `texts` are digests of what was compared with (`digests_of_texts`), for JSON
     with segments, which `nlgauge.load_scores` reads.
     """
@@ -98,13 +99,16 @@ def render(
         return _score_table(scores, names, confidence, short).to_tsv(width=width)
     if format == "latex":
         return _latex_table(scores, confidence, short).to_latex(width=width)
+    markdown = format == "markdown"
+    write = Table.to_markdown if markdown else Table.to_text
     blocks: list[str] = []
     for title, part in _by_recipe(scores):
         if segments:
             names = {id(score): score.metric for score in part}
-            blocks.append(_segment_table(part, names=names, caption=f"{title}, by segment").to_text(width=width))
-        blocks.append(_metric_table(title, part, confidence, short).to_text(width=width))
-    blocks += [f"% {name}\n{entry.strip()}\n" for name, entry in (citations or {}).items()]
+            blocks.append(write(_segment_table(part, names=names, caption=f"{title}, by segment"), width=width))
+        blocks.append(write(_metric_table(title, part, confidence, short), width=width))
+    before, after = ("```bibtex\n", "```\n") if markdown else ("", "")
+    blocks += [f"{before}% {name}\n{entry.strip()}\n{after}" for name, entry in (citations or {}).items()]
     return "\n".join(blocks)
 
 

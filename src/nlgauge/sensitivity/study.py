@@ -26,7 +26,6 @@ Values are those of the recipe's options; and for a study
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,6 +33,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.files.toml_text import toml_content
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.options import renamed
 from nlgauge.recipes.vector_metric import VectorMetric
@@ -176,16 +176,12 @@ class Study:
 
 def load_study(path: str | Path) -> Study:
     """A study from a TOML file."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     try:
-        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        content = toml_content(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         msg = f"no such file: {str(path)!r}; a study is a preset's name or a TOML file"
         raise InputError(msg) from error
-    except (OSError, ValueError) as error:  # tomllib's own error is a ValueError
+    except (OSError, ValueError) as error:  # that of TOML is a ValueError
         msg = f"study {str(path)!r} cannot be read: {error}"
         raise FileFormatError(msg) from error
     extra = set(content) - {"name", "metrics", "sweep"}

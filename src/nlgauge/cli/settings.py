@@ -1,0 +1,134 @@
+"""Defaults of a project: `nlgauge.toml`, or `[tool.nlgauge]` in pyproject.toml.
+
+    model = "mpnet"
+    metrics = ["bertscore:idf=refs", "chrf"]
+    threads = 2
+
+The first file that has any, in the current folder or one above it, counts; `NLGAUGE_CONFIG` names another one, or
+`none`. They are read by the commands that score texts, never by the library: a program says what it wants. A flag, a
+metric's own option and a signature come before them, and what they chose is in the signature like any other choice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.files.toml_text import toml_content
+from nlgauge.names import did_you_mean
+from nlgauge.registry import metric_class, metric_name, split_recipe
+
+__all__ = ["DefaultMetrics", "Settings", "apply_settings", "find_settings"]
+
+_KEYS = ("model", "metrics", "threads")
+
+#: Commands that score texts with metrics of the user's choice.
+_COMMANDS = frozenset({"score", "compare", "rank", "explain"})
+
+
+class DefaultMetrics(list[str]):
+    """Metrics that stand in a command's help, and that nobody asked for."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a file says; None is what it leaves open."""
+
+    name: str
+    model: str | None = None
+    metrics: tuple[str, ...] | None = None
+    threads: int | None = None
+
+    @classmethod
+    def of(cls, content: Any, *, name: str) -> Settings:
+        """From the keys of a file, each checked."""
+        if not isinstance(content, dict):
+            msg = f"{name}: expected keys {', '.join(_KEYS)}, got {content!r}"
+            raise FileFormatError(msg)
+        for key in content:
+            if key not in _KEYS:
+                msg = f"{name}: unknown key {key!r}; there are {', '.join(_KEYS)}{did_you_mean(key, _KEYS)}"
+                raise RecipeError(msg)
+        model, metrics, threads = (content.get(key) for key in _KEYS)
+        metrics = [metrics] if isinstance(metrics, str) else metrics
+        texts = isinstance(metrics, list) and bool(metrics) and all(isinstance(one, str) for one in metrics)
+        whole = isinstance(threads, int) and not isinstance(threads, bool)
+        for key, value, fits, expected in (
+            ("model", model, isinstance(model, str) and bool(model), "the name of a model"),
+            ("metrics", metrics, texts, "a list of metrics"),
+            ("threads", threads, whole, "a whole number"),
+        ):
+            if value is not None and not fits:
+                msg = f"{name}: {key} must be {expected}, got {value!r}"
+                raise RecipeError(msg)
+        return cls(name, model, None if metrics is None else tuple(metrics), threads)
+
+
+def find_settings(folder: Path) -> Settings | None:
+    """The settings that hold in a folder, or None."""
+    named = os.environ.get("NLGAUGE_CONFIG", "")
+    if named:
+        return None if named.lower() == "none" else _read(Path(named))
+    for place in (folder, *folder.parents):
+        for name in ("nlgauge.toml", "pyproject.toml"):
+            if (place / name).is_file() and (found := _read(place / name)) is not None:
+                return found
+    return None
+
+
+def _read(path: Path) -> Settings | None:
+    """What a file says; None for a project file that says nothing about nlgauge."""
+    project = path.name == "pyproject.toml"
+    try:
+        text = path.read_text(encoding="utf-8")
+        if project and "nlgauge" not in text:
+            return None
+        content = toml_content(text)
+    except FileNotFoundError as error:
+        msg = f"no such file: {str(path)!r}, which NLGAUGE_CONFIG names"
+        raise InputError(msg) from error
+    except (OSError, ValueError) as error:  # that of TOML is a ValueError
+        msg = f"{str(path)!r} cannot be read: {error}"
+        raise FileFormatError(msg) from error
+    if not project:
+        return Settings.of(content, name=path.name)
+    tool = content.get("tool", {})
+    return Settings.of(tool["nlgauge"], name=path.name) if "nlgauge" in tool else None
+
+
+def apply_settings(args: argparse.Namespace) -> None:
+    """Put the settings where the command line left something open, and say so on stderr."""
+    if args.command not in _COMMANDS or not hasattr(args, "metric"):
+        return
+    settings = find_settings(Path.cwd())
+    if settings is None:
+        return
+    said = {}
+    texts = args.command != "compare" or any(not name.endswith(".json") for name in args.hyps)
+    open_metric = args.metric is None or isinstance(args.metric, DefaultMetrics)
+    if settings.metrics is not None and open_metric and texts:
+        args.metric = list(settings.metrics)
+        said["metrics"] = " ".join(settings.metrics)
+    if settings.model is not None and texts and _leaves_model_open(args, args.metric or ["bertscore"]):
+        args.option_model = said["model"] = settings.model
+    if settings.threads is not None and getattr(args, "threads", 0) is None:
+        args.threads = settings.threads
+        said["threads"] = str(settings.threads)
+    if said and not getattr(args, "quiet", False):
+        chosen = ", ".join(f"{key}={value}" for key, value in said.items())
+        print(f"nlgauge: {settings.name}: {chosen}", file=sys.stderr)
+
+
+def _leaves_model_open(args: argparse.Namespace, metrics: Sequence[str]) -> bool:
+    """Whether no flag, language or signature chooses the model, and a metric has one to choose."""
+    chosen = (getattr(args, name, "") for name in ("option_model", "option_lang"))
+    if any(value is not None for value in chosen) or any("|" in text for text in metrics):
+        return False
+    recipes = [(metric_class(metric_name(text)), split_recipe(text)[1]) for text in metrics]
+    return any("model" in metric.options() and not {"model", "lang"} & own.keys() for metric, own in recipes)

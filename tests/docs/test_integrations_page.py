@@ -1,0 +1,129 @@
+"""Examples of docs/integrations.md run, the gate's files do what the page says, and the settings are taken."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.cli.conftest import REFERENCE, SYSTEM_A, SYSTEM_B, write_lines
+
+from nlgauge.cli import build_parser
+from nlgauge.cli.settings import find_settings
+
+ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
+PAGE = (ROOT / "docs" / "integrations.md").read_text(encoding="utf-8")
+
+#: What the examples print; the page shows them without.
+PRINTED = {
+    "bert-score": ["0.802", " bertscore\n2 4\n"],
+    "evaluate": ["['f1', 'hashcode', 'precision', 'recall'] 2\n['chrf', 'hashcode', 'score']\n"],
+    "pandas": ["['mt', 'ref', 'precision', 'recall', 'f1'] ['a', 'b']\nbertscore\n"],
+    "datasets": ["['bertscore_precision', 'bertscore_recall', 'bertscore_f1']\n"],
+    "Notebooks": ["<table> <table>\n"],
+}
+
+
+def section(title: str) -> str:
+    return PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def fenced(title: str, language: str) -> str:
+    return "".join(re.findall(rf"```{language}\n(.*?)```", section(title), re.S))
+
+
+@pytest.mark.parametrize("title", PRINTED)
+def test_examples_run(title: str) -> None:
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(fenced(title, "python"), {})
+    for part in PRINTED[title]:
+        assert part in printed.getvalue()
+
+
+@pytest.mark.torch
+def test_the_example_of_torchmetrics_runs() -> None:
+    pytest.importorskip("torchmetrics")
+    code = "".join(
+        line.removeprefix("    ") for line in section("torchmetrics").splitlines(True) if line[:4] == "    "
+    )
+    names: dict[str, Any] = {"loader": [{"mt": ["A cat sat."], "ref": ["A cat sat."]}] * 2}
+    exec(code, names)
+    assert names["metric"].compute()["f1"].tolist() == pytest.approx([1, 1], abs=1e-5)
+    assert names["metric"].result.signature.metric == "bertscore"
+
+
+def test_no_example_is_left_out() -> None:
+    assert PAGE.count("```python") == len(PRINTED)
+
+
+def test_the_settings_of_the_page_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NLGAUGE_CONFIG", raising=False)
+    (tmp_path / "nlgauge.toml").write_text(fenced("Defaults of a project", "toml"), encoding="utf-8")
+    found = find_settings(tmp_path)
+    assert found is not None
+    assert (found.model, found.metrics, found.threads) == ("mpnet", ("bertscore:idf=refs", "chrf"), 2)
+
+
+@pytest.fixture
+def outputs(tmp_path: Path) -> Path:
+    for name, lines in (("good.txt", SYSTEM_A), ("bad.txt", SYSTEM_B), ("ref.txt", REFERENCE)):
+        write_lines(tmp_path / name, lines * 3)
+    return tmp_path
+
+
+def action(folder: Path, base: str, new: str) -> subprocess.CompletedProcess[str]:
+    """The step of the action, as a runner runs it: inputs are variables of a bash script."""
+    steps: list[dict[str, Any]] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["runs"]["steps"]
+    (step,) = [one for one in steps if one.get("id") == "gate"]
+    inputs = {"base": base, "new": new, "refs": "ref.txt", "metric": "chrf", "options": "--seed 1"}
+    named = {name: re.fullmatch(r"\$\{\{ inputs\.(\w+) \}\}", text) for name, text in step["env"].items()}
+    environment = {name: inputs[found[1]] for name, found in named.items() if found is not None}
+    assert set(environment) == set(step["env"])
+    (folder / "nlgauge").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m nlgauge "$@"\n', encoding="utf-8")
+    (folder / "nlgauge").chmod(0o755)
+    environment |= {"GITHUB_STEP_SUMMARY": str(folder / "summary"), "GITHUB_OUTPUT": str(folder / "output")}
+    environment["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", step["run"]],
+        cwd=folder,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the stand-in for the command is a shell script")
+@pytest.mark.parametrize(
+    ("base", "new", "status", "closed"), [("good.txt", "bad.txt", 3, "true"), ("bad.txt", "good.txt", 0, "false")]
+)
+def test_the_action_closes_the_gate(outputs: Path, base: str, new: str, status: int, closed: str) -> None:
+    done = action(outputs, base, new)
+    assert done.returncode == status, done.stderr
+    assert (outputs / "output").read_text(encoding="utf-8") == f"closed={closed}\n"
+    assert (outputs / "summary").read_text(encoding="utf-8") == done.stdout
+    assert "| new |" in done.stdout
+
+
+def test_the_page_gives_the_action_inputs_that_it_has() -> None:
+    (step,) = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", section("Gates"), re.S)[0])
+    known = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["inputs"]
+    assert set(step["with"]) <= set(known)
+    assert {name for name, about in known.items() if about.get("required")} <= set(step["with"])
+
+
+def test_the_hook_of_the_page_is_a_command_that_parses() -> None:
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    (used,) = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", section("Gates"), re.S)[1])["repos"][0]["hooks"]
+    assert used["id"] == hook["id"]
+    command, *words = [*hook["entry"].split(), *used["args"]]
+    assert command == "nlgauge"
+    args = build_parser(words[0]).parse_args(words)
+    assert (args.gate, args.hyps, args.refs) == (True, ["released.txt", "candidate.txt"], ["reference.txt"])
