@@ -21,10 +21,8 @@ references: each part's mean over them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
-from weakref import WeakKeyDictionary
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +31,10 @@ from nlgauge.clouds.cloud import Cloud
 from nlgauge.corpus.views import TextView
 from nlgauge.files.digests import short_digest
 from nlgauge.metrics.parts.bounds import Bounds
+from nlgauge.metrics.parts.moved_words import Transport, Words
 from nlgauge.metrics.parts.sentence_similarity import sentence_vector
 from nlgauge.metrics.parts.sentsim_options import DISTANCES, SentSimOptions
-from nlgauge.metrics.parts.transport_metric import Problem
-from nlgauge.metrics.parts.wmdo import equal_word_links, flow_links, wmdo
+from nlgauge.metrics.parts.wmdo import equal_word_links, wmdo
 from nlgauge.recipes.results import Comparison, Pair, SystemResult
 from nlgauge.recipes.vector_metric import State
 from nlgauge.transport import greedy_match_points
@@ -89,51 +87,6 @@ class GreedyMatching:
         if x is None or y is None:
             return 0.0
         return float(greedy_match_points(x.points, y.points, x.weights, y.weights).f1)
-
-
-class Transport(NamedTuple):
-    """How words are moved."""
-
-    solver: str
-    links: bool
-    """Whether the flow says which words match."""
-
-
-class Moved(NamedTuple):
-    """What moving one text's words onto another's came to."""
-
-    cost: float
-    links: tuple[tuple[int, int], ...] | None
-    """Which words the flow matches, where that was asked for."""
-    converged: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Words:
-    """Vectors of a text's tokens without special ones, and how they are spelt."""
-
-    vectors: NDArray[np.float64]
-    spell: Callable[[], tuple[str, ...]]
-    moved: WeakKeyDictionary[Words, dict[Transport, Moved]] = field(default_factory=WeakKeyDictionary)
-
-    @cached_property
-    def spelt(self) -> tuple[str, ...]:
-        """Asked for only where matches are equal words."""
-        return self.spell()
-
-    @cached_property
-    def cloud(self) -> Cloud:
-        """Tokens weigh the same."""
-        return Cloud(self.vectors, np.ones(len(self.vectors)), self.spell)
-
-    def move_to(self, other: Words, transport: Transport) -> Moved:
-        """Solved once for wmd and wmdo."""
-        known = self.moved.setdefault(other, {})
-        if transport not in known:
-            problem = Problem(self.cloud, other.cloud, partial(Cloud.distances, squared=False), transport.solver)
-            links = flow_links(problem.plan.flow) if transport.links else None
-            known[transport] = Moved(problem.cost, links, problem.converged)
-        return known[transport]
 
 
 @dataclass(frozen=True)
@@ -233,17 +186,6 @@ class SentSim(SentSimOptions):
     @property
     def _transport(self) -> Transport:
         return Transport(self.solver, "wmdo" in self.components and self.wmdo_matches == "flow")
-
-    def part_values(
-        self, comparisons: Mapping[str, Sequence[Comparison]]
-    ) -> dict[str, dict[str, NDArray[np.float64]]]:
-        """By system and part, before scaling; what `Bounds` are taken over."""
-        return {
-            system: dict(
-                zip(self.components[1:], np.array([one.values.mean(axis=0) for one in found]).T, strict=True)
-            )
-            for system, found in comparisons.items()
-        }
 
     def finish(self, comparisons: Mapping[str, Sequence[Comparison]], state: State) -> dict[str, SystemResult]:
         parts = self.components[1:]

@@ -100,7 +100,7 @@ def test_nothing_to_train_on():
     with pytest.raises(InputError, match="all of these are empty"):
         train_vectors(["", " "], ["a"])
     pytest.importorskip("fasttext")
-    with pytest.raises(InputError, match="give a file of word vectors"):
+    with pytest.raises(InputError, match="give word_vectors=FILE"):
         train_vectors(["one two"], ["one"])
 
 

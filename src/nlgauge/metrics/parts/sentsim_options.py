@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.encoders import Encoder
@@ -16,6 +19,7 @@ from nlgauge.recipes.defaults import chosen_layer
 from nlgauge.recipes.kinds import Choice, JoinedNames, JoinedNumbers, Whole
 from nlgauge.recipes.options import Former, option
 from nlgauge.recipes.resources import SentenceModelName
+from nlgauge.recipes.results import Comparison
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.vector_metric import State, VectorMetric, WindowTexts
 
@@ -111,3 +115,14 @@ class SentSimOptions(VectorMetric[tuple[Any, ...]]):
     def run_text_models(self, texts: WindowTexts, state: State) -> None:
         if "sss" in self.components:
             encode_sentences(texts, state["sentence"])
+
+    def part_values(
+        self, comparisons: Mapping[str, Sequence[Comparison]]
+    ) -> dict[str, dict[str, NDArray[np.float64]]]:
+        """By system and part, before scaling; what `Bounds` are taken over."""
+        return {
+            system: dict(
+                zip(self.components[1:], np.array([one.values.mean(axis=0) for one in found]).T, strict=True)
+            )
+            for system, found in comparisons.items()
+        }
