@@ -195,7 +195,7 @@ def test_a_kill_during_a_hundred_jobs_loses_no_finished_one(tmp_path: Path) -> N
     with started(tmp_path) as service:
         names = []
         for number in range(100):
-            texts = [f"Sentence {number} of {count} is here." for count in range(40)]
+            texts = [f"Sentence {number} of {count} is here." for count in range(150)]
             names.append(service.post("/v1/jobs/score", {"hyps": texts, "refs": texts[::-1]}).json()["id"])
         until = time.monotonic() + 60
         while service.get(f"/v1/jobs/{names[19]}").json()["state"] != "done" and time.monotonic() < until:
