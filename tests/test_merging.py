@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import nlgauge
-from nlgauge.errors import InputError
+from nlgauge.errors import InputError, RecipeError
 from nlgauge.scores import Score
 from nlgauge.testing import hash_encoder
 
@@ -80,3 +80,12 @@ def test_a_corpus_score_without_its_counts_cannot_be_merged() -> None:
         del record["statistics"]
     with pytest.raises(InputError, match="the counts it is made of are not with these scores"):
         Score.merge([Score.from_dict(record) for record in records])
+
+
+def test_a_metric_of_another_package_that_makes_no_score_of_counts_is_told_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one = nlgauge.score(["a b c d"], ["a b c e"], metric="bleu")
+    monkeypatch.delattr(type(one.origin.metric).__mro__[1], "corpus_scores")
+    with pytest.raises(RecipeError, match=r"bleu keeps counts of segments and has no corpus_scores\(\).*; define it"):
+        Score.merge([one, one])

@@ -249,8 +249,11 @@ class TextMetric(Metric):
 
     def corpus_scores(self, statistics: CorpusCounts) -> Mapping[str, float]:
         """Scores of a whole corpus from the counts of its segments, where they are no means over segments."""
-        msg = f"{self.name} makes no score of counts"
-        raise NotImplementedError(msg)
+        msg = (
+            f"{self.name} keeps counts of segments and has no corpus_scores() that makes a score of them, so that "
+            "parts of a corpus cannot be merged; define it, or score the texts in one call"
+        )
+        raise RecipeError(msg)
 
     def describe_texts(self) -> dict[str, str]:
         """The metric's own fields of the signature, with the version of its package."""
