@@ -1,0 +1,322 @@
+"""Maps between the words of two languages in their places: fitted on newstest 2018, asked about newstest 2017.
+
+    python -m benchmarks.context_maps --at DATA --sweep                    # which options of the flow, on halves of 2018
+    python -m benchmarks.context_maps --at DATA --langs de ru tr zh --seeds 3
+    python -m benchmarks.context_maps --at DATA --encoders                 # mpnet 12 -> minilm 6, English: exact gold
+
+Words translate each other by IBM model 1, trained on both newstests in both directions, where the two agree: the
+encoder has no say. With `--encoders` a word's counterpart is itself. Lexicon induction, P@1 by CSLS among 3,000 words
+in their places, with an interval over words and the difference to the centred rotation over the same words. For
+languages also Pearson's r of XMoverScore (no language model) with people on WMT17, and the difference to no map over
+the same resampled segments. Networks need nlgauge[torch]. Figures stand in docs/findings.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import nlgauge
+from nlgauge.data import load
+from nlgauge.encoders import Encoder, load_encoder
+from nlgauge.errors import NlgaugeWarning
+from nlgauge.stats import bootstrap_correlations
+from nlgauge.stats.bootstrap import bootstrap_mean
+from nlgauge.text.word_alignment import Links
+from nlgauge.transforms.fit.fcnn_fit import fit_fcnn
+from nlgauge.transforms.fit.flow_fit import fit_flow, fit_gan_flow
+from nlgauge.transforms.fit.flow_options import FlowOptions
+from nlgauge.transforms.fit.from_texts import origin_of
+from nlgauge.transforms.fit.neighbours import Pairs, csls
+from nlgauge.transforms.fit.parallel_words import OtherSide, texts_as_words
+from nlgauge.transforms.origin import Origin
+from nlgauge.transforms.remap import fit_remapping
+
+Rows = NDArray[np.float32]
+
+#: Words that are asked about, and pairs that a map is fitted to, drawn at random.
+_ASKED, _LEARNED = 3000, 20_000
+_ROUNDS_OF_IBM, _LEAST_PROBABLE = 6, 0.1
+#: What a sweep tries: twelve settings.
+_GRID = {"learning_rate": (1e-3, 3e-4, 1e-4), "likelihood": (0.0, 0.1), "couplings": (2, 4)}
+_LINEAR = {"rotation (CLP)": "clp", "centred rotation": "centred", "UMD": "umd", "least squares": "lsq"}
+
+
+class Words(NamedTuple):
+    """Rows of words that belong together."""
+
+    source: Rows
+    target: Rows
+
+    def some(self, most: int, seed: int) -> Words:
+        chosen = np.random.default_rng(seed).permutation(len(self.source))[:most]
+        return Words(self.source[chosen], self.target[chosen])
+
+
+def newstest(at: Path, year: int, lang: str) -> tuple[list[str], list[str]]:
+    """Sources and their translations."""
+    folder = at / f"wmt{year % 100}"
+    names = (
+        f"source/newstest{year}-{lang}en-src.{lang}",
+        f"references/newstest{year}-{lang}en-ref.en",
+    )
+    sides = [(folder / name).read_text(encoding="utf-8").rstrip("\n").split("\n") for name in names]
+    return sides[0], sides[1]
+
+
+def words_of(encoder: Encoder, texts: Sequence[str]) -> list[list[str]]:
+    """The words of each text as the tokenizer has them, in the order of `texts_as_words`."""
+    found = []
+    for text, tokens in zip(texts, encoder.tokenizer.encode(list(texts)), strict=True):
+        spans = [(int(first), int(first + size)) for first, size in zip(*tokens.word_pieces, strict=True)]
+        found.append(
+            [
+                text[tokens.offsets[first][0] : tokens.offsets[after - 1][1]].casefold()
+                for first, after in spans
+                if not tokens.is_special[first]
+            ]
+        )
+    return found
+
+
+def ibm_links(source: list[list[str]], target: list[list[str]]) -> list[Links]:
+    """Links on which IBM model 1 agrees with itself in both directions."""
+    forth, back = _best_sources(source, target), _best_sources(target, source)
+    return [
+        tuple((i, j) for j, i in enumerate(one) if i >= 0 and other[i] == j)
+        for one, other in zip(forth, back, strict=True)
+    ]
+
+
+def _best_sources(source: list[list[str]], target: list[list[str]]) -> list[list[int]]:
+    """For each target word the place of its most probable source word; -1 for none."""
+    ids: tuple[dict[str, int], dict[str, int]] = ({"": 0}, {})
+    cells: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+    for left, right in zip(source, target, strict=True):
+        e = np.array([0, *(ids[0].setdefault(word, len(ids[0])) for word in left)])
+        f = np.array([ids[1].setdefault(word, len(ids[1])) for word in right], dtype=np.int64)
+        cells.append((np.tile(e, len(f)), np.repeat(f, len(e))))
+    e_all, f_all = (np.concatenate([pair[side] for pair in cells]) for side in (0, 1))
+    # A cell is a pair of words in a pair of texts; its target word in its place shares one unit among all sources.
+    sizes = [len(words) + 1 for words in source]
+    units = np.repeat(
+        np.arange(sum(map(len, target))), [size for size, words in zip(sizes, target, strict=True) for _ in words]
+    )
+    kinds, kind = np.unique(e_all * np.int64(len(ids[1])) + f_all, return_inverse=True)
+    given = kinds // len(ids[1])
+    table = np.ones(len(kinds))
+    for _ in range(_ROUNDS_OF_IBM):
+        mass = table[kind]
+        mass /= np.bincount(units, weights=mass)[units]
+        counts = np.bincount(kind, weights=mass, minlength=len(kinds))
+        table = counts / np.bincount(given, weights=counts)[given]
+    found, at = [], 0
+    for size, words in zip(sizes, target, strict=True):
+        block = table[kind[at : at + size * len(words)]].reshape(len(words), size)
+        at += size * len(words)
+        best = block.argmax(axis=1) if len(words) else np.empty(0, dtype=np.int64)
+        found.append([int(i) - 1 if block[j, i] >= _LEAST_PROBABLE else -1 for j, i in enumerate(best)])
+    return found
+
+
+def words_of_languages(at: Path, lang: str, encoder: Encoder) -> dict[int, Words]:
+    """Linked words of the newstests of two years, as vectors."""
+    texts = {year: newstest(at, year, lang) for year in (2017, 2018)}
+    spelt = {year: [words_of(encoder, side) for side in sides] for year, sides in texts.items()}
+    links = ibm_links(*(spelt[2017][side] + spelt[2018][side] for side in (0, 1)))
+    linked = {2017: links[: len(texts[2017][0])], 2018: links[len(texts[2017][0]) :]}
+    made = {}
+    for year, (source, target) in texts.items():
+        rows: tuple[list[Rows], list[Rows]] = ([], [])
+        for n, x, z in texts_as_words(encoder, source, target, layer=0, by_blanks=False):
+            # Texts whose words the tokenizer counts in another way are left out.
+            if linked[year][n] and (len(x), len(z)) == tuple(len(side[n]) for side in spelt[year]):
+                for side, vectors in enumerate((x, z)):
+                    rows[side].append(vectors[[link[side] for link in linked[year][n]]])
+        made[year] = Words(np.concatenate(rows[0]), np.concatenate(rows[1]))
+    return made
+
+
+def words_of_encoders(at: Path) -> dict[int, Words]:
+    """The same words under two models of English."""
+    encoder, other = load_encoder("mpnet", threads=1), OtherSide(load_encoder("minilm", threads=1), 6)
+    made = {}
+    for year in (2017, 2018):
+        texts = newstest(at, year, "de")[1][:1500]
+        found = [
+            (x, z)
+            for _, x, z in texts_as_words(encoder, texts, texts, layer=12, other=other, by_blanks=True)
+            if len(x) == len(z)
+        ]
+        made[year] = Words(*(np.concatenate([pair[side] for pair in found]) for side in (0, 1)))
+    return made
+
+
+def hits(transform: Any, asked: Words) -> NDArray[np.float64]:
+    """1 for each word whose first by CSLS is its counterpart."""
+    moved = asked.source if transform is None else transform.apply(asked.source, side="source")
+    target = asked.target if transform is None else transform.apply(asked.target, side="target")
+    x, z = (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9) for rows in (moved, target))
+    similarity = csls((x @ z.T).astype(np.float32))
+    return (similarity.argmax(axis=1) == np.arange(len(x))).astype(np.float64)
+
+
+def maps(learned: Words, options: FlowOptions, seeds: int, origin: Origin) -> Iterator[tuple[str, list[Any]]]:
+    """Each method with its maps, one for each seed where there is one."""
+    same_width = learned.source.shape[1] == learned.target.shape[1]
+    for name, method in _LINEAR.items():
+        if same_width:
+            yield name, [fit_remapping(*learned, method=method, origin=origin)]
+    networks = FlowOptions(hidden=512, epochs=20)
+    yield "FCNN", [fit_fcnn(*learned, options=replace(networks, seed=s), origin=origin).map for s in range(seeds)]
+    yield (
+        "Real-NVP",
+        [fit_flow(*learned, options=replace(options, seed=s), origin=origin).map for s in range(seeds)],
+    )
+    # Without pairs: the rows of the two sides in another order each, and a tenth of the pairs for the first rotation.
+    chance, few = np.random.default_rng(0), len(learned.source) // 10
+    order = chance.permutation(len(learned.source))
+    shuffled = learned.target[order]
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    guess = Pairs(np.arange(few), places[:few])
+    gan = FlowOptions(learning_rate=5e-5, constraint="cross-correlation", rounds=3, epochs=3)
+    yield (
+        "GAN-Real-NVP",
+        [
+            fit_gan_flow(learned.source, shuffled, guess, options=replace(gan, seed=s), origin=origin).map
+            for s in range(min(seeds, 2))
+        ],
+    )
+
+
+def agreement(at: Path, lang: str, transforms: Sequence[Any]) -> list[str]:
+    """Pearson's r of XMoverScore with people, without and with each map, and the difference with its interval."""
+    table = load("wmt17", at, langpairs=[f"{lang}-en"])
+    human = table.human[table.default_criterion or ""]
+    judged = np.flatnonzero(~np.isnan(human))
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for number, one in enumerate([None, *transforms]):
+            name = "none"
+            if one is not None:
+                name = str(Path(folder) / f"{number}.npz")
+                one.save(Path(name))
+            found = nlgauge.score(
+                [table.hypothesis[row] for row in judged],
+                sources=[(table.source or ())[row] for row in judged],
+                metric="xmoverscore",
+                lm="none",
+                transforms=name,
+                threads=1,
+            )
+            rows.append(found.segments[found.main])
+    drawn = bootstrap_correlations(np.stack(rows), human[judged], resamples=2000)
+    cells = [f"{drawn.observed[0]:.3f}"]
+    for number in range(1, len(rows)):
+        low, high = np.percentile(drawn.draws[:, number] - drawn.draws[:, 0], (2.5, 97.5))
+        gain = drawn.observed[number] - drawn.observed[0]
+        cells.append(f"{drawn.observed[number]:.3f} ({gain:+.3f}, {low:+.3f} to {high:+.3f})")
+    return cells
+
+
+def report(title: str, words: dict[int, Words], options: FlowOptions, args: argparse.Namespace, lang: str) -> None:
+    """A row per method, as soon as it is known."""
+    learned, asked = words[2018].some(_LEARNED, 1), words[2017].some(_ASKED, 2)
+    sizes = f"{len(learned.source)} of {len(words[2018].source)} pairs learned from, {len(asked.source)} asked about"
+    print(f"\n{title}: {sizes}", flush=True)
+    origin = Origin()
+    if lang:
+        origin = origin_of(load_encoder("muse", threads=1), 0, None, Origin(source=lang, target="en"))
+    base: NDArray[np.float64] | None = None
+    kept: dict[str, Any] = {}
+    if lang:
+        _row("no map", [hits(None, asked)], None, 0.0)
+    for name, made in timed(maps(learned, options, args.seeds, origin)):
+        found = [hits(one, asked) for one in made[0]]
+        base = found[0] if name == "centred rotation" or base is None else base
+        _row(name, found, base, made[1])
+        kept[name] = made[0][0]
+    if lang:
+        for name, cell in zip(("no map", *kept), agreement(args.at, lang, list(kept.values())), strict=True):
+            print(f"XMoverScore, {name}\t{cell}", flush=True)
+
+
+def timed(made: Iterator[tuple[str, list[Any]]]) -> Iterator[tuple[str, tuple[list[Any], float]]]:
+    """With the processor time of each."""
+    while True:
+        began = time.process_time()
+        try:
+            name, found = next(made)
+        except StopIteration:
+            return
+        yield name, (found, time.process_time() - began)
+
+
+def _row(
+    name: str, found: list[NDArray[np.float64]], base: NDArray[np.float64] | None, seconds: float
+) -> None:
+    mean = np.mean(found, axis=0)
+    cells = ["{:.3f} ({:.3f} to {:.3f})".format(*bootstrap_mean(mean)[:3])]
+    if base is not None:
+        cells.append("{:+.3f} ({:+.3f} to {:+.3f})".format(*bootstrap_mean(mean - base)[:3]))
+    seeds = " ".join(f"{one.mean():.3f}" for one in found)
+    print("\t".join([name, *cells, f"by seed {seeds}", f"{seconds:.0f} s"]), flush=True)
+
+
+def sweep(words: Words) -> None:
+    """Options of the flow, fitted to one half of the pairs and asked about the other."""
+    half = len(words.source) // 2
+    learned = Words(words.source[:half], words.target[:half]).some(_LEARNED // 2, 1)
+    asked = Words(words.source[half:], words.target[half:]).some(_ASKED, 2)
+    print(f"\nsweep: {len(learned.source)} learned from, {len(asked.source)} asked about")
+    for name, method in _LINEAR.items():
+        print(f"{name}\t{hits(fit_remapping(*learned, method=method), asked).mean():.3f}", flush=True)
+    for values in itertools.product(*_GRID.values()):
+        settings: dict[str, Any] = dict(zip(_GRID, values, strict=True))
+        made = fit_flow(*learned, options=FlowOptions(**settings))
+        print(f"{settings}\t{hits(made.map, asked).mean():.3f}\tbest epoch {made.best}", flush=True)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print a table for each pair of spaces."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--at", type=Path, default=os.environ.get("NLGAUGE_DATA"), help="data sets ($NLGAUGE_DATA)")
+    parser.add_argument("--langs", nargs="*", default=[], help="with English, under muse")
+    parser.add_argument("--encoders", action="store_true", help="mpnet 12 to minilm 6, English")
+    parser.add_argument("--sweep", action="store_true", help="German only")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--learning-rate", type=float, default=FlowOptions.learning_rate)
+    parser.add_argument("--likelihood", type=float, default=FlowOptions.likelihood)
+    parser.add_argument("--couplings", type=int, default=FlowOptions.couplings)
+    args = parser.parse_args(argv)
+    if args.at is None:
+        print("no folder of data sets; nothing was run", file=sys.stderr)
+        return 0
+    warnings.simplefilter("ignore", NlgaugeWarning)
+    options = FlowOptions(learning_rate=args.learning_rate, likelihood=args.likelihood, couplings=args.couplings)
+    muse = load_encoder("muse", threads=1) if args.langs or args.sweep else None
+    if args.sweep and muse is not None:
+        sweep(words_of_languages(args.at, "de", muse)[2018])
+    for lang in args.langs:
+        if muse is not None:
+            report(f"muse {lang} - en", words_of_languages(args.at, lang, muse), options, args, lang)
+    if args.encoders:
+        report("mpnet 12 - minilm 6, English", words_of_encoders(args.at), options, args, "")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
