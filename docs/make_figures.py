@@ -128,7 +128,7 @@ def draw_sentence_graph(path: Path, at: str) -> None:
                 axes.text((first + second) / 2, high + 0.08, said, ha="center", va="bottom", fontsize=8)
         for number, sentence in enumerate(text.sentences):
             axes.plot(number, 0, "o", color=COLOURS[5], markersize=8)
-            words = " ".join(word.text for word in sentence.words)
+            words = " ".join(word.form for word in sentence.words)
             axes.text(number, -0.2, f"{number + 1}. {words}", ha="center", va="top", fontsize=8)
     about = "Dots are sentences; an arc joins two that share a noun, with the noun and 1 / distance (adjacency=unweighted)."
     finish_figure(figure, title="Which sentences a noun ties together", caption=about)
