@@ -26,8 +26,8 @@ IMAGES = Path(__file__).resolve().parent / "images"
 #: Texts of the worked pairs, as on the pages of metrics. The first two are those of Figure 1 of the MoverScore paper.
 BOAT, CANOE = "A guy with a red jacket is standing on a boat", "A man wearing a lifevest is sitting in a canoe"
 KANU = "Ein Mann mit Schwimmweste sitzt in einem Kanu."
-FERRY = "The ferry was cancelled . Passengers waited for the ferry all night . A storm had damaged the harbour ."
-STORM = "A storm stopped the ferry . Its passengers slept in the harbour . The ferry left when the storm was over ."
+FERRY = "The ferry was cancelled . We waited for the ferry . A storm hit the harbour ."
+STORM = "A storm stopped the ferry . We slept at the harbour . The ferry left after the storm ."
 
 #: The word mover's distance of SentSim, as a recipe of MoverScore: raw vectors of one layer, all words alike.
 SENTSIM_WMD = (

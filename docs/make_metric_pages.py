@@ -166,7 +166,7 @@ def index() -> str:
         title = text.partition("\n")[0].removeprefix("# ")
         for name in metrics_of(text):
             told = describe_metric(built_in_metrics()[name])
-            link = f"[{title}](metrics/{page.name})"
+            link = f"[{title.partition(':')[0]}](metrics/{page.name})"
             lines.append(f"| `{name}` | {link} | {told['better']} | {told['what']} |")
     return "\n".join([*lines, ""])
 

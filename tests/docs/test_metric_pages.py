@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from functools import cache
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 import nlgauge
 from docs import make_figures, make_metric_pages
 from docs.make_metric_pages import INDEX, PAGES, Run, made, metrics_of, pages_in_order
+from nlgauge.cli import build_parser
 from nlgauge.recipes.profile import ProfiledMetric, ProfiledTextMetric
 from nlgauge.recipes.signature import VERSION_FIELDS, Signature
 from nlgauge.registry import built_in_metrics
@@ -98,6 +100,14 @@ def test_the_signature_is_that_of_the_example(name: str) -> None:
     for line, signature in zip(lines, run(name).signatures, strict=True):
         differing = Signature.parse(line).difference(signature)
         assert [one for one in differing if one.field not in (*VERSION_FIELDS, *MACHINES_OWN)] == []
+
+
+@pytest.mark.parametrize(
+    "command", re.findall(r"^    (nlgauge (?:[^\n]*\\\n)*[^\n]*)\n", INDEX.read_text(encoding="utf-8"), re.M)
+)
+def test_commands_behind_the_choice_of_a_metric_are_understood(command: str) -> None:
+    words = shlex.split(command.replace("\\\n", " "))[1:]
+    assert build_parser(words[0]).parse_args(words).run
 
 
 @pytest.mark.parametrize("name", NAMES)
