@@ -4,8 +4,8 @@
     python -m docs.make_figures --only NAME ...    some: metric-bertscore, report, ...
     python -m docs.make_figures --list             what makes each, what it needs, and how long it takes
 
-Figures go to docs/images. Data sets are looked for in the folder that NLGAUGE_DATA names (`--at`). Most figures are drawn by
-a command of nlgauge, which `--list` shows with the file that it writes.
+Figures go to docs/images. Data sets are looked for in the folder that NLGAUGE_DATA names (`--at`). Most figures are
+drawn by a command of nlgauge, which `--list` shows with the file that it writes.
 """
 
 from __future__ import annotations
@@ -130,8 +130,8 @@ def draw_sentence_graph(path: Path, at: str) -> None:
             axes.plot(number, 0, "o", color=COLOURS[5], markersize=8)
             words = " ".join(word.form for word in sentence.words)
             axes.text(number, -0.2, f"{number + 1}. {words}", ha="center", va="top", fontsize=8)
-    about = "Dots are sentences; an arc joins two that share a noun, with the noun and 1 / distance (adjacency=unweighted)."
-    finish_figure(figure, title="Which sentences a noun ties together", caption=about)
+    about = "Dots are sentences; an arc joins two that share a noun, with the noun and 1 / distance"
+    finish_figure(figure, title="Which sentences a noun ties together", caption=f"{about} (adjacency=unweighted).")
     save_figure(figure, path)
 
 

@@ -64,7 +64,9 @@ def main(arguments: Sequence[str]) -> int:
     changed = {page: new for page in PAGES if (new := made(text := page.read_text(encoding="utf-8"))) != text}
     if "--check" in arguments:
         for page in changed:
-            print(f"the tables of options in {page.relative_to(DOCS)} are not up to date: python docs/make_options.py")
+            print(
+                f"the tables of options in {page.relative_to(DOCS)} are not up to date: python docs/make_options.py"
+            )
         return int(bool(changed))
     for page, new in changed.items():
         page.write_text(new, encoding="utf-8")

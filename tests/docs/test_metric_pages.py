@@ -8,10 +8,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from docs.make_metric_pages import INDEX, PAGES, Run, made, metrics_of, pages_in_order
 
 import nlgauge
 from docs import make_figures, make_metric_pages
-from docs.make_metric_pages import INDEX, PAGES, Run, made, metrics_of, pages_in_order
 from nlgauge.cli import build_parser
 from nlgauge.recipes.profile import ProfiledMetric, ProfiledTextMetric
 from nlgauge.recipes.signature import VERSION_FIELDS, Signature
