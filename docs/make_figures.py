@@ -64,7 +64,7 @@ class Figure:
 
     name: str
     command: Sequence[str] = ()
-    """Of nlgauge, without the flag that names the file; AT stands for the folder of data sets."""
+    """Of nlgauge, without the flag that names the file; DATA stands for the folder of data sets."""
     made_by: Callable[[Path, str], None] | None = None
     """Where it takes more than a command: is given the file to write and the folder of data sets."""
     needs: Sequence[str] = ()
@@ -91,7 +91,7 @@ class Figure:
             return
         from nlgauge.cli import main as nlgauge
 
-        words = [word.replace("AT", at) if word == "AT" else word for word in self.command]
+        words = [at if word == "DATA" else word for word in self.command]
         with tempfile.TemporaryDirectory() as folder:  # what a command prints is not looked at here
             status = nlgauge([*words, self.flag, str(self.path), "--output", f"{folder}/out", "--quiet"])
         if status:
@@ -218,15 +218,15 @@ FIGURES = {
         Figure("discourse-newsroom", made_by=draw_newsroom, needs=["data"]),
         Figure("explain-pair", _pair("moverscore", BOAT, ref=CANOE, more=["--side-by-side"])),
         Figure(
-            "explain-factors", ["explain", "factors", "--data", "factors-wmt", "--at", "AT", *FACTORS], needs=["data"]
+            "explain-factors", ["explain", "factors", "--data", "factors-wmt", "--at", "DATA", *FACTORS], needs=["data"]
         ),
         Figure(
             "wmt17-mpnet",
-            ["meta", "--data", "wmt17", "--at", "AT", "--model", "mpnet", "--metric", *META],
+            ["meta", "--data", "wmt17", "--at", "DATA", "--model", "mpnet", "--metric", *META],
             needs=["data"],
-            takes="half an hour",
+            takes="long",
         ),
-        Figure("wmt17-sensitivity", made_by=draw_sensitivity, needs=["data"], takes="half an hour"),
+        Figure("wmt17-sensitivity", made_by=draw_sensitivity, needs=["data"], takes="long"),
         Figure("costs", made_by=draw_costs, needs=["a quiet machine"], takes="minutes"),
         Figure("report", made_by=draw_report, needs=["data", "a browser"], takes="a minute"),
         Figure("page", made_by=draw_page, needs=["a browser"], takes="a minute"),

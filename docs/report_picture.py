@@ -1,4 +1,4 @@
-"""The picture of a report, half of it in light colours, half in dark ones: `python -m docs.make_figures --only report`.
+"""The picture of a report, half light and half dark: `python -m docs.make_figures --only report`.
 
 The first 200 segments of newstest2017 ru-en, nine systems. The browser is that of the tests (`make browser-tools`).
 """

@@ -8,14 +8,15 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from docs.make_metric_pages import INDEX, PAGES, Run, made, metrics_of, pages_in_order
+from docs.make_figures import BOAT, FIGURES, GRIDS, IMAGES, KANU, SENTSIM_WMD
+from docs.make_metric_pages import DOCS, INDEX, PAGES, Run, made, metrics_of, pages_in_order
 
 import nlgauge
-from docs import make_figures, make_metric_pages
 from nlgauge.cli import build_parser
 from nlgauge.recipes.profile import ProfiledMetric, ProfiledTextMetric
 from nlgauge.recipes.signature import VERSION_FIELDS, Signature
 from nlgauge.registry import built_in_metrics
+from nlgauge.sensitivity.study import load_study
 
 HEADINGS = ("Equation", "A worked pair", "Signature", "Options", "Where paper and code disagree", "How to cite")
 IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)]*)\)")
@@ -120,16 +121,23 @@ def test_pictures_are_there_small_and_described(name: str) -> None:
 
 
 def test_every_picture_of_the_site_is_made_by_the_script_and_shown() -> None:
-    files = {path.name for path in make_figures.IMAGES.iterdir()}
-    assert files == {one.path.name for one in make_figures.FIGURES.values()}
-    root = make_metric_pages.DOCS.parent
-    texts = [*make_metric_pages.DOCS.rglob("*.md"), root / "README.md", root / "benchmarks" / "README.md"]
+    files = {path.name for path in IMAGES.iterdir()}
+    assert files == {one.path.name for one in FIGURES.values()}
+    root = DOCS.parent
+    texts = [*DOCS.rglob("*.md"), root / "README.md", root / "benchmarks" / "README.md"]
     named = {Path(target).name for text in texts for _, target in IMAGE.findall(text.read_text(encoding="utf-8"))}
     assert files <= named
 
 
+def test_commands_of_pictures_are_understood(tmp_path: Path) -> None:
+    for words in (one.command for one in FIGURES.values() if one.command):
+        assert build_parser(words[0]).parse_args([*words, "--plot", "figure.png", "--output", "out", "--quiet"]).run
+    (tmp_path / "grids.toml").write_text(GRIDS, encoding="utf-8")
+    assert [sweep.name for sweep in load_study(tmp_path / "grids.toml").sweeps][0] == "stopwords"
+
+
 def test_pictures_are_of_the_texts_of_their_page() -> None:
-    for figure in make_figures.FIGURES.values():
+    for figure in FIGURES.values():
         if figure.name.startswith("metric-") and figure.command:
             (name,) = (one for one in NAMES if f"/{figure.path.name})" in page(one))
             for text in (text for text in figure.command if " " in text):
@@ -138,5 +146,5 @@ def test_pictures_are_of_the_texts_of_their_page() -> None:
 
 def test_the_flow_drawn_for_sentsim_is_that_of_its_word_mover() -> None:
     shown_wmd = re.findall(r"wmd (\S+)  A guy", shown("sentsim", "output"))
-    found = nlgauge.score([f"{make_figures.BOAT}."], sources=[make_figures.KANU], metric=make_figures.SENTSIM_WMD)
+    found = nlgauge.score([f"{BOAT}."], sources=[KANU], metric=SENTSIM_WMD)
     assert found.score[0] == pytest.approx(float(*shown_wmd), abs=1e-4)
