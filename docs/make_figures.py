@@ -218,7 +218,9 @@ FIGURES = {
         Figure("discourse-newsroom", made_by=draw_newsroom, needs=["data"]),
         Figure("explain-pair", _pair("moverscore", BOAT, ref=CANOE, more=["--side-by-side"])),
         Figure(
-            "explain-factors", ["explain", "factors", "--data", "factors-wmt", "--at", "DATA", *FACTORS], needs=["data"]
+            "explain-factors",
+            ["explain", "factors", "--data", "factors-wmt", "--at", "DATA", *FACTORS],
+            needs=["data"],
         ),
         Figure(
             "wmt17-mpnet",

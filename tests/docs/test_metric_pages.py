@@ -133,7 +133,7 @@ def test_commands_of_pictures_are_understood(tmp_path: Path) -> None:
     for words in (one.command for one in FIGURES.values() if one.command):
         assert build_parser(words[0]).parse_args([*words, "--plot", "figure.png", "--output", "out", "--quiet"]).run
     (tmp_path / "grids.toml").write_text(GRIDS, encoding="utf-8")
-    assert [sweep.name for sweep in load_study(tmp_path / "grids.toml").sweeps][0] == "stopwords"
+    assert len(load_study(tmp_path / "grids.toml").sweeps) == 4
 
 
 def test_pictures_are_of_the_texts_of_their_page() -> None:
