@@ -1,4 +1,4 @@
-"""Tables of options in docs/metrics.md, made from the options themselves.
+"""Tables of options in docs/metrics.md and on the pages of metrics, made from the options themselves.
 
     python docs/make_options.py            rewrites the tables in place
     python docs/make_options.py --check    ends with 1 where one is not up to date
@@ -19,7 +19,8 @@ from nlgauge import VectorMetric
 from nlgauge.recipes.options import BY_PROFILE, Option
 from nlgauge.registry import built_in_metrics
 
-PAGE = Path(__file__).parent / "metrics.md"
+DOCS = Path(__file__).parent
+PAGES = [DOCS / "metrics.md", *sorted((DOCS / "metrics").glob("*.md"))]
 BLOCK = re.compile(r"(<!-- options: ([^>]*) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -59,14 +60,16 @@ def made(text: str) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Rewrite the page, or check it."""
-    text = PAGE.read_text(encoding="utf-8")
-    new = made(text)
+    """Rewrite the pages, or check them."""
+    changed = {page: new for page in PAGES if (new := made(text := page.read_text(encoding="utf-8"))) != text}
     if "--check" in arguments:
-        if new != text:
-            print(f"the tables of options in {PAGE.name} are not up to date: python docs/make_options.py")
-        return int(new != text)
-    PAGE.write_text(new, encoding="utf-8")
+        for page in changed:
+            print(
+                f"the tables of options in {page.relative_to(DOCS)} are not up to date: python docs/make_options.py"
+            )
+        return int(bool(changed))
+    for page, new in changed.items():
+        page.write_text(new, encoding="utf-8")
     return 0
 
 

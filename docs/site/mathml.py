@@ -1,4 +1,7 @@
-"""Formulas as MathML, which browsers draw themselves: no script and no font from elsewhere."""
+"""Formulas as MathML, which browsers draw themselves: no script and no font from elsewhere.
+
+A command that the converter does not know would stand in the page as it is typed: a warning, and so an error.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,28 @@ from typing import Any
 from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.application import Sphinx
+from sphinx.util import logging
+
+LOGGER = logging.getLogger(__name__)
+
+
+def converted(node: nodes.Element, display: str = "inline") -> str:
+    """The formula; what is left of LaTeX in it is warned of."""
+    found = convert(node.astext(), display=display)
+    if "\\" in found:
+        LOGGER.warning("latex2mathml does not know a command of the formula %r", node.astext(), location=node)
+    return found
 
 
 def inline(writer: Any, node: nodes.Element) -> None:
     """A formula within a line."""
-    writer.body.append(convert(node.astext()))
+    writer.body.append(converted(node))
     raise nodes.SkipNode
 
 
 def display(writer: Any, node: nodes.Element) -> None:
     """A formula on a line of its own."""
-    writer.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
+    writer.body.append(f'<div class="math">{converted(node, display="block")}</div>')
     raise nodes.SkipNode
 
 

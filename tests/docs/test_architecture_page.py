@@ -37,7 +37,7 @@ def test_every_module_is_in_the_tree_once_and_none_is_missing() -> None:
     files = [path for path in named() if not path.endswith("/")]
     assert len(files) == len(set(files))
     there = {path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py") if path.name != "__init__.py"}
-    # A metric of its own file is told of in docs/metrics.md; the tree may name it too.
+    # A metric of its own file is told of in docs/metrics/; the tree may name it too.
     assert {path for path in there if not re.fullmatch(r"metrics/\w+\.py", path)} <= set(files) <= there
 
 

@@ -29,7 +29,7 @@ ROWS = [cells for cells in lines_of_tables() if NUMBER.fullmatch(cells[0])]
 def mentions() -> Iterator[tuple[str, str]]:
     """A number, and the line where it stands."""
     sources = [*sorted((ROOT / "src").rglob("*.py")), *sorted((ROOT / "examples").rglob("*.py"))]
-    for path in [*sources, *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").rglob("README.md"))]:
+    for path in [*sources, *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").rglob("README.md"))]:
         for at, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             for number in NUMBER.findall(line):
                 yield number, f"{path.relative_to(ROOT).as_posix()}:{at}"

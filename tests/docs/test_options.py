@@ -1,4 +1,4 @@
-"""The tables of options in docs/metrics.md are those of the code."""
+"""The tables of options in docs/metrics.md and on the pages of metrics are those of the code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nlgauge.registry import built_in_metrics
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
 SCRIPT = ROOT / "docs" / "make_options.py"
-PAGE = ROOT / "docs" / "metrics.md"
+PAGES = [ROOT / "docs" / "metrics.md", *sorted((ROOT / "docs" / "metrics").glob("*.md"))]
 
 
 def check(script: Path) -> int:
@@ -24,12 +24,18 @@ def test_the_tables_are_up_to_date() -> None:
 
 def test_a_table_that_was_changed_is_noticed(tmp_path: Path) -> None:
     (tmp_path / SCRIPT.name).write_bytes(SCRIPT.read_bytes())
-    text = PAGE.read_text(encoding="utf-8")
-    (tmp_path / PAGE.name).write_text(text.replace("| `layer` |", "| `layers` |", 1), encoding="utf-8")
+    (tmp_path / "metrics").mkdir()
+    text = (SCRIPT.parent / "metrics.md").read_text(encoding="utf-8")
+    (tmp_path / "metrics.md").write_text(text, encoding="utf-8")
+    text = (SCRIPT.parent / "metrics" / "bertscore.md").read_text(encoding="utf-8")
+    changed = text.replace("| `layer` | a", "| `layers` | a", 1)
+    assert changed != text
+    (tmp_path / "metrics" / "bertscore.md").write_text(changed, encoding="utf-8")
     assert check(tmp_path / SCRIPT.name) == 1
 
 
 def test_every_metric_has_a_table() -> None:
-    markers = re.findall(r"<!-- options: ([^>]*) -->", PAGE.read_text(encoding="utf-8"))
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    markers = re.findall(r"<!-- options: ([^>]*) -->", text)
     named = [name for marker in markers for name in marker.partition(" beside ")[0].split(", ")]
     assert sorted(named) == sorted([*built_in_metrics(), "vectors"])

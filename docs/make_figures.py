@@ -1,0 +1,262 @@
+"""Every figure of the site, made from real runs.
+
+    python -m docs.make_figures                    all of them
+    python -m docs.make_figures --only NAME ...    some: metric-bertscore, report, ...
+    python -m docs.make_figures --list             what makes each, what it needs, and how long it takes
+
+Figures go to docs/images. Data sets are looked for in the folder that NLGAUGE_DATA names (`--at`). Most figures are
+drawn by a command of nlgauge, which `--list` shows with the file that it writes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+IMAGES = Path(__file__).resolve().parent / "images"
+
+#: Texts of the worked pairs, as on the pages of metrics. The first two are those of Figure 1 of the MoverScore paper.
+BOAT, CANOE = "A guy with a red jacket is standing on a boat", "A man wearing a lifevest is sitting in a canoe"
+KANU = "Ein Mann mit Schwimmweste sitzt in einem Kanu."
+FERRY = "The ferry was cancelled . We waited for the ferry . A storm hit the harbour ."
+STORM = "A storm stopped the ferry . We slept at the harbour . The ferry left after the storm ."
+
+#: The word mover's distance of SentSim, as a recipe of MoverScore: raw vectors of one layer, all words alike.
+SENTSIM_WMD = (
+    "moverscore:profile=paper,aggregation=last,idf=none,subwords=all,punctuation=keep,specials=drop,"
+    "against=source,model=muse"
+)
+
+#: Study behind wmt17-sensitivity: the sweeps of the preset `all` but its layers.
+GRIDS = """\
+name = "what preprocessing moves"
+metrics = ["moverscore:model=minilm", "moverscore:n=2,model=minilm", "bertscore:idf=refs,model=minilm"]
+
+[[sweep]]
+name = "stopwords"
+stopwords = ["none", "spacy", "iso"]
+
+[[sweep]]
+name = "idf"
+idf = ["original", "none"]
+
+[[sweep]]
+name = "subwords"
+subwords = ["first", "all", "average"]
+
+[[sweep]]
+name = "punctuation"
+punctuation = ["drop-ascii", "keep"]
+"""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A file of docs/images, and what makes it."""
+
+    name: str
+    command: Sequence[str] = ()
+    """Of nlgauge, without the flag that names the file; DATA stands for the folder of data sets."""
+    made_by: Callable[[Path, str], None] | None = None
+    """Where it takes more than a command: is given the file to write and the folder of data sets."""
+    needs: Sequence[str] = ()
+    takes: str = "seconds"
+    flag: str = field(default="--plot")
+
+    @property
+    def path(self) -> Path:
+        """Where it lies."""
+        return IMAGES / f"{self.name}.png"
+
+    @property
+    def said(self) -> str:
+        """What makes it, as one would type it."""
+        if self.made_by is not None:
+            told = (self.made_by.__doc__ or "").strip().partition("\n")[0]
+            return f"python -m docs.make_figures --only {self.name}    # {told}"
+        return f"nlgauge {shlex.join(self.command)} {self.flag} docs/images/{self.path.name}"
+
+    def make(self, at: str) -> None:
+        """Write it."""
+        if self.made_by is not None:
+            self.made_by(self.path, at)
+            return
+        from nlgauge.cli import main as nlgauge
+
+        words = [at if word == "DATA" else word for word in self.command]
+        with tempfile.TemporaryDirectory() as folder:  # what a command prints is not looked at here
+            status = nlgauge([*words, self.flag, str(self.path), "--output", f"{folder}/out", "--quiet"])
+        if status:
+            msg = f"{self.said} ended with {status}"
+            raise SystemExit(msg)
+
+
+def _pair(metric: str, hypothesis: str, *, ref: str = "", source: str = "", more: Sequence[str] = ()) -> list[str]:
+    other = ["--ref-text", ref] if ref else ["--source-text", source]
+    return ["explain", "pair", "--hyp-text", hypothesis, *other, "--metric", metric, *more]
+
+
+def draw_sentence_graph(path: Path, at: str) -> None:
+    """sentences of the page's pair that share a noun, as nlgauge.metrics.parts.foci has them"""
+    from nlgauge.annotate import load_annotator
+    from nlgauge.metrics.parts.foci import adjacency, noun_sentences
+    from nlgauge.plots.canvas import COLOURS, finish_figure, new_panels, save_figure
+
+    annotated = load_annotator("spacy-en").annotate([FERRY, STORM])
+    figure, panels = new_panels(2, 1, width=8.0, height=1.5)
+    for axes, text, name in zip(panels, annotated, ("hypothesis", "reference"), strict=True):
+        nouns, size = noun_sentences(text), len(text.sentences)
+        weights = adjacency(nouns, size, weighted=False)
+        axes.set_axis_off()
+        axes.set_xlim(-0.5, size - 0.5)
+        axes.set_ylim(-0.6, 1.3)
+        axes.set_title(name, loc="left", fontsize=9)
+        for first, second in combinations(range(size), 2):
+            shared = [noun for noun, numbers in nouns.items() if {first, second} <= set(numbers)]
+            if shared:
+                high = 0.25 + 0.4 * (second - first)
+                _arc(axes, first, second, high, COLOURS[0])
+                said = f"{', '.join(shared)}: {weights[first, second]:g}"
+                axes.text((first + second) / 2, high + 0.08, said, ha="center", va="bottom", fontsize=8)
+        for number, sentence in enumerate(text.sentences):
+            axes.plot(number, 0, "o", color=COLOURS[5], markersize=8)
+            words = " ".join(word.form for word in sentence.words)
+            axes.text(number, -0.2, f"{number + 1}. {words}", ha="center", va="top", fontsize=8)
+    about = "Dots are sentences; an arc joins two that share a noun, with the noun and 1 / distance"
+    finish_figure(figure, title="Which sentences a noun ties together", caption=f"{about} (adjacency=unweighted).")
+    save_figure(figure, path)
+
+
+def _arc(axes: Any, first: float, second: float, high: float, colour: str) -> None:
+    import numpy as np
+
+    along = np.linspace(0, 1, 60)
+    axes.plot(first + (second - first) * along, high * np.sin(np.pi * along), color=colour, linewidth=1.6)
+
+
+def draw_newsroom(path: Path, at: str) -> None:
+    """nlgauge.discourse on the data set newsroom, as nlgauge discourse --plot draws it"""
+    import nlgauge
+    from nlgauge.data import load
+    from nlgauge.plots.discourse import plot_discourse
+
+    table = load("newsroom", at)
+    systems: dict[str, dict[str, str]] = {}
+    for segment, system, text in zip(table.segment, table.system, table.hypothesis, strict=True):
+        systems.setdefault(system, {})[segment] = text
+    references = dict(zip(table.segment, (group[0] for group in table.references), strict=True))
+    order = list(references)
+    found = nlgauge.discourse(
+        {name: [texts[segment] for segment in order] for name, texts in systems.items()},
+        [references[segment] for segment in order],
+    )
+    plot_discourse(found, path)
+
+
+def draw_sensitivity(path: Path, at: str) -> None:
+    """nlgauge sensitivity --study grids.toml --data wmt17 --level segment on the seven pairs to English, --plot"""
+    from nlgauge.cli import main as nlgauge
+
+    with tempfile.TemporaryDirectory() as folder:
+        study = Path(folder, "grids.toml")
+        study.write_text(GRIDS, encoding="utf-8")
+        words = ["sensitivity", "--study", str(study), "--data", "wmt17", "--at", at, "--level", "segment"]
+        pairs = [f"{language}-en" for language in ("cs", "de", "fi", "lv", "ru", "tr", "zh")]
+        status = nlgauge([*words, "--langpairs", *pairs, "--plot", str(path), "--output", f"{folder}/out"])
+    if status:
+        msg = f"nlgauge sensitivity ended with {status}"
+        raise SystemExit(msg)
+
+
+def draw_costs(path: Path, at: str) -> None:
+    """python -m benchmarks.costs --repeats 1 --plot, on a machine that does nothing else"""
+    from benchmarks.costs import main as costs
+
+    costs(["--repeats", "1", "--plot", str(path)])
+
+
+def draw_report(path: Path, at: str) -> None:
+    """nlgauge compare --report on newstest2017 ru-en, first 200 segments, and a browser"""
+    from docs.report_picture import draw
+
+    draw(path, Path(at))
+
+
+def draw_page(path: Path, at: str) -> None:
+    """python -m docs.make_screenshot"""
+    from docs.make_screenshot import main as screenshot
+
+    arguments, sys.argv = sys.argv, sys.argv[:1]
+    try:
+        screenshot()
+    finally:
+        sys.argv = arguments
+
+
+META = ("bertscore", "moverscore", "moverscore:n=2", "baryscore", "baryscore:profile=released", "chrf", "bleu")
+FACTORS = ("--released", "bertscore", "moverscore", "bleurt", "laser", "--factor", "SEM", "syn", "lex", "mor")
+
+FIGURES = {
+    figure.name: figure
+    for figure in (
+        Figure("metric-bertscore", _pair("bertscore", BOAT, ref=CANOE)),
+        Figure("metric-bertscore-cosines", _pair("bertscore", BOAT, ref=CANOE, more=["--plot-kind", "heat-map"])),
+        Figure("metric-moverscore", _pair("moverscore:idf=none", BOAT, ref=CANOE)),
+        Figure("metric-baryscore", _pair("baryscore:idf=none", BOAT, ref=CANOE)),
+        Figure("metric-xmoverscore", _pair("xmoverscore", f"{BOAT}.", source=KANU)),
+        Figure("metric-sentsim", _pair(SENTSIM_WMD, f"{BOAT}.", source=KANU)),
+        Figure("metric-ds-focus", _pair("ds-focus", FERRY, ref=STORM)),
+        Figure("metric-ds-sent", made_by=draw_sentence_graph),
+        Figure("discourse-newsroom", made_by=draw_newsroom, needs=["data"]),
+        Figure("explain-pair", _pair("moverscore", BOAT, ref=CANOE, more=["--side-by-side"])),
+        Figure(
+            "explain-factors",
+            ["explain", "factors", "--data", "factors-wmt", "--at", "DATA", *FACTORS],
+            needs=["data"],
+        ),
+        Figure(
+            "wmt17-mpnet",
+            ["meta", "--data", "wmt17", "--at", "DATA", "--model", "mpnet", "--metric", *META],
+            needs=["data"],
+            takes="long",
+        ),
+        Figure("wmt17-sensitivity", made_by=draw_sensitivity, needs=["data"], takes="long"),
+        Figure("costs", made_by=draw_costs, needs=["a quiet machine"], takes="minutes"),
+        Figure("report", made_by=draw_report, needs=["data", "a browser"], takes="a minute"),
+        Figure("page", made_by=draw_page, needs=["a browser"], takes="a minute"),
+    )
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Make figures, or say how."""
+    parser = argparse.ArgumentParser(prog="python -m docs.make_figures", description="the figures of the site")
+    parser.add_argument("--only", nargs="+", choices=list(FIGURES), metavar="NAME", help="some of them")
+    parser.add_argument("--list", action="store_true", help="what makes each of them")
+    parser.add_argument("--at", default=os.environ.get("NLGAUGE_DATA", ""), metavar="FOLDER", help="data sets")
+    args = parser.parse_args(arguments)
+    chosen = [FIGURES[name] for name in args.only or FIGURES]
+    if args.list:
+        for one in chosen:
+            print(f"{one.path.name} ({', '.join([*one.needs, one.takes])})\n    {one.said}")
+        return 0
+    lacking = [one.name for one in chosen if "data" in one.needs and not args.at]
+    if lacking:
+        print(f"{', '.join(lacking)}: name the folder of data sets by --at or NLGAUGE_DATA", file=sys.stderr)
+        return 2
+    for one in chosen:
+        one.make(args.at)
+        print(f"{one.path.name}: {one.path.stat().st_size / 1000:.0f} kB", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,228 @@
+"""What pages of metrics (docs/metrics/*.md) have from code, runs and other pages, made again.
+
+    python -m docs.make_metric_pages [NAME ...]       runs the example of each page (or of those named)
+
+A block stands between a marker and `<!-- end -->`:
+
+    <!-- about: NAME, ... -->       what metrics compute, their components, and which way is better
+    <!-- output -->                 what the page's one Python example prints
+    <!-- signature -->              the signatures of its `score`, or `scores`, and their own fields
+    <!-- deviations: D5.1 to D5.3, D19; rest of MoverScore -->    rows of docs/deviations.md
+    <!-- cite: NAME, ... -->        how to cite
+    <!-- index -->                  docs/metrics.md: all metrics with their pages
+
+Tables of options are made by `python docs/make_options.py`, pictures by `python -m docs.make_figures`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nlgauge.recipes.signature import MEANINGS, RUNNER_FIELDS, Signature, plain_key
+from nlgauge.registry import built_in_metrics
+from nlgauge.report.metrics import describe_metric
+
+DOCS = Path(__file__).resolve().parent
+PAGES = DOCS / "metrics"
+INDEX = DOCS / "metrics.md"
+DEVIATIONS = DOCS / "deviations.md"
+
+BLOCK = re.compile(
+    r"(<!-- (about|output|signature|deviations|cite|index)(?:: ([^>]*))? -->\n)(.*?)(<!-- end -->)", re.DOTALL
+)
+CODE = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+NUMBER = re.compile(r"D\d+(?:\.\d+)?")
+
+#: Fields that every metric has; docs/signature.md explains them once for all.
+SHARED_FIELDS = (*RUNNER_FIELDS, "truncated", "empty")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the example of a page printed, and the signatures of its scores."""
+
+    printed: str
+    signatures: Sequence[Signature]
+
+    @classmethod
+    def of(cls, page: str) -> Run:
+        """Run it."""
+        (code,) = CODE.findall(page)
+        names: dict[str, Any] = {}
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec(code, names)
+        return cls(printed.getvalue(), [score.signature for score in names.get("scores") or [names["score"]]])
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of docs/deviations.md."""
+
+    number: str
+    section: str
+    cells: Sequence[str] = field(repr=False)
+    """The paper, the released code, nlgauge."""
+
+    @property
+    def link(self) -> str:
+        """Its number, leading to its section."""
+        return f"[{self.number}](../deviations.md#{_anchor(self.section)})"
+
+
+def deviation_rows() -> dict[str, Row]:
+    """All rows, by number."""
+    rows, section = {}, ""
+    for line in DEVIATIONS.read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            section = line.removeprefix("## ")
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if line.startswith("|") and NUMBER.fullmatch(cells[0]):
+            rows[cells[0]] = Row(cells[0], section, [_from_below(cell) for cell in cells[1:4]])
+    return rows
+
+
+def chosen_numbers(text: str, rows: Mapping[str, Row]) -> list[str]:
+    """Numbers of a list with ranges, in its order; a number without a row is an error."""
+    order, chosen = list(rows), []
+    for part in text.split(", "):
+        first, _, last = part.partition(" to ")
+        for end in filter(None, (first, last)):
+            if end not in rows:
+                msg = f"docs/deviations.md has no row {end!r}"
+                raise SystemExit(msg)
+        chosen += order[order.index(first) : order.index(last or first) + 1]
+    return chosen
+
+
+def deviations(marker: str) -> str:
+    """The rows that a marker names, and the numbers of the rest of a section."""
+    rows = deviation_rows()
+    listed, _, section = marker.partition("; rest of ")
+    numbers = chosen_numbers(listed, rows)
+    lines = ["| number | the paper | the released code | nlgauge |", "|---|---|---|---|"]
+    lines += [f"| {' | '.join([rows[number].link, *rows[number].cells])} |" for number in numbers]
+    rest = [row.number for row in rows.values() if row.section == section and row.number not in numbers]
+    if section and not rest:
+        msg = f"docs/deviations.md has no section {section!r} with further rows"
+        raise SystemExit(msg)
+    if rest:
+        where = f"[{section}](../deviations.md#{_anchor(section)})"
+        lines += ["", f"Further rows of {where}, about published tables, data and scripts: {', '.join(rest)}."]
+    return "\n".join([*lines, ""])
+
+
+def about(names: str) -> str:
+    """A table of metrics."""
+    lines = ["| metric | class | components (reported first) | better | what it computes |", "|---|---|---|---|---|"]
+    for name in names.split(", "):
+        metric = built_in_metrics()[name]
+        told = describe_metric(metric)
+        components = [told["main"], *(one for one in told["components"] if one != told["main"])]
+        shown = [f"`{one}`" + " (a distance)" * (one in told["distances"]) for one in components]
+        way = told["better"]
+        lines.append(f"| `{name}` | `nlgauge.{metric.__name__}` | {', '.join(shown)} | {way} | {told['what']} |")
+    return "\n".join([*lines, ""])
+
+
+def output(run: Run) -> str:
+    """What was printed."""
+    return f"```text\n{run.printed}```\n"
+
+
+def signature(run: Run) -> str:
+    """The signatures, and what their own fields mean."""
+    shown = "".join(f"{one}\n" for one in run.signatures)
+    values: dict[str, dict[str, None]] = {}
+    for one in run.signatures:
+        for key, value in {**one.recipe, **one.run}.items():
+            values.setdefault(key, {})[value] = None
+    lines = ["| field | here | meaning |", "|---|---|---|"]
+    for key, found in values.items():
+        if plain_key(key) not in SHARED_FIELDS:
+            here = ", ".join(f"`{value}`" for value in found)
+            lines.append(f"| `{key}` | {here} | {MEANINGS[plain_key(key)]} |")
+    more = "Fields of the model, the library and the run are explained in [signature.md](../signature.md#fields)."
+    return "\n".join([f"```text\n{shown}```", "", *lines, "", more, ""])
+
+
+def cite(names: str) -> str:
+    """Citations, each once; `nlgauge metrics show NAME` prints the same."""
+    entries = dict.fromkeys(built_in_metrics()[name].citation.strip() for name in names.split(", "))
+    return "```bibtex\n" + "\n\n".join(entries) + "\n```\n"
+
+
+def index() -> str:
+    """All metrics, in the order of the pages in the table of contents."""
+    lines = ["| metric | page | better | what it computes |", "|---|---|---|---|"]
+    for page in pages_in_order():
+        text = page.read_text(encoding="utf-8")
+        title = text.partition("\n")[0].removeprefix("# ")
+        for name in metrics_of(text):
+            told = describe_metric(built_in_metrics()[name])
+            link = f"[{title.partition(':')[0]}](metrics/{page.name})"
+            lines.append(f"| `{name}` | {link} | {told['better']} | {told['what']} |")
+    return "\n".join([*lines, ""])
+
+
+def pages_in_order() -> list[Path]:
+    """As the table of contents of docs/metrics.md has them."""
+    return [DOCS / f"{name}.md" for name in re.findall(r"^(metrics/[\w-]+)$", INDEX.read_text("utf-8"), re.M)]
+
+
+def metrics_of(page: str) -> list[str]:
+    """Metrics that a page is about."""
+    return [name for marker in re.findall(r"<!-- about: ([^>]*) -->", page) for name in marker.split(", ")]
+
+
+def made(page: str, run: Run | None) -> str:
+    """The page with all its blocks up to date; without a run, what comes out of one stays as it is."""
+
+    def block(found: re.Match[str]) -> str:
+        start, kind, marker, old, end = found.groups()
+        if kind in ("output", "signature"):
+            new = old if run is None else {"output": output, "signature": signature}[kind](run)
+        elif kind == "index":
+            new = index()
+        else:
+            new = {"about": about, "deviations": deviations, "cite": cite}[kind](marker)
+        return f"{start}{new}{end}"
+
+    return BLOCK.sub(block, page)
+
+
+def _from_below(cell: str) -> str:
+    """Links of a page of docs/ as a page below it has them."""
+    cell = re.sub(r"\]\(#", "](../deviations.md#", cell)
+    return re.sub(r"\]\((?!http|\.\./deviations)", "](../", cell)
+
+
+def _anchor(title: str) -> str:
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+
+
+def main(names: Iterable[str]) -> int:
+    """Rewrite the pages in place."""
+    wanted = set(names)
+    unknown = wanted - {page.stem for page in pages_in_order()}
+    if unknown:
+        there = ", ".join(page.stem for page in pages_in_order())
+        print(f"no page of a metric: {', '.join(sorted(unknown))}; there are {there}", file=sys.stderr)
+        return 2
+    for page in pages_in_order():
+        if not wanted or page.stem in wanted:
+            text = page.read_text(encoding="utf-8")
+            page.write_text(made(text, Run.of(text)), encoding="utf-8")
+            print(f"made {page.relative_to(DOCS.parent)}", file=sys.stderr)
+    INDEX.write_text(made(INDEX.read_text(encoding="utf-8"), None), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
