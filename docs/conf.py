@@ -35,6 +35,7 @@ myst_enable_extensions = ["dollarmath", "deflist"]
 # What the names of a module say of themselves: docstrings of Google's form, types as they are written.
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
+autodoc_default_options = {"undoc-members": True}  # so that `docstrings` is asked about them, and refuses
 autosummary_generate = True
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
