@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import io
 import json
 import re
+import socket
 from functools import cache
 from pathlib import Path
 
@@ -14,9 +17,12 @@ from tests.docs.tutorial_runner import ROOT, check, reading, steps_of
 import nlgauge
 from nlgauge.cli import main
 
+FERRY = "The ferry was cancelled."
 PAGE = ROOT / "docs" / "troubleshooting.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 QUOTED = [block.strip() for block in re.findall(r"^```text\n(.*?)^```", TEXT, re.S | re.M)]
+FROM_PYTHON = [message for message in QUOTED if re.match(r"(hyps|refs): ", message)]
+CALLS = [(FERRY, [FERRY]), ([FERRY, FERRY], [[FERRY, FERRY]])]
 PROVOKED = [step for step in steps_of(TEXT) if step.shown]
 
 
@@ -49,19 +55,30 @@ def lay_out(folder: Path) -> None:
     (folder / "other.idf").write_text(json.dumps(table), encoding="utf-8")
 
 
-def test_commands_say_what_the_page_shows(tmp_path: Path) -> None:
+def test_commands_say_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NLGAUGE_OFFLINE", "1")  # some of them would ask the hub
     with reading(tmp_path) as reader:
         lay_out(tmp_path)
         reader.may_fail = True
         check(PAGE, reader)
 
 
+def threes(text: str) -> set[str]:
+    """Every three words in a row."""
+    words = text.split()
+    return {" ".join(words[at : at + 3]) for at in range(len(words) - 2)}
+
+
 @cache
 def templates() -> list[re.Pattern[str]]:
-    """Every text of the sources that could be a message; what is put into it may be anything."""
+    """Every text of the sources that could be a quoted message; what is put into it may be anything."""
+    wanted = set().union(*map(threes, QUOTED))
     found = set()
     for path in Path(nlgauge.__file__).parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        source = path.read_text(encoding="utf-8")
+        if not wanted & threes(source):  # most files, which need not be parsed
+            continue
+        for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.JoinedStr):
                 parts = [part.value if isinstance(part, ast.Constant) else None for part in node.values]
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -70,19 +87,35 @@ def templates() -> list[re.Pattern[str]]:
                 continue
             if sum(len(part) for part in parts if part) >= 20:
                 found.add("".join(".*?" if part is None else re.escape(part) for part in parts))
-    return [re.compile(pattern, re.S) for pattern in found]
+    return [re.compile(pattern, re.DOTALL) for pattern in found]
 
 
 def fits(message: str) -> bool:
-    """Whether a message of the sources reads like this, or begins like this where only its beginning is quoted."""
-    if message.endswith("..."):
-        return any(pattern.pattern.startswith(re.escape(message[:-3])) for pattern in templates())
-    return any(pattern.fullmatch(message) for pattern in templates())
+    """Whether a message of the sources reads like this; one that goes on in some way ends with "..."."""
+    return any(pattern.fullmatch(message) or pattern.fullmatch(message.removesuffix("...")) for pattern in templates())
 
 
-@pytest.mark.parametrize("message", QUOTED, ids=lambda text: text[:40])
+@pytest.mark.parametrize("message", [one for one in QUOTED if one not in FROM_PYTHON], ids=lambda text: text[:40])
 def test_a_quoted_message_is_in_the_sources(message: str) -> None:
     assert fits(message), f"no message of nlgauge reads like this: {message}"
+
+
+def test_calls_from_python_say_what_the_page_quotes() -> None:
+    assert len(FROM_PYTHON) == 2
+    for message, (hyps, refs) in zip(FROM_PYTHON, CALLS, strict=True):
+        with pytest.raises(nlgauge.InputError) as caught:
+            nlgauge.score(hyps, refs)
+        assert str(caught.value) == message
+
+
+def test_the_port_that_is_taken_is_named_with_a_way_on() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            assert main(["serve", "--port", str(port)]) == 1
+    assert said.getvalue().removeprefix("nlgauge: error: ").strip().replace(str(port), "8765") in QUOTED
 
 
 def test_a_message_that_does_not_exist_is_noticed() -> None:

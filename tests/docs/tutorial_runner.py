@@ -37,7 +37,7 @@ ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "
 _FENCE = re.compile(r"^```(\w*)(?: (\S+))?\n(.*?)^```$\n?((?:\n*(?:    [^\n]*\n)+)?)", re.DOTALL | re.MULTILINE)
 
 #: Versions of packages, which differ between environments and move no score that a page shows.
-_VERSION = re.compile(r"\b(onnxruntime-|spacy-|nlgauge[: ]|sacrebleu:|rouge_score:|engine:|\"nlgauge\": ?\")[0-9][0-9.]*")
+_VERSION = re.compile(r"\b(onnxruntime-|numpy-|spacy-|nlgauge[: ]|sacrebleu:|rouge_score:|engine:|\"nlgauge\": ?\")[0-9][0-9.]*")
 _NUMBER = re.compile(r"(?<![\w.])[+-]?\d*\.\d+(?![\w.]*\w)")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"$]*\"")
 _ANY = "..."
@@ -229,6 +229,7 @@ def written(page: str, reader: Reader, *, tag: str = "") -> str:
         (about, got), (start, end) = step, step[0].place
         if about.kind == "file" or not difference(about.shown, got):
             continue
+        got += "" if not got or got.endswith("\n") else "\n"
         if about.kind == "python":
             got = "".join(f"    {line}".rstrip() + "\n" for line in got.splitlines())
             got = f"\n{got}"
