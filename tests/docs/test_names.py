@@ -12,7 +12,7 @@ import nlgauge
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
 SOURCE = Path(nlgauge.__file__).parent
-PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "benchmarks" / "README.md"]
+PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "benchmarks" / "README.md"]
 FILE = re.compile(r"`((?:[a-z0-9_]+/)+\w+\.py)`")
 NAME = re.compile(r"`nlgauge((?:\.\w+)+)(?=[`(])")
 LINK = re.compile(r"\]\((?!http)([^)#\s]+)")

@@ -6,6 +6,8 @@
     def test_my_metric_keeps_its_promises(contract):
         with nlgauge.testing.hash_encoder() as model:
             nlgauge.testing.CONTRACTS[contract](MyMetric(model=model))
+
+`check_metric` runs all of them, one after the other.
 """
 
 from nlgauge.testing.contracts import CONTRACTS, check_metric
