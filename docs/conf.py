@@ -44,7 +44,8 @@ python_use_unqualified_type_names = True
 
 html_theme = "furo"
 html_title = f"nlgauge {release}"
-html_static_path: list[str] = []
+html_static_path = ["site/static"]
+html_css_files = ["pages.css"]
 html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sourcelink = False

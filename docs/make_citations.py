@@ -18,14 +18,12 @@ _PART = re.compile(r"(<!-- citations -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def citations() -> str:
-    """A heading with the metrics, and the BibTeX of their paper, for each paper."""
+    """The metrics of each paper, and its BibTeX."""
     by_entry: dict[str, list[str]] = {}
     for name, metric in sorted(built_in_metrics().items()):
         by_entry.setdefault(metric.citation.strip(), []).append(name)
-    parts = [
-        f"{', '.join(f'`{name}`' for name in names)}:\n\n```bibtex\n{entry}\n```\n" for entry, names in by_entry.items()
-    ]
-    return "\n".join(parts)
+    named = {", ".join(f"`{name}`" for name in names): entry for entry, names in by_entry.items()}
+    return "\n".join(f"{names}:\n\n```bibtex\n{entry}\n```\n" for names, entry in named.items())
 
 
 def with_citations(page: str) -> str:

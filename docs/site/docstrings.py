@@ -1,7 +1,7 @@
 """Docstrings on the site: single backticks mark code, as in Markdown, and nothing public is without one.
 
-Sphinx wants two backticks. Of what has no docstring it would show the bare name, or nothing; here that is a warning, and so
-an error. Fields of dataclasses need none where name and type say all.
+Sphinx wants two backticks. Of what has no docstring it would show the bare name, or nothing; here that is a warning,
+and so an error. Fields of dataclasses need none where name and type say all.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Messages of docs/troubleshooting.md are those that users get: provoked where that is cheap, else found in the sources."""
+"""Messages of docs/troubleshooting.md are those that users get: provoked where that is cheap, else found."""
 
 from __future__ import annotations
 
@@ -92,7 +92,8 @@ def templates() -> list[re.Pattern[str]]:
 
 def fits(message: str) -> bool:
     """Whether a message of the sources reads like this; one that goes on in some way ends with "..."."""
-    return any(pattern.fullmatch(message) or pattern.fullmatch(message.removesuffix("...")) for pattern in templates())
+    readings = {message, message.removesuffix("...")}
+    return any(pattern.fullmatch(one) for pattern in templates() for one in readings)
 
 
 @pytest.mark.parametrize("message", [one for one in QUOTED if one not in FROM_PYTHON], ids=lambda text: text[:40])

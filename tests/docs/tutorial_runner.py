@@ -6,9 +6,9 @@
     ```csv judged.tsv           a second word is the name of a file that the reader saves
     ```bash, ```text, ...       shown, not run
 
-A line "..." stands for any lines, "..." within a line for any characters. Numbers may differ in the last decimal that is
-shown, and versions of packages do not count. Commands of nlgauge run in this process. One that fails is followed by
-`$ echo $?`.
+A line "..." stands for any lines, "..." within a line for any characters. Numbers may differ in the last decimal that
+is shown, and versions of packages do not count. Commands of nlgauge run in this process. One that fails is
+followed by `$ echo $?`.
 
     python -m tests.docs.tutorial_runner docs/quickstart.md     writes what comes out into the page
 """
@@ -37,7 +37,7 @@ ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "
 _FENCE = re.compile(r"^```(\w*)(?: (\S+))?\n(.*?)^```$\n?((?:\n*(?:    [^\n]*\n)+)?)", re.DOTALL | re.MULTILINE)
 
 #: Versions of packages, which differ between environments and move no score that a page shows.
-_VERSION = re.compile(r"\b(onnxruntime-|numpy-|spacy-|nlgauge[: ]|sacrebleu:|rouge_score:|engine:|\"nlgauge\": ?\")[0-9][0-9.]*")
+_VERSION = re.compile(r"\b(onnxruntime-|numpy-|spacy-|nlgauge[: ]|sacrebleu:|rouge_score:)[0-9][0-9.]*")
 _NUMBER = re.compile(r"(?<![\w.])[+-]?\d*\.\d+(?![\w.]*\w)")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"$]*\"")
 _ANY = "..."
@@ -212,9 +212,7 @@ def check(page: Path, reader: Reader, *, tag: str = "") -> int:
     """Take all steps of a page that have this tag, and say which one shows something else; how many there were."""
     taken = 0
     for step in steps_of(page.read_text(encoding="utf-8")):
-        if step.kind == "console" and step.tag != tag:
-            continue
-        if tag and step.kind != "console":
+        if not _is_run(step, tag):
             continue
         problem = difference(step.shown, reader.do(step)) if step.kind != "file" else reader.do(step)
         assert not problem, f"{page.name}: {step.text.strip()}\n{problem}"
@@ -225,15 +223,14 @@ def check(page: Path, reader: Reader, *, tag: str = "") -> int:
 
 def written(page: str, reader: Reader, *, tag: str = "") -> str:
     """The page with what came out in the place of what it shows, where the two differ."""
-    for step in reversed([(step, reader.do(step)) for step in steps_of(page) if _is_run(step, tag)]):
-        (about, got), (start, end) = step, step[0].place
-        if about.kind == "file" or not difference(about.shown, got):
+    taken = [(step, reader.do(step)) for step in steps_of(page) if _is_run(step, tag)]
+    for step, got in reversed(taken):  # from the end, so that places stay what they are
+        if step.kind == "file" or not difference(step.shown, got):
             continue
-        got += "" if not got or got.endswith("\n") else "\n"
-        if about.kind == "python":
-            got = "".join(f"    {line}".rstrip() + "\n" for line in got.splitlines())
-            got = f"\n{got}"
-        page = page[:start] + got + page[end:]
+        start, end = step.place
+        lines = [f"    {line}".rstrip() for line in got.splitlines()] if step.kind == "python" else got.splitlines()
+        before = "\n" if step.kind == "python" else ""
+        page = page[:start] + before + "".join(f"{line}\n" for line in lines) + page[end:]
     return page
 
 
