@@ -35,6 +35,7 @@ myst_enable_extensions = ["dollarmath", "deflist"]
 # What the names of a module say of themselves: docstrings of Google's form, types as they are written.
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
+autodoc_default_options = {"undoc-members": True}  # so that `docstrings` is asked about them, and refuses
 autosummary_generate = True
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
@@ -43,7 +44,8 @@ python_use_unqualified_type_names = True
 
 html_theme = "furo"
 html_title = f"nlgauge {release}"
-html_static_path: list[str] = []
+html_static_path = ["site/static"]
+html_css_files = ["pages.css"]
 html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sourcelink = False

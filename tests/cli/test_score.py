@@ -821,7 +821,7 @@ def test_texts_of_unknown_tokens_are_refused_unless_the_command_says_how_they_sc
     command = ("score", "thai.txt", "--refs", "other.txt")
     refused = run(*command)
     assert (refused.status, refused.out) == (1, "")
-    assert "--unknown zero" in refused.err
+    assert "score these pairs 0 (--unknown zero) or as they are (--unknown score)" in refused.err
     (record,) = run(*command, "--unknown", "zero", *JSON).scores
     assert record["score"] == 0
     assert record["noted_segments"] == {"unknown": [0]}

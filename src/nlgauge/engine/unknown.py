@@ -68,7 +68,7 @@ def refuse_unknown(names: Sequence[str], texts: Sequence[str], model: str) -> No
     msg = (
         f"{listed}: a text holds nothing but tokens that model {model!r} does not know{written}, and all such "
         f"texts look alike to it; {offer_multilingual(scripts, model=model)}, or score these pairs 0 "
-        "(unknown='zero', --unknown zero) or as they are (unknown='score', --unknown score)"
+        "(unknown='zero') or as they are (unknown='score')"
     )
     raise UnknownTextError(msg)
 

@@ -31,7 +31,7 @@ _UNTESTED = ("differences", "spa", "auc", _RANKED)
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of judgements and scores.
+    """What is asked of judgements and scores::
 
         level     segment, document (rows that are documents: `nlgauge.data.document_table`), topic, system
         agreement pearson, spearman, kendall, acc-eq, differences, spa (`nlgauge.meta.evaluation` explains them),

@@ -91,10 +91,12 @@ class BaryScore(TransportMetric):
 
     @property
     def components(self) -> tuple[str, ...]:  # type: ignore[override]  # those that were asked for
+        """The measures that were chosen."""
         return tuple(self.measures.split("+"))
 
     @property
     def main(self) -> str:  # type: ignore[override]
+        """The exact distance where it is one of them, else the first."""
         return "W" if "W" in self.components else self.components[0]
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:

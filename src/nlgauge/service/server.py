@@ -94,7 +94,8 @@ def _listen(settings: Settings) -> socket.socket:
         listening.bind((settings.host, settings.port))
     except OSError as error:
         listening.close()
-        msg = f"cannot listen on {settings.host}, port {settings.port}: {error.strerror or error}"
+        why = error.strerror or error
+        msg = f"cannot listen on {settings.host}, port {settings.port}: {why}; choose another one (--port)"
         raise InputError(msg) from error
     return listening
 

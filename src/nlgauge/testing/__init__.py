@@ -1,11 +1,13 @@
-"""For tests of metrics and engines: an encoder that needs no files, and the promises that a metric keeps.
+"""For tests of metrics and engines: an encoder that needs no files, and the promises that a metric keeps::
 
-import nlgauge.testing
+    import nlgauge.testing
 
-@pytest.mark.parametrize("contract", nlgauge.testing.CONTRACTS)
-def test_my_metric_keeps_its_promises(contract):
-    with nlgauge.testing.hash_encoder() as model:
-        nlgauge.testing.CONTRACTS[contract](MyMetric(model=model))
+    @pytest.mark.parametrize("contract", nlgauge.testing.CONTRACTS)
+    def test_my_metric_keeps_its_promises(contract):
+        with nlgauge.testing.hash_encoder() as model:
+            nlgauge.testing.CONTRACTS[contract](MyMetric(model=model))
+
+`check_metric` runs all of them, one after the other.
 """
 
 from nlgauge.testing.contracts import CONTRACTS, check_metric

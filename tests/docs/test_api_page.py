@@ -1,0 +1,55 @@
+"""The reference of Python names has all that docs/stability.md calls public, and each of them says what it is."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import nlgauge
+
+ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
+PAGES = {path: path.read_text(encoding="utf-8") for path in [ROOT / "docs/api.md", *(ROOT / "docs/api").glob("*.md")]}
+PUBLIC = (ROOT / "docs/stability.md").read_text(encoding="utf-8").partition("## Public")[2].partition("\n## ")[0]
+MODULES = re.findall(r"`(nlgauge(?:\.[a-z.]+)?)`", PUBLIC.partition("`__all__`")[0])
+
+
+def test_every_public_name_of_nlgauge_is_there_once() -> None:
+    shown = re.findall(r"^\.\. auto(?:class|function|exception):: (\w+)$", PAGES[ROOT / "docs/api.md"], re.M)
+    assert sorted(shown) == sorted(set(nlgauge.__all__) - {"__version__"})
+
+
+def test_every_public_module_is_there() -> None:
+    assert len(MODULES) == 6
+    shown = re.findall(r"^\.\. automodule:: (\S+)$", "\n".join(PAGES.values()), re.M)
+    assert sorted([*shown, "nlgauge"]) == sorted(MODULES)
+
+
+def test_public_names_of_other_modules_are_there() -> None:
+    named = re.findall(r"(`\w+`(?: and `\w+`)?) of `(nlgauge[\w.]+)`", PUBLIC)
+    wanted = {f"{module}.{name}" for names, module in named for name in re.findall(r"`(\w+)`", names)}
+    assert len(wanted) == 3
+    shown = re.findall(r"^\.\. auto(?:class|function):: (nlgauge\.\S+)$", "\n".join(PAGES.values()), re.M)
+    assert set(shown) == wanted
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_public_function_and_class_says_what_it_is(name: str) -> None:
+    module = importlib.import_module(name)
+    silent = []
+    for public in set(module.__all__) - {"__version__"}:
+        thing = getattr(module, public)
+        if inspect.isclass(thing) or inspect.isroutine(thing):
+            silent += [] if inspect.getdoc(thing) else [public]
+        members = vars(thing).items() if inspect.isclass(thing) and thing.__module__.startswith("nlgauge") else ()
+        silent += [
+            f"{public}.{member}"
+            for member, value in members
+            if not member.startswith("_")
+            and (inspect.isroutine(value) or isinstance(value, property | classmethod | staticmethod))
+            and not inspect.getdoc(getattr(thing, member))
+        ]
+    assert silent == []

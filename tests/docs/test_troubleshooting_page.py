@@ -1,0 +1,128 @@
+"""Messages of docs/troubleshooting.md are those that users get: provoked where that is cheap, else found."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import json
+import re
+import socket
+from functools import cache
+from pathlib import Path
+
+import pytest
+from tests.docs.tutorial_runner import ROOT, check, reading, steps_of
+
+import nlgauge
+from nlgauge.cli import main
+
+FERRY = "The ferry was cancelled."
+PAGE = ROOT / "docs" / "troubleshooting.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+QUOTED = [block.strip() for block in re.findall(r"^```text\n(.*?)^```", TEXT, re.S | re.M)]
+FROM_PYTHON = [message for message in QUOTED if re.match(r"(hyps|refs): ", message)]
+CALLS = [(FERRY, [FERRY]), ([FERRY, FERRY], [[FERRY, FERRY]])]
+PROVOKED = [step for step in steps_of(TEXT) if step.shown]
+
+
+def lay_out(folder: Path) -> None:
+    """The files that commands of the page name."""
+    texts = {
+        "hyp": ["The ferry was called off.", "It rains.", "She lost her key."],
+        "ref": ["The ferry was cancelled.", "It is raining.", "She has lost her key."],
+        "short": ["The ferry was cancelled.", "It is raining."],
+        "long": ["word " * 600, "It rains.", "She lost her key."],
+        "blank": ["The ferry was called off.", "", "She lost her key."],
+        "russian": ["Паром отменили.", "Идёт дождь.", "Она потеряла ключ."],
+        "unknown": ["The ferry was called off.", "𓀀 𓀁", "She lost her key."],
+        "stop": ["The ferry was called off.", "It", "She lost her key."],
+        "stopwords": ["it"],
+        "sentences": [f"Sentence {number} of a corpus." for number in range(40)],
+    }
+    for name, lines in texts.items():
+        (folder / f"{name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "latin1.txt").write_bytes("Die Fähre fiel aus.\n\n\n".encode("latin-1"))
+    (folder / "table.tsv").write_text("mt\tref\tadequacy\nIt rains.\tIt is raining.\t4\n", encoding="utf-8")
+    refs = texts["ref"]
+    for name, layer, lines in (("layer4", 4, 3), ("layer5", 5, 3), ("shorter", 4, 2)):
+        scores = nlgauge.score_systems({name: texts["hyp"][:lines]}, refs[:lines], metrics=f"bertscore:layer={layer}")
+        nlgauge.save_scores(folder / f"{name}.json", scores, references=refs[:lines])
+    assert main(["idf", "build", "sentences.txt", "-o", "other.idf", "--quiet"]) == 0
+    table = json.loads((folder / "other.idf").read_text(encoding="utf-8"))
+    table["tokenizer"] = "0" * 64
+    del table["digest"]
+    (folder / "other.idf").write_text(json.dumps(table), encoding="utf-8")
+
+
+def test_commands_say_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NLGAUGE_OFFLINE", "1")  # some of them would ask the hub
+    with reading(tmp_path) as reader:
+        lay_out(tmp_path)
+        reader.may_fail = True
+        check(PAGE, reader)
+
+
+def threes(text: str) -> set[str]:
+    """Every three words in a row."""
+    words = text.split()
+    return {" ".join(words[at : at + 3]) for at in range(len(words) - 2)}
+
+
+@cache
+def templates() -> list[re.Pattern[str]]:
+    """Every text of the sources that could be a quoted message; what is put into it may be anything."""
+    wanted = set().union(*map(threes, QUOTED))
+    found = set()
+    for path in Path(nlgauge.__file__).parent.rglob("*.py"):
+        source = path.read_text(encoding="utf-8")
+        if not wanted & threes(source):  # most files, which need not be parsed
+            continue
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.JoinedStr):
+                parts = [part.value if isinstance(part, ast.Constant) else None for part in node.values]
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                parts = [node.value]
+            else:
+                continue
+            if sum(len(part) for part in parts if part) >= 20:
+                found.add("".join(".*?" if part is None else re.escape(part) for part in parts))
+    return [re.compile(pattern, re.DOTALL) for pattern in found]
+
+
+def fits(message: str) -> bool:
+    """Whether a message of the sources reads like this; one that goes on in some way ends with "..."."""
+    readings = {message, message.removesuffix("...")}
+    return any(pattern.fullmatch(one) for pattern in templates() for one in readings)
+
+
+@pytest.mark.parametrize("message", [one for one in QUOTED if one not in FROM_PYTHON], ids=lambda text: text[:40])
+def test_a_quoted_message_is_in_the_sources(message: str) -> None:
+    assert fits(message), f"no message of nlgauge reads like this: {message}"
+
+
+def test_calls_from_python_say_what_the_page_quotes() -> None:
+    assert len(FROM_PYTHON) == 2
+    for message, (hyps, refs) in zip(FROM_PYTHON, CALLS, strict=True):
+        with pytest.raises(nlgauge.InputError) as caught:
+            nlgauge.score(hyps, refs)
+        assert str(caught.value) == message
+
+
+def test_the_port_that_is_taken_is_named_with_a_way_on() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            assert main(["serve", "--port", str(port)]) == 1
+    assert said.getvalue().removeprefix("nlgauge: error: ").strip().replace(str(port), "8765") in QUOTED
+
+
+def test_a_message_that_does_not_exist_is_noticed() -> None:
+    assert not fits("model 'minilm' is nowhere to be found on this machine; try again")
+
+
+def test_there_are_enough_and_most_are_provoked() -> None:
+    assert len(PROVOKED) >= 25
+    assert len(QUOTED) + len(PROVOKED) >= 40
