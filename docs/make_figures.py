@@ -201,6 +201,24 @@ def draw_page(path: Path, at: str) -> None:
         sys.argv = arguments
 
 
+def draw_ranking(path: Path, at: str) -> None:
+    """ranking.png of the tutorial on comparing two systems, its commands typed as a reader would"""
+    _from_tutorial("compare-systems", "ranking.png", path)
+
+
+def draw_flip(path: Path, at: str) -> None:
+    """study.png of the tutorial on what moves a score, its commands typed as a reader would"""
+    _from_tutorial("what-moves-a-score", "study.png", path)
+
+
+def _from_tutorial(page: str, written: str, path: Path) -> None:
+    from tests.docs.tutorial_runner import check, reading
+
+    with tempfile.TemporaryDirectory() as folder, reading(Path(folder)) as reader:
+        check(IMAGES.parent / "tutorials" / f"{page}.md", reader)
+        path.write_bytes(Path(folder, written).read_bytes())
+
+
 META = ("bertscore", "moverscore", "moverscore:n=2", "baryscore", "baryscore:profile=released", "chrf", "bleu")
 FACTORS = ("--released", "bertscore", "moverscore", "bleurt", "laser", "--factor", "SEM", "syn", "lex", "mor")
 
@@ -216,6 +234,8 @@ FIGURES = {
         Figure("metric-ds-focus", _pair("ds-focus", FERRY, ref=STORM)),
         Figure("metric-ds-sent", made_by=draw_sentence_graph),
         Figure("discourse-newsroom", made_by=draw_newsroom, needs=["data"]),
+        Figure("tutorial-compare", made_by=draw_ranking),
+        Figure("tutorial-flip", made_by=draw_flip),
         Figure("explain-pair", _pair("moverscore", BOAT, ref=CANOE, more=["--side-by-side"])),
         Figure(
             "explain-factors",
