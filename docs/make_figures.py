@@ -207,8 +207,8 @@ def draw_ranking(path: Path, at: str) -> None:
 
 
 def draw_flip(path: Path, at: str) -> None:
-    """study.png of the tutorial on what moves a score, its commands typed as a reader would"""
-    _from_tutorial("what-moves-a-score", "study.png", path)
+    """study-ranks.png of the tutorial on what moves a score, its commands typed as a reader would"""
+    _from_tutorial("what-moves-a-score", "study-ranks.png", path)
 
 
 def _from_tutorial(page: str, written: str, path: Path) -> None:
