@@ -172,7 +172,8 @@ class JudgementTable:
         rows: list[list[HtmlCell]] = [
             [
                 *(self.langpair[at], self.system[at], self.segment[at], self.hypothesis[at]),
-                *(" | ".join(self.references[at]), *(float(values[at]) for values in self.human.values())),
+                " | ".join(self.references[at]),
+                *(float(values[at]) for values in self.human.values()),
             ]
             for at in range(min(len(self), _SHOWN_ROWS))
         ]
