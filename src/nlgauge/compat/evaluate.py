@@ -248,7 +248,7 @@ def combine(
 def _known_name(name: str) -> str:
     """The metric's name as it is spelt here: `evaluate-metric/BLEU` is bleu."""
     wanted = name.removeprefix("evaluate-metric/").casefold()
-    known = {one.casefold(): one for one in (*METRICS, *EVALUATE_METRICS)}
+    known: dict[str, str] = {one.casefold(): one for one in (*METRICS, *EVALUATE_METRICS)}
     if wanted not in known:
         msg = f"unknown metric {name!r}{did_you_mean(wanted, known)}; there are: {', '.join(known.values())}"
         raise RecipeError(msg)

@@ -101,13 +101,7 @@ def bleu(
     _check_whole("max_order", max_order, 1)
     _check_flags(smooth=smooth)
     _check_callable(tokenizer)
-    if tokenizer is None:
-        marked = package("sacrebleu.metrics").BLEU(tokenize="13a").tokenizer
-
-        def words(text: str) -> Sequence[str]:
-            return str(marked(text)).split()
-    else:
-        words = tokenizer
+    words = _words_13a() if tokenizer is None else tokenizer
     matches, totals = [0] * max_order, [0] * max_order
     length = reference_length = 0
     for text, group in zip(predictions, references, strict=True):
@@ -242,6 +236,12 @@ def _aggregated(scores: Sequence[Mapping[str, Any]], seed: int) -> dict[str, flo
         finally:
             np.random.set_state(before)
     return {kind: float(one.mid.fmeasure) for kind, one in found.items()}
+
+
+def _words_13a() -> Tokenizer:
+    """The words of a text as mteval-v13a has them."""
+    marked = package("sacrebleu.metrics").BLEU(tokenize="13a").tokenizer
+    return lambda text: str(marked(text)).split()
 
 
 def _ngrams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
