@@ -21,7 +21,7 @@ from nlgauge.errors import InputError, SignatureError
 from nlgauge.files.digests import text_digest
 from nlgauge.files.frozen import ContentError, FrozenTable
 from nlgauge.files.json_text import json_text
-from nlgauge.scores import Score
+from nlgauge.scores import Score, ScoreList
 
 __all__ = ["SavedScores", "digests_of_texts", "load_scores", "save_scores"]
 
@@ -105,7 +105,7 @@ def save_scores(
 
 def load_scores(path: str | os.PathLike[str]) -> list[Score]:
     """The scores in a file that `save_scores` or `nlgauge score -o FILE.json` wrote, bit for bit."""
-    return list(SavedScores.load(Path(path)).scores)
+    return ScoreList(SavedScores.load(Path(path)).scores)
 
 
 def digests_of_texts(

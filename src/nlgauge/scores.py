@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nlgauge.stats import Interval
     from nlgauge.stats.corpus_counts import CorpusCounts
 
-__all__ = ["LEAST_RESAMPLES", "Origin", "Score", "SegmentNotes", "joined_notes"]
+__all__ = ["LEAST_RESAMPLES", "Origin", "Score", "ScoreList", "SegmentNotes", "joined_notes"]
 
 #: Fewer resamples can give an interval that leaves out the mean.
 LEAST_RESAMPLES = 100
@@ -295,6 +295,21 @@ class Score:
         system = f" {self.system}" if self.system is not None else ""
         count = len(self)
         return f"<{self.metric}{system}: {means} over {count} segment{'s' * (count != 1)} | {self.signature}>"
+
+
+class ScoreList(list[Score]):
+    """Scores of several systems or metrics: a list that shows a table per metric in a notebook."""
+
+    def _repr_html_(self) -> str:
+        groups: dict[tuple[str, ...], list[Score]] = {}
+        for score in self:
+            groups.setdefault((score.metric, score.signature.recipe_part, *score.segments), []).append(score)
+        tables = []
+        for (metric, recipe, *components), scores in groups.items():
+            rows: list[list[HtmlCell]] = [[one.system, *one.system_scores.values(), len(one)] for one in scores]
+            notes = [f"signature: {recipe}"]
+            tables.append(html_table(["system", *components, "segments"], rows, caption=metric, notes=notes))
+        return "".join(tables)
 
 
 def _read_only(values: NDArray[Any]) -> NDArray[Any]:

@@ -31,7 +31,7 @@ from nlgauge.registry import (
     split_recipe,
     todays_signature,
 )
-from nlgauge.scores import Score
+from nlgauge.scores import Score, ScoreList
 from nlgauge.text.windows import NO_WINDOWS
 
 __all__ = [
@@ -106,7 +106,7 @@ def score_systems(
     chosen = chosen_metrics(metrics, options.pop("metric", None))
     recipes, run, check_signature = resolved_call(chosen, options)
     corpus = make_corpus(systems, refs, ref_streams=ref_streams, sources=sources, alone=looks_alone(recipes))
-    return run_metrics(recipes, corpus, run, check_signature=check_signature)
+    return ScoreList(run_metrics(recipes, corpus, run, check_signature=check_signature))
 
 
 def resolved_call(

@@ -73,6 +73,11 @@ def test_which_words_carry_a_score(run):
     assert "same word" in out
     plain = json.loads(run("explain", "corpus", "a.txt", "--refs", "ref.txt", "-q", "--format", "json").out)
     assert plain["texts"] == 6
+    markdown = run("explain", "corpus", "a.txt", "--refs", "ref.txt", "-q", "--format", "markdown").out
+    assert (
+        "| by | group | words | of words | share | low | high | mean |\n|---|---|--:|--:|--:|--:|--:|--:|\n"
+        in markdown
+    )
     assert {"NOUN", "VERB"} <= {one["group"] for one in plain["parts_of_speech"]}
 
 

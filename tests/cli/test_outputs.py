@@ -12,7 +12,7 @@ from tests.cli.conftest import REFERENCE, SYSTEM_A, Refusal, Run, write_lines
 SCORE = ("score", "a.txt", "--refs", "ref.txt", "-m", "chrf")
 
 
-@pytest.mark.parametrize("form", ["text", "json", "tsv", "latex"])
+@pytest.mark.parametrize("form", ["text", "json", "tsv", "latex", "markdown"])
 def test_score_writes_the_same_bytes_to_a_file(run: Run, folder: Path, form: str) -> None:
     shown = run(*SCORE, "-f", form)
     assert run(*SCORE, "-f", form, "-o", "out")[:2] == (0, "")

@@ -125,6 +125,7 @@ def test_formats_and_the_json_file(run: Run, folder: Path) -> None:
     assert [one["value"] for one in tsv] == ["published", "ours", "difference"]
     assert tsv[1]["bagel inf"] == f"{cell['ours']:.3f}"
     assert r"\begin{tabular}" in run(*command, "--format", "latex").out
+    assert "| ROUGE-L | published |" in run(*command, "--format", "markdown").out
 
 
 def test_names_that_are_wrong(refused: Refusal) -> None:

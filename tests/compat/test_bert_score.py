@@ -138,3 +138,32 @@ def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
         idf_of_dictionary({7: 0.5}, load_encoder("minilm"))
     with pytest.raises(nlgauge.InputError, match=r"idf\[7\]"):
         idf_of_dictionary(defaultdict(lambda: math.log(4), {7: 0.123}), load_encoder("minilm"))
+
+
+@pytest.mark.parametrize(
+    ("cands", "refs", "said"),
+    [
+        ("A cat.", ["A cat."], "cands: expected a list of strings, got a bare string"),
+        (["a", "b"], "ab", "refs: expected a list .* got a bare string 'ab'"),
+        (["a", None], ["a", "b"], r"cands\[1\]: expected a string, got None"),
+        (["a"], [None], r"refs\[0\]: expected a text or a list of texts, got None"),
+        (["a"], [[]], r"refs\[0\]: the list is empty"),
+        (None, ["a"], "cands: expected a list of strings, got None"),
+        ([], [], "cands: the list is empty"),
+        (["a", "b", "c"], [["a", "b", "c"]], "got 3 and 1; each entry of refs holds 3 texts"),
+    ],
+)
+def test_input_that_is_no_list_of_texts_is_named(cands: object, refs: object, said: str) -> None:
+    for call in (lambda: score(cands, refs, "minilm"), lambda: BERTScorer("minilm").score(cands, refs)):
+        with pytest.raises(nlgauge.InputError, match=said):
+            call()
+    with pytest.raises(nlgauge.InputError, match="sents: expected a list of strings"):
+        BERTScorer("minilm", idf=True, idf_sents="A cat.")
+
+
+def test_generators_and_references_of_unequal_number() -> None:
+    groups = [REFS[0], REFS[1], "No one knew."]
+    found = score((text for text in CANDS), (group for group in groups), "minilm")
+    expected = score(CANDS, [[one] if isinstance(one, str) else one for one in groups], "minilm")
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(np.asarray(one), np.asarray(other))

@@ -30,11 +30,12 @@ def test_what_is_added_one_by_one_and_in_batches_counts_as_one() -> None:
     assert len(metric) == 0
 
 
-def test_other_metrics_load_by_name() -> None:
-    found = evaluate.load("chrf").compute(predictions=CANDS, references=REFS)
-    expected = nlgauge.score(CANDS, REFS, metric="chrf")
+def test_metrics_that_evaluate_has_not_load_by_name() -> None:
+    found = evaluate.load("rougel").compute(predictions=CANDS, references=REFS)
+    expected = nlgauge.score(CANDS, REFS, metric="rougel")
+    assert list(found) == ["score", "precision", "recall", "f1", "hashcode"]
     assert found["score"] == expected.system_score
-    assert found["chrf"] == expected.segments["chrf"].tolist()
+    assert found["recall"] == expected.segments["recall"].tolist()
     assert found["hashcode"] == str(expected.signature)
     mover = evaluate.load("moverscore").compute(predictions=CANDS, references=REFS, n=1)
     assert mover["score"] == nlgauge.score(CANDS, REFS, metric="moverscore", n=1).system_score
@@ -54,9 +55,51 @@ def test_what_cannot_be_done_is_said() -> None:
         metric.add(reference="a")
     with pytest.raises(nlgauge.InputError, match="got 3 and 2"):
         metric.add_batch(predictions=CANDS, references=REFS[:2])
-    with pytest.raises(nlgauge.InputError, match="got one text"):
-        metric.add_batch(predictions="a", references=["a"])
+    with pytest.raises(nlgauge.RecipeError, match="config_name must be None"):
+        evaluate.load("bertscore", "mrpc")
     metric.add(prediction="a", reference="a")
     with pytest.raises(nlgauge.InputError, match="references must be given with every"):
         metric.add(prediction="b")
     assert len(metric) == 1
+
+
+@pytest.mark.parametrize("name", ["bertscore", "chrf", "moverscore"])
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"predictions": "a", "references": ["a"]}, "predictions: expected a list of strings, got a bare string 'a'"),
+        ({"predictions": ["a", "b"], "references": "ab"}, "references: expected a list .* got a bare string 'ab'"),
+        ({"predictions": [None], "references": ["a"]}, r"predictions\[0\]: expected a string, got None"),
+        ({"predictions": ["a"], "references": [None]}, r"references\[0\]: expected a text .* got None"),
+        ({"predictions": ["a"], "references": [float("nan")]}, r"references\[0\]: expected a text .* got nan"),
+        ({"predictions": ["a"], "references": [["a", 1]]}, r"references\[0\]\[1\]: expected a string, got 1"),
+        ({"predictions": ["a"], "references": [[]]}, r"references\[0\]: the list is empty"),
+        (
+            {"predictions": ["a", "b", "c"], "references": [["a"] * 3] * 2},
+            "got 3 and 2; each entry of references holds 3",
+        ),
+        ({"predictions": [], "references": []}, "nothing to compute"),
+        ({"references": ["a"]}, "go with predictions="),
+        ({"predictions": {"a": 1}, "references": ["a"]}, "got a dict with keys"),
+    ],
+    ids=lambda value: "",
+)
+def test_input_that_is_no_list_of_texts_is_named(name: str, given: dict[str, object], said: str) -> None:
+    metric = evaluate.load(name)
+    with pytest.raises(nlgauge.InputError, match=said):
+        metric.compute(**given)  # type: ignore[arg-type]
+    assert len(metric) == 0
+
+
+def test_references_are_asked_for_and_sources_refused_where_evaluate_has_none() -> None:
+    for name in ("bertscore", "bleu"):
+        with pytest.raises(nlgauge.InputError, match=f"{name} compares with references; give references="):
+            evaluate.load(name).compute(predictions=["a"])
+        with pytest.raises(nlgauge.InputError, match="leave out sources="):
+            evaluate.load(name).compute(predictions=["a"], references=["a"], sources=["a"])
+
+
+def test_columns_of_other_packages_are_lists_too() -> None:
+    np, pd = pytest.importorskip("numpy"), pytest.importorskip("pandas")
+    expected = evaluate.load("chrf").compute(predictions=CANDS, references=REFS)
+    assert evaluate.load("chrf").compute(predictions=np.array(CANDS), references=pd.Series(REFS)) == expected

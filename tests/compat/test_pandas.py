@@ -43,3 +43,10 @@ def test_an_unknown_column_and_a_missing_text_are_named() -> None:
     holes = FRAME.assign(ref=["a", None, "b"])
     with pytest.raises(nlgauge.InputError, match="column 'ref', row 'y'"):
         holes.nlgauge.score(hyp="mt", ref="ref")
+    twice = pd.concat([FRAME, FRAME[["ref"]]], axis=1)
+    with pytest.raises(nlgauge.InputError, match="2 columns called 'ref'; rename"):
+        twice.nlgauge.score(hyp="mt", ref="ref")
+    with pytest.raises(nlgauge.InputError, match="nothing to score"):
+        FRAME.iloc[:0].nlgauge.score(hyp="mt", ref="ref", metric="chrf")
+    with pytest.raises(nlgauge.InputError, match="no column 3; it has mt, ref, other"):
+        FRAME.nlgauge.score(hyp=3, ref="ref")

@@ -15,7 +15,8 @@ import pytest
 import yaml
 from tests.cli.conftest import REFERENCE, SYSTEM_A, SYSTEM_B, write_lines
 
-from nlgauge.cli import build_parser
+import nlgauge
+from nlgauge.cli import build_parser, main
 from nlgauge.cli.settings import find_settings
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
@@ -24,7 +25,10 @@ PAGE = (ROOT / "docs" / "integrations.md").read_text(encoding="utf-8")
 #: What the examples print; the page shows them without.
 PRINTED = {
     "bert-score": ["0.802", " bertscore\n2 4\n"],
-    "evaluate": ["['f1', 'hashcode', 'precision', 'recall'] 2\n['chrf', 'hashcode', 'score']\n"],
+    "evaluate": [
+        "['f1', 'hashcode', 'precision', 'recall'] 2\n",
+        "[5, 4, 3, 1] 2\nchrf|chars:6|words:2|beta:2|sacrebleu:",
+    ],
     "pandas": ["['mt', 'ref', 'precision', 'recall', 'f1'] ['a', 'b']\nbertscore\n"],
     "datasets": ["['bertscore_precision', 'bertscore_recall', 'bertscore_f1']\n"],
     "Notebooks": ["<table> <table>\n"],
@@ -79,11 +83,11 @@ def outputs(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def action(folder: Path, base: str, new: str) -> subprocess.CompletedProcess[str]:
+def action(folder: Path, base: str, new: str, **given: str) -> subprocess.CompletedProcess[str]:
     """The step of the action, as a runner runs it: inputs are variables of a bash script."""
     steps: list[dict[str, Any]] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["runs"]["steps"]
     (step,) = [one for one in steps if one.get("id") == "gate"]
-    inputs = {"base": base, "new": new, "refs": "ref.txt", "metric": "chrf", "options": "--seed 1"}
+    inputs = {"base": base, "new": new, "refs": "ref.txt", "metric": "chrf", "options": "--seed 1"} | given
     named = {name: re.fullmatch(r"\$\{\{ inputs\.(\w+) \}\}", text) for name, text in step["env"].items()}
     environment = {name: inputs[found[1]] for name, found in named.items() if found is not None}
     assert set(environment) == set(step["env"])
@@ -112,6 +116,26 @@ def test_the_action_closes_the_gate(outputs: Path, base: str, new: str, status: 
     assert "| new |" in done.stdout
 
 
+@pytest.mark.skipif(os.name == "nt", reason="the stand-in for the command is a shell script")
+def test_the_action_takes_the_examples_and_saved_runs(tmp_path: Path) -> None:
+    for name in ("system-a.txt", "system-b.txt", "reference.txt"):
+        (tmp_path / name).write_bytes((ROOT / "examples" / name).read_bytes())
+    given = {"refs": "reference.txt", "metric": "chrf rouge1", "options": ""}
+    done = action(tmp_path, "system-a.txt", "system-b.txt", **given)
+    assert done.returncode in {0, 3}, done.stderr
+    assert (tmp_path / "output").read_text(encoding="utf-8") == f"closed={str(done.returncode == 3).lower()}\n"
+    assert "chrf: 12 instances" in done.stdout
+    assert "rouge1: 12 instances" in done.stdout
+    texts = {path.name: path.read_text(encoding="utf-8").splitlines() for path in tmp_path.glob("*.txt")}
+    for name in ("system-a", "system-b"):
+        refs = texts["reference.txt"]
+        scores = nlgauge.score_systems({name: texts[f"{name}.txt"]}, refs, metrics=["chrf"])
+        nlgauge.save_scores(tmp_path / f"{name}.json", scores, references=refs)
+    saved = action(tmp_path, "system-a.json", "system-b.json", refs="", options="")
+    assert saved.returncode == 0, saved.stderr
+    assert "| system-b |" in saved.stdout
+
+
 def test_the_page_gives_the_action_inputs_that_it_has() -> None:
     (step,) = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", section("Gates"), re.S)[0])
     known = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["inputs"]
@@ -127,3 +151,29 @@ def test_the_hook_of_the_page_is_a_command_that_parses() -> None:
     assert command == "nlgauge"
     args = build_parser(words[0]).parse_args(words)
     assert (args.gate, args.hyps, args.refs) == (True, ["released.txt", "candidate.txt"], ["reference.txt"])
+
+
+def test_the_hook_stops_a_commit_that_is_worse(outputs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    command, *words = hook["entry"].split()
+    assert command == "nlgauge"
+    monkeypatch.chdir(outputs)
+    for base, new, status in (("good.txt", "bad.txt", 3), ("bad.txt", "good.txt", 0)):
+        assert main([*words, base, new, "--refs", "ref.txt", "--metric", "chrf"]) == status
+
+
+def test_a_release_is_of_a_version_with_a_date(tmp_path: Path) -> None:
+    """The step of the release, run on a changelog with a date and on one without."""
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))["jobs"]
+    (step,) = [one["run"] for one in jobs["build"]["steps"] if "CHANGELOG.md" in one.get("run", "")]
+    for heading, status in (("## 0.2.0 (2026-12-01)", 0), ("## 0.2.0 (unreleased)", 1)):
+        (tmp_path / "CHANGELOG.md").write_text(f"# Changes\n\n{heading}\n", encoding="utf-8")
+        done = subprocess.run(["bash", "-c", step], cwd=tmp_path, env=os.environ | {"GITHUB_REF_NAME": "v0.2.0"})
+        assert done.returncode == status
+
+
+def test_the_changelog_begins_with_this_version() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    first = re.search(r"^## (\S+) \((unreleased|\d{4}-\d\d-\d\d)\)$", text, re.M)
+    assert first is not None
+    assert first[1] == nlgauge.__version__

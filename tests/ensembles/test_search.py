@@ -73,7 +73,7 @@ def test_bad_input_is_refused() -> None:
         )
 
 
-@pytest.mark.parametrize("form", ["text", "tsv", "latex", "json"])
+@pytest.mark.parametrize("form", ["text", "tsv", "latex", "markdown", "json"])
 def test_every_format(form: str) -> None:
     metrics, human = noisy(3, signal=0.5)
     text = render_search(found(metrics, human, splits=3), format=form)

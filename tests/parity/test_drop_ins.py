@@ -162,6 +162,27 @@ def test_what_looks_at_the_corpus_is_scored_as_one_corpus() -> None:
         metric.update(CANDS[:2], REFS[:2], positions=[1])
 
 
+def test_odd_batches() -> None:
+    pytest.importorskip("torchmetrics")
+    metric = TextScore("chrf")
+    metric.update("A cat sat.", "The cat sat.")  # one text is a batch of one
+    metric.update([], [])  # and no text is none
+    metric.update((text for text in CANDS[:2]), iter(GROUPS[:2]))
+    expected = nlgauge.score(["A cat sat.", *CANDS[:2]], ["The cat sat.", *GROUPS[:2]], metric="chrf")
+    np.testing.assert_allclose(metric.compute()["chrf"], expected.segments["chrf"], rtol=1e-6)
+    for preds, target, said in (
+        (["a"], ["a", "b"], "preds and target must go together, got 1 and 2"),
+        (["a", "b"], "ab", "preds and target must go together, got 2 and 1"),
+        ([None], ["a"], r"preds\[0\]: expected a string, got None"),
+        (["a"], [None], r"target\[0\]: expected a text"),
+        (["a"], None, "nothing to compare with"),
+    ):
+        with pytest.raises(nlgauge.InputError, match=said):
+            metric.update(preds, target)
+    with pytest.warns(UserWarning, match="before"), pytest.raises(nlgauge.InputError, match="nothing to compute yet"):
+        TextScore("chrf").compute()
+
+
 _WORKER = """
 import json, sys, torch
 from nlgauge.compat.torchmetrics import TextScore

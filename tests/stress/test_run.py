@@ -113,7 +113,7 @@ def test_of_all() -> StressTest:
     return stress(TEXTS, ["chrf", "rouge1"], paraphrases=OTHERS)
 
 
-@pytest.mark.parametrize("form", ["text", "tsv", "latex", "json"])
+@pytest.mark.parametrize("form", ["text", "tsv", "latex", "markdown", "json"])
 def test_every_format(test_of_all: StressTest, form: str) -> None:
     found = render_stress(test_of_all, format=form)
     assert "negation" in found

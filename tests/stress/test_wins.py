@@ -59,7 +59,7 @@ def test_released_scores_that_are_not_there() -> None:
         released_wins(TRIPLES, ["bleurt"])
 
 
-@pytest.mark.parametrize("form", ["text", "tsv", "latex", "json"])
+@pytest.mark.parametrize("form", ["text", "tsv", "latex", "markdown", "json"])
 def test_every_format(form: str) -> None:
     found = render_triples(score_triples(TRIPLES, ["chrf"]), format=form)
     assert "chrf" in found

@@ -31,7 +31,7 @@ __all__ = [
     "text_source",
 ]
 
-FORMATS = ("text", "json", "tsv", "latex")
+FORMATS = ("text", "json", "tsv", "latex", "markdown")
 
 #: Said below the help of every command that scores.
 METRIC_FLAGS = """\

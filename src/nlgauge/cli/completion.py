@@ -36,12 +36,17 @@ _nlgauge_values() {{
     esac
 }}
 _nlgauge() {{
-    local current="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" place="nlgauge" word known
-    for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
+    local current="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}"
+    local place="nlgauge" flag="" word known
+    for word in "${{COMP_WORDS[@]:1:$((COMP_CWORD - 1))}}"; do
         known=" $(_nlgauge_words "$place") "
-        [[ "$word" != -* && "$known" == *" $word "* ]] && place="$place $word"
+        if [[ "$word" == -* ]]; then flag="$word"; elif [[ "$known" == *" $word "* ]]; then place="$place $word"; fi
     done
-    known="$(_nlgauge_values "$place $before")"
+    known=""
+    if [[ "$current" != -* ]]; then
+        known="$(_nlgauge_values "$place $before")"
+        known="${{known:-$(_nlgauge_values "$place $flag +")}}"
+    fi
     COMPREPLY=( $(compgen -W "${{known:-$(_nlgauge_words "$place")}}" -- "$current") )
 }}
 complete -o bashdefault -o default -F _nlgauge nlgauge
@@ -76,7 +81,10 @@ def completion_script(shell: str) -> str:
         for action in parser._actions:
             choices = METRICS if action.dest == "metric" else action.choices
             if action.option_strings and choices:
-                named = "|".join(shlex.quote(f"{place} {flag}") for flag in action.option_strings)
+                flags = [f"{place} {flag}" for flag in action.option_strings]
+                if action.nargs in {"+", "*"}:  # a value after another
+                    flags += [f"{flag} +" for flag in flags]
+                named = "|".join(map(shlex.quote, flags))
                 values.append(f"        {named}) echo {shlex.quote(' '.join(map(str, choices)))} ;;")
     first = "autoload -U +X bashcompinit && bashcompinit\n" if shell == "zsh" else ""
     return _SCRIPT.format(first=first, words="\n".join(words), values="\n".join(values))

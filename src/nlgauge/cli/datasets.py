@@ -30,8 +30,9 @@ def add_commands(commands: Any) -> None:
     )
     checking.add_argument("--name", help="the data set to check for; default: what its files look like")
     checking.set_defaults(run=_check)
-    for action in (listing, info, checking):
-        action.add_argument("-f", "--format", choices=("text", "json"), default="text", help="(%(default)s)")
+    tables = ("text", "json", "markdown")
+    for action, formats in ((listing, tables), (info, ("text", "json")), (checking, tables)):
+        action.add_argument("-f", "--format", choices=formats, default="text", help="(%(default)s)")
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -39,7 +40,7 @@ def _list(args: argparse.Namespace) -> int:
         _print_json([_described(card) for card in DATA_CARDS.values()])
         return 0
     rows = [[card.name, _rows(card), card.gold, card.title] for card in DATA_CARDS.values()]
-    sys.stdout.write(Table(["name", "rows", "gold", "what"], rows).to_text(width=0))
+    sys.stdout.write(Table(["name", "rows", "gold", "what"], rows).write(args.format, width=0))
     return 0
 
 
@@ -79,11 +80,11 @@ def _check(args: argparse.Namespace) -> int:
     if args.format == "json":
         _print_json([result.to_dict() for result in results])
     else:
-        sys.stdout.write("\n".join(map(_reported, results)))
+        sys.stdout.write("\n".join(_reported(result).write(args.format, width=0) for result in results))
     return 0 if all(result.complete for result in results) else 1
 
 
-def _reported(result: DataCheck) -> str:
+def _reported(result: DataCheck) -> Table:
     files = [[entry.pattern, _of(entry.found, entry.expected), entry.state] for entry in result.files]
     rows = [
         [entry.langpair, _of(entry.found, entry.expected), "same" if entry.expected == entry.found else "different"]
@@ -95,7 +96,7 @@ def _reported(result: DataCheck) -> str:
     notes += result.notes
     verdict = "complete" if result.complete else "NOT complete"
     caption = f"{result.name} at {result.path}: {verdict}"
-    return Table(["files or rows", "found", "state"], [*files, *rows], caption=caption, notes=notes).to_text(width=0)
+    return Table(["files or rows", "found", "state"], [*files, *rows], caption=caption, notes=notes)
 
 
 def _of(found: int, expected: int | None) -> str:

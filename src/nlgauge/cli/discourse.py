@@ -73,7 +73,7 @@ def add_commands(commands: Any) -> None:
     )
     group.add_argument("--vectors", metavar="FILE", help="word vectors (GloVe, word2vec): features of entities too")
     group.add_argument("--threshold", type=float, metavar="X", help="cosine above which nouns are one entity (0.8)")
-    output = add_output_options(parser, formats=("text", "json", "tsv"))
+    output = add_output_options(parser)
     output.add_argument("--segments", action="store_true", help="the features of every document")
     output.add_argument("--plot", metavar="FILE", help="a figure (.png, .svg, .pdf)")
     output.add_argument("-q", "--quiet", action="store_true", help="no warnings on stderr")

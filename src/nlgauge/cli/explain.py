@@ -67,7 +67,7 @@ def _add_pair(actions: Any) -> None:
     add_metric_options(parser)
     add_run_options(parser)
     add_text_options(parser)
-    output = add_output_options(parser, formats=("text", "json"))
+    output = add_output_options(parser, formats=("text", "json", "markdown"))
     output.add_argument("--plot", metavar="FILE", help="a figure: .png, .svg or .pdf")
     output.add_argument("--plot-kind", choices=("flow", "heat-map"), metavar="NAME", help="flow or heat-map (flow)")
     parser.add_help_all()

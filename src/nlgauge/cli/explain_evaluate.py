@@ -53,7 +53,7 @@ def add_evaluate(actions: Any) -> None:
     add_metric_options(parser, default=None, shown="bertscore")
     add_run_options(parser)
     add_text_options(parser)
-    add_output_options(parser, width=3, formats=("text", "json", "tsv", "latex"))
+    add_output_options(parser, width=3)
     parser.add_help_all()
     parser.set_defaults(run=_evaluate)
 

@@ -95,7 +95,7 @@ def add_commands(commands: Any) -> None:
         "average correlation is the best.",
     )
     add_data_options(tune)
-    tune.add_argument("--model", default="minilm", help="(%(default)s)")
+    tune.add_argument("--model", help="(minilm)")
     tune.add_argument("--agreement", choices=AGREEMENTS[:3], default="pearson", help="(%(default)s)")
     add_text_options(tune)
     add_run_options(tune)
@@ -181,7 +181,7 @@ def _table(args: argparse.Namespace, card: DataCard) -> JudgementTable:
 
 
 def _tune(args: argparse.Namespace) -> int:
-    found = tune_layer(load_data(args), model=args.model, agreement=args.agreement, **run_options(args))
+    found = tune_layer(load_data(args), model=args.model or "minilm", agreement=args.agreement, **run_options(args))
     if args.format == "json":
         write_output(args.output, json.dumps(found.to_dict(), indent=2) + "\n")
         return 0
@@ -189,8 +189,8 @@ def _tune(args: argparse.Namespace) -> int:
         [layer, *row, Marked(average) if layer == found.best else average]
         for layer, (row, average) in enumerate(zip(found.values.tolist(), found.averages.tolist(), strict=True))
     ]
-    note = f"* best layer: {found.best} (model {found.model}, BERTScore F without idf, {found.agreement})"
+    mark = "*" if args.format in {"text", "tsv"} else "bold:"
+    note = f"{mark} best layer: {found.best} (model {found.model}, BERTScore F without idf, {found.agreement})"
     grid = Table(["layer", *found.langpairs, "average"], rows, f"{found.data}: agreement by layer", [note])
-    write = {"text": grid.to_text, "tsv": grid.to_tsv, "latex": grid.to_latex}[args.format]
-    write_output(args.output, write(width=args.width))
+    write_output(args.output, grid.write(args.format, width=args.width))
     return 0

@@ -25,8 +25,8 @@ def add_commands(commands: Any) -> None:
     show = actions.add_parser("show", help="options with values and defaults, the equation, the citation")
     show.add_argument("name", metavar="NAME", help="as in 'nlgauge metrics list'")
     show.set_defaults(run=_show)
-    for action in (listing, show):
-        action.add_argument("-f", "--format", choices=("text", "json"), default="text", help="(%(default)s)")
+    for action, formats in ((listing, ("text", "json", "markdown")), (show, ("text", "json"))):
+        action.add_argument("-f", "--format", choices=formats, default="text", help="(%(default)s)")
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -35,7 +35,7 @@ def _list(args: argparse.Namespace) -> int:
         print(json.dumps(described, ensure_ascii=False, indent=2))
         return 0
     rows = [[one["name"], one["better"], ", ".join(one["components"]), one["what"]] for one in described]
-    sys.stdout.write(Table(["name", "better", "components", "what"], rows).to_text())
+    sys.stdout.write(Table(["name", "better", "components", "what"], rows).write(args.format))
     return 0
 
 

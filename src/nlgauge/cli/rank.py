@@ -48,7 +48,7 @@ def add_commands(commands: Any) -> None:
     add_metric_options(parser)
     add_run_options(parser)
     add_text_options(parser)
-    add_output_options(parser, formats=("text", "json", "tsv"))
+    add_output_options(parser, formats=("text", "json", "tsv", "markdown"))
     parser.add_help_all()
     parser.set_defaults(run=_run)
 

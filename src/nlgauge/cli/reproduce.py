@@ -176,8 +176,8 @@ def _list(args: argparse.Namespace, at: str | None) -> None:
     if given:
         msg = f"{', '.join(given)} {'goes' if len(given) == 1 else 'go'} with a table's name, not with 'list'"
         raise RecipeError(msg)
-    if args.format not in {"text", "json"}:
-        msg = f"'list' is printed as text or json, got --format {args.format}"
+    if args.format not in {"text", "json", "markdown"}:
+        msg = f"'list' is printed as text, json or markdown, got --format {args.format}"
         raise RecipeError(msg)
     printed: dict[str, list[str]] = {}
     for item in INVENTORY:
@@ -191,7 +191,8 @@ def _list(args: argparse.Namespace, at: str | None) -> None:
         described = [_described(one) for one in found]
         write_output(args.output, json.dumps(described, ensure_ascii=False, indent=2) + "\n")
     else:
-        write_output(args.output, render_tables(found, [item for item in INVENTORY if not item.entries]))
+        left_out = [item for item in INVENTORY if not item.entries]
+        write_output(args.output, render_tables(found, left_out, format=args.format))
 
 
 def _described(one: ListedTable) -> dict[str, Any]:

@@ -5,8 +5,11 @@
     threads = 2
 
 The first file that has any, in the current folder or one above it, counts; `NLGAUGE_CONFIG` names another one, or
-`none`. They are read by the commands that score texts, never by the library: a program says what it wants. A flag, a
-metric's own option and a signature come before them, and what they chose is in the signature like any other choice.
+`none`. They are read by the commands that score texts or freeze tables for scoring, never by the library: a program
+says what it wants. A flag, a metric's own option and a signature come before them, and what they chose is in the
+signature like any other choice. Commands that recompute a published table (`reproduce`), bring languages together
+(`align`, `sentsim`) or run for others (`serve`) do not read them: there the model is named by a paper, is one across
+languages, or is the operator's choice.
 """
 
 from __future__ import annotations
@@ -28,8 +31,16 @@ __all__ = ["DefaultMetrics", "Settings", "apply_settings", "find_settings"]
 
 _KEYS = ("model", "metrics", "threads")
 
-#: Commands that score texts with metrics of the user's choice.
-_COMMANDS = frozenset({"score", "compare", "rank", "explain"})
+#: Commands that score texts with metrics of the user's choice. What an ensemble joins is no matter of defaults, and
+#: a study varies metrics of its own; both take the model.
+_COMMANDS = frozenset({"score", "compare", "rank", "explain", "meta", "stress", "sensitivity", "ensemble"})
+_OWN_METRICS = frozenset({"sensitivity", "ensemble"})
+
+#: Commands without metrics whose result belongs to a model.
+_OF_A_MODEL = frozenset({"tune-layer", "idf", "baseline"})
+
+#: Commands, and actions of `explain`, that take one metric.
+_ONE_METRIC = frozenset({"rank", "pair", "corpus"})
 
 
 class DefaultMetrics(list[str]):
@@ -104,25 +115,60 @@ def _read(path: Path) -> Settings | None:
 
 def apply_settings(args: argparse.Namespace) -> None:
     """Put the settings where the command line left something open, and say so on stderr."""
-    if args.command not in _COMMANDS or not hasattr(args, "metric"):
+    scores = args.command in _COMMANDS and hasattr(args, "metric")
+    if not scores and args.command not in _OF_A_MODEL:
         return
     settings = find_settings(Path.cwd())
     if settings is None:
         return
-    said = {}
-    texts = args.command != "compare" or any(not name.endswith(".json") for name in args.hyps)
-    open_metric = args.metric is None or isinstance(args.metric, DefaultMetrics)
-    if settings.metrics is not None and open_metric and texts:
-        args.metric = list(settings.metrics)
-        said["metrics"] = " ".join(settings.metrics)
-    if settings.model is not None and texts and _leaves_model_open(args, args.metric or ["bertscore"]):
-        args.option_model = said["model"] = settings.model
+    said = _scored_with(args, settings) if scores else _made_with(args, settings)
     if settings.threads is not None and getattr(args, "threads", 0) is None:
         args.threads = settings.threads
         said["threads"] = str(settings.threads)
     if said and not getattr(args, "quiet", False):
         chosen = ", ".join(f"{key}={value}" for key, value in said.items())
         print(f"nlgauge: {settings.name}: {chosen}", file=sys.stderr)
+
+
+def _scored_with(args: argparse.Namespace, settings: Settings) -> dict[str, str]:
+    """Metrics and model of a command that scores; what was chosen, for the user to see."""
+    said: dict[str, str] = {}
+    if not _computes_scores(args):
+        return said
+    open_metric = args.metric is None or isinstance(args.metric, DefaultMetrics)
+    if settings.metrics is not None and open_metric and args.command not in _OWN_METRICS:
+        one = {args.command, getattr(args, "action", "")} & _ONE_METRIC
+        args.metric = list(settings.metrics[:1] if one else settings.metrics)
+        more = f" (the first of {len(settings.metrics)})" if len(args.metric) < len(settings.metrics) else ""
+        said["metrics"] = " ".join(args.metric) + more
+    if settings.model is not None and _leaves_model_open(args, args.metric or ["bertscore"]):
+        args.option_model = said["model"] = settings.model
+    return said
+
+
+def _made_with(args: argparse.Namespace, settings: Settings) -> dict[str, str]:
+    """The model of a command that makes something for it."""
+    if settings.model is None or args.model is not None or getattr(args, "lang", None) is not None:
+        return {}
+    args.model = settings.model
+    return {"model": settings.model}
+
+
+def _computes_scores(args: argparse.Namespace) -> bool:
+    """Whether the command scores texts itself: not where scores come from files, or metrics from a study."""
+    if args.command == "compare":
+        return any(not name.endswith(".json") for name in args.hyps)
+    if args.command == "meta":
+        from nlgauge.data import find_data_card  # which the command imports anyway, and others need not
+
+        return bool(args.metric) or (not args.scores and find_data_card(args.data).texts)
+    if args.command == "ensemble":
+        return bool(args.metric)
+    if args.command in {"score", "rank"}:
+        return getattr(args, "merge", None) is None
+    # Files of scores, of words or of a study, and scores that came with data; where metrics are named too, all count.
+    named = bool(args.metric) and not isinstance(args.metric, DefaultMetrics)
+    return named or not any(getattr(args, name, None) for name in ("table", "gold", "scores", "study", "released"))
 
 
 def _leaves_model_open(args: argparse.Namespace, metrics: Sequence[str]) -> bool:

@@ -33,7 +33,7 @@ def add_commands(commands: Any) -> None:
         help="text file, FILE.tsv:COLUMN, FILE.csv:COLUMN, FILE.jsonl:KEY, or -",
     )
     build.add_argument("-o", "--output", required=True, metavar="FILE", help="- for stdout")
-    build.add_argument("--model", default="minilm", help="model whose tokenizer counts (%(default)s)")
+    build.add_argument("--model", help="model whose tokenizer counts (minilm)")
     build.add_argument(
         "--long",
         choices=("truncate", "windows"),
@@ -53,7 +53,7 @@ def add_commands(commands: Any) -> None:
     )
     make.add_argument("-o", "--output", metavar="FILE", help="default: LANG.MODEL.tsv; - for stdout")
     make.add_argument("--model", help="default: by language")
-    make.add_argument("--lang", default="en", help="language of the corpus (%(default)s)")
+    make.add_argument("--lang", help="language of the corpus (en)")
     make.add_argument("--pairs", type=int, default=10_000, metavar="N", help="random pairs (%(default)s)")
     make.add_argument("--seed", type=int, default=12345, metavar="N", help="(%(default)s)")
     make.add_argument("--note", default="", help="what the corpus is, for the file's header")
@@ -66,7 +66,7 @@ def _build_idf(args: argparse.Namespace) -> int:
     inputs = Inputs()
     documents = (text for spec in args.corpus for text in inputs.stream(parse_source(spec)))
     options = RunOptions.of(run_options(args))
-    encoder = load_encoder(args.model, engine=options.engine, progress=options.progress)
+    encoder = load_encoder(args.model or "minilm", engine=options.engine, progress=options.progress)
     whole = args.long == "windows"
     source = ", ".join(file_label(spec) for spec in args.corpus)
     table = IdfTable.count(documents, encoder.tokenizer, source=source, whole=whole)
@@ -77,6 +77,7 @@ def _build_idf(args: argparse.Namespace) -> int:
 
 
 def _build_baseline(args: argparse.Namespace) -> int:
+    args.lang = args.lang or "en"
     model = model_for_language(args.lang) if args.model is None else args.model
     if args.output is None:
         check_writable(f"{args.lang}.{file_label(model)}.tsv")

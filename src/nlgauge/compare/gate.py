@@ -13,6 +13,7 @@ from nlgauge.compare.pairs import LEAST_FOR_A_VERDICT, detectable_errors, strict
 from nlgauge.compare.results import MetricComparison, SystemComparison
 from nlgauge.compare.settings import CompareSettings
 from nlgauge.errors import RecipeError
+from nlgauge.files.html import HtmlCell, html_table
 from nlgauge.stats import holm
 
 __all__ = ["GateResult", "GateRow", "gate"]
@@ -51,6 +52,17 @@ class GateResult:
     rows: tuple[GateRow, ...]
     alpha: float
     smallest_difference: float
+
+    def _repr_html_(self) -> str:
+        rows: list[list[HtmlCell]] = [
+            [row.metric, row.difference, row.low, row.high, row.p_adjusted, row.n, "yes" if row.worse else "no"]
+            for row in self.rows
+        ]
+        columns = ["metric", "difference", "low", "high", "p, corrected", "n", "worse"]
+        state = "open" if self.passed else "closed"
+        return html_table(
+            columns, rows, caption=f"gate {state}: {self.new} beside {self.base}", notes=[self.sentence]
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""

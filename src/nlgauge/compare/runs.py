@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from nlgauge.compare.table import Matrix
 from nlgauge.errors import InputError
+from nlgauge.files.html import HtmlCell, html_table
 from nlgauge.stats import Interval, holm
 from nlgauge.stats.checks import check_level, check_resampling, vector
 
@@ -103,6 +104,15 @@ class RunComparison:
             f"compare-runs|test:permutation|correction:holm|alpha:{self.alpha:g}|level:{self.level:g}"
             f"|permutations:{self.permutations}|seed:{self.seed}"
         )
+
+    def _repr_html_(self) -> str:
+        rows: list[list[HtmlCell]] = []
+        for row in self.systems:
+            low, high = (None, None) if row.interval is None else (row.interval.low, row.interval.high)
+            rows.append([row.system, row.runs, row.mean, row.deviation, low, high, row.lowest, row.highest])
+        columns = ["system", "runs", "mean", "deviation", "low", "high", "lowest", "highest"]
+        notes = [*self.notes, self.signature]
+        return html_table(columns, rows, caption=f"{self.metric}, several runs of each system", notes=notes)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.errors import InputError
+from nlgauge.files.html import HtmlCell, html_table
 from nlgauge.stats.checks import numbers
 
 __all__ = ["CorpusStatistics", "Matrix", "SystemScores"]
@@ -128,6 +129,14 @@ class SystemScores:
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.values.shape))
         return f"<SystemScores {self.metric}: {shape}{'' if self.higher_is_better else ', lower is better'}>"
+
+    def _repr_html_(self) -> str:
+        rows: list[list[HtmlCell]] = [
+            [name, float(column.mean()), float(np.median(column)), float(column.min()), float(column.max())]
+            for name, column in zip(self.systems, self.values.T, strict=True)
+        ]
+        columns = ["system", "mean", "median", "lowest", "highest"]
+        return html_table(columns, rows, caption=repr(self)[1:-1], notes=[self.signature] if self.signature else [])
 
     @property
     def n(self) -> int:

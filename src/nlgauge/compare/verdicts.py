@@ -22,6 +22,7 @@ from nlgauge.compare.rankings import Wins, condorcet_winner, pair_indices, polic
 from nlgauge.compare.settings import CompareSettings, TiePolicy
 from nlgauge.compare.table import Matrix
 from nlgauge.errors import InputError
+from nlgauge.files.html import HtmlCell, html_table
 from nlgauge.stats import Interval, holm
 from nlgauge.stats.bootstrap import FEW
 from nlgauge.stats.paired_tests import sign_test
@@ -121,6 +122,15 @@ class VerdictComparison:
     signature: str
     pairs: tuple[VerdictPair, ...] = ()
     """All pairs, in the order of `systems`."""
+
+    def _repr_html_(self) -> str:
+        rows: list[list[HtmlCell]] = []
+        for row in self.systems:
+            low, high = (None, None) if row.bt_interval is None else (row.bt_interval.low, row.bt_interval.high)
+            rows.append([row.rank, row.system, row.bradley_terry, low, high, row.wins, row.ties, row.losses])
+        columns = ["rank", "system", "Bradley-Terry", "low", "high", "wins", "ties", "losses"]
+        caption = f"{self.verdicts} verdicts on {self.instances} instances"
+        return html_table(columns, rows, caption=caption, notes=[*self.notes, self.signature])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""

@@ -48,6 +48,9 @@ class BatchScorer:
             if name is not None and name not in batch:
                 msg = f"the batch has no column {name!r}; it has {', '.join(batch)}"
                 raise InputError(msg)
+        if isinstance(batch[self.hyp], str):  # its letters would be taken for texts
+            msg = f"column {self.hyp!r} holds one text, so this is a row and no batch; map(..., batched=True)"
+            raise InputError(msg)
         running = Accumulator(self.metric, **self.options)
         running.update(
             list(batch[self.hyp]),

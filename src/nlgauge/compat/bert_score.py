@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import importlib.util
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from nlgauge.compat.bert_score_defaults import chosen_model, tuned_layer
 from nlgauge.compat.bert_score_tables import baseline_of_csv, idf_of_dictionary
+from nlgauge.compat.inputs import check_lengths, reference_groups, texts_of
 from nlgauge.encoders import Encoder, load_encoder
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.metrics.bertscore import BERTScore
@@ -74,18 +75,20 @@ class _Recipe:
         return chosen_layer(self.layer, self.encoder)
 
     def scores(
-        self, cands: Sequence[str], refs: Sequence[Any], idf: bool | IdfTable, *, verbose: bool
+        self, cands: Iterable[str], refs: Iterable[Any], idf: bool | IdfTable, *, verbose: bool
     ) -> dict[int, Score]:
         """By layer, the score of all pairs."""
-        if len(cands) != len(refs):
-            msg = f"cands and refs must go together, got {len(cands)} and {len(refs)}"
+        texts, groups = texts_of(cands, "cands"), reference_groups(refs, "refs")
+        check_lengths("cands", texts, "refs", groups)
+        if not texts:
+            msg = "cands: the list is empty, so there is nothing to score"
             raise InputError(msg)
         layers = range(self.encoder.layers + 1) if self.all_layers else [self.chosen_layer]
         with tempfile.TemporaryDirectory(prefix="nlgauge-compat-") as folder:
             options = self._options(idf, Path(folder))
             found = score_systems(
-                {"": cands},
-                [[group] if isinstance(group, str) else list(group) for group in refs],
+                {"": texts},
+                groups,
                 metrics=[BERTScore(layer=layer, **options) for layer in layers],
                 empty="zero",  # two empty texts are nothing that bert-score would stop at
                 progress=verbose,
@@ -182,7 +185,7 @@ class BERTScorer:
 
     def compute_idf(self, sents: Sequence[str]) -> None:
         """Count idf on sentences, each a document; they take the place of earlier ones."""
-        self._table = IdfTable.count(sents, self._recipe.encoder.tokenizer)
+        self._table = IdfTable.count(texts_of(sents, "sents"), self._recipe.encoder.tokenizer)
 
     def score(
         self,

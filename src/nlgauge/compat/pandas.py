@@ -63,7 +63,10 @@ class FrameScores:
     def _texts(self, column: str) -> list[str]:
         if column not in self._frame.columns:
             known = [str(name) for name in self._frame.columns]
-            msg = f"the frame has no column {column!r}; it has {', '.join(known)}{did_you_mean(column, known)}"
+            msg = f"the frame has no column {column!r}; it has {', '.join(known)}{did_you_mean(str(column), known)}"
+            raise InputError(msg)
+        if (same := int((self._frame.columns == column).sum())) > 1:
+            msg = f"the frame has {same} columns called {column!r}; rename all but one"
             raise InputError(msg)
         values = self._frame[column].tolist()
         for index, value in zip(self._frame.index, values, strict=True):

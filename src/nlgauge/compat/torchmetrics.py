@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nlgauge.accumulator import Accumulator
+from nlgauge.compat.inputs import check_lengths, reference_groups, texts_of
 from nlgauge.errors import InputError, MissingExtraError
 from nlgauge.scores import Score
 from nlgauge.scoring import score
@@ -66,23 +67,31 @@ class TextScore(Metric):  # type: ignore[misc]  # torchmetrics need not be here
     def update(
         self,
         preds: Sequence[str] | str,
-        target: Sequence[Any] | str,
+        target: Sequence[Any] | str | None = None,
         *,
         sources: Sequence[str] | None = None,
         positions: Sequence[int] | None = None,
     ) -> None:
-        """Add segments; a target is a text, or a list of texts."""
+        """Add segments, or none; a target is a text, or a list of texts. Metrics of sources need no target."""
         import torch
 
-        preds, target = ([one] if isinstance(one, str) else list(one) for one in (preds, target))
+        preds = texts_of([preds] if isinstance(preds, str) else preds, "preds")
+        if target is not None:
+            target = reference_groups([target] if isinstance(target, str) else target, "target")
+            check_lengths("preds", preds, "target", target)
+        if sources is not None:
+            sources = texts_of([sources] if isinstance(sources, str) else sources, "sources")
+            check_lengths("preds", preds, "sources", sources)
         if positions is not None and len(positions) != len(preds):
             msg = f"preds and positions must go together, got {len(preds)} and {len(positions)}"
             raise InputError(msg)
+        if not preds:
+            return
         running = Accumulator(self._metric, **self._options)
         record: dict[str, Any]
         if running.keeps_texts or positions is not None:
             running.check(preds, target, sources=sources)
-            record = {"preds": preds, "target": target, "sources": None if sources is None else list(sources)}
+            record = {"preds": preds, "target": target, "sources": sources}
             record["positions"] = None if positions is None else [int(one) for one in positions]
         else:
             running.update(preds, target, sources=sources)
@@ -124,7 +133,11 @@ class TextScore(Metric):  # type: ignore[misc]  # torchmetrics need not be here
             rows = [row for _, row in sorted({row[0]: row for row in reversed(rows)}.items())]
         _, preds, target, sources = zip(*rows, strict=True)
         return score(
-            preds, target, sources=None if sources[0] is None else sources, metric=self._metric, **self._options
+            preds,
+            None if target[0] is None else target,
+            sources=None if sources[0] is None else sources,
+            metric=self._metric,
+            **self._options,
         )
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from nlgauge.data.catalog import DATA_CARDS, find_data_card, locate
 from nlgauge.data.known_files import FileSet
 from nlgauge.errors import DataWarning, InputError, NlgaugeError
+from nlgauge.files.html import HtmlCell, html_table
 from nlgauge.files.lines import read_bytes
 
 __all__ = ["DataCheck", "FileCheck", "RowCheck", "check", "recognise", "set_digest"]
@@ -51,6 +52,15 @@ class DataCheck(NamedTuple):
         files = all(entry.state not in ("missing", "different") for entry in self.files)
         rows = all(entry.expected in (None, entry.found) for entry in self.rows)
         return files and rows and self.problem is None
+
+    def _repr_html_(self) -> str:
+        files: list[list[HtmlCell]] = [[one.pattern, one.expected, one.found, one.state] for one in self.files]
+        rows: list[list[HtmlCell]] = [[f"rows of {one.langpair}", one.expected, one.found, ""] for one in self.rows]
+        caption = f"{self.name} at {self.path}: {'complete' if self.complete else 'NOT complete'}"
+        notes = [*([f"does not load: {self.problem}"] if self.problem else []), *self.notes]
+        return html_table(
+            ["files or rows", "expected", "found", "state"], [*files, *rows], caption=caption, notes=notes
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

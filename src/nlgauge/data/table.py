@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.errors import DataWarning, InputError, RecipeError
+from nlgauge.files.html import HtmlCell, html_table
 
 __all__ = ["UNKNOWN_SYSTEM", "Documents", "ErrorSpan", "JudgementTable", "RankedPairs", "SystemFiles", "select_known"]
 
@@ -25,6 +26,9 @@ FloatArray = NDArray[np.float64]
 #: Columns of texts, names and marked errors; the optional ones may be None.
 _OPTIONAL_COLUMNS = ("source", "topic", "document", "hypothesis_errors", "source_errors")
 _COLUMNS = ("segment", "system", "langpair", "hypothesis", "references", *_OPTIONAL_COLUMNS)
+
+#: Rows that a notebook shows.
+_SHOWN_ROWS = 5
 
 #: The system of a row whose data set does not say which system wrote it.
 UNKNOWN_SYSTEM = ""
@@ -163,6 +167,19 @@ class JudgementTable:
         released = f"; {len(self.released)} released scores" if self.released else ""
         count = f"{len(self)} rows, {systems} system{'s' * (systems != 1)}"
         return f"<JudgementTable {self.name}: {count}, {where or 'empty'}; {judged}{released}>"
+
+    def _repr_html_(self) -> str:
+        rows: list[list[HtmlCell]] = [
+            [
+                *(self.langpair[at], self.system[at], self.segment[at], self.hypothesis[at]),
+                " | ".join(self.references[at]),
+                *(float(values[at]) for values in self.human.values()),
+            ]
+            for at in range(min(len(self), _SHOWN_ROWS))
+        ]
+        columns = ["langpair", "system", "segment", "hypothesis", "references", *self.human]
+        more = [f"{len(self) - _SHOWN_ROWS} more rows"] if len(self) > _SHOWN_ROWS else []
+        return html_table(columns, rows, caption=repr(self)[1:-1], notes=[*more, *self.notes], width=3)
 
     @property
     def langpairs(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from nlgauge.distributed.parts import Part, part_path, read_part
 from nlgauge.distributed.plan import IdDigest, Plan, read_plan
 from nlgauge.errors import InputError
 from nlgauge.recipes.signature import Signature
-from nlgauge.scores import Score
+from nlgauge.scores import Score, ScoreList
 from nlgauge.stats import Interval
 
 __all__ = ["Merged", "RowError", "merge"]
@@ -47,6 +47,11 @@ class Merged:
     input: str
     """sha256 of the input."""
     shards: int
+
+    def _repr_html_(self) -> str:
+        scored = self.rows - len(self.errors)
+        said = f"{scored} of {self.rows} rows scored, in {self.shards} shards; input {self.input[:12]}"
+        return f"{ScoreList(self.scores)._repr_html_()}<p><small>{said}</small></p>"
 
     def summary(self, intervals: Mapping[int, Interval] | None = None) -> dict[str, Any]:
         """Plain values without segments; `intervals` by place of a score."""

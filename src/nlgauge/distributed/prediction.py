@@ -18,6 +18,7 @@ from nlgauge.engine.compare import compare
 from nlgauge.engine.finish import finish
 from nlgauge.engine.prepare import Prepared, prepare
 from nlgauge.errors import InputError, RecipeError
+from nlgauge.files.html import html_table
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.signature import Signature
 
@@ -65,6 +66,10 @@ class Prediction:
     price: float
     """Of a worker for an hour."""
     estimates: tuple[Estimate, ...]
+
+    def _repr_html_(self) -> str:
+        caption = f"{self.pairs} pairs in {self.shards} shards, {self.rate:.0f} pairs a second of one worker"
+        return html_table(Estimate._fields, self.estimates, caption=caption, width=1)
 
 
 def dry_run(

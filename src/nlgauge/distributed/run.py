@@ -22,6 +22,7 @@ from nlgauge.distributed.tasks import ProgressLine, Tasks
 from nlgauge.distributed.work import Job, Pass
 from nlgauge.engine.prepare import SignatureCheck, prepare
 from nlgauge.errors import InputError, RecipeError
+from nlgauge.files.html import html_table
 from nlgauge.recipes.composite import leaves
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.run_options import RunOptions
@@ -58,6 +59,13 @@ class Run:
     seconds: float
     waiting: bool = False
     """Whether the first pass of other jobs must end before this one can go on: run the same command again then."""
+
+    def _repr_html_(self) -> str:
+        names = ("rows", "shards", "done", "skipped", "missing", "errors", "seconds")
+        notes = [f"shard {number}: {why}" for number, why in self.failed.items()]
+        return html_table(
+            names, [[getattr(self, name) for name in names]], caption=str(self.folder), notes=notes, width=1
+        )
 
     @property
     def complete(self) -> bool:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from nlgauge.ensembles.gains import standardised
 from nlgauge.errors import InputError, RecipeError
+from nlgauge.files.html import HtmlCell, html_table
 from nlgauge.meta import MetricScores
 from nlgauge.stats.checks import check_resampling
 from nlgauge.stats.resampling import unit_numbers
@@ -86,6 +87,16 @@ class EnsembleSearch:
         tail = 50 * (1 - level)
         low, high = np.percentile([choice.held_out_gain for choice in self.choices], [tail, 100 - tail])
         return float(low), float(high)
+
+    def _repr_html_(self) -> str:
+        rows: list[list[HtmlCell]] = [
+            [" + ".join(one.members), one.correlation, 100 * one.gain, 100 * one.held_out_gain, one.chosen]
+            for one in self.pairs
+        ]
+        rows += [[name, value, None, None, None] for name, value in zip(self.metrics, self.singles, strict=True)]
+        columns = ["metrics", "correlation", "gain %", "held out %", "chosen"]
+        notes = [f"chosen: in how many of {len(self.choices)} splits it was the best of the first half"]
+        return html_table(columns, rows, caption=f"{self.data}: ensembles of two", notes=notes, width=3)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""

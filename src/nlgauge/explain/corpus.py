@@ -26,6 +26,7 @@ from nlgauge.errors import InputError, RecipeError
 from nlgauge.explain.annotation import annotate_each
 from nlgauge.explain.explanation import Attribution, Explanation, Side, Word
 from nlgauge.explain.pairs import iter_explanations
+from nlgauge.files.html import HtmlCell, html_table
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.signature import Signature
 from nlgauge.stats.checks import Vector, check_level, check_resampling
@@ -73,6 +74,15 @@ class CorpusSummary:
     annotator: str
     signature: str
     level: float
+
+    def _repr_html_(self) -> str:
+        rows: list[list[HtmlCell]] = []
+        for title, groups in (("part of speech", self.parts_of_speech), ("match", self.matches)):
+            rows += [[title, *one] for one in groups]
+        columns = ["by", "group", "words", "of words", "share", "low", "high", "mean"]
+        caption = f"{self.metric}: what words of the {self.side} contribute to {self.of} ({self.method})"
+        notes = [f"{self.texts} texts, annotator {self.annotator}", f"signature: {self.signature}"]
+        return html_table(columns, rows, caption=caption, notes=notes, width=3)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""

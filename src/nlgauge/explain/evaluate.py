@@ -19,6 +19,7 @@ from nlgauge.errors import InputError
 from nlgauge.explain.explanation import Explanation, Side
 from nlgauge.explain.options import split_options
 from nlgauge.explain.pairs import iter_explanations
+from nlgauge.files.html import html_table
 from nlgauge.stats import average_precision, recall_at_positives, roc_auc
 from nlgauge.text.words import split_words
 
@@ -42,6 +43,10 @@ class ErrorAgreement:
     def means(self) -> dict[str, float]:
         """Mean AUC, average precision and recall at top-K."""
         return {name: float(getattr(self, name).mean()) for name in ("auc", "ap", "recall")}
+
+    def _repr_html_(self) -> str:
+        columns = ["AUC", "AP", "recall@K", "texts", "skipped"]
+        return html_table(columns, [[*self.means.values(), len(self.auc), self.skipped]], width=3)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""

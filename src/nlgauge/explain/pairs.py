@@ -28,6 +28,7 @@ from nlgauge.explain.build import Explainer
 from nlgauge.explain.explanation import Explanation
 from nlgauge.explain.options import ExplainOptions, split_options
 from nlgauge.explain.several_references import ScoresByReference, reference_rule
+from nlgauge.files.html import HtmlList
 from nlgauge.recipes.composite import CompositeMetric
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.run_options import RunOptions
@@ -97,7 +98,7 @@ def explain_pairs(
     Scores and idf are those of `nlgauge.score` for the same texts. Shapley values, which cost many scorings each, are
     computed where they are asked for (`shapley=True`).
     """
-    return list(iter_explanations(hyps, refs, metric=metric, sources=sources, **options))
+    return HtmlList(iter_explanations(hyps, refs, metric=metric, sources=sources, **options))
 
 
 def iter_explanations(

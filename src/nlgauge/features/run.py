@@ -20,6 +20,7 @@ from nlgauge.engine.notes import TextNames, naming_documents, warn_about_nouns
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.features.discourse import ENTITY_FEATURES, FEATURES, text_features
 from nlgauge.features.separation import Separation, separate
+from nlgauge.files.html import HtmlCell, html_table
 
 __all__ = ["Discourse", "discourse"]
 
@@ -53,6 +54,17 @@ class Discourse:
         return (
             f"<Discourse: {len(self.features)} features, {len(self.systems)} systems x {len(self)} documents{beside}>"
         )
+
+    def _repr_html_(self) -> str:
+        beside = self.references is not None
+        rows: list[list[HtmlCell]] = []
+        for system in self.systems:
+            for feature in self.features:
+                one = self.separations.get(system, {}).get(feature)
+                more: list[HtmlCell] = [self.reference_mean(feature), None if one is None else one.hypothesis_higher]
+                rows.append([system, feature, self.mean(system, feature), *(more if beside else [])])
+        columns = ["system", "feature", "mean", *(["references", "D"] if beside else [])]
+        return html_table(columns, rows, caption="discourse features", notes=[f"settings: {self.settings}"])
 
     def __len__(self) -> int:
         first = next(iter(self.hypotheses.values()))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
-__all__ = ["HtmlCell", "html_table"]
+__all__ = ["HtmlCell", "HtmlList", "html_table"]
+
+T = TypeVar("T")
 
 HtmlCell: TypeAlias = str | int | float | None
 
@@ -30,6 +32,14 @@ def html_table(
     title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
     table = f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return table + "".join(f"<p><small>{html.escape(note)}</small></p>" for note in notes)
+
+
+class HtmlList(list[T]):
+    """A list of results that show themselves one below the other in a notebook."""
+
+    def _repr_html_(self) -> str:
+        shown: list[Any] = list(self)
+        return "".join(one._repr_html_() for one in shown)
 
 
 def _cell(cell: HtmlCell, width: int) -> str:

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.data import UNKNOWN_SYSTEM, JudgementTable
 from nlgauge.errors import InputError, RecipeError
+from nlgauge.files.html import HtmlCell, html_table
 from nlgauge.stats.checks import numbers
 
 __all__ = [
@@ -112,6 +113,18 @@ class ScoreTable:
 
     def __repr__(self) -> str:
         return f"<ScoreTable {self.table.name}: {len(self)} rows x {', '.join(self.names) or 'no metric'}>"
+
+    def _repr_html_(self) -> str:
+        rows: list[list[HtmlCell]] = []
+        for pair in self.table.langpairs:
+            chosen = np.array([one == pair for one in self.table.langpair])
+            for metric in self.metrics:
+                found = metric.values[chosen & np.isfinite(metric.values)]
+                spread = (float(found.mean()), float(found.std())) if len(found) else (None, None)
+                better = "higher" if metric.higher_is_better else "lower"
+                rows.append([pair, metric.name, better, len(found), *spread])
+        columns = ["langpair", "metric", "better", "rows", "mean", "deviation"]
+        return html_table(columns, rows, caption=repr(self)[1:-1])
 
     @property
     def names(self) -> tuple[str, ...]:

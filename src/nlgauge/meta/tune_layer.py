@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from nlgauge.data import JudgementTable
 from nlgauge.encoders import load_encoder
 from nlgauge.errors import InputError
+from nlgauge.files.html import HtmlCell, html_table
 from nlgauge.meta.answer import answer
 from nlgauge.meta.question import Question, check_question
 from nlgauge.meta.score_table import score_table
@@ -43,6 +44,15 @@ class LayerTuning:
             msg = f"no layer of {self.model!r} has a correlation with people on every language pair of {self.data}"
             raise InputError(msg)
         return int(np.nanargmax(self.averages))
+
+    def _repr_html_(self) -> str:
+        rows: list[list[HtmlCell]] = [
+            [layer, *values, average]
+            for layer, (values, average) in enumerate(zip(self.values.tolist(), self.averages.tolist(), strict=True))
+        ]
+        caption = f"{self.data}: {self.agreement} by layer of {self.model}"
+        notes = [] if np.isnan(self.averages).all() else [f"best layer: {self.best}"]
+        return html_table(["layer", *self.langpairs, "average"], rows, caption=caption, notes=notes)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""

@@ -1,9 +1,9 @@
-"""The agreement of metrics with people as text, JSON, TSV or LaTeX.
+"""The agreement of metrics with people as text, JSON, TSV, LaTeX or Markdown.
 
 text    metrics as rows, language pairs as columns, their average; a star marks what no metric beats significantly;
         the last row has the number of judgements, systems or pairs; signatures below the last table
 TSV     one row per metric and language pair, with interval, rank and signature: numbers in full
-LaTeX   as text, with bold for the star
+LaTeX   as text, with bold for the star; so is Markdown
 JSON    everything
 """
 
@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from nlgauge._version import __version__
-from nlgauge.errors import RecipeError
 from nlgauge.meta import AgreementTable, Question
 from nlgauge.report.table import Cell, Marked, Table
 
@@ -39,14 +38,11 @@ def render_agreement(results: Sequence[AgreementTable], *, format: str = "text",
         return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     if format == "tsv":
         return _rows(results).to_tsv(width=6)
-    if format not in ("text", "latex"):
-        msg = f"format must be one of text, json, tsv, latex, got {format!r}"
-        raise RecipeError(msg)
-    tables = [_grid(result, "bold:" if format == "latex" else "*") for result in results]
+    tables = [_grid(result, "*" if format == "text" else "bold:") for result in results]
     if tables:  # once for all of them: they come from one scoring
         signatures = dict.fromkeys(line for result in results for line in _signatures(result))
         tables[-1] = replace(tables[-1], notes=[*tables[-1].notes, *signatures])
-    return "\n".join(one.to_text(width=width) if format == "text" else one.to_latex(width=width) for one in tables)
+    return "\n".join(one.write(format, width=width) for one in tables)
 
 
 def _grid(result: AgreementTable, mark: str) -> Table:

@@ -1,11 +1,10 @@
-"""Which words carry a score, as text, JSON, TSV or LaTeX."""
+"""Which words carry a score, as text, JSON, TSV, LaTeX or Markdown."""
 
 from __future__ import annotations
 
 import json
 
 from nlgauge._version import __version__
-from nlgauge.errors import RecipeError
 from nlgauge.explain.corpus import CorpusSummary
 from nlgauge.report.table import LINE, Cell, Table
 
@@ -16,15 +15,7 @@ def render_corpus(found: CorpusSummary, *, format: str = "text", width: int = 3)
     """The summary as one string that ends with a newline."""
     if format == "json":
         return json.dumps({"nlgauge": __version__, **found.to_dict()}, ensure_ascii=False, indent=2) + "\n"
-    table = _table(found)
-    if format == "text":
-        return table.to_text(width=width, line=LINE)
-    if format == "tsv":
-        return table.to_tsv(width=width)
-    if format == "latex":
-        return table.to_latex(width=width)
-    msg = f"format must be one of text, json, tsv, latex, got {format!r}"
-    raise RecipeError(msg)
+    return _table(found).write(format, width=width, line=LINE)
 
 
 def _table(found: CorpusSummary) -> Table:

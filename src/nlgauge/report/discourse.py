@@ -1,4 +1,4 @@
-"""Discourse features as text, JSON and TSV: a line per system and feature."""
+"""Discourse features as text, JSON, TSV, LaTeX and Markdown: a line per system and feature."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 from nlgauge._version import __version__
 from nlgauge.features.run import Discourse
 from nlgauge.report.numbers import counted
-from nlgauge.report.table import Cell, Table
+from nlgauge.report.table import LINE, Cell, Table
 
 __all__ = ["render_discourse"]
 
@@ -22,7 +22,7 @@ _NOTES = (
 def render_discourse(
     found: Discourse,
     *,
-    format: Literal["text", "json", "tsv"] = "text",  # noqa: A002 - as the flag is called
+    format: Literal["text", "json", "tsv", "latex", "markdown"] = "text",  # noqa: A002 - as the flag is called
     segments: bool = False,
     width: int = 4,
 ) -> str:
@@ -31,7 +31,7 @@ def render_discourse(
         record = {"nlgauge": __version__, **found.to_dict(segments=segments)}
         return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     table = _documents(found) if segments else _means(found)
-    return table.to_tsv(width=width) if format == "tsv" else table.to_text(width=width, line=120)
+    return table.write(format, width=width, line=LINE)
 
 
 def _means(found: Discourse) -> Table:

@@ -1,4 +1,4 @@
-"""A search for ensembles, as text, JSON, TSV or LaTeX."""
+"""A search for ensembles, as text, JSON, TSV, LaTeX or Markdown."""
 
 from __future__ import annotations
 
@@ -29,6 +29,4 @@ def render_search(found: EnsembleSearch, *, format: str = "text", width: int = 3
         f"{100 * found.held_out_gain:+.1f} % on the other (95 % of splits: {100 * low:+.1f} to {100 * high:+.1f})",
     ]
     table = Table(["metrics", "correlation", "gain %", "held out %", "chosen"], rows, "ensembles of two", notes)
-    if format == "tsv":
-        return table.to_tsv(width=width)
-    return table.to_latex(width=width) if format == "latex" else table.to_text(width=width, line=LINE)
+    return table.write(format, width=width, line=LINE)

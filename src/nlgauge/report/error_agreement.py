@@ -16,7 +16,7 @@ __all__ = ["render_error_agreement"]
 def render_error_agreement(
     found: Sequence[tuple[str, str, ErrorAgreement]],
     *,
-    format: Literal["text", "json", "tsv", "latex"] = "text",  # noqa: A002 - as the flag is called
+    format: Literal["text", "json", "tsv", "latex", "markdown"] = "text",  # noqa: A002 - as the flag is called
     width: int = 3,
 ) -> str:
     """Rows of language pair, what gave the scores, and what they agree with."""
@@ -30,6 +30,4 @@ def render_error_agreement(
         for pair, name, one in found
     ]
     notes = ["means over texts with errors and other words; K is the number of a text's errors"]
-    table = Table(columns, cells, notes=notes)
-    writers = {"text": table.to_text, "tsv": table.to_tsv, "latex": table.to_latex}
-    return writers[format](width=width)
+    return Table(columns, cells, notes=notes).write(format, width=width)

@@ -1,7 +1,8 @@
-"""An explanation as text for a terminal, or as JSON.
+"""An explanation as text for a terminal, as Markdown, or as JSON.
 
 text    the sentence; both texts, words coloured by how badly they matched where there are colours; a table of the
         words of each text; notes
+Markdown  the same without colours, and the signature
 JSON    `Explanation.to_dict()`, under the version of nlgauge
 """
 
@@ -15,7 +16,7 @@ from typing import Literal, TextIO
 
 from nlgauge._version import __version__
 from nlgauge.explain.explanation import Explanation, Link, Side, Word
-from nlgauge.report.table import Cell, Table, visible
+from nlgauge.report.table import Cell, Table, escape_markdown, visible
 
 __all__ = ["render_explanation", "wants_colour"]
 
@@ -41,19 +42,30 @@ def wants_colour(stream: TextIO) -> bool:
 def render_explanation(
     found: Explanation,
     *,
-    format: Literal["text", "json"] = "text",  # noqa: A002 - as the flag is called
+    format: Literal["text", "json", "markdown"] = "text",  # noqa: A002 - as the flag is called
     colour: bool = False,
     width: int = 4,
 ) -> str:
-    """The explanation as text, or as JSON."""
+    """The explanation in one of the formats; `colour` is for text."""
     if format == "json":
         record = {"nlgauge": __version__, **found.to_dict()}
         return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    if format == "markdown":
+        return _markdown(found, width)
     blocks = [visible(found.sentence) + "\n", _texts(found, colour=colour)]
     blocks += [_table(found, side).to_text(width=width) for side in _SIDES if _has_table(found, side)]
     if found.notes:
         blocks.append("".join(f"note: {visible(note)}\n" for note in found.notes))
     return "\n".join(blocks)
+
+
+def _markdown(found: Explanation, width: int) -> str:
+    """Paragraphs and pipe tables; the texts are a list, so that each has a line."""
+    texts = "".join(f"- {escape_markdown(line)}\n" for line in _texts(found, colour=False).splitlines())
+    blocks = [escape_markdown(found.sentence) + "\n", texts]
+    blocks += [_table(found, side).to_markdown(width=width) for side in _SIDES if _has_table(found, side)]
+    notes = [*(f"note: {note}" for note in found.notes), f"signature: {found.signature}"]
+    return "\n".join([*blocks, *(f"{escape_markdown(note)}\n" for note in notes)])
 
 
 def _has_table(found: Explanation, side: Side) -> bool:

@@ -1,6 +1,6 @@
-"""Surrogates of metrics as text, JSON, TSV or LaTeX.
+"""Surrogates of metrics as text, JSON, TSV, LaTeX or Markdown.
 
-Text and TSV have a line per metric and factor; LaTeX has a line per metric, as papers print it.
+LaTeX has a line per metric, as papers print it; the others have one per metric and factor.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterator
 
 from nlgauge._version import __version__
-from nlgauge.errors import RecipeError
 from nlgauge.explain.factors.surrogate import FactorStudy
 from nlgauge.report.table import LINE, Cell, Probability, Table
 
@@ -20,14 +19,8 @@ def render_factors(study: FactorStudy, *, format: str = "text", width: int = 3) 
     """The study as one string that ends with a newline."""
     if format == "json":
         return json.dumps({"nlgauge": __version__, **study.to_dict()}, ensure_ascii=False, indent=2) + "\n"
-    if format == "text":
-        return _long(study, repeat=False).to_text(width=width, line=LINE)
-    if format == "tsv":
-        return _long(study, repeat=True).to_tsv(width=width)
-    if format == "latex":
-        return _wide(study).to_latex(width=width)
-    msg = f"format must be one of text, json, tsv, latex, got {format!r}"
-    raise RecipeError(msg)
+    table = _wide(study) if format == "latex" else _long(study, repeat=format == "tsv")
+    return table.write(format, width=width, line=LINE)
 
 
 def _long(study: FactorStudy, *, repeat: bool) -> Table:

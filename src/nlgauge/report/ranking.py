@@ -1,8 +1,9 @@
-"""Ranked candidates as lines of text, JSON or TSV.
+"""Ranked candidates as lines of text, JSON, TSV or Markdown.
 
 text    the best candidate of each segment, a line each and nothing else, so that it can be piped
 JSON    of each segment the best candidate, the order of all, and their utilities
 TSV     a line per candidate, the best of a segment first
+Markdown  the same with their texts, for people
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Literal
 from nlgauge._version import __version__
 from nlgauge.errors import InputError
 from nlgauge.pairs.rank import Ranking
-from nlgauge.report.table import Cell, Table
+from nlgauge.report.table import Cell, Marked, Table
 
 __all__ = ["check_lines", "render_ranking"]
 
@@ -35,7 +36,7 @@ def check_lines(candidates: Sequence[Sequence[str]]) -> None:
 def render_ranking(
     ranking: Ranking,
     *,
-    format: Literal["text", "json", "tsv"] = "text",  # noqa: A002 - as the flag is called
+    format: Literal["text", "json", "tsv", "markdown"] = "text",  # noqa: A002 - as the flag is called
     systems: Sequence[str] | None = None,
     width: int = 4,
 ) -> str:
@@ -46,7 +47,23 @@ def render_ranking(
         named = {} if systems is None else {"systems": list(systems)}
         record = {"nlgauge": __version__, **named, **ranking.to_dict()}
         return json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    return _table(ranking, systems).to_tsv(width=width)
+    table = _readable_table(ranking, systems) if format == "markdown" else _table(ranking, systems)
+    return table.write(format, width=width)
+
+
+def _readable_table(ranking: Ranking, systems: Sequence[str] | None) -> Table:
+    """The candidates with their texts; what all rows have in common is said once."""
+    rows: list[list[Cell]] = []
+    for segment, (order, utilities) in enumerate(zip(ranking.orders, ranking.utilities, strict=True)):
+        for place, at in enumerate(order, start=1):
+            value = float(utilities[at])
+            utility = None if math.isnan(value) else Marked(value) if place == 1 else value
+            named: list[Cell] = [] if systems is None else [systems[at]]
+            rows.append([segment, place, at, *named, ranking.candidates[segment][at], utility])
+    columns = ["segment", "rank", "candidate", *([] if systems is None else ["system"]), "text", "utility"]
+    better = "higher" if ranking.higher_is_better else "lower"
+    caption = f"{ranking.metric} against {ranking.against}: {better} is better, the best of a segment in bold"
+    return Table(columns, rows, caption, [f"signature: {ranking.signature}"])
 
 
 def _table(ranking: Ranking, systems: Sequence[str] | None) -> Table:

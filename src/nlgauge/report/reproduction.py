@@ -1,4 +1,4 @@
-"""A published table beside ours, as text, JSON, TSV or LaTeX.
+"""A published table beside ours, as text, JSON, TSV, LaTeX or Markdown.
 
 Each metric has up to three lines: `published`, `ours`, `difference`; a line without a value is left out, and the
 last line of a metric has the reason. Text has source, recipes, notes and what is missing below; JSON has all of it.
@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from nlgauge._version import __version__
-from nlgauge.errors import RecipeError
 from nlgauge.published.inventory import PrintedItem
 from nlgauge.published.results import ReproducedRow, Reproduction
 from nlgauge.published.table import Column, PaperTable
@@ -37,19 +36,14 @@ def render_reproduction(result: Reproduction, *, format: str = "text") -> str:  
     """The result as one string that ends with a newline."""
     if format == "json":
         return json.dumps({"nlgauge": __version__, **result.to_dict()}, ensure_ascii=False, indent=2) + "\n"
-    table, width = _table(result, repeat=format == "tsv"), result.table.width
-    if format == "text":
-        return table.to_text(width=width, line=LINE)
-    if format == "tsv":
-        return table.to_tsv(width=width)
-    if format == "latex":
-        return table.to_latex(width=width)
-    msg = f"format must be one of text, json, tsv, latex, got {format!r}"
-    raise RecipeError(msg)
+    return _table(result, repeat=format == "tsv").write(format, width=result.table.width, line=LINE)
 
 
-def render_tables(tables: Sequence[ListedTable], left_out: Sequence[PrintedItem]) -> str:
-    """The list of published tables, with whether data and models are here; then those in print without an entry."""
+def render_tables(tables: Sequence[ListedTable], left_out: Sequence[PrintedItem], *, format: str = "text") -> str:  # noqa: A002 - as users know it
+    """The list of published tables, with whether data and models are here; then those in print without an entry.
+
+    As text or as Markdown.
+    """
     rows: list[list[Cell]] = [
         [
             one.table.id,
@@ -58,9 +52,10 @@ def render_tables(tables: Sequence[ListedTable], left_out: Sequence[PrintedItem]
         ]
         for one in tables
     ]
-    text = Table(["id", "data", "what; models"], rows).to_text(line=LINE)
+    known = Table(["id", "data", "what; models"], rows)
     others: list[list[Cell]] = [[item.paper, item.name, item.reason] for item in left_out]
-    return text + "\nIn print, and not here:\n" + Table(["paper", "in print", "why"], others).to_text(line=LINE)
+    missing = Table(["paper", "in print", "why"], others, "In print, and not here:")
+    return f"{known.write(format, line=LINE)}\n{missing.write(format, line=LINE)}"
 
 
 def _models(one: ListedTable) -> str:

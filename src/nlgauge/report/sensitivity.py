@@ -1,4 +1,4 @@
-"""A study's result as text, LaTeX, TSV or JSON."""
+"""A study's result as text, LaTeX, TSV, Markdown or JSON."""
 
 from __future__ import annotations
 
@@ -25,18 +25,13 @@ _WHAT = {
 def sensitivity_report(
     result: Sensitivity,
     *,
-    format: Literal["text", "json", "latex", "tsv"] = "text",  # noqa: A002 - as the flag is called
+    format: Literal["text", "json", "latex", "tsv", "markdown"] = "text",  # noqa: A002 - as the flag is called
     width: int = 4,
 ) -> str:
     """The whole result; the same result gives the same bytes."""
     if format == "json":
         return json.dumps(result.to_dict(), ensure_ascii=False, indent=2) + "\n"
-    tables = sensitivity_tables(result)
-    if format == "latex":
-        return "\n".join(table.to_latex(width=width) for table in tables)
-    if format == "tsv":
-        return "\n".join(table.to_tsv(width=width) for table in tables)
-    return "\n".join(table.to_text(width=width) for table in tables)
+    return "\n".join(table.write(format, width=width) for table in sensitivity_tables(result))
 
 
 def sensitivity_tables(result: Sensitivity) -> list[Table]:

@@ -1,4 +1,4 @@
-"""A stress test, as text, JSON, TSV or LaTeX: a row for each metric and perturbation."""
+"""A stress test, as text, JSON, TSV, LaTeX or Markdown: a row for each metric and perturbation."""
 
 from __future__ import annotations
 
@@ -36,9 +36,7 @@ def render_stress(test: StressTest, *, format: str = "text", width: int = 3) -> 
     if not test.paraphrases:
         columns, rows = columns[:8], [row[:8] for row in rows]
     table = Table(columns, rows, "how far metrics fall", list(_notes(test)))
-    if format == "tsv":
-        return table.to_tsv(width=width)
-    return table.to_latex(width=width) if format == "latex" else table.to_text(width=width, line=LINE)
+    return table.write(format, width=width, line=LINE)
 
 
 def _row(metric: str, fall: Fall) -> list[Cell]:

@@ -196,6 +196,20 @@ class Table:
             )
         return _joined([*lines, *(part for note in self.notes for part in ("", escape_markdown(note)))])
 
+    def write(self, format: str, *, width: int = 4, line: int | None = None) -> str:  # noqa: A002 - as the flag is called
+        """In a format by its name; `line` is for text (`to_text`).
+
+        >>> Table(["n"], [[1]]).write("tsv")
+        'n\\n1\\n'
+        """
+        if format == "text":
+            return self.to_text(width=width, line=line)
+        writers = {"tsv": self.to_tsv, "latex": self.to_latex, "markdown": self.to_markdown}
+        if format not in writers:
+            msg = f"format must be one of text, json, {', '.join(writers)}, got {format!r}"
+            raise RecipeError(msg)
+        return writers[format](width=width)
+
     def _latex_spans(self) -> list[str]:
         heads: list[str] = []
         rules: list[str] = []

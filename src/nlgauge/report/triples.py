@@ -1,4 +1,4 @@
-"""Adversarial triples, as text, JSON, TSV or LaTeX."""
+"""Adversarial triples, as text, JSON, TSV, LaTeX or Markdown."""
 
 from __future__ import annotations
 
@@ -35,6 +35,4 @@ def render_triples(study: TripleStudy, *, format: str = "text", width: int = 3) 
     ]
     columns = ["metric", "B wins", "low", "high", "ties", "m(A,B)", "m(A,C)", "effect"]
     table = Table(columns, rows, f"adversarial triples: {study.triples.name}", notes)
-    if format == "tsv":
-        return table.to_tsv(width=width)
-    return table.to_latex(width=width) if format == "latex" else table.to_text(width=width, line=LINE)
+    return table.write(format, width=width, line=LINE)

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from nlgauge.errors import NlgaugeWarning, user_stacklevel
-from nlgauge.scores import Score
+from nlgauge.files.html import HtmlList
+from nlgauge.scores import Score, ScoreList
 from nlgauge.service.exchange import read_json
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def _record(content: bytes) -> dict[str, Any]:
 
 def read_scores(content: bytes) -> list[Score]:
     """Scores, as `nlgauge.score_systems` returns them."""
-    return [Score.from_dict(one) for one in _record(content)["scores"]]
+    return ScoreList(Score.from_dict(one) for one in _record(content)["scores"])
 
 
 def read_matrix(content: bytes) -> ScoreMatrix:
@@ -58,7 +59,7 @@ def read_explanation(content: bytes) -> Explanation:
 def _read_explanations(content: bytes) -> list[Explanation]:
     from nlgauge.explain.explanation import Explanation
 
-    return [Explanation.from_dict(one) for one in _record(content)["explanations"]]
+    return HtmlList(Explanation.from_dict(one) for one in _record(content)["explanations"])
 
 
 def _read_summary(content: bytes) -> CorpusSummary:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.files.html import HtmlCell, html_table
 from nlgauge.stats import Interval, bootstrap_mean
 
 __all__ = ["Fall", "MetricFalls", "StressTest", "fall_of"]
@@ -82,6 +83,17 @@ class StressTest:
             "resamples": str(self.resamples),
         }
         return "stress|" + "|".join(f"{key}:{value}" for key, value in fields.items())
+
+    def _repr_html_(self) -> str:
+        rows: list[list[HtmlCell]] = []
+        for one in self.metrics:
+            for fall in (*(() if one.paraphrase is None else (one.paraphrase,)), *one.falls):
+                low, high = (None, None) if fall.fall is None else (fall.fall.low, fall.fall.high)
+                meaning = "kept" if fall.keeps_meaning else "changed"
+                rows.append([one.metric, fall.perturbation, meaning, fall.changed, fall.mean, low, high, fall.way])
+        columns = ["metric", "perturbation", "meaning", "changed", "fall", "low", "high", "way"]
+        notes = [f"signature: {self.signature}"]
+        return html_table(columns, rows, caption=f"how far metrics fall, {self.size} texts", notes=notes, width=3)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.errors import InputError
+from nlgauge.files.html import HtmlCell, html_table
 from nlgauge.recipes.composite import leaves
 from nlgauge.recipes.metric import Metric
 from nlgauge.scoring import recipes_and_run, score_systems
@@ -86,6 +87,16 @@ class TripleStudy:
     def interval(self, one: TripleWins) -> Interval | None:
         """Of a metric's share."""
         return one.interval(level=self.level, resamples=self.resamples, seed=self.seed)
+
+    def _repr_html_(self) -> str:
+        rows: list[list[HtmlCell]] = []
+        for one in self.metrics:
+            found = self.interval(one)
+            low, high = (None, None) if found is None else (found.low, found.high)
+            rows.append([one.metric, one.share, low, high, one.ties, one.effect])
+        columns = ["metric", "paraphrase wins", "low", "high", "ties", "effect"]
+        caption = f"{self.triples.name}: {len(self.triples)} adversarial triples"
+        return html_table(columns, rows, caption=caption, notes=[f"signature: {self.signature}"], width=3)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""

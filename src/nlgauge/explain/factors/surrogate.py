@@ -61,6 +61,11 @@ class Surrogate:
         parts = ", ".join(f"{one.factor} {one.coefficient:.3f}" for one in self.effects)
         return f"<Surrogate of {self.metric}: {parts}; R2 {self.r2:.3f}, {self.rows} rows>"
 
+    def _repr_html_(self) -> str:
+        caption = f"{self.metric}: R2 {self.r2:.3f} on {self.rows} rows"
+        notes = [f"signature: {self.signature}"] if self.signature else []
+        return html_table(Effect._fields, self.effects, caption=caption, notes=notes, width=3)
+
     def effect(self, factor: str) -> Effect:
         """The effect of a factor."""
         for one in self.effects:
