@@ -12,6 +12,10 @@ MORE := (data or slow or browser) and not (torch or long)
 TORCH := torch and not long
 LONG := long
 
+# So many processes share the tests of a lane; with WORKERS=0 they run in this one, one after the other.
+WORKERS ?= 2
+SHARED := -n $(WORKERS) --dist worksteal
+
 # Human judgements for tests and studies; code and tests know only this variable, and make test does without.
 ifneq ($(wildcard ../shared/data),)
 test-more test-torch test-long bench-documents bench-matrix bench-meta bench-service: export NLGAUGE_DATA ?= $(abspath ../shared/data)
@@ -71,12 +75,12 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.test-tools
 	$(BIN)/nlgauge models pull minilm mpnet spacy-en
-	$(BIN)/python -m pytest -m "$(FIRST)"
+	$(BIN)/python -m pytest -m "$(FIRST)" $(SHARED)
 
 # Without a browser on the machine, tests of pages are skipped and say so.
 test-more: $(VENV)/.browser-tools
 	$(BIN)/nlgauge models pull minilm mpnet spacy-en
-	$(BIN)/python -m pytest -m "$(MORE)"
+	$(BIN)/python -m pytest -m "$(MORE)" $(SHARED)
 
 browser-tools: $(VENV)/.browser-tools
 	command -v chromium-headless-shell >/dev/null || \
@@ -88,7 +92,7 @@ screenshot: browser-tools
 
 test-torch: $(TORCH_VENV)/.installed
 	$(TORCH_BIN)/nlgauge models pull minilm mpnet smollm2
-	$(TORCH_BIN)/python -m pytest -m "$(TORCH)"
+	$(TORCH_BIN)/python -m pytest -m "$(TORCH)" $(SHARED)
 
 test-all: test test-more test-torch
 
