@@ -4,7 +4,8 @@ VENV := .venv
 TORCH_VENV := .venv-torch
 BIN := $(VENV)/bin
 TORCH_BIN := $(TORCH_VENV)/bin
-PIP_INSTALL := -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# What is never imported need not be compiled.
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 
 # Each test is in one lane (docs/testing.md).
 FIRST := not (data or slow or torch or browser or long)
@@ -12,18 +13,26 @@ MORE := (data or slow or browser) and not (torch or long)
 TORCH := torch and not long
 LONG := long
 
+# So many processes share the tests of a lane; with WORKERS=0 they run in this one, one after the other.
+WORKERS ?= 2
+SHARED := -n $(WORKERS) --dist worksteal
+# Threads of a worker that wait for each other leave the processor to the other worker.
+test test-more test-torch: export OPENBLAS_THREAD_TIMEOUT ?= 4
+test test-more test-torch: export OMP_WAIT_POLICY ?= passive
+
 # Human judgements for tests and studies; code and tests know only this variable, and make test does without.
 ifneq ($(wildcard ../shared/data),)
 test-more test-torch test-long bench-documents bench-matrix bench-meta bench-service: export NLGAUGE_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-more test-torch test-all test-long test-isa lint coverage docs browser-tools screenshot
+.PHONY: help demo environments test test-more test-torch test-all test-long test-isa lint coverage docs docs-tools browser-tools screenshot
 .PHONY: bench bench-costs bench-documents bench-matrix bench-memory bench-meta bench-compare bench-isa bench-start bench-service bench-cluster clean
 
 help:
 	@echo "make demo          install, fetch the embedded model, score examples/"
 	@echo "make test          core test suite (no torch, no data), about six minutes"
+	@echo "                   (WORKERS=N processes share the tests of a lane; 2 where nothing is said)"
 	@echo "make test-more     what make test leaves out: real data (NLGAUGE_DATA), slow tests"
 	@echo "make test-torch    engine parity, and parity with the bert-score package"
 	@echo "make test-all      the three above, as in CI"
@@ -51,9 +60,11 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	$(BIN)/python $(PIP_INSTALL) -e .
 	touch $@
 
-$(VENV)/.test-tools: $(VENV)/.installed
+# In one step, not after .installed, which would resolve and build twice.
+$(VENV)/.test-tools: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(PIP_INSTALL) -e '.[test,lint]'
-	touch $@
+	touch $(VENV)/.installed $@
 
 $(VENV)/.browser-tools: $(VENV)/.test-tools
 	$(BIN)/python $(PIP_INSTALL) -e '.[browser,cluster]'
@@ -65,18 +76,23 @@ $(TORCH_VENV)/.installed: pyproject.toml constraints.txt
 	$(TORCH_BIN)/python $(PIP_INSTALL) -e '.[torch,gguf,test,parity,cluster]'
 	touch $@
 
+# The two environments of the lanes; with -j2 at once, as in CI.
+environments: $(VENV)/.test-tools $(TORCH_VENV)/.installed
+
 demo: $(VENV)/.installed
 	$(BIN)/nlgauge models pull minilm
 	$(BIN)/nlgauge score examples/system-a.txt examples/system-b.txt --refs examples/reference.txt --confidence
 
 test: $(VENV)/.test-tools
 	$(BIN)/nlgauge models pull minilm mpnet spacy-en
-	$(BIN)/python -m pytest -m "$(FIRST)"
+	$(BIN)/python -m pytest -m "$(FIRST)" $(SHARED)
 
-# Without a browser on the machine, tests of pages are skipped and say so.
+# Without a browser on the machine, tests of pages are skipped and say so. They come one after the other: browser,
+# service and test are busy processes already, and a page has bounds of time.
 test-more: $(VENV)/.browser-tools
 	$(BIN)/nlgauge models pull minilm mpnet spacy-en
-	$(BIN)/python -m pytest -m "$(MORE)"
+	$(BIN)/python -m pytest -m "$(MORE) and not browser" $(SHARED)
+	$(BIN)/python -m pytest -m "$(MORE) and browser"
 
 browser-tools: $(VENV)/.browser-tools
 	command -v chromium-headless-shell >/dev/null || \
@@ -88,7 +104,7 @@ screenshot: browser-tools
 
 test-torch: $(TORCH_VENV)/.installed
 	$(TORCH_BIN)/nlgauge models pull minilm mpnet smollm2
-	$(TORCH_BIN)/python -m pytest -m "$(TORCH)"
+	$(TORCH_BIN)/python -m pytest -m "$(TORCH)" $(SHARED)
 
 test-all: test test-more test-torch
 
@@ -121,6 +137,8 @@ coverage: $(VENV)/.test-tools
 $(VENV)/.docs-tools: $(VENV)/.test-tools
 	$(BIN)/python $(PIP_INSTALL) -e '.[docs]'
 	touch $@
+
+docs-tools: $(VENV)/.docs-tools
 
 docs: $(VENV)/.docs-tools
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 from tests.browsing import launched
 from tests.samples import GoldenPairs
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 GOLDEN = Path(__file__).parent / "golden"
+
+# How long an example takes says more of what else runs on the machine, the other worker among it, than of the code.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses

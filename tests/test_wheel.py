@@ -28,7 +28,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("hatchling", reason="the package 'hatchling' is not installed")
     folder = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     (found,) = folder.glob("*.whl")
     return found
@@ -41,13 +41,13 @@ def scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     A line in a .pth file shows their folder, but not this source tree, to which only a .pth file in there points.
     """
     folder = tmp_path_factory.mktemp("fresh") / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True, timeout=60)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True, timeout=300)
     bin_ = folder / ("Scripts" if sys.platform == "win32" else "bin")
     options = ["install", "--quiet", "--no-deps", "--no-index", "--disable-pip-version-check"]
     subprocess.run(
         [sys.executable, "-m", "pip", "--python", str(bin_ / "python"), *options, str(wheel)],
         check=True,
-        timeout=60,
+        timeout=300,
         env=environment(),
     )
     (own,) = folder.rglob("site-packages")
@@ -66,12 +66,12 @@ def install_example(name: str, scripts: Path, folder: Path) -> Path:
     """Build an example's wheel in a folder and install it where the programs lie."""
     package = ROOT / "examples" / name
     command = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(folder), str(package)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     (made,) = folder.glob("*.whl")
     options = ["install", "--quiet", "--no-deps", "--no-index", "--disable-pip-version-check"]
     pip = [sys.executable, "-m", "pip", "--python", str(scripts / "python"), *options, str(made)]
-    subprocess.run(pip, check=True, timeout=60, env=environment())
+    subprocess.run(pip, check=True, timeout=300, env=environment())
     return scripts
 
 
@@ -83,7 +83,7 @@ def environment() -> dict[str, str]:
 
 def run(program: Path, *argv: str, folder: Path) -> str:
     done = subprocess.run(
-        [str(program), *argv], cwd=folder, env=environment(), capture_output=True, text=True, timeout=60, check=False
+        [str(program), *argv], cwd=folder, env=environment(), capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -151,7 +151,7 @@ def process(folder: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
             cwd=folder,
             env=os.environ | (environment or {}),
             encoding="utf-8",
-            timeout=60,
+            timeout=300,
             check=False,
             **options,
         )
