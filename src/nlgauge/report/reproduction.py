@@ -54,11 +54,11 @@ def render_tables(tables: Sequence[ListedTable], left_out: Sequence[PrintedItem]
         [
             one.table.id,
             _at_hand(one.data) or ("no public copy" if one.table.unavailable else "needs none"),
-            f"{one.table.title}; {_models(one)}",
+            f"{one.table.title}; {_models(one)}; {'; '.join(one.printed)}",
         ]
         for one in tables
     ]
-    text = Table(["id", "data", "what; models"], rows).to_text(line=LINE)
+    text = Table(["id", "data", "what; models; in print as"], rows).to_text(line=LINE)
     others: list[list[Cell]] = [[item.paper, item.name, item.reason] for item in left_out]
     return text + "\nIn print, and not here:\n" + Table(["paper", "in print", "why"], others).to_text(line=LINE)
 

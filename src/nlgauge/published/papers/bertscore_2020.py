@@ -106,7 +106,11 @@ _TRANSLATIONS = (
         _SEGMENTS,
         Question("wmt17"),
         absolute=True,
-        notes=(ABSOLUTE, "idf is counted on whole files here, in print on the 560 judged segments"),
+        notes=(
+            ABSOLUTE,
+            "idf is counted on whole files here, in print on the 560 judged segments",
+            "XLNet-Base and -Large are called XLM-Base and -Large in this table; the other tables have XLNet there",
+        ),
     ),
     _table(
         14,
