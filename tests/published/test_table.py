@@ -9,7 +9,7 @@ from nlgauge.errors import RecipeError
 from nlgauge.published.catalog import PAPER_TABLES, find_paper_table
 from nlgauge.published.papers.zhao_2022 import DensityTable
 from nlgauge.published.rankings.table import RankingTable
-from nlgauge.published.table import Mean, PaperTable, PublishedModel
+from nlgauge.published.table import Mean, PaperTable, PublishedModel, with_options
 from nlgauge.registry import parse_metric
 
 TABLES = pytest.mark.parametrize("table", PAPER_TABLES.values(), ids=list(PAPER_TABLES))
@@ -41,7 +41,7 @@ def test_labels_rows_and_data_sets_are_known(table: PaperTable) -> None:
 def test_every_recipe_parses(table: PaperTable) -> None:
     for row in table.rows:
         recipes = [text.replace("top-", "") for text in (row.recipe, row.recipe_for_other_models) if text]
-        for text in [*recipes, *(f"{row.recipe},{extra}" for extra in row.exceptions.values())]:
+        for text in [*recipes, *(with_options(row.recipe, extra) for extra in row.exceptions.values())]:
             metric = parse_metric(text)
             assert hasattr(metric, "model") == (row.model is not None), row.name
             assert not row.component or row.component in metric.components

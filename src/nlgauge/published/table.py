@@ -17,7 +17,16 @@ from typing import Literal
 
 from nlgauge.meta.question import Question
 
-__all__ = ["Column", "Mean", "PaperTable", "PublishedModel", "TableRow", "language_columns", "row_values"]
+__all__ = [
+    "Column",
+    "Mean",
+    "PaperTable",
+    "PublishedModel",
+    "TableRow",
+    "language_columns",
+    "row_values",
+    "with_options",
+]
 
 
 @dataclass(frozen=True)
@@ -62,7 +71,7 @@ class TableRow:
     recipe: str = ""
     recipe_for_other_models: str = ""
     exceptions: Mapping[str, str] = field(default_factory=dict)
-    """Options added to the recipe for some language pairs."""
+    """Options of the recipe for some language pairs, in the place of its own or added to them."""
     component: str = ""
     released: str = ""
     """A column of scores that came with the data."""
@@ -157,3 +166,17 @@ def row_values(columns: Sequence[Column | Mean], values: str) -> dict[str, float
     {'cs-en': 0.435}
     """
     return {column.label: float(value) for column, value in zip(columns, values.split(), strict=True) if value != "-"}
+
+
+def with_options(recipe: str, options: str) -> str:
+    """The recipe with these options, in the place of its own of the same names.
+
+    >>> with_options("bleu:case=lower,tokenize=intl", "tokenize=zh")
+    'bleu:case=lower,tokenize=zh'
+    """
+    if not options:
+        return recipe
+    name, _, own = recipe.partition(":")
+    given = {option.partition("=")[0] for option in options.split(",")}
+    kept = [option for option in own.split(",") if option and option.partition("=")[0] not in given]
+    return f"{name}:{','.join([*kept, options])}"

@@ -65,6 +65,8 @@ def render_tables(tables: Sequence[ListedTable], left_out: Sequence[PrintedItem]
 
 def _models(one: ListedTable) -> str:
     """How many of the models in print are here, and whether the one in their place is."""
+    if not any(row.computed for row in one.table.rows):
+        return "only shown"
     if not one.models:
         return "needs no model"
     printed = [one.models[model.name] for model in one.table.models]
