@@ -39,6 +39,7 @@ def test_list_says_which_data_is_here(run: Run, folder: Path) -> None:
     # Each table of the papers can be looked up, also those that share an entry.
     in_print = re.sub(r"\s+", " ", entries)
     assert all(f"{item.paper}, {item.name}" in in_print for item in INVENTORY if item.entries)
+    assert "MoverScore-1 and BERTScore's recall; only shown; reproducibility study, Table 8" in in_print
     assert "not here: bagel, sfhotel" in result.out
     bagel(folder)
     assert "bagel; not here: sfhotel" in run("reproduce", "list", "--at", ".").out

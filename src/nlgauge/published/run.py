@@ -90,7 +90,7 @@ class PublishedRun:
                     shown[column.label] = float(np.mean(numbers))
         cells = {
             column.label: ReproducedCell(
-                row.published.get(column.label), shown.get(column.label), self.table.absolute
+                row.published.get(column.label), shown.get(column.label), self.table.absolute or row.absolute
             )
             for column in kept
         }

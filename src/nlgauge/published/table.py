@@ -87,6 +87,8 @@ class TableRow:
     """Whether its recipe takes a file of word vectors: not at all, in the place of others, or not without one."""
     own_model_only: bool = False
     """Whether no other model stands in for it: of a metric under many models, one row is enough for that."""
+    absolute: bool = False
+    """Whether print has absolute values of this row, in a table that keeps signs."""
     note: str = ""
     """Why it is only shown, or why ours may differ with the same model."""
 
