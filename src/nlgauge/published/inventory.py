@@ -86,7 +86,8 @@ INVENTORY: tuple[PrintedItem, ...] = (
     *_left_out(
         _REPRO,
         {
-            "Figure 7": f"{_NO_NUMBERS}; RD(dis,ori) of it is repro-figure5, the others `nlgauge sensitivity` computes",
+            "Figure 7": f"{_NO_NUMBERS}; its RD(dis,ori) is repro-figure5, values with random corpora: "
+            "`nlgauge sensitivity --preset idf`",
             "Figures 10 to 12": "not in the text at hand",
         },
     ),
