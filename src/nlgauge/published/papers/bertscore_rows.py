@@ -76,7 +76,7 @@ def bertscore_rows(
 
     `main` is the model of rows that name none (`F BERT`). With `idf_unless_said`, rows of BERT-Base without a word on
     idf have it (Table 12). `shared_task` says whether print took the scores of other metrics from it, `sentences`
-    whether its BLEU is that of sentences (Table 4). `columns` maps columns in print to those of the entry, where these
+    whether its BLEU is that of sentences (Table 4). `columns` maps columns in print to those of the entry, where they
     differ.
     """
     found = []
