@@ -2,7 +2,7 @@
 
 FOLDER holds the texts of the papers, which are not part of this project: bertscore.txt, moverscore.txt,
 reproducibility.txt, sentsim.txt, dissertation.txt. Of each published table the values of a row, in the order of its
-columns, must stand in one line (or in lines one after the other) near the caption of that table. Understood are
+columns, must stand in one line (or in a few lines close to each other) near the caption of that table. Understood are
 lines of cells between tabs, HTML tables, cells with two values (`.970/.995`) and cells with those of several rows.
 
 What cannot be compared is named: rows that the text has lost or broken (`BROKEN`), and tables whose cells are names.
@@ -140,13 +140,24 @@ def _printed_values(table: PaperTable, row: TableRow) -> list[float]:
     return [value for label in labels if isinstance(value := row.published.get(label), float | int)]
 
 
+#: How many lines further on the next values of a row may stand: print has other rows in between (Table 4 of the
+#: reproducibility study), or a line for each measure (Table 3 of Better than Average).
+_APART = 3
+
+
 def _stands_in(values: Sequence[float], rows: Sequence[tuple[float, ...]]) -> bool:
-    """Whether values are a stretch of one line, or of several lines one after the other."""
-    wanted = tuple(values)
+    """Whether values are a stretch of one line, or of several in their order, none far from the one before."""
+    return any(_stands_from(tuple(values), rows, first) for first in range(len(rows)))
+
+
+def _stands_from(wanted: tuple[float, ...], rows: Sequence[tuple[float, ...]], first: int) -> bool:
+    """Whether values begin in that line, and go on in those after it."""
+    row = rows[first]
     for size in range(len(wanted), 1, -1):
-        start = wanted[:size]
-        if any(start == row[at : at + size] for row in rows for at in range(len(row) - size + 1)):
-            return size == len(wanted) or _stands_in(wanted[size:], rows)
+        if any(wanted[:size] == row[at : at + size] for at in range(len(row) - size + 1)):
+            rest = range(first + 1, min(first + 1 + _APART, len(rows)))
+            if size == len(wanted) or any(_stands_from(wanted[size:], rows, line) for line in rest):
+                return True
     return False
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from tests.cli.conftest import Refusal, Run, write_lines
 from tests.published.rankings.small_frames import write_frames
 
 from nlgauge.published.catalog import PAPER_TABLES
+from nlgauge.published.inventory import INVENTORY
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +36,10 @@ def test_list_says_which_data_is_here(run: Run, folder: Path) -> None:
     assert [line.split()[0] for line in entries.splitlines()[2:] if line[0] != " "] == list(PAPER_TABLES)
     assert "SentSim                   Table 6           examples or definitions: no result" in left_out
     assert max(map(len, result.out.splitlines())) <= 120
+    # Each table of the papers can be looked up, also those that share an entry.
+    in_print = re.sub(r"\s+", " ", entries)
+    assert all(f"{item.paper}, {item.name}" in in_print for item in INVENTORY if item.entries)
+    assert "MoverScore-1 and BERTScore's recall; only shown; reproducibility study, Table 8" in in_print
     assert "not here: bagel, sfhotel" in result.out
     bagel(folder)
     assert "bagel; not here: sfhotel" in run("reproduce", "list", "--at", ".").out

@@ -58,6 +58,21 @@ def test_a_wrong_digit_and_exchanged_values_are_found() -> None:
     assert checked.absent == ("digit", "exchanged", "far")  # a table further away is another table
 
 
+def test_a_row_may_go_on_in_the_next_lines_but_not_be_patched_from_anywhere() -> None:
+    columns = tuple(Column(name, None) for name in "abcd")
+    lines = ["Table 1: before.", *(f"line {n}\t{n}.1\t{n}.2" for n in range(1, 9)), "Table 2: itself."]
+
+    def found(*values: float) -> bool:
+        rows = (TableRow("row", dict(zip("abcd", values, strict=True))),)
+        table = PaperTable("bertscore-table2", "", "Paper, Table 2; code: x", columns, rows, unavailable="x")
+        return bool(check_table(table, lines).found)
+
+    assert found(1.1, 1.2, 2.1, 2.2)
+    assert found(1.1, 1.2, 4.1, 4.2)
+    assert not found(1.1, 1.2, 8.1, 8.2)
+    assert not found(2.1, 2.2, 1.1, 1.2)
+
+
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(tmp_path), "--tables", "sentsim-table7"]) == 0
     assert "sentsim-table7: no text here" in capsys.readouterr().err

@@ -11,6 +11,7 @@ import pytest
 from nlgauge.data import load
 from nlgauge.meta import MetricScores, hybrid_results, score_table
 from nlgauge.published.catalog import PAPER_TABLES
+from nlgauge.published.data import data_at
 from nlgauge.published.hybrid_table import HybridTable
 from nlgauge.published.reproduce import reproduce
 
@@ -45,7 +46,8 @@ def small(number: int) -> HybridTable:
 @pytest.mark.parametrize(("number", "measure"), [(2, "pearson"), (3, "hits_at_1"), (24, "mrr"), (25, "diff")])
 def test_hybrids_mix_two_systems_at_their_official_scores(package: Path, number: int, measure: str) -> None:
     result = reproduce(small(number), at=package, model="none", langpairs="cs-en", rows="BLEU")
-    scored = score_table(load("wmt18", package, langpairs="cs-en"), ["bleu"]).metrics[0].values.reshape(3, 3)
+    judged, bleu = load("wmt18", package, langpairs="cs-en"), small(number).rows[0].recipe
+    scored = score_table(judged, [bleu]).metrics[0].values.reshape(3, 3)
     human = np.repeat([[SCORES[name]] for name in OUTPUTS], 3, axis=1)
     repeats = 1 if measure == "pearson" else 50
     (expected,) = hybrid_results(
@@ -69,3 +71,11 @@ def test_columns_from_english_are_only_shown_beside_those_to_english() -> None:
     assert asked == {f"{lang}-en" for lang in ("cs", "de", "et", "fi", "ru", "tr", "zh")}
     assert table.rows[0].published["en-cs"] == 0.993
     assert PAPER_TABLES["bertscore-table22"].default_model == "muse"
+
+
+def test_a_package_without_the_language_pairs_of_a_table_is_not_here(package: Path) -> None:
+    assert data_at(PAPER_TABLES["bertscore-table19"], package) == {"wmt18": True}
+    assert data_at(PAPER_TABLES["bertscore-table20"], package) == {"wmt18": False}, "from English"
+    result = reproduce(PAPER_TABLES["bertscore-table20"], at=package, model="none", langpairs="en-de", rows="BLEU")
+    (what,) = result.missing
+    assert what.startswith("wmt18: language pair 'en-de' is not here; there are: 'cs-en'; published at ")

@@ -9,7 +9,9 @@ from nlgauge.errors import RecipeError
 from nlgauge.published.catalog import PAPER_TABLES, find_paper_table
 from nlgauge.published.papers.zhao_2022 import DensityTable
 from nlgauge.published.rankings.table import RankingTable
-from nlgauge.published.table import Mean, PaperTable, PublishedModel
+from nlgauge.published.run import PublishedRun, Value
+from nlgauge.published.table import Mean, PaperTable, PublishedModel, with_options
+from nlgauge.recipes.run_options import RunOptions
 from nlgauge.registry import parse_metric
 
 TABLES = pytest.mark.parametrize("table", PAPER_TABLES.values(), ids=list(PAPER_TABLES))
@@ -41,7 +43,7 @@ def test_labels_rows_and_data_sets_are_known(table: PaperTable) -> None:
 def test_every_recipe_parses(table: PaperTable) -> None:
     for row in table.rows:
         recipes = [text.replace("top-", "") for text in (row.recipe, row.recipe_for_other_models) if text]
-        for text in [*recipes, *(f"{row.recipe},{extra}" for extra in row.exceptions.values())]:
+        for text in [*recipes, *(with_options(row.recipe, extra) for extra in row.exceptions.values())]:
             metric = parse_metric(text)
             assert hasattr(metric, "model") == (row.model is not None), row.name
             assert not row.component or row.component in metric.components
@@ -110,6 +112,17 @@ def test_the_papers_are_all_there() -> None:
     assert find_paper_table("table3") is PAPER_TABLES["repro-table3"]
     with pytest.raises(RecipeError, match=r"no published table is known as 'nothing'; known are repro-table1"):
         find_paper_table("nothing")
+
+
+def test_a_row_may_have_absolute_values_in_a_table_that_keeps_signs() -> None:
+    table = PAPER_TABLES["xmoverscore-table7"]
+    (bleu,) = [row for row in table.rows if row.name == "BLEU"]
+    assert bleu.absolute
+    assert not table.absolute
+    values = {("BLEU", "tr-en"): Value(-0.652, "")}
+    made = PublishedRun(table, None, "none", None, RunOptions()).row(bleu, table.columns, values)
+    assert made.cells["tr-en"].ours == -0.652
+    assert made.cells["tr-en"].difference == pytest.approx(0.652 - 0.657)
 
 
 def test_a_model_is_known_by_the_last_part_of_its_name() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from nlgauge.data import JudgementTable, RankedPairs, find_data_card, load, load_wmt_rankings, locate
+from nlgauge.data import JudgementTable, RankedPairs, WmtPackage, find_data_card, load, load_wmt_rankings, locate
 from nlgauge.data.table import select_known
 from nlgauge.encoders import Encoder, load_encoder
 from nlgauge.errors import FileFormatError, InputError, MissingExtraError, ModelError, RecipeError
@@ -60,15 +62,32 @@ def slice_of(question: Question, langpair: str, *, data: str = "") -> DataSlice:
 
 
 def data_at(table: PaperTable, at: str | os.PathLike[str] | None) -> dict[str, bool]:
-    """Whether each data set of a published table lies under a folder, with rankings where all depends on them."""
+    """Whether each data set of a published table lies under a folder, with what of it the table needs.
+
+    That is a language pair of its columns, and rankings where all depends on them.
+    """
     asked = [column.question for column in table.questions if column.question is not None]
     unranked = {row.data for row in table.rows if row.data} | {one.data for one in asked if not one.ranked}
     ranked = {one.data for one in asked if one.ranked} - unranked
     found = {}
     for name in table.data:
         place = None if at is None else locate(find_data_card(name), at)
-        found[name] = place is not None and (name not in ranked or (place / _RANKINGS).is_file())
+        found[name] = (
+            place is not None
+            and (name not in ranked or (place / _RANKINGS).is_file())
+            and _has_outputs(name, place, [one.langpair for one in table.questions if one.question in asked])
+        )
     return found
+
+
+def _has_outputs(name: str, place: Path, langpairs: Iterable[str]) -> bool:
+    """Whether a package of WMT has outputs of one of the language pairs; other data sets have all of theirs."""
+    if not re.fullmatch(r"wmt1[789]", name):
+        return True
+    try:
+        return not set(langpairs).isdisjoint(WmtPackage(place, _year(name)).outputs)
+    except InputError:
+        return False
 
 
 def model_at(name: str) -> bool:
@@ -129,7 +148,8 @@ def find_judged(part: DataSlice, at: str | os.PathLike[str] | None, missing: dic
     except FileFormatError:
         raise
     except (InputError, RecipeError, MissingExtraError) as error:
-        missing[f"{part.data}: {error}; published at {card.published}"] = None
+        what = str(error).removeprefix(f"{part.data}: ")
+        missing[f"{part.data}: {what}; published at {card.published}"] = None
         return None
     return JudgedRows(table, None) if pairs is None else JudgedRows(ranked_rows(table, pairs), pairs)
 

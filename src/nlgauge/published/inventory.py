@@ -1,4 +1,4 @@
-"""Every table of the papers behind nlgauge, with the entry that carries it, or why none does.
+"""Every table and figure of the papers behind nlgauge, with the entry that carries it, or why none does.
 
 The papers are those of BERTScore, MoverScore, SentSim and the reproducibility study, and W. Zhao's dissertation,
 whose chapters are papers too; chapter 5 is the MoverScore paper again.
@@ -31,8 +31,13 @@ _CLASSIFIES = (
     "classification and search: no metric or study of nlgauge answers it (a classifier: examples/nlp-capsule)"
 )
 _TRANSFER = "needs multilingual models that are fine-tuned, which are not to be had, and data of 18 languages"
+_MAPS = (
+    "needs mBERT and XLM-R, maps fitted on 20,000 parallel sentences of each of six languages, and the tasks CBLI, "
+    "Align and Tatoeba"
+)
 _OUTPUTS = "the translations are not to be had"
-_NO_NUMBERS = "a figure without numbers in print"
+_NO_NUMBERS = "a figure without numbers in the text at hand"
+_DRAWING = "an illustration: no result"
 
 
 def _items(paper: str, prefix: str, numbers: Iterable[int]) -> list[PrintedItem]:
@@ -58,7 +63,8 @@ def _mover(paper: str) -> list[PrintedItem]:
     """Tables 7 to 9 repeat Tables 1 to 3 with more rows, and are carried with these."""
     found = _items(paper, "moverscore", range(1, 7))
     found[1] = found[1]._replace(entries=("moverscore-table2", "moverscore-table2-systems"))
-    return found + [PrintedItem(paper, f"Table {n}", (f"moverscore-table{n - 6}",)) for n in (7, 8, 9)]
+    found += [PrintedItem(paper, f"Table {n}", (f"moverscore-table{n - 6}",)) for n in (7, 8, 9)]
+    return found + _left_out(paper, {"Figure 1": _DRAWING, "Figures 2 to 4": _NO_NUMBERS})
 
 
 INVENTORY: tuple[PrintedItem, ...] = (
@@ -69,6 +75,8 @@ INVENTORY: tuple[PrintedItem, ...] = (
             "Table 7": _EXAMPLES,
             "Table 8": "the best layers: recipes of the other entries; `nlgauge tune-layer` finds them on any data",
             "Table 11": f"scores of systems, no agreement with people; {_OUTPUTS}",
+            "Figures 1 to 2": _DRAWING,
+            "Figure 3": f"{_NO_NUMBERS}; `nlgauge tune-layer` computes such curves on any data",
         },
     ),
     *_mover(_MOVER),
@@ -78,15 +86,33 @@ INVENTORY: tuple[PrintedItem, ...] = (
     *_left_out(
         _REPRO,
         {
-            "Figure 7": f"{_NO_NUMBERS}; its parts are those of Figures 2 and 5",
+            "Figure 7": f"{_NO_NUMBERS}; its RD(dis,ori) is repro-figure5, values with random corpora: "
+            "`nlgauge sensitivity --preset idf`",
             "Figures 10 to 12": "not in the text at hand",
         },
     ),
     *_items(_SENTSIM, "sentsim", (2, 3, 4, 5, 7, 8, 9, 10)),
-    *_left_out(_SENTSIM, {"Table 1": _EXAMPLES, "Table 6": _EXAMPLES}),
+    *_left_out(
+        _SENTSIM,
+        {
+            "Table 1": _EXAMPLES,
+            "Table 6": _EXAMPLES,
+            "Figures 1 to 4": _NO_NUMBERS,
+            "Figures 5 to 7": f"{_NO_NUMBERS}; bars of Tables 5, 3 and 4",
+        },
+    ),
     *_left_out(_CHAPTER.format(2), {f"Table 2.{number}": _EXAMPLES for number in range(1, 6)}),
     *_mover(_MOVER_AGAIN),
     *_items(_CHAPTER.format(6), "disco", range(1, 13)),
+    *_left_out(
+        _CHAPTER.format(6),
+        {
+            "Figure 1": _EXAMPLES,
+            "Figures 2 to 4": _NO_NUMBERS,
+            "Figure 5": _EXAMPLES,
+            "Figures 6 to 7": _NO_NUMBERS,
+        },
+    ),
     *_left_out(
         _CHAPTER.format(7),
         {
@@ -96,12 +122,19 @@ INVENTORY: tuple[PrintedItem, ...] = (
             "Table 4": _CLASSIFIES,
             "Table 5": _COUNTS,
             "Table 6": _CLASSIFIES,
+            "Figures 1 to 4": _DRAWING,
+            "Figure 5": _CLASSIFIES,
         },
     ),
     *_items(_CHAPTER.format(8), "xmoverscore", (1, 4, 5, 6, 7, 8)),
     *_left_out(
         _CHAPTER.format(8),
-        {"Table 2": _EXAMPLES, "Table 3": f"translations word by word: {_NO_METRIC}; GPT and LASER are not here"},
+        {
+            "Table 2": _EXAMPLES,
+            "Table 3": "needs word-by-word translations of an online translator, which are not to be had",
+            "Figures 1 to 2": f"{_NO_NUMBERS}; averages of Tables 1 and 5, and of Table 8",
+            "Figures 3 to 4": _NO_NUMBERS,
+        },
     ),
     *_left_out(
         _CHAPTER.format(9),
@@ -111,22 +144,46 @@ INVENTORY: tuple[PrintedItem, ...] = (
             "Table 3": _TRANSFER,
             "Table 4": _TRANSFER,
             "Table 5": "similarity of languages: " + _NO_METRIC,
+            "Figures 1 to 9": _NO_NUMBERS,
         },
     ),
     *_left_out(
         _CHAPTER.format(10),
-        {"Table 1": _TRANSFER, "Table 2": _TRANSFER, "Table 3": "XNLI, a classification: " + _NO_METRIC},
+        {
+            "Table 1": _MAPS,
+            "Table 2": _MAPS,
+            "Table 3": "XNLI, a classification: " + _NO_METRIC,
+            "Table 4": f"Table 2 by language, broken in the text at hand: {_MAPS}",
+            "Figure 1": _DRAWING,
+            "Figure 2": _NO_NUMBERS,
+            "Figure 4": _NO_NUMBERS,
+        },
     ),
     PrintedItem(_CHAPTER.format(10), "Figure 3", ("density-simulation",)),
     *_items(_CHAPTER.format(11), "bt", (1, 3, 4)),
     *_figures(_CHAPTER.format(11), "bt", (2, 3, 4, 6)),
     PrintedItem(_CHAPTER.format(11), "Table 11.1", ("bt-table11.1",)),
     PrintedItem(_CHAPTER.format(11), "Table 2", ("bt-figure2",)),
+    *_left_out(
+        _CHAPTER.format(11),
+        {
+            "Figure 1": _EXAMPLES,
+            "Figure 5": f"{_NO_NUMBERS}; `nlgauge compare` makes such a matrix of any scores",
+            "Figure 11.1": f"{_NO_NUMBERS}; the submissions to the shared task are not public",
+        },
+    ),
     PrintedItem(_CHAPTER.format(11), "not in print: ties", ("bt-ties",)),
     *_items(_CHAPTER.format(12), "explain", (3, 4, 5, 6, 10, 11, 12, 13)),
     *_figures(_CHAPTER.format(12), "explain", (3,)),
     *_left_out(
         _CHAPTER.format(12),
-        {"Table 1": _EXAMPLES, "Table 2": _EXAMPLES, "Table 7": _EXAMPLES, "Table 8": _COUNTS, "Table 9": _EXAMPLES},
+        {
+            "Table 1": _EXAMPLES,
+            "Table 2": _EXAMPLES,
+            "Table 7": _EXAMPLES,
+            "Table 8": _COUNTS,
+            "Table 9": _EXAMPLES,
+            "Figures 1 to 2": _EXAMPLES,
+        },
     ),
 )

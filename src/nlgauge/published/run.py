@@ -11,7 +11,7 @@ import numpy as np
 
 from nlgauge.published.data import NO_MODEL, find_model
 from nlgauge.published.results import ReproducedCell, ReproducedRow, agrees
-from nlgauge.published.table import Column, Mean, PaperTable, TableRow
+from nlgauge.published.table import Column, Mean, PaperTable, TableRow, with_options
 from nlgauge.recipes.run_options import RunOptions
 
 __all__ = ["NEEDS_VECTORS", "PublishedRun", "Value", "Values"]
@@ -77,8 +77,7 @@ class PublishedRun:
         if depth is not None:
             text = re.sub(r"top-(\d+)", lambda match: str(max(0, depth - int(match[1]))), text)
         vectors = f"vectors={self.vectors}" if row.word_vectors and self.vectors is not None else ""
-        extra = ",".join(filter(None, (row.exceptions.get(langpair, ""), vectors)))
-        return f"{text}{',' if ':' in text else ':'}{extra}" if extra else text
+        return with_options(text, ",".join(filter(None, (row.exceptions.get(langpair, ""), vectors))))
 
     def row(self, row: TableRow, kept: Sequence[Column | Mean], values: Values) -> ReproducedRow:
         """A row with its averages and the reason why it differs."""
@@ -91,7 +90,7 @@ class PublishedRun:
                     shown[column.label] = float(np.mean(numbers))
         cells = {
             column.label: ReproducedCell(
-                row.published.get(column.label), shown.get(column.label), self.table.absolute
+                row.published.get(column.label), shown.get(column.label), self.table.absolute or row.absolute
             )
             for column in kept
         }

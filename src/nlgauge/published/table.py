@@ -17,7 +17,16 @@ from typing import Literal
 
 from nlgauge.meta.question import Question
 
-__all__ = ["Column", "Mean", "PaperTable", "PublishedModel", "TableRow", "language_columns", "row_values"]
+__all__ = [
+    "Column",
+    "Mean",
+    "PaperTable",
+    "PublishedModel",
+    "TableRow",
+    "language_columns",
+    "row_values",
+    "with_options",
+]
 
 
 @dataclass(frozen=True)
@@ -62,7 +71,7 @@ class TableRow:
     recipe: str = ""
     recipe_for_other_models: str = ""
     exceptions: Mapping[str, str] = field(default_factory=dict)
-    """Options added to the recipe for some language pairs."""
+    """Options of the recipe for some language pairs, in the place of its own or added to them."""
     component: str = ""
     released: str = ""
     """A column of scores that came with the data."""
@@ -78,6 +87,8 @@ class TableRow:
     """Whether its recipe takes a file of word vectors: not at all, in the place of others, or not without one."""
     own_model_only: bool = False
     """Whether no other model stands in for it: of a metric under many models, one row is enough for that."""
+    absolute: bool = False
+    """Whether print has absolute values of this row, in a table that keeps signs."""
     note: str = ""
     """Why it is only shown, or why ours may differ with the same model."""
 
@@ -157,3 +168,17 @@ def row_values(columns: Sequence[Column | Mean], values: str) -> dict[str, float
     {'cs-en': 0.435}
     """
     return {column.label: float(value) for column, value in zip(columns, values.split(), strict=True) if value != "-"}
+
+
+def with_options(recipe: str, options: str) -> str:
+    """The recipe with these options, in the place of its own of the same names.
+
+    >>> with_options("bleu:case=lower,tokenize=intl", "tokenize=zh")
+    'bleu:case=lower,tokenize=zh'
+    """
+    if not options:
+        return recipe
+    name, _, own = recipe.partition(":")
+    given = {option.partition("=")[0] for option in options.split(",")}
+    kept = [option for option in own.split(",") if option and option.partition("=")[0] not in given]
+    return f"{name}:{','.join([*kept, options])}"

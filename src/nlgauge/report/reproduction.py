@@ -48,11 +48,11 @@ def render_tables(tables: Sequence[ListedTable], left_out: Sequence[PrintedItem]
         [
             one.table.id,
             _at_hand(one.data) or ("no public copy" if one.table.unavailable else "needs none"),
-            f"{one.table.title}; {_models(one)}",
+            f"{one.table.title}; {_models(one)}; {'; '.join(one.printed)}",
         ]
         for one in tables
     ]
-    known = Table(["id", "data", "what; models"], rows)
+    known = Table(["id", "data", "what; models; in print as"], rows)
     others: list[list[Cell]] = [[item.paper, item.name, item.reason] for item in left_out]
     missing = Table(["paper", "in print", "why"], others, "In print, and not here:")
     return f"{known.write(format, line=LINE)}\n{missing.write(format, line=LINE)}"
@@ -60,6 +60,8 @@ def render_tables(tables: Sequence[ListedTable], left_out: Sequence[PrintedItem]
 
 def _models(one: ListedTable) -> str:
     """How many of the models in print are here, and whether the one in their place is."""
+    if not any(row.computed for row in one.table.rows):
+        return "only shown"
     if not one.models:
         return "needs no model"
     printed = [one.models[model.name] for model in one.table.models]

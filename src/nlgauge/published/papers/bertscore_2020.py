@@ -86,6 +86,7 @@ _TRANSLATIONS = (
         _SEGMENTS,
         _WMT18,
         columns=both_directions(printed_tables(_SEGMENTS)["4"], _WMT18),
+        rows={"sentences": True},
         notes=(_RANKED, _DIRECTIONS.format("bertscore-table18")),
     ),
     _table(
@@ -106,7 +107,11 @@ _TRANSLATIONS = (
         _SEGMENTS,
         Question("wmt17"),
         absolute=True,
-        notes=(ABSOLUTE, "idf is counted on whole files here, in print on the 560 judged segments"),
+        notes=(
+            ABSOLUTE,
+            "idf is counted on whole files here, in print on the 560 judged segments",
+            "XLNet-Base and -Large are called XLM-Base and -Large in this table; the other tables have XLNet there",
+        ),
     ),
     _table(
         14,
@@ -153,7 +158,7 @@ _CAPTIONS = tuple(
         "MSCOCO captions, system level, Pearson" + (", more models" if number == 29 else ""),
         SOURCE.format(f"Table {number}"),
         (Column("M1", None), Column("M2", None)),
-        bertscore_rows(printed_tables("bertscore_other")[str(number)]),
+        bertscore_rows(printed_tables("bertscore_other")[str(number)], shared_task=False),
         unavailable=MSCOCO,
     )
     for number in (5, 29)
@@ -163,7 +168,7 @@ _COMPRESSION = PaperTable(
     "abstractive compression of sentences and short texts (MSR), Pearson",
     SOURCE.format("Table 10"),
     tuple(Column(name, None) for name in ("meaning", "grammar", "combined")),
-    bertscore_rows(printed_tables("bertscore_other")["10"]),
+    bertscore_rows(printed_tables("bertscore_other")["10"], shared_task=False),
     decimals=2,
     unavailable="the MSR abstractive compression data set: microsoft.com/en-us/download/details.aspx?id=54262; "
     "no loader reads it",
@@ -187,7 +192,7 @@ def _paraphrases(number: int, extra: tuple[TableRow, ...]) -> PaperTable:
         "adversarial paraphrases, area under the ROC curve" + (", more models" if number == 30 else ""),
         SOURCE.format(f"Table {number}"),
         (Column("QQP", None), Column("PAWS-QQP", None), Column("PAWS", Question("paws", agreement="auc"))),
-        (*bertscore_rows(printed_tables("bertscore_other")[str(number)]), *extra),
+        (*bertscore_rows(printed_tables("bertscore_other")[str(number)], shared_task=False), *extra),
         notes=tuple(f"column {name}: {what}" for name, what in _SELECTION.items()),
     )
 

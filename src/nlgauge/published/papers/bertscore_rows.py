@@ -14,7 +14,7 @@ from dataclasses import replace
 from nlgauge.published.printed import PrintedTable
 from nlgauge.published.table import PublishedModel, TableRow
 
-__all__ = ["MODELS", "bertscore_rows"]
+__all__ = ["MODELS", "SYSTEM_BLEU", "bertscore_rows"]
 
 
 def _model(name: str, owner: str) -> PublishedModel:
@@ -43,8 +43,15 @@ _TRAINED = "only shown: trained on human scores or on paraphrases, and not part 
 _OTHER = "only shown: not part of nlgauge"
 _SUPERVISED = ("RUSE", "BLEND", "BEER", "AUTODA", "LEIC", "DecAtt", "DIIN", "BERT (", "BLEU2VEC", "NGRAM2VEC")
 _SHARED_TASK = "in print, a run of the shared task"
+#: BLEU of systems as the shared task has it: mteval-v13a in lower case, with international tokenisation.
+SYSTEM_BLEU = TableRow(
+    "",
+    recipe="bleu:case=lower,tokenize=intl",
+    exceptions={"en-zh": "tokenize=zh"},
+    note=f"{_SHARED_TASK} (mteval-v13a); ours is sacrebleu's, in lower case and with international tokens",
+)
 _PLAIN: Mapping[str, TableRow] = {
-    "BLEU": TableRow("", recipe="bleu", note=f"{_SHARED_TASK}; ours is sacrebleu's"),
+    "BLEU": SYSTEM_BLEU,
     "SENTBLEU": TableRow("", recipe="bleu", note=f"{_SHARED_TASK}; ours is sacrebleu's"),
     "CHRF": TableRow("", recipe="chrf", note=_SHARED_TASK),
     "CHRF1": TableRow("", recipe="chrf:beta=1", note=_SHARED_TASK),
@@ -61,17 +68,22 @@ def bertscore_rows(
     *,
     main: str = "RoBERTa-Large",
     idf_unless_said: bool = False,
+    shared_task: bool = True,
+    sentences: bool = False,
     columns: Mapping[str, str] | None = None,
 ) -> tuple[TableRow, ...]:
     """The rows of a table in print, and how they are computed.
 
     `main` is the model of rows that name none (`F BERT`). With `idf_unless_said`, rows of BERT-Base without a word on
-    idf have it (Table 12). `columns` maps columns in print to those of the entry, where these differ.
+    idf have it (Table 12). `shared_task` says whether print took the scores of other metrics from it, `sentences`
+    whether its BLEU is that of sentences (Table 4). `columns` maps columns in print to those of the entry, where they
+    differ.
     """
     found = []
     for name, values in table.rows.items():
         published = {(columns or {}).get(column, column): value for column, value in values.items()}
-        row = _encoded(name, main, idf_unless_said=idf_unless_said) or _PLAIN.get(name) or _shown(name)
+        row = _encoded(name, main, idf_unless_said=idf_unless_said)
+        row = row or _plain(name, shared_task=shared_task, sentences=sentences)
         found.append(replace(row, name=name, published=published))
     return tuple(found)
 
@@ -95,5 +107,9 @@ def _encoded(name: str, main: str, *, idf_unless_said: bool) -> TableRow | None:
     )
 
 
-def _shown(name: str) -> TableRow:
-    return TableRow(name, note=_TRAINED if name.startswith(_SUPERVISED) else _OTHER)
+def _plain(name: str, *, shared_task: bool, sentences: bool) -> TableRow:
+    """A metric without an encoder, or one that is only shown."""
+    row = _PLAIN.get("SENTBLEU" if name == "BLEU" and (sentences or not shared_task) else name)
+    if row is None:
+        return TableRow(name, note=_TRAINED if name.startswith(_SUPERVISED) else _OTHER)
+    return row if shared_task else replace(row, note="its settings are not in the paper")

@@ -44,6 +44,9 @@ _MUSE = (
 
 _PARTS = {"WMD": "wmd", "BERTScore": "bertscore", "SSS": "sss", "SMD": "smd"}
 _OTHER = "only shown: not part of nlgauge"
+_PLAIN_BLEU = (
+    "settings of BLEU are not given in the paper; no smoothing, and words split at blanks, are nearest to print"
+)
 _WMDO = "only shown: nlgauge matches words for it by the flow or by equality, not by METEOR"
 
 
@@ -51,7 +54,7 @@ def _row(name: str, published: Mapping[str, float], *, model: PublishedModel, ag
     """A row in print; a part alone is shown as it is before scaling."""
     combine = "+".join(_PARTS.get(part, "") for part in name.split(" + "))
     if name == "BLEU" and against == "refs":
-        return TableRow(name, published, recipe="bleu", note="smoothing is not given in the paper")
+        return TableRow(name, published, recipe="bleu:smooth=none,tokenize=none", note=_PLAIN_BLEU)
     if "" in combine.split("+"):
         return TableRow(name, published, note=_WMDO if name.startswith("WMD o") else _OTHER)
     recipe = f"sentsim:combine={combine},against={against}"

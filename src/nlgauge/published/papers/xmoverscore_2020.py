@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from nlgauge.meta.question import Question
+from nlgauge.published.papers.bertscore_rows import SYSTEM_BLEU
 from nlgauge.published.printed import printed_tables
 from nlgauge.published.table import Column, Mean, PaperTable, PublishedModel, TableRow, language_columns
 from nlgauge.recipes.defaults import MULTILINGUAL
@@ -40,7 +41,12 @@ _WITH_REFERENCES = "reads the reference; in print, a run of the shared task"
 
 _COMPUTED: Mapping[str, TableRow] = {
     "SENTBLEU": TableRow("", recipe="bleu", note=_WITH_REFERENCES),
-    "BLEU": TableRow("", recipe="bleu", note=_WITH_REFERENCES),
+    "BLEU": replace(
+        SYSTEM_BLEU,
+        absolute=True,
+        note=f"reads the reference; {SYSTEM_BLEU.note}; print has its absolute values (WMT18 tr-en is negative), and "
+        "their average",
+    ),
     "CHRF++": TableRow("", recipe="chrf:words=2", note=_WITH_REFERENCES),
     "MOVER-1 + M-BERT": TableRow("", recipe="xmoverscore:n=1", model=_MBERT),
     "COSINE + LASER": TableRow("", recipe="xmoverscore:unit=sentence", model=_LASER),
