@@ -27,9 +27,11 @@ from tests.engine.corpora import small_corpus
 import nlgauge
 import nlgauge.distributed as many
 from nlgauge.distributed import plan as plan_module
+from nlgauge.distributed import run as run_module
 from nlgauge.distributed import work as work_module
 from nlgauge.distributed.run import Run
 from nlgauge.errors import InputError, RecipeError, SignatureError
+from nlgauge.recipes.run_options import RunOptions
 from nlgauge.testing import hash_encoder
 
 #: Recipes that look at a pair, at all texts, at neighbours; of vectors, of counts, of members.
@@ -385,8 +387,51 @@ def test_alignments_are_not_kept(tmp_path: Path, table: Path) -> None:
 
 def test_a_table_none_of_whose_rows_can_be_scored(tmp_path: Path) -> None:
     corpus_table(tmp_path / "pairs.parquet", fluent=[None] * 10)
-    with pytest.raises(InputError, match="none of the first 1,000 rows can be scored"):
+    with pytest.raises(InputError, match=r"none of the 10 rows can be scored; the first: .* expected a text, got None"):
         run(tmp_path / "pairs.parquet", tmp_path / "parts", columns=ONE_SYSTEM)
+    corpus_table(tmp_path / "empty.parquet", fluent=[""] * 10, ref=[""] * 10)
+    with pytest.raises(InputError, match="rows that have texts can be scored; the last of them: .*both empty"):
+        run(tmp_path / "empty.parquet", tmp_path / "parts", columns=ONE_SYSTEM)
+
+
+def test_a_table_that_begins_with_many_rows_without_a_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_module, "_SAMPLED_ROWS", 3)
+    corpus_table(tmp_path / "pairs.parquet", fluent=[None] * 8 + ["a text"] * 2)
+    assert run(tmp_path / "pairs.parquet", tmp_path / "parts", columns=ONE_SYSTEM).errors == 8
+
+
+def test_a_file_of_somebody_else_is_not_replaced(tmp_path: Path, table: Path) -> None:
+    own = table.rename(tmp_path / "part-00000.parquet")
+    before = own.read_bytes()
+    with pytest.raises(InputError, match=r"part-00000\.parquet' is a Parquet file that nlgauge did not write"):
+        run(own, tmp_path)
+    assert own.read_bytes() == before
+
+
+def test_two_first_runs_at_once_have_one_plan(tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = run_module.make_plan
+
+    def slow(*given: Any, **options: Any) -> Any:
+        monkeypatch.undo()
+        run(table, tmp_path / "parts")  # another job, which is quicker
+        return real(*given, **options)
+
+    monkeypatch.setattr(run_module, "make_plan", slow)
+    with pytest.raises(InputError, match="are scores of chrf, bleu, and chrf is asked for"):
+        run(table, tmp_path / "parts", metrics=["chrf"])
+    monkeypatch.setattr(run_module, "make_plan", slow)
+    shutil.rmtree(tmp_path / "parts")
+    assert run(table, tmp_path / "parts").skipped == 3
+    assert not list((tmp_path / "parts").glob(".*"))
+
+
+@pytest.mark.parametrize("name", ["parts", "pairs.parquet"])
+def test_a_machine_that_does_not_see_the_files_ends_the_run(tmp_path: Path, table: Path, name: str) -> None:
+    done = run(table, tmp_path / "parts")
+    (tmp_path / name).rename(tmp_path / "elsewhere")
+    with pytest.raises(work_module.NotSharedError, match="on this machine") as caught:
+        work_module.Worker(work_module.Job(str(done.folder), (), RunOptions()))
+    assert work_module.ends_run(caught.value)
 
 
 def test_a_file_that_is_no_plan(tmp_path: Path, table: Path) -> None:

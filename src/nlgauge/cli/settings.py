@@ -111,6 +111,7 @@ def apply_settings(args: argparse.Namespace) -> None:
         return
     said = {}
     texts = args.command != "compare" or any(not name.endswith(".json") for name in args.hyps)
+    texts = texts and getattr(args, "merge", None) is None  # parts are scored already
     open_metric = args.metric is None or isinstance(args.metric, DefaultMetrics)
     if settings.metrics is not None and open_metric and texts:
         args.metric = list(settings.metrics)

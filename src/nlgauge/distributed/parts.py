@@ -173,8 +173,14 @@ def stored_key(path: Path) -> PartKey | None:
     arrow = package("pyarrow")
     try:
         found = package("pyarrow.parquet").read_schema(path).metadata or {}
+    except (arrow.ArrowException, OSError, ValueError):
+        return None
+    if _KEY not in found:  # whole, and somebody else's: perhaps the very table that is scored
+        msg = f"{str(path)!r} is a Parquet file that nlgauge did not write; give another folder to --parts"
+        raise InputError(msg)
+    try:
         return _key(json.loads(found[_KEY]))
-    except (arrow.ArrowInvalid, OSError, KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, TypeError):
         return None
 
 

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Generic, Literal, NamedTuple, TypeVar
 
@@ -52,6 +51,7 @@ from nlgauge.scores import Score
 __all__ = [
     "MEMORY_EXIT",
     "Job",
+    "NotSharedError",
     "Pass",
     "RefusedRowError",
     "Report",
@@ -94,13 +94,17 @@ class Pass(NamedTuple):
     """Digest of what was counted on the whole table."""
 
 
+class NotSharedError(InputError):
+    """This machine does not see the table or the plan, so that it would fail every shard that it takes."""
+
+
 class RefusedRowError(InputError):
     """A row that cannot be scored, in a run that ends there."""
 
 
 def ends_run(error: Exception) -> bool:
     """Whether an error is no better at the next try, nor at the next shard; others may be a matter of the moment."""
-    hopeless = (DiskFullError, RefusedRowError, RecipeError, BaselineError, ModelError, MissingExtraError)
+    hopeless = (DiskFullError, NotSharedError, RefusedRowError, RecipeError, BaselineError, ModelError, MissingExtraError)
     return isinstance(error, hopeless)
 
 
@@ -140,15 +144,16 @@ class Worker:
         plan = read_plan(self._folder)
         if plan is None:
             msg = f"there is no plan in {job.folder!r} on this machine; the folder of parts must be shared by all"
-            raise InputError(msg)
+            raise NotSharedError(msg)
         self._plan: Plan = plan
+        try:
+            self._table: Table = open_table(list(plan.paths))
+        except InputError as error:
+            msg = f"the table cannot be read on this machine: {error}; it must be in a folder that all share"
+            raise NotSharedError(msg) from error
         self._step: Pass | None = None
         self._counts = Counts()
         self._whole = WholeCorpus(plan.reference_count)
-
-    @cached_property
-    def _table(self) -> Table:
-        return open_table(list(self._plan.paths))
 
     def _begin(self, step: Pass) -> None:
         """Read what was counted, once for all shards of a pass."""
