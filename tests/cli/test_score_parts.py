@@ -86,7 +86,7 @@ def test_rows_and_shards_that_fail(run: Run, table: str, monkeypatch: pytest.Mon
     monkeypatch.setattr(work_module, "read_rows", broken)
     failed = run("score", "--table", table, "--columns", COLUMNS, "-m", "chrf", "--parts", "failed")
     assert failed.status == 1
-    assert "shard 0 failed three times: RuntimeError: a broken disk" in failed.err
+    assert "shard 0 (rows 0 to 5) failed three times: RuntimeError: a broken disk" in failed.err
 
 
 def test_a_dry_run_writes_nothing(run: Run, table: str) -> None:

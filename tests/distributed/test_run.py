@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from nlgauge.distributed import run as run_module
 from nlgauge.distributed import work as work_module
 from nlgauge.distributed.run import Run
 from nlgauge.errors import InputError, RecipeError, SignatureError
+from nlgauge.metrics.chrf import ChrF
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.testing import hash_encoder
 
@@ -250,6 +251,33 @@ def test_a_text_that_is_too_long_is_one_row(tmp_path: Path) -> None:
     merged = many.merge(tmp_path / "parts")
     assert [one.row for one in merged.errors] == [3]
     assert "over the limit of 64" in merged.errors[0].error
+
+
+@pytest.mark.parametrize(("odd", "error"), [(1, RuntimeError), (11, RuntimeError), (1, MemoryError)])
+def test_a_text_that_breaks_a_metric_is_one_row_and_a_metric_that_is_broken_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: int, error: type[Exception]
+) -> None:
+    """Up to ten rows of a shard; what is the machine's fault is no row's."""
+    real = ChrF.score_texts
+
+    def breaking(self: ChrF, hypotheses: Sequence[str], *rest: Any) -> Any:
+        if any("odd" in text for text in hypotheses):
+            msg = "surprise"
+            raise error(msg)
+        return real(self, hypotheses, *rest)
+
+    monkeypatch.setattr(ChrF, "score_texts", breaking)
+    texts = ["odd" if 20 - at <= odd else "a text" for at in range(20)]
+    corpus_table(tmp_path / "pairs.parquet", 20, fluent=texts)
+    done = run(
+        tmp_path / "pairs.parquet", tmp_path / "parts", metrics="chrf", columns=ONE_SYSTEM, shard_rows=100
+    )
+    if odd == 1 and error is RuntimeError:
+        assert done.errors == 1
+        assert many.merge(tmp_path / "parts").errors[0].error == "RuntimeError: surprise"
+    else:
+        assert done.failed == {0: f"{error.__name__}: surprise"}
+        assert done.rows_of == {0: (0, 19)}
 
 
 def test_a_shard_that_fails_three_times_is_reported_and_the_rest_goes_on(

@@ -158,7 +158,8 @@ def _report(run: Run, args: argparse.Namespace) -> int:
     if not args.quiet:
         _say(said)
     for number, reason in run.failed.items():
-        _say(f"error: shard {number} failed three times: {reason}")
+        first, last = run.rows_of[number]
+        _say(f"error: shard {number} (rows {first} to {last}) failed three times: {reason}")
     if run.failed:
         _say("the rest is done; run the same command again to try these shards once more")
     elif run.complete and not args.quiet:

@@ -11,8 +11,9 @@ from typing import Protocol
 from nlgauge.distributed.local_pool import local_pool
 from nlgauge.distributed.plan import Plan
 from nlgauge.distributed.ray_pool import ray_pool
+from nlgauge.distributed.rows import reason_of
 from nlgauge.distributed.tasks import Tasks
-from nlgauge.distributed.work import Job, Pass, Worker, ends_run, reason_of
+from nlgauge.distributed.work import Job, Pass, Worker, ends_run
 from nlgauge.errors import RecipeError
 
 __all__ = ["Executor", "Local", "Pool", "Ray", "Shard"]

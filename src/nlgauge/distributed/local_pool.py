@@ -12,8 +12,9 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import NamedTuple, NoReturn
 
+from nlgauge.distributed.rows import reason_of
 from nlgauge.distributed.tasks import Tasks
-from nlgauge.distributed.work import MEMORY_EXIT, Job, Pass, Report, Worker, ends_run, reason_of, watch_memory
+from nlgauge.distributed.work import MEMORY_EXIT, Job, Pass, Report, Worker, ends_run, watch_memory
 from nlgauge.errors import InputError, NlgaugeError
 
 __all__ = ["LocalPool", "local_pool"]

@@ -16,8 +16,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from nlgauge.distributed.packages import package
+from nlgauge.distributed.rows import reason_of
 from nlgauge.distributed.tasks import Tasks
-from nlgauge.distributed.work import Job, Pass, Report, Worker, ends_run, reason_of, watch_memory
+from nlgauge.distributed.work import Job, Pass, Report, Worker, ends_run, watch_memory
 from nlgauge.errors import InputError, NlgaugeError
 
 __all__ = ["RayPool", "ray_pool", "run_on_actors"]
@@ -79,6 +80,9 @@ class RayPool:
         while len(self._actors) < min(room, tasks.waiting):
             self._actors.append(actor.remote(self._job))
         run_on_actors(self._ray, self._actors, step, tasks)
+        if self._job.memory is not None:  # Ray does not say how an actor ended
+            perhaps = f"{_DIED}, perhaps because it passed its bound of memory ({self._job.memory:g} GB)"
+            tasks.failed = {at: perhaps if why == _DIED else why for at, why in tasks.failed.items()}
 
     def close(self) -> None:
         """End all actors."""

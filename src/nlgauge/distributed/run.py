@@ -55,6 +55,8 @@ class Run:
     """Shards that are not there yet: those of other jobs, and those that failed."""
     failed: Mapping[int, str]
     """Shards, by number, that were given up after three tries, with the last reason."""
+    rows_of: Mapping[int, tuple[int, int]]
+    """The first and the last row of each of them."""
     errors: int
     """Rows that could not be scored, of the shards that this call did."""
     seconds: float
@@ -226,6 +228,7 @@ class _Driver:
             skipped=len(self._there & self._own),
             missing=sum(not part_path(self._folder, shard).exists() for shard in shards),
             failed=dict(tasks.failed),
+            rows_of={number: (shards[number].start, shards[number].stop - 1) for number in tasks.failed},
             errors=sum(report.errors for report in tasks.reports),
             seconds=time.perf_counter() - began,
             waiting=waiting and not tasks.failed,

@@ -25,18 +25,16 @@ from nlgauge.distributed.counts import (
 from nlgauge.distributed.open_table import Table, open_table
 from nlgauge.distributed.parts import DiskFullError, Part, PartKey, part_path, write_part
 from nlgauge.distributed.plan import Plan, RowShard, read_plan
-from nlgauge.distributed.rows import ShardRows, failing_rows, read_rows
+from nlgauge.distributed.rows import ShardRows, failing_rows, may_be_of_a_row, read_rows
 from nlgauge.engine.compare import compare
 from nlgauge.engine.comparisons import Comparisons
 from nlgauge.engine.finish import finish
 from nlgauge.engine.prepare import Prepared, PreparedMetric, prepare
 from nlgauge.errors import (
     BaselineError,
-    FileFormatError,
     InputError,
     MissingExtraError,
     ModelError,
-    NlgaugeError,
     RecipeError,
     SignatureError,
 )
@@ -58,7 +56,6 @@ __all__ = [
     "Worker",
     "ends_run",
     "memory_in_use",
-    "reason_of",
     "watch_memory",
 ]
 
@@ -106,11 +103,6 @@ def ends_run(error: Exception) -> bool:
     """Whether an error is no better at the next try, nor at the next shard; others may be a matter of the moment."""
     hopeless = (DiskFullError, NotSharedError, RefusedRowError, RecipeError, BaselineError, ModelError, MissingExtraError)
     return isinstance(error, hopeless)
-
-
-def reason_of(error: Exception) -> str:
-    """An error as a report of a shard has it."""
-    return str(error) if isinstance(error, NlgaugeError) else f"{type(error).__name__}: {error}"
 
 
 class Report(NamedTuple):
@@ -218,9 +210,9 @@ class Worker:
         for look in (lambda chosen: self._prepared(rows, chosen), attempt):
             try:
                 return _Scorable(attempt(scored) if scored else None, scored, errors)
-            except FileFormatError:
-                raise  # a file that a recipe names, not a text
-            except InputError as error:
+            except Exception as error:
+                if not may_be_of_a_row(error):
+                    raise
                 found = failing_rows(scored, look)
                 if not found and look is attempt:
                     raise  # all rows together, but none of them alone
