@@ -23,7 +23,7 @@ from nlgauge.distributed.counts import (
     write_counts,
 )
 from nlgauge.distributed.open_table import Table, open_table
-from nlgauge.distributed.parts import DiskFullError, Part, PartKey, part_path, write_part
+from nlgauge.distributed.parts import Part, PartKey, UnwritableError, part_path, write_part
 from nlgauge.distributed.plan import Plan, RowShard, read_plan
 from nlgauge.distributed.rows import ShardRows, failing_rows, may_be_of_a_row, read_rows
 from nlgauge.engine.compare import compare
@@ -101,8 +101,8 @@ class RefusedRowError(InputError):
 
 def ends_run(error: Exception) -> bool:
     """Whether an error is no better at the next try, nor at the next shard; others may be a matter of the moment."""
-    hopeless = (DiskFullError, NotSharedError, RefusedRowError, RecipeError, BaselineError, ModelError, MissingExtraError)
-    return isinstance(error, hopeless)
+    machine = (UnwritableError, NotSharedError, ModelError, MissingExtraError)
+    return isinstance(error, (*machine, RefusedRowError, RecipeError, BaselineError))
 
 
 class Report(NamedTuple):
