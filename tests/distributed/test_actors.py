@@ -134,7 +134,7 @@ def test_workers_are_as_many_as_fit_on_machines_each() -> None:
     assert ray_pool._room_for(machines, 1, None) == 11
     assert ray_pool._room_for(machines, 2, None) == 5
     assert ray_pool._room_for(machines, 1, 2 * gigabyte) == 3 + 2
-    with pytest.raises(InputError, match=r"room for a worker of 16 processors \(the most: 8\); .* --workers N to wait"):
+    with pytest.raises(InputError, match=r"a worker of 16 processors \(the most: 8\); .* --workers N to wait"):
         ray_pool._room_for(machines, 16, None)
     with pytest.raises(InputError, match=r"of 1 processors and 20 GB \(the most: 8 and 10\.0 GB\)"):
         ray_pool._room_for(machines, 1, 20 * gigabyte)

@@ -77,8 +77,7 @@ def test_a_bit_that_changed_on_disk_is_noticed_or_does_not_matter(tmp_path: Path
         path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
         try:
             again = read_part(path)
-        except InputError as error:
-            assert "it is damaged" in str(error)
+        except InputError:
             noticed += 1
         else:
             assert (again.key, again.ids, again.errors) == (part.key, part.ids, part.errors)

@@ -182,9 +182,10 @@ def _has_time(since: float) -> bool:
 def _room_for(machines: Sequence[Mapping[str, Any]], threads: int, memory: int | None) -> int:
     """Workers that the machines have room for, each on one machine."""
     there = [one["Resources"] for one in machines if one["Alive"]]
-    room = sum(
-        int(min(one.get("CPU", 0) // threads, one.get("memory", 0) // memory if memory else math.inf)) for one in there
-    )
+    fitting = [one.get("CPU", 0) // threads for one in there]
+    if memory:
+        fitting = [min(most, one.get("memory", 0) // memory) for most, one in zip(fitting, there, strict=True)]
+    room = int(sum(fitting))
     if not room:
         processors = max((one.get("CPU", 0) for one in there), default=0)
         asked, found = f"{threads} processors", f"{processors:g}"
