@@ -63,6 +63,8 @@ def test_what_several_processes_have_seen_is_merged(metric: str) -> None:
     assert one.compute().to_dict() == nlgauge.score(HYPS, REFS, metric=metric).to_dict()
     with pytest.raises(InputError, match="one of the same recipe"):
         one.merge(nlgauge.Accumulator("chrf"))
+    with pytest.raises(InputError, match="cannot take in itself"):
+        one.merge(one)
 
 
 def test_a_batch_that_is_refused_leaves_all_as_it_was() -> None:

@@ -77,6 +77,9 @@ class Accumulator:
 
     def merge(self, other: Accumulator) -> None:
         """Add what another one of the same recipe has seen, such as that of another process."""
+        if other is self:
+            msg = "an Accumulator cannot take in itself: every segment would count twice"
+            raise InputError(msg)
         if (self._recipes, self.keeps_texts) != (other._recipes, other.keeps_texts):
             msg = "an Accumulator takes in one of the same recipe; this one has another"
             raise InputError(msg)

@@ -86,7 +86,7 @@ def test_rows_and_shards_that_fail(run: Run, table: str, monkeypatch: pytest.Mon
     monkeypatch.setattr(work_module, "read_rows", broken)
     failed = run("score", "--table", table, "--columns", COLUMNS, "-m", "chrf", "--parts", "failed")
     assert failed.status == 1
-    assert "shard 0 failed three times: RuntimeError: a broken disk" in failed.err
+    assert "shard 0 (rows 0 to 5) failed three times: RuntimeError: a broken disk" in failed.err
 
 
 def test_a_dry_run_writes_nothing(run: Run, table: str) -> None:
@@ -111,10 +111,32 @@ def test_a_dry_run_writes_nothing(run: Run, table: str) -> None:
         (("--table", "pairs.parquet", "--parts", "p", "--shard", "1/4", "--workers", "2"), "--shard is one job"),
         (("--table", "pairs.parquet", "--parts", "p", "--workers", "0"), "workers must be a whole number"),
         (("--table", "pairs.parquet", "--parts", "p", "--shard-rows", "0"), "shard_rows must be"),
+        (("--table", "pairs.parquet", "--dry-run", "--shard-rows", "-1"), "shard_rows must be"),
+        (("--table", "pairs.parquet", "--parts", "p", "-o", "s.json"), "--output does not go with --table"),
+        (("--table", "pairs.parquet", "--parts", "p", "--segments"), "--segments does not go with --table"),
+        (("--table", "pairs.parquet", "--parts", "p", "--seed", "1"), "--seed belongs to --confidence"),
+        (
+            ("--table", "pairs.parquet", "--parts", "p", "--unit", "document", "--document-ids", "d"),
+            "--document-ids does not go with --table, where each row is a segment",
+        ),
+        (("--merge", "p"), "--metric does not go with --merge: the parts are scored already"),
     ],
 )
 def test_commands_that_are_wrong(refused: Refusal, table: str, words: tuple[str, ...], message: str) -> None:
     assert message in refused(2, "score", *words, "-m", "chrf")
+
+
+@pytest.mark.parametrize("words", [("--model", "mpnet"), ("--precision", "int8"), ("--citation",), ("--seed", "1")])
+def test_flags_that_mean_nothing_to_a_merge(refused: Refusal, table: str, words: tuple[str, ...]) -> None:
+    assert words[0] in refused(2, "score", "--merge", "p", *words)
+
+
+def test_defaults_of_a_project_are_not_those_of_parts(run: Run, table: str) -> None:
+    run("score", "--table", table, "--columns", COLUMNS, "--metric", "chrf", "--parts", "parts", "--quiet")
+    Path("nlgauge.toml").write_text('metrics = ["bleu"]\nmodel = "mpnet"\n', encoding="utf-8")
+    merged = run("score", "--merge", "parts")
+    assert (merged.status, merged.err) == (0, "")
+    assert "signature: chrf|" in merged.out
 
 
 def test_help_stays_short(run: Run) -> None:

@@ -20,6 +20,8 @@ COLUMNS = {"hyp": ["terse", "fluent"], "ref": "ref", "src": "src", "id": "id"}
 
 ONE_SYSTEM = {"hyp": "fluent", "ref": "ref", "id": "id"}
 
+TEXT_METRICS = ["chrf", "bleu"]
+
 
 def corpus_rows(corpus: Corpus) -> dict[str, list[Any]]:
     """A corpus as columns; a row with one reference has a text, others a list."""
@@ -54,3 +56,9 @@ def as_bytes(scores: Sequence[nlgauge.Score]) -> str:
 def merged_bytes(folder: Path) -> str:
     """The same of the parts in a folder."""
     return as_bytes(many.merge(folder).scores)
+
+
+def run(table: Path, out: Path, **options: Any) -> many.Run:
+    """A run of few rows a shard, of metrics that need no model."""
+    given: dict[str, Any] = {"metrics": TEXT_METRICS, "columns": COLUMNS, "shard_rows": 4, **options}
+    return many.score(table, out, **given)

@@ -103,6 +103,43 @@ def test_an_actor_without_room_is_given_nothing() -> None:
     assert len(tasks.reports) == 6
 
 
+def test_a_cluster_without_room_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(ray_pool, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(Tasks, "tell", lambda _, text: told.append(text))
+    ray, looks = FakeRay(), [1, 2, 3]
+
+    def wait(references: list[int], **_: Any) -> tuple[list[int], list[int]]:
+        """Nobody is there at first."""
+        if looks:
+            looks.pop()
+            return [], references
+        return FakeRay.wait(ray, references)
+
+    monkeypatch.setattr(ray, "wait", wait)
+    tasks = Tasks([RowShard(0, 0, 1, 0, (0,), 1)])
+    run_on_actors(ray, [FakeActor(ray, {})], Pass("score"), tasks)
+    assert told == ["the cluster has had no room for a worker for 0 s; still waiting"]
+    assert len(tasks.reports) == 1
+
+
+def machine(**resources: float) -> dict[str, Any]:
+    return {"Alive": True, "Resources": resources}
+
+
+def test_workers_are_as_many_as_fit_on_machines_each() -> None:
+    gigabyte = 2**30
+    machines = [machine(CPU=3.0, memory=10.0 * gigabyte), machine(CPU=8.0, memory=4.0 * gigabyte), machine()]
+    machines.append({"Alive": False, "Resources": {"CPU": 64.0}})
+    assert ray_pool._room_for(machines, 1, None) == 11
+    assert ray_pool._room_for(machines, 2, None) == 5
+    assert ray_pool._room_for(machines, 1, 2 * gigabyte) == 3 + 2
+    with pytest.raises(InputError, match=r"a worker of 16 processors \(the most: 8\); .* --workers N to wait"):
+        ray_pool._room_for(machines, 16, None)
+    with pytest.raises(InputError, match=r"of 1 processors and 20 GB \(the most: 8 and 10\.0 GB\)"):
+        ray_pool._room_for(machines, 1, 20 * gigabyte)
+
+
 def test_no_actor_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_pool, "_RESTART_SECONDS", 0.0)
     with pytest.raises(InputError, match="no worker is left on the cluster"):

@@ -27,12 +27,20 @@ def test_columns_are_chosen_by_name_by_pattern_or_by_what_they_are_called() -> N
         ({"hyps": "sys-a"}, "a column is one of hyp, ref, src, id, got 'hyps'"),
         ({"hyp": "sys-c"}, r"no column 'sys-c' \(hyp\).*it has: id, sys-a"),
         ({"ref": "ref"}, "no column of hypotheses was named"),
-        ({"hyp": "sys-a", "id": "sys-*"}, "there can be one column id, got sys-a, sys-b"),
+        ({"hyp": "ref", "id": "sys-*"}, "there can be one column id, got sys-a, sys-b"),
+        ({"hyp": ["sys-a", "sys-a"]}, "hyp=sys-a was given twice"),
+        ({"hyp": "*", "ref": "ref"}, r"column 'ref' is ref=, and hyp=\* takes it in too"),
     ],
 )
 def test_columns_that_are_not_there(given: Any, message: str) -> None:
     with pytest.raises(RecipeError, match=message):
         Columns.choose(given, NAMES)
+
+
+def test_a_name_that_several_columns_have_is_refused() -> None:
+    with pytest.raises(RecipeError, match=r"has 2 columns called 'mt' \(hyp\)"):
+        Columns.choose({"hyp": "mt"}, ["mt", "ref", "mt"])
+    assert Columns.choose({"hyp": "ref", "ref": "ref"}, NAMES) == Columns(("ref",), ("ref",))  # by name: on purpose
 
 
 @pytest.mark.parametrize("text", ["hyp", "hyp=", "hyp=a,ref"])
@@ -65,7 +73,10 @@ def test_why_a_row_cannot_be_scored(row: Any, reason: str) -> None:
     assert reason in found
 
 
-@pytest.mark.parametrize("row", [["h", None], ["h", ""], ["h", True], ["h", 1.5], Unreadable("the line is no JSON")])
+@pytest.mark.parametrize(
+    "row",
+    [["h", None], ["h", ""], ["h", True], ["h", 1.5], ["h", "a\ud83d"], Unreadable("the line is no JSON")],
+)
 def test_a_row_without_an_id_is_refused(row: Any) -> None:
     with pytest.raises(InputError, match="row 5"):
         Columns(("hyp",), (), None, "id").identity(row, 5)

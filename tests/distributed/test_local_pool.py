@@ -44,10 +44,12 @@ class Scripted:
     """Stands for a worker process: dies on the shards that it is told to, as often as it is told to."""
 
     deaths: ClassVar[dict[int, int]] = {}
+    starts: ClassVar[bool] = True
 
     def __init__(self, job: Job) -> None:
         self.pipe = self  # what is waited for, and closed
         self.shard: int | None = None
+        self.ready = self.starts
 
     def give(self, step: Pass, shard: int) -> None:
         self.shard = shard
@@ -81,7 +83,15 @@ def test_a_worker_that_dies_is_replaced_and_its_shard_tried_again(monkeypatch: p
     assert tasks.failed == {5: "the worker died (status -9)"}
 
 
+def test_shards_that_kill_every_worker_are_given_up_also_where_there_is_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tasks = run_scripted(monkeypatch, dict.fromkeys(range(12), 3))
+    assert (sorted(tasks.failed), tasks.reports) == (list(range(12)), [])
+
+
 def test_workers_that_never_come_to_work_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Scripted, "starts", False)
     with pytest.raises(InputError, match=r"no worker comes to work.*__main__"):
         run_scripted(monkeypatch, dict.fromkeys(range(12), 9))
 
@@ -92,6 +102,8 @@ def test_executors_check_what_they_are_given(wrong: Any) -> None:
         many.Local(**wrong)
     with pytest.raises(RecipeError):
         many.Ray(**wrong)
+    with pytest.raises(RecipeError):
+        many.Shard(1, wrong.get("workers", 2), memory=wrong.get("memory"))
 
 
 SCRIPT = """

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,22 +12,24 @@ import pyarrow as arrow
 import pyarrow.parquet as parquet
 import pytest
 from tests.distributed.tables import (
-    COLUMNS,
     ONE_SYSTEM,
+    TEXT_METRICS,
     as_bytes,
     corpus_rows,
     corpus_table,
     in_one_call,
     merged_bytes,
+    run,
 )
 from tests.engine.corpora import small_corpus
 
 import nlgauge
 import nlgauge.distributed as many
 from nlgauge.distributed import plan as plan_module
+from nlgauge.distributed import run as run_module
 from nlgauge.distributed import work as work_module
-from nlgauge.distributed.run import Run
 from nlgauge.errors import InputError, RecipeError, SignatureError
+from nlgauge.recipes.run_options import RunOptions
 from nlgauge.testing import hash_encoder
 
 #: Recipes that look at a pair, at all texts, at neighbours; of vectors, of counts, of members.
@@ -43,8 +43,6 @@ RECIPES = [
     "chrf",
     "rougel",
 ]
-
-TEXT_METRICS = ["chrf", "bleu"]
 
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore::nlgauge.{name}")
@@ -68,11 +66,6 @@ def small_encoder() -> Iterator[None]:
 def table(tmp_path: Path) -> Path:
     corpus_table(tmp_path / "pairs.parquet")
     return tmp_path / "pairs.parquet"
-
-
-def run(table: Path, out: Path, **options: Any) -> Run:
-    given: dict[str, Any] = {"metrics": TEXT_METRICS, "columns": COLUMNS, "shard_rows": 4, **options}
-    return many.score(table, out, **given)
 
 
 # --- the same numbers ----------------------------------------------------------------------------------
@@ -186,144 +179,6 @@ def test_jobs_of_an_array_do_their_own_shards(tmp_path: Path, metrics: list[str]
     assert merged_bytes(tmp_path / "parts") == as_bytes(in_one_call(corpus, metrics))
 
 
-# --- rows and shards that fail -------------------------------------------------------------------------
-
-
-def poisoned(path: Path) -> tuple[list[int], nlgauge.Score]:
-    """A table with rows that cannot be scored, their numbers, and the score of the others in one call."""
-    corpus = small_corpus(12)
-    columns = corpus_rows(corpus)
-    columns["fluent"] = list(columns["fluent"])
-    columns["fluent"][2] = None  # nothing there
-    columns["fluent"][5], columns["ref"][5] = " ", [""]  # both sides empty
-    columns["ref"][9] = []  # no reference
-    parquet.write_table(arrow.table(columns), path)
-    left = [at for at in range(12) if at not in {2, 5, 9}]
-    metric = "bertscore:model=hash,layer=1,idf=refs,unknown=score"
-    alone = nlgauge.score([columns["fluent"][at] for at in left], [columns["ref"][at] for at in left], metric=metric)
-    return [2, 5, 9], alone
-
-
-@pytest.mark.parametrize("rows", [1, 5, 100])
-def test_rows_that_cannot_be_scored_are_null_with_the_reason(tmp_path: Path, rows: int) -> None:
-    bad, alone = poisoned(tmp_path / "pairs.parquet")
-    metric = "bertscore:model=hash,layer=1,idf=refs,unknown=score"
-    done = run(tmp_path / "pairs.parquet", tmp_path / "parts", metrics=metric, columns=ONE_SYSTEM, shard_rows=rows)
-    merged = many.merge(tmp_path / "parts")
-    assert done.errors == len(merged.errors) == 3
-    assert [(one.row, one.id) for one in merged.errors] == [(at, f"row-{at}") for at in bad]
-    reasons = [one.error for one in merged.errors]
-    assert "expected a text, got None" in reasons[0]
-    assert "both empty" in reasons[1]
-    assert "no reference" in reasons[2]
-    score = merged.scores[0]
-    assert score.signature.run["errors"] == "3"
-    assert score.signature.recipe == alone.signature.recipe
-    assert score.f1.tolist() == alone.f1.tolist()
-    stored = parquet.read_table(sorted((tmp_path / "parts").glob("part-*"))).to_pydict()
-    assert [at for at, value in enumerate(stored["bertscore/f1"]) if value is None] == bad
-    assert [at for at, text in enumerate(stored["error"]) if text is not None] == bad
-
-
-def test_strict_ends_at_the_first_of_them(tmp_path: Path) -> None:
-    poisoned(tmp_path / "pairs.parquet")
-    with pytest.raises(InputError, match=r"row 2 \(id 'row-2'\): column 'fluent': expected a text, got None"):
-        run(tmp_path / "pairs.parquet", tmp_path / "parts", columns=ONE_SYSTEM, strict=True, shard_rows=100)
-    assert not list((tmp_path / "parts").glob("part-*"))
-
-
-def test_neighbours_of_a_row_that_cannot_be_scored_depend_on_it(tmp_path: Path) -> None:
-    poisoned(tmp_path / "pairs.parquet")
-    metric = "bertscore:model=hash,layer=1,transforms=position-norm,unknown=score"
-    with pytest.raises(InputError, match=r"row 2 .* under position-norm the rows around it depend on it"):
-        run(tmp_path / "pairs.parquet", tmp_path / "parts", metrics=metric, columns=ONE_SYSTEM)
-
-
-def test_a_text_that_is_too_long_is_one_row(tmp_path: Path) -> None:
-    corpus = corpus_table(tmp_path / "pairs.parquet")
-    columns = corpus_rows(corpus) | {"fluent": ["the cat " * 100 if at == 3 else "the cat" for at in range(10)]}
-    parquet.write_table(arrow.table(columns), tmp_path / "pairs.parquet")
-    metric = "bertscore:model=hash,layer=1,unknown=score"
-    run(tmp_path / "pairs.parquet", tmp_path / "parts", metrics=metric, columns=ONE_SYSTEM, long="error")
-    merged = many.merge(tmp_path / "parts")
-    assert [one.row for one in merged.errors] == [3]
-    assert "over the limit of 64" in merged.errors[0].error
-
-
-def test_a_shard_that_fails_three_times_is_reported_and_the_rest_goes_on(
-    tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real, tried = work_module.read_rows, []
-
-    def broken(opened: Any, columns: Any, shard: Any) -> Any:
-        tried.append(shard.number)
-        if shard.number == 1:
-            msg = "a broken disk"
-            raise RuntimeError(msg)
-        return real(opened, columns, shard)
-
-    monkeypatch.setattr(work_module, "read_rows", broken)
-    done = run(table, tmp_path / "parts")
-    assert tried.count(1) == 3
-    assert done.failed == {1: "RuntimeError: a broken disk"}
-    assert (done.done, done.missing, done.complete) == (2, 1, False)
-    with pytest.raises(InputError, match=r"1 of 3 parts are missing .*part-00001\.parquet"):
-        many.merge(tmp_path / "parts")
-    monkeypatch.undo()
-    assert run(table, tmp_path / "parts").complete
-
-
-def test_a_file_that_cannot_be_read_for_a_moment_is_read_again(
-    tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real, calls = work_module.read_rows, []
-
-    def broken_once(*given: Any) -> Any:
-        calls.append(given)
-        if len(calls) == 2:
-            msg = "cannot read 'pairs.parquet': Stale file handle"
-            raise InputError(msg)
-        return real(*given)
-
-    monkeypatch.setattr(work_module, "read_rows", broken_once)
-    assert run(table, tmp_path / "parts").complete
-
-
-def test_an_input_that_changes_while_it_is_scored(
-    tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = work_module.write_part
-
-    def changing(*given: Any) -> None:
-        real(*given)
-        corpus_table(table, fluent=["something else"] * 10)
-
-    monkeypatch.setattr(work_module, "write_part", changing)
-    with pytest.raises(InputError, match="the input changed while it was scored"):
-        run(table, tmp_path / "parts", shard_rows=100)
-
-
-def test_a_full_disk_is_said_and_nothing_is_lost(
-    tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real, calls = os.replace, []
-
-    def full(source: Any, target: Any) -> None:
-        calls.append(target)
-        if len(calls) == 3:  # the plan, a part, and then no more
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        real(source, target)
-
-    monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(InputError, match=r"there is no room left in .*; parts that are there are whole"):
-        run(table, tmp_path / "parts")
-    monkeypatch.undo()
-    assert len(list((tmp_path / "parts").glob("part-*.parquet"))) == 1
-    assert [path.name for path in (tmp_path / "parts").iterdir() if path.name.startswith(".")] == []
-    done = run(table, tmp_path / "parts")
-    assert (done.done, done.skipped) == (2, 1)
-
-
 # --- what is refused -----------------------------------------------------------------------------------
 
 
@@ -385,8 +240,51 @@ def test_alignments_are_not_kept(tmp_path: Path, table: Path) -> None:
 
 def test_a_table_none_of_whose_rows_can_be_scored(tmp_path: Path) -> None:
     corpus_table(tmp_path / "pairs.parquet", fluent=[None] * 10)
-    with pytest.raises(InputError, match="none of the first 1,000 rows can be scored"):
+    with pytest.raises(InputError, match=r"none of the 10 rows can be scored; the first: .* a text, got None"):
         run(tmp_path / "pairs.parquet", tmp_path / "parts", columns=ONE_SYSTEM)
+    corpus_table(tmp_path / "empty.parquet", fluent=[""] * 10, ref=[""] * 10)
+    with pytest.raises(InputError, match=r"that have texts can be scored; the last of them: .*both empty"):
+        run(tmp_path / "empty.parquet", tmp_path / "parts", columns=ONE_SYSTEM)
+
+
+def test_a_table_that_begins_with_many_rows_without_a_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_module, "_SAMPLED_ROWS", 3)
+    corpus_table(tmp_path / "pairs.parquet", fluent=[None] * 8 + ["a text"] * 2)
+    assert run(tmp_path / "pairs.parquet", tmp_path / "parts", columns=ONE_SYSTEM).errors == 8
+
+
+def test_a_file_of_somebody_else_is_not_replaced(tmp_path: Path, table: Path) -> None:
+    own = table.rename(tmp_path / "part-00000.parquet")
+    before = own.read_bytes()
+    with pytest.raises(InputError, match=r"part-00000\.parquet' is a Parquet file that nlgauge did not write"):
+        run(own, tmp_path)
+    assert own.read_bytes() == before
+
+
+def test_two_first_runs_at_once_have_one_plan(tmp_path: Path, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = run_module.make_plan
+
+    def slow(*given: Any, **options: Any) -> Any:
+        monkeypatch.undo()
+        run(table, tmp_path / "parts")  # another job, which is quicker
+        return real(*given, **options)
+
+    monkeypatch.setattr(run_module, "make_plan", slow)
+    with pytest.raises(InputError, match="are scores of chrf, bleu, and chrf is asked for"):
+        run(table, tmp_path / "parts", metrics=["chrf"])
+    monkeypatch.setattr(run_module, "make_plan", slow)
+    shutil.rmtree(tmp_path / "parts")
+    assert run(table, tmp_path / "parts").skipped == 3
+    assert not list((tmp_path / "parts").glob(".*"))
+
+
+@pytest.mark.parametrize("name", ["parts", "pairs.parquet"])
+def test_a_machine_that_does_not_see_the_files_ends_the_run(tmp_path: Path, table: Path, name: str) -> None:
+    done = run(table, tmp_path / "parts")
+    (tmp_path / name).rename(tmp_path / "elsewhere")
+    with pytest.raises(work_module.NotSharedError, match="on this machine") as caught:
+        work_module.Worker(work_module.Job(str(done.folder), (), RunOptions()))
+    assert work_module.ends_run(caught.value)
 
 
 def test_a_file_that_is_no_plan(tmp_path: Path, table: Path) -> None:

@@ -114,14 +114,16 @@ def test_lines_that_cannot_be_read_are_rows_with_a_reason(tmp_path: Path) -> Non
         (["folder"], "no dataset on disk"),
         (["splits"], "a dataset with splits; name the folder of one: train, test"),
         (["shuffled"], "flatten_indices"),
+        (["broken"], "does not name the files of a dataset"),
     ],
 )
 def test_what_is_no_table(tmp_path: Path, names: list[str], message: str) -> None:
     write_parquet(tmp_path)
     for name in ("pairs.csv", "no.parquet", "no.arrow", "no.jsonl", "text.txt"):
         (tmp_path / name).write_text("no table\n", encoding="utf-8")
-    for name in ("folder", "splits", "shuffled"):
+    for name in ("folder", "splits", "shuffled", "broken"):
         (tmp_path / name).mkdir()
+    (tmp_path / "broken/state.json").write_text("{}", encoding="utf-8")
     (tmp_path / "splits/dataset_dict.json").write_text('{"splits": ["train", "test"]}', encoding="utf-8")
     state = {"_data_files": [], "_indices_data_files": [{"filename": "indices.arrow"}]}
     (tmp_path / "shuffled/state.json").write_text(json.dumps(state), encoding="utf-8")
@@ -129,8 +131,20 @@ def test_what_is_no_table(tmp_path: Path, names: list[str], message: str) -> Non
         open_table([str(tmp_path / name) for name in names])
 
 
+def test_a_file_that_was_cut_off_is_named(tmp_path: Path) -> None:
+    whole = gzip.compress(b'{"mt": "a", "ref": "b"}\n' * 9)
+    (tmp_path / "cut.jsonl.gz").write_bytes(whole[:-12])
+    table = open_table(tmp_path / "cut.jsonl.gz")
+    for read in (table.count, lambda: list(table.rows(NAMES))):
+        with pytest.raises(InputError, match=r"cannot read .*cut\.jsonl\.gz': Compressed file ended"):
+            read()
+
+
 def test_text_files_of_unequal_length(tmp_path: Path) -> None:
     for name, lines in (("mt", 3), ("ref", 2)):
         (tmp_path / name).write_text("text\n" * lines, encoding="utf-8")
+    table = open_table([tmp_path / "mt", tmp_path / "ref"])
+    with pytest.raises(InputError, match="equally many lines; 'mt' has 3, 'ref' has 2"):
+        table.count()
     with pytest.raises(InputError, match="'ref' ends"):
-        list(open_table([tmp_path / "mt", tmp_path / "ref"]).rows(NAMES))
+        list(table.rows(NAMES))

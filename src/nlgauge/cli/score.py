@@ -83,6 +83,7 @@ def _run(args: argparse.Namespace) -> int:
     read_unit(args)
     check_metrics(args.metric, args, command="score")
     if is_about_parts(args):
+        _check_output(args)
         return run_parts(args)
     if args.hyps or not args.citation:
         _check(args)
@@ -137,6 +138,11 @@ def _check(args: argparse.Namespace) -> None:
     if args.alignments and not (args.segments and args.format == "json"):
         msg = "--alignments is part of the JSON of segments: add --segments --format json"
         raise RecipeError(msg)
+    _check_output(args)
+
+
+def _check_output(args: argparse.Namespace) -> None:
+    """Refuse flags about the output that do not go together."""
     if args.segments and (args.format == "latex" or (args.format == "tsv" and args.confidence)):
         with_what = "LaTeX" if args.format == "latex" else "--confidence in a TSV"
         msg = f"segments do not go with {with_what}; use --format json"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from nlgauge.cli.common import metric_options, run_options
+from nlgauge.cli.common import flag_of, metric_options, run_options
 from nlgauge.cli.outputs import write_output
 from nlgauge.cli.parsing import add_hidden
 from nlgauge.errors import RecipeError
@@ -31,6 +32,18 @@ _OF_TABLE = {
     "dry_run": False,
     "price": None,
 }
+
+
+#: Flags about segments that are read from files, and what they are where they were not given.
+_OF_TEXTS = {"input_format": None, "document_ids": None, "joined": False, "alignments": False, "citation": False}
+
+#: Flags about scores, which a run into parts does not print.
+_OF_SCORES = {"segments": False, "confidence": False, "short": False, "format": None, "output": "-"}
+
+#: Flags about what is scored, which is over where parts are merged.
+_OF_RUN = {"metric": ["bertscore"], "engine": None, "precision": None}
+
+_SPELT = {"joined": "--unit document"}
 
 
 def add_parts_options(parser: argparse.ArgumentParser) -> None:
@@ -69,7 +82,25 @@ def is_about_parts(args: argparse.Namespace) -> bool:
     if both and (len(both) > 1 or others):
         msg = f"{both[0]} does not go with {', '.join(both[1:] + others)}"
         raise RecipeError(msg)
+    if args.table is not None:
+        _refuse(args, _OF_TEXTS, "--table, where each row is a segment by itself")
+        if not args.dry_run:
+            _refuse(args, _OF_SCORES, "--table: scores go to the parts, and 'nlgauge score --merge' shows them")
+    elif args.merge is not None:
+        _refuse(args, _OF_TEXTS, "--merge, which reads scores and no texts")
+        _refuse(args, _OF_RUN, "--merge: the parts are scored already")
+        for name in metric_options(args):
+            msg = f"{flag_of(name)} does not go with --merge: the parts are scored already"
+            raise RecipeError(msg)
     return bool(both)
+
+
+def _refuse(args: argparse.Namespace, flags: Mapping[str, object], whose: str) -> None:
+    """Flags that would mean nothing here."""
+    for name, default in flags.items():
+        if getattr(args, name) != default:
+            msg = f"{_SPELT.get(name) or flag_of(name)} does not go with {whose}"
+            raise RecipeError(msg)
 
 
 def run_parts(args: argparse.Namespace) -> int:
@@ -109,7 +140,7 @@ def _executor(args: argparse.Namespace) -> Executor:
         if not slash or not number.isdecimal() or not of.isdecimal():
             msg = f"--shard takes K/N, such as 3/64, got {args.shard!r}"
             raise RecipeError(msg)
-        return Shard(int(number), int(of))
+        return Shard(int(number), int(of), memory=args.worker_memory)
     if args.cluster is not None:
         address = None if args.cluster == "local" else args.cluster
         return Ray(address, workers=args.workers, threads=args.threads or 1, memory=args.worker_memory)
@@ -127,7 +158,8 @@ def _report(run: Run, args: argparse.Namespace) -> int:
     if not args.quiet:
         _say(said)
     for number, reason in run.failed.items():
-        _say(f"error: shard {number} failed three times: {reason}")
+        first, last = run.rows_of[number]
+        _say(f"error: shard {number} (rows {first} to {last}) failed three times: {reason}")
     if run.failed:
         _say("the rest is done; run the same command again to try these shards once more")
     elif run.complete and not args.quiet:
@@ -147,7 +179,14 @@ def _merge(args: argparse.Namespace) -> int:
     else:
         saved = args.format is None and args.output.lower().endswith(".json")
         form: Format = "json" if saved else args.format or "text"
-        rendered = render(merged.scores, format=form, segments=args.segments, confidence=confidence, width=args.width)
+        rendered = render(
+            merged.scores,
+            format=form,
+            segments=args.segments,
+            confidence=confidence,
+            width=args.width,
+            short=args.short,
+        )
         write_output(args.output, rendered)
     if merged.errors and not args.quiet:
         first = merged.errors[0]

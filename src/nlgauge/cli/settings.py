@@ -156,6 +156,8 @@ def _made_with(args: argparse.Namespace, settings: Settings) -> dict[str, str]:
 
 def _computes_scores(args: argparse.Namespace) -> bool:
     """Whether the command scores texts itself: not where scores come from files, or metrics from a study."""
+    if getattr(args, "merge", None) is not None:
+        return False
     if args.command == "compare":
         return any(not name.endswith(".json") for name in args.hyps)
     if args.command == "meta":

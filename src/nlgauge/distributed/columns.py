@@ -69,6 +69,7 @@ class Columns:
                 msg = f"a column is one of {', '.join(_ROLES)}, got {role!r}{did_you_mean(role, _ROLES)}"
                 raise RecipeError(msg)
         found = {role: _matching(given[role], names, role) for role in given}
+        _refuse_two_roles(given, found)
         if not found.get("hyp"):
             msg = f"no column of hypotheses was named (hyp=NAME); the table has: {', '.join(names)}"
             raise RecipeError(msg)
@@ -115,7 +116,10 @@ class Columns:
         if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
             msg = f"row {number}: column {self.id!r} must hold an id (a text or a whole number), got {value!r}"
             raise InputError(msg)
-        return str(value)
+        identity = str(value)
+        if not identity.isascii():
+            check_encodable(identity, f"row {number}: the id in column {self.id!r}")
+        return identity
 
     def texts(self, row: Sequence[Any] | Unreadable) -> RowTexts | Unreadable:
         """The texts of a row, or why it has none that can be scored."""
@@ -135,14 +139,36 @@ class Columns:
 
 def _matching(given: str | Sequence[str], names: Sequence[str], role: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
-    for pattern in [given] if isinstance(given, str) else given:
+    patterns = _listed(given)
+    for pattern in patterns:
         own = [pattern] if pattern in names else [name for name in names if fnmatch.fnmatchcase(name, pattern)]
         if not own:
             hint = did_you_mean(pattern, names)
             msg = f"the table has no column {pattern!r} ({role}){hint}; it has: {', '.join(names)}"
             raise RecipeError(msg)
+        if patterns.count(pattern) > 1:
+            msg = f"{role}={pattern} was given twice; a column counts once"
+            raise RecipeError(msg)
         found |= dict.fromkeys(own)
+    for name in found:
+        if names.count(name) > 1:
+            msg = f"the table has {names.count(name)} columns called {name!r} ({role}); rename all but one"
+            raise RecipeError(msg)
     return tuple(found)
+
+
+def _listed(given: str | Sequence[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _refuse_two_roles(given: ColumnsGiven, found: Mapping[str, Sequence[str]]) -> None:
+    """A column may be named under two roles, but a pattern must not take in what has a role of its own."""
+    for role, other in ((one, two) for one in found for two in found if one != two):
+        for name in found[role]:
+            if name in found[other] and name not in _listed(given[role]):
+                patterns = ", ".join(_listed(given[role]))
+                msg = f"column {name!r} is {other}=, and {role}={patterns} takes it in too; give a narrower pattern"
+                raise RecipeError(msg)
 
 
 def _text(value: Any, column: str) -> str:

@@ -11,8 +11,9 @@ from typing import Protocol
 from nlgauge.distributed.local_pool import local_pool
 from nlgauge.distributed.plan import Plan
 from nlgauge.distributed.ray_pool import ray_pool
+from nlgauge.distributed.rows import reason_of
 from nlgauge.distributed.tasks import Tasks
-from nlgauge.distributed.work import Job, Pass, Worker, ends_run, reason_of
+from nlgauge.distributed.work import Job, Pass, Worker, ends_run
 from nlgauge.errors import RecipeError
 
 __all__ = ["Executor", "Local", "Pool", "Ray", "Shard"]
@@ -69,9 +70,12 @@ class Shard:
 
     number: int
     of: int
+    memory: float | None = None
+    """Most that the job's worker may use, in GB; it is a process of its own then, as with `Local`."""
 
     def __post_init__(self) -> None:
         _check(self.of, "the number of jobs")
+        _check_memory(self.memory)
         if isinstance(self.number, bool) or not isinstance(self.number, int) or not 1 <= self.number <= self.of:
             msg = f"a job must be one of 1 to {self.of}, got {self.number}; an array of Slurm is --array=1-{self.of}"
             raise RecipeError(msg)
@@ -81,8 +85,8 @@ class Shard:
         return {shard.number for shard in plan.longest_first[self.number - 1 :: self.of]}
 
     def open(self, job: Job) -> AbstractContextManager[Pool]:
-        """This process."""
-        return _here(job)
+        """This process, or one below it."""
+        return Local(1, self.memory).open(job)
 
 
 @dataclass(frozen=True)

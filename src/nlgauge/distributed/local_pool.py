@@ -12,14 +12,18 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import NamedTuple, NoReturn
 
+from nlgauge.distributed.rows import reason_of
 from nlgauge.distributed.tasks import Tasks
-from nlgauge.distributed.work import MEMORY_EXIT, Job, Pass, Report, Worker, ends_run, reason_of, watch_memory
+from nlgauge.distributed.work import MEMORY_EXIT, Job, Pass, Report, Worker, ends_run, watch_memory
 from nlgauge.errors import InputError, NlgaugeError
 
 __all__ = ["LocalPool", "local_pool"]
 
-#: Workers that may die before they have done anything, one after the other, until the run is given up.
+#: Workers that may die before they are ready, one after the other, until the run is given up.
 _FALSE_STARTS = 5
+
+#: What a worker sends first. One that dies later dies of its shard, or of the machine.
+_READY = "ready"
 
 
 class _Failed(NamedTuple):
@@ -39,6 +43,7 @@ class _Process:
         self.process.start()
         other.close()
         self.shard: int | None = None
+        self.ready = False
 
     def give(self, step: Pass, shard: int) -> None:
         """Send a shard; that the process is gone shows when its answer is read."""
@@ -46,10 +51,10 @@ class _Process:
         with contextlib.suppress(OSError):
             self.pipe.send((step, shard))
 
-    def receive(self) -> Report | _Failed | NlgaugeError | None:
+    def receive(self) -> Report | _Failed | NlgaugeError | str | None:
         """Its answer; None where it died."""
         try:
-            answer: Report | _Failed | NlgaugeError = self.pipe.recv()
+            answer: Report | _Failed | NlgaugeError | str = self.pipe.recv()
         except (EOFError, OSError, pickle.UnpicklingError):
             return None
         return answer
@@ -93,22 +98,31 @@ class LocalPool:
         """The answer of a process, or its death."""
         answer, shard = one.receive(), one.shard
         assert shard is not None
+        if answer == _READY:
+            one.ready, self._false_starts = True, 0
+            return
         one.shard = None
         if isinstance(answer, NlgaugeError):
             raise answer
         if isinstance(answer, Report):
-            self._false_starts = 0
             tasks.done(answer, workers=len(self._pool))
-        elif answer is not None:
+        elif isinstance(answer, _Failed):
             tasks.fail(shard, answer.reason)
         else:
-            reason = one.why_it_died()
+            self._replace(one, shard, tasks)
+
+    def _replace(self, one: _Process, shard: int, tasks: Tasks) -> None:
+        """Start another process in the place of one that died."""
+        reason = one.why_it_died()
+        if one.ready:
             tasks.fail(shard, reason)
+        else:
+            tasks.give_back(shard)
             self._false_starts += 1
-            if self._false_starts >= _FALSE_STARTS and not tasks.reports:
+            if self._false_starts >= _FALSE_STARTS:
                 _give_up(self._false_starts, reason)
-            self._pool[self._pool.index(one)] = _Process(self._job)
-            one.pipe.close()
+        self._pool[self._pool.index(one)] = _Process(self._job)
+        one.pipe.close()
 
     def close(self) -> None:
         """End all processes, whatever they do."""
@@ -137,6 +151,8 @@ def _give_up(times: int, reason: str) -> NoReturn:
 def _serve(pipe: Connection, job: Job) -> None:
     """What a worker process does: shards come in, reports go out, until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the driver's to handle
+    with contextlib.suppress(OSError):
+        pipe.send(_READY)
     watch_memory(job.memory)
     worker: Worker | None = None
     while True:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from nlgauge.distributed.tables import ArrowFile, JsonLines, Mark, ParquetFile, Row, Source, TabSeparated, TextFiles
-from nlgauge.errors import InputError
+from nlgauge.errors import FileFormatError, InputError
 
 __all__ = ["Table", "TableGiven", "open_table"]
 
@@ -114,8 +114,13 @@ def _dataset_files(folder: Path) -> list[Path]:
     if not state.is_file():
         msg = f"{str(folder)!r} is a folder, but no dataset on disk (it has no state.json); name its files: FOLDER/*"
         raise InputError(msg)
-    record = json.loads(state.read_text(encoding="utf-8"))
+    try:
+        record = json.loads(state.read_text(encoding="utf-8"))
+        files = [folder / one["filename"] for one in record["_data_files"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        msg = f"{str(state)!r} does not name the files of a dataset ({error!r}); save it again with save_to_disk()"
+        raise FileFormatError(msg) from error
     if record.get("_indices_data_files") or record.get("_indices_files"):
         msg = f"the dataset in {str(folder)!r} is shuffled or filtered by indices; call flatten_indices() and save it"
         raise InputError(msg)
-    return [folder / one["filename"] for one in record["_data_files"]]
+    return files

@@ -8,6 +8,7 @@ column `METRIC/COMPONENT` or `METRIC/SYSTEM/COMPONENT`. What a part belongs to s
 from __future__ import annotations
 
 import errno
+import hashlib
 import io
 import json
 from collections import Counter
@@ -28,15 +29,17 @@ from nlgauge.recipes.signature import Signature
 from nlgauge.scores import Score, SegmentNotes
 from nlgauge.stats.corpus_counts import CorpusCounts
 
-__all__ = ["DiskFullError", "Part", "PartKey", "part_path", "read_part", "stored_key", "write_file", "write_part"]
+__all__ = ["Part", "PartKey", "UnwritableError", "part_path", "read_part", "stored_key", "write_file", "write_part"]
 
 _FORMAT = "nlgauge-part/1"
 _KEY = b"nlgauge"
+#: Why a folder takes no file, now and later; other errors may pass, such as those of a network.
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
-class DiskFullError(InputError):
-    """There is no room left for a file."""
+class UnwritableError(InputError):
+    """There is no room left for a file, or none may be written."""
 
 
 class PartKey(NamedTuple):
@@ -85,9 +88,9 @@ def write_file(path: Path, data: bytes) -> None:
                 f"there is no room left in {str(path.parent)!r}; parts that are there are whole, so make room and "
                 "run the same command again"
             )
-            raise DiskFullError(msg) from error
+            raise UnwritableError(msg) from error
         msg = f"cannot write {str(path)!r}: {error.strerror or error}"
-        raise InputError(msg) from error
+        raise (UnwritableError if error.errno in _FORBIDDEN else InputError)(msg) from error
 
 
 def write_part(path: Path, part: Part, metrics: Sequence[Metric], systems: Sequence[str]) -> None:
@@ -110,7 +113,8 @@ def write_part(path: Path, part: Part, metrics: Sequence[Metric], systems: Seque
         if score is not None and score.statistics is not None:
             columns[f"{label}/counts"] = _counts_column(score.statistics, scored, len(part.ids))
     about = {"format": _FORMAT, **part.key._asdict(), "scores": [_about(*one) for one in scores.items()]}
-    table = arrow.table(columns).replace_schema_metadata({_KEY: json.dumps(about)})
+    table = arrow.table(columns)
+    table = table.replace_schema_metadata({_KEY: json.dumps({**about, "digest": _digest(table, about)})})
     buffer = io.BytesIO()
     package("pyarrow.parquet").write_table(table, buffer, compression="zstd", write_page_checksum=True)
     write_file(path, buffer.getvalue())
@@ -166,6 +170,27 @@ def _about(label: str, score: Score) -> dict[str, Any]:
     }
 
 
+def _digest(table: Any, about: Mapping[str, Any]) -> str:
+    """sha256 of all values and of what is said about them: Parquet's own checksums leave out headers and metadata."""
+    arrow = package("pyarrow")
+    state = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
+    for name in table.column_names:
+        column = table.column(name).combine_chunks()
+        if arrow.types.is_floating(column.type) or arrow.types.is_integer(column.type):
+            nulls = column.is_null().to_numpy(zero_copy_only=False)
+            values = nulls.tobytes() + column.fill_null(0).to_numpy().tobytes()
+        else:
+            values = json.dumps(column.to_pylist()).encode()
+        state.update(b"%b:%d:%b" % (name.encode(), len(values), values))
+    return state.hexdigest()
+
+
+def _check_digest(stored: str, found: str) -> None:
+    if stored != found:
+        msg = f"its content has digest {found[:12]}, not {stored[:12]}"
+        raise ValueError(msg)
+
+
 def stored_key(path: Path) -> PartKey | None:
     """What a part belongs to; None where it is not there, or damaged and must be made again."""
     if not path.exists():
@@ -173,8 +198,14 @@ def stored_key(path: Path) -> PartKey | None:
     arrow = package("pyarrow")
     try:
         found = package("pyarrow.parquet").read_schema(path).metadata or {}
+    except (arrow.ArrowException, OSError, ValueError):
+        return None
+    if _KEY not in found:  # whole, and somebody else's: perhaps the very table that is scored
+        msg = f"{str(path)!r} is a Parquet file that nlgauge did not write; give another folder to --parts"
+        raise InputError(msg)
+    try:
         return _key(json.loads(found[_KEY]))
-    except (arrow.ArrowInvalid, OSError, KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, TypeError):
         return None
 
 
@@ -192,7 +223,8 @@ def read_part(path: Path) -> Part:
         table = package("pyarrow.parquet").read_table(path, page_checksum_verification=True)
         about = json.loads((table.schema.metadata or {})[_KEY])
         key = _key(about)
-    except (arrow.ArrowInvalid, OSError, KeyError, ValueError, TypeError) as error:
+        _check_digest(about.pop("digest"), _digest(table, about))
+    except (arrow.ArrowException, OSError, LookupError, ValueError, TypeError, AttributeError) as error:
         msg = f"{str(path)!r} is no part that nlgauge wrote, or it is damaged ({error}); delete it and run again"
         raise InputError(msg) from error
     errors = {at: text for at, text in enumerate(table.column("error").to_pylist()) if text is not None}

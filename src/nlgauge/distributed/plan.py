@@ -21,10 +21,10 @@ from nlgauge._version import __version__
 from nlgauge.distributed.columns import Columns, RowTexts
 from nlgauge.distributed.open_table import Table
 from nlgauge.distributed.tables import Mark
-from nlgauge.errors import FileFormatError, InputError
+from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.files.digests import file_digest, text_digest
 
-__all__ = ["PLAN", "IdDigest", "Plan", "RowShard", "input_digest", "make_plan", "read_plan"]
+__all__ = ["PLAN", "IdDigest", "Plan", "RowShard", "check_shard_rows", "input_digest", "make_plan", "read_plan"]
 
 PLAN = "plan.json"
 
@@ -152,6 +152,13 @@ def input_digest(table: Table, columns: Columns) -> str:
     """sha256 of the files' bytes, in order, and of which column is what."""
     files = [file_digest(path) for path in table.paths]
     return text_digest(json.dumps([files, columns.to_dict()]))
+
+
+def check_shard_rows(value: object) -> None:
+    """Refuse what is no number of rows."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        msg = f"shard_rows must be a whole number, at least 1, got {value!r}"
+        raise RecipeError(msg)
 
 
 def make_plan(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from nlgauge.distributed.columns import Columns, ColumnsGiven, RowTexts
 from nlgauge.distributed.counts import Counts, looks_at_table, scaled_over_table
 from nlgauge.distributed.open_table import Table, TableGiven
-from nlgauge.distributed.plan import Plan, input_digest, make_plan
+from nlgauge.distributed.plan import Plan, check_shard_rows, input_digest, make_plan
 from nlgauge.distributed.rows import ShardRows, failing_rows
 from nlgauge.distributed.run import Call, resolve
 from nlgauge.distributed.work import memory_in_use
@@ -89,6 +89,7 @@ def dry_run(
     if not price >= 0:
         msg = f"price must be a number, 0 or more, got {price!r}"
         raise RecipeError(msg)
+    check_shard_rows(shard_rows)
     call = resolve(table, metrics, columns, options)
     call = replace(call, options=replace(call.options, threads=call.options.threads or 1))
     plan = make_plan(call.table, call.columns, digest=input_digest(call.table, call.columns), shard_rows=shard_rows)

@@ -8,15 +8,17 @@ that kills every worker is given up after three tries as anywhere else.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from nlgauge.distributed.packages import package
+from nlgauge.distributed.rows import reason_of
 from nlgauge.distributed.tasks import Tasks
-from nlgauge.distributed.work import Job, Pass, Report, Worker, ends_run, reason_of, watch_memory
+from nlgauge.distributed.work import Job, Pass, Report, Worker, ends_run, watch_memory
 from nlgauge.errors import InputError, NlgaugeError
 
 __all__ = ["RayPool", "ray_pool", "run_on_actors"]
@@ -32,6 +34,9 @@ _DIED = "the worker died"
 
 #: What Ray says of an actor that it could not make.
 _CANNOT_START = "raised in its creation task"
+
+#: Seconds without any worker after which that is said.
+_PATIENCE_SECONDS = 30.0
 
 #: Seconds that an actor which died has to come back.
 _RESTART_SECONDS = 120.0
@@ -71,9 +76,13 @@ class RayPool:
         if self._job.memory is not None:
             wanted["memory"] = int(self._job.memory * 2**30)
         actor = self._ray.remote(_Actor).options(**wanted)
-        while len(self._actors) < min(self._workers or _room_for(self._ray, self._threads), tasks.waiting):
+        room = self._workers or _room_for(self._ray.nodes(), self._threads, wanted.get("memory"))
+        while len(self._actors) < min(room, tasks.waiting):
             self._actors.append(actor.remote(self._job))
         run_on_actors(self._ray, self._actors, step, tasks)
+        if self._job.memory is not None:  # Ray does not say how an actor ended
+            perhaps = f"{_DIED}, perhaps because it passed its bound of memory ({self._job.memory:g} GB)"
+            tasks.failed = {at: perhaps if why == _DIED else why for at, why in tasks.failed.items()}
 
     def close(self) -> None:
         """End all actors."""
@@ -99,6 +108,7 @@ def run_on_actors(ray: Any, actors: list[Any], step: Any, tasks: Tasks) -> None:
     Nor is one given any before it has answered: where the cluster has no room for it, the shard would wait with it.
     """
     idle, busy = list[Any](), dict[Any, tuple[Any, int]]()
+    patient_until = time.monotonic() + _PATIENCE_SECONDS
     away = {actor.process.remote(): (actor, time.monotonic()) for actor in actors}
     while tasks:
         while idle and (shard := tasks.take()) is not None:
@@ -108,6 +118,11 @@ def run_on_actors(ray: Any, actors: list[Any], step: Any, tasks: Tasks) -> None:
             msg = f"no worker is left on the cluster, and none came back within {_RESTART_SECONDS:g} s; run again"
             raise InputError(msg)
         ready, _ = ray.wait([*busy, *away], num_returns=1, timeout=_LOOK_EVERY_SECONDS)
+        if busy or ready:
+            patient_until = time.monotonic() + _PATIENCE_SECONDS
+        elif time.monotonic() > patient_until:
+            patient_until = math.inf
+            tasks.tell(f"the cluster has had no room for a worker for {_PATIENCE_SECONDS:g} s; still waiting")
         for reference in ready:
             if reference in away:
                 _welcome(ray, reference, away, idle)
@@ -164,12 +179,25 @@ def _has_time(since: float) -> bool:
     return time.monotonic() - since < _RESTART_SECONDS
 
 
-def _room_for(ray: Any, threads: int) -> int:
-    processors = int(ray.cluster_resources().get("CPU", 0))
-    if processors < threads:
-        msg = f"the cluster has {processors} processors, and a worker needs {threads}"
+def _room_for(machines: Sequence[Mapping[str, Any]], threads: int, memory: int | None) -> int:
+    """Workers that the machines have room for, each on one machine."""
+    there = [one["Resources"] for one in machines if one["Alive"]]
+    fitting = [one.get("CPU", 0) // threads for one in there]
+    if memory:
+        fitting = [min(most, one.get("memory", 0) // memory) for most, one in zip(fitting, there, strict=True)]
+    room = int(sum(fitting))
+    if not room:
+        processors = max((one.get("CPU", 0) for one in there), default=0)
+        asked, found = f"{threads} processors", f"{processors:g}"
+        if memory:
+            most = max((one.get("memory", 0) for one in there), default=0)
+            asked, found = f"{asked} and {memory / 2**30:g} GB", f"{found} and {most / 2**30:.1f} GB"
+        msg = (
+            f"no machine of the cluster has room for a worker of {asked} (the most: {found}); ask for less, or say "
+            "--workers N to wait for machines that are yet to come"
+        )
         raise InputError(msg)
-    return processors // threads
+    return room
 
 
 @contextmanager

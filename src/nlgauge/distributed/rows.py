@@ -10,9 +10,12 @@ from nlgauge.corpus.texts import Corpus, WholeCorpus
 from nlgauge.distributed.columns import Columns, RowTexts, Unreadable
 from nlgauge.distributed.open_table import Table
 from nlgauge.distributed.plan import RowShard
-from nlgauge.errors import FileFormatError, InputError
+from nlgauge.errors import FileFormatError, InputError, NlgaugeError
 
-__all__ = ["ShardRows", "failing_rows", "read_rows"]
+__all__ = ["ShardRows", "failing_rows", "may_be_of_a_row", "read_rows", "reason_of"]
+
+#: Rows of a shard that may fail with an error that is no word of nlgauge's about a text.
+_MOST_UNFORESEEN = 10
 
 
 @dataclass(frozen=True)
@@ -57,19 +60,41 @@ def read_rows(table: Table, columns: Columns, shard: RowShard) -> ShardRows:
     return ShardRows(columns, tuple(ids), tuple(texts))
 
 
+def may_be_of_a_row(error: Exception) -> bool:
+    """Whether an error may be that of a text; not of a recipe, of a file that it names, or of the machine."""
+    if isinstance(error, NlgaugeError):
+        return isinstance(error, InputError) and not isinstance(error, FileFormatError)
+    return not isinstance(error, OSError | MemoryError)
+
+
+def reason_of(error: Exception) -> str:
+    """An error as a report has it."""
+    return str(error) if isinstance(error, NlgaugeError) else f"{type(error).__name__}: {error}"
+
+
 def failing_rows(rows: Sequence[int], attempt: Callable[[Sequence[int]], object]) -> dict[int, str]:
     """Rows that make an attempt fail by themselves, with what it says of them.
 
     An attempt at all rows costs one attempt where none fails; else halves are tried, and halves of those that fail.
+    Where many rows fail in a way that nobody foresaw, it is not the rows: the error is raised.
     """
-    try:
-        if rows:
-            attempt(rows)
-    except FileFormatError:
-        raise  # a file that a recipe names, not a text
-    except InputError as error:
-        if len(rows) == 1:
-            return {rows[0]: str(error).removeprefix("segment 0: ")}
-        middle = len(rows) // 2
-        return failing_rows(rows[:middle], attempt) | failing_rows(rows[middle:], attempt)
-    return {}
+    unforeseen = 0
+
+    def failing(rows: Sequence[int]) -> dict[int, str]:
+        nonlocal unforeseen
+        try:
+            if rows:
+                attempt(rows)
+        except Exception as error:
+            if not may_be_of_a_row(error):
+                raise
+            if len(rows) > 1:
+                middle = len(rows) // 2
+                return failing(rows[:middle]) | failing(rows[middle:])
+            unforeseen += not isinstance(error, InputError)
+            if unforeseen > _MOST_UNFORESEEN:
+                raise
+            return {rows[0]: reason_of(error).removeprefix("segment 0: ")}
+        return {}
+
+    return failing(rows)

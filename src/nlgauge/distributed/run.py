@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -16,7 +18,7 @@ from nlgauge.distributed.counts import Counts, check_countable, counts_path, fre
 from nlgauge.distributed.executors import Executor, Local, Pool
 from nlgauge.distributed.open_table import Table, TableGiven, open_table
 from nlgauge.distributed.parts import PartKey, part_path, stored_key, write_file
-from nlgauge.distributed.plan import PLAN, Plan, input_digest, make_plan, read_plan
+from nlgauge.distributed.plan import PLAN, Plan, check_shard_rows, input_digest, make_plan, read_plan
 from nlgauge.distributed.rows import ShardRows
 from nlgauge.distributed.tasks import ProgressLine, Tasks
 from nlgauge.distributed.work import Job, Pass
@@ -33,7 +35,7 @@ from nlgauge.transforms.position_norm import POSITION_BATCH
 
 __all__ = ["Call", "Run", "resolve", "score"]
 
-#: Rows that are looked at for one that shows which signature comes out.
+#: Rows with texts that are looked at for one that shows which signature comes out.
 _SAMPLED_ROWS = 1000
 
 
@@ -54,6 +56,8 @@ class Run:
     """Shards that are not there yet: those of other jobs, and those that failed."""
     failed: Mapping[int, str]
     """Shards, by number, that were given up after three tries, with the last reason."""
+    rows_of: Mapping[int, tuple[int, int]]
+    """The first and the last row of each of them."""
     errors: int
     """Rows that could not be scored, of the shards that this call did."""
     seconds: float
@@ -92,8 +96,8 @@ class Call:
             multiple = POSITION_BATCH if neighbours else 1
             made = make_plan(self.table, self.columns, digest=digest, shard_rows=shard_rows, multiple=multiple)
             made = replace(made, recipes=self.signatures(made, Counts()))
-            write_file(folder / PLAN, made.content())
-            return made
+            # Another job may have been quicker, perhaps with another recipe; then its plan holds, and is checked.
+            return made if _kept_first(folder / PLAN, made.content()) else self.plan(folder, shard_rows)
         if known.input != digest:
             msg = (
                 f"the input is not the one that the parts in {str(folder)!r} were made of (digest {digest[:12]}, "
@@ -113,16 +117,18 @@ class Call:
         """Recipe parts that come out, seen on one row; what is wrong with a recipe is said here."""
         whole = counts.whole(self.recipes, self.options, plan.reference_count)
         last: InputError | None = None
-        for _, _, row in islice(self.table.rows(self.columns.names), _SAMPLED_ROWS):
-            texts = self.columns.texts(row)
-            if not isinstance(texts, RowTexts):
-                continue
+        rows = (self.columns.texts(row) for _, _, row in self.table.rows(self.columns.names))
+        for texts in islice((one for one in rows if isinstance(one, RowTexts)), _SAMPLED_ROWS):
             try:
                 return self._signatures_of(texts, whole, check=check)
             except InputError as error:
                 last = error
-        msg = f"none of the first {_SAMPLED_ROWS:,} rows can be scored"
-        raise InputError(f"{msg}: {last}" if last else msg) from last
+        if last is not None:
+            msg = f"none of the first {_SAMPLED_ROWS:,} rows that have texts can be scored; the last of them: {last}"
+            raise InputError(msg) from last
+        why = next(text for _, _, row in self.table.rows(self.columns.names) if (text := self.columns.texts(row)))
+        msg = f"none of the {plan.rows:,} rows can be scored; the first: {why}"
+        raise InputError(msg)
 
     def _signatures_of(self, texts: RowTexts, whole: WholeCorpus, *, check: bool) -> tuple[str, ...]:
         corpus = ShardRows(self.columns, ("",), (texts,)).corpus([0], whole)
@@ -180,9 +186,7 @@ def score(
     """
     began = time.perf_counter()
     executor = executor or Local()
-    if shard_rows is not None and (not isinstance(shard_rows, int) or shard_rows < 1):
-        msg = f"shard_rows must be a whole number, at least 1, got {shard_rows!r}"
-        raise RecipeError(msg)
+    check_shard_rows(shard_rows)
     call = resolve(table, metrics, columns, options)
     folder = _made_folder(out)
     plan = call.plan(folder, shard_rows)
@@ -232,6 +236,7 @@ class _Driver:
             skipped=len(self._there & self._own),
             missing=sum(not part_path(self._folder, shard).exists() for shard in shards),
             failed=dict(tasks.failed),
+            rows_of={number: (shards[number].start, shards[number].stop - 1) for number in tasks.failed},
             errors=sum(report.errors for report in tasks.reports),
             seconds=time.perf_counter() - began,
             waiting=waiting and not tasks.failed,
@@ -276,6 +281,21 @@ class _Driver:
                 raise InputError(msg)
             there.add(shard.number)
         return there
+
+
+def _kept_first(path: Path, content: bytes) -> bool:
+    """Write a file unless there is one, whole and in one step; whether this is the one that was written."""
+    own = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    write_file(own, content)
+    try:
+        os.link(own, path)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without links: who comes last wins
+        write_file(path, content)
+    finally:
+        own.unlink(missing_ok=True)
+    return True
 
 
 def _refuse_other_recipes(before: Sequence[str], now: Sequence[str], what: str) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, Protocol, TypeAlias, cast
 
@@ -54,7 +55,8 @@ class ParquetFile:
         self.paths: tuple[Path, ...] = (path,)
         arrow = package("pyarrow")
         try:
-            self._file = package("pyarrow.parquet").ParquetFile(path, memory_map=True)
+            # Not mapped into memory: a file that is overwritten meanwhile would end the process (SIGBUS).
+            self._file = package("pyarrow.parquet").ParquetFile(path)
         except (arrow.ArrowInvalid, OSError) as error:
             msg = f"{str(path)!r} cannot be read as Parquet: {error}"
             raise FileFormatError(msg) from error
@@ -160,14 +162,13 @@ class TabSeparated(_Lines):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._start, header = next(((len(line), line) for _, line in self.lines(None)), (0, b""))
+        start, header = next(self.lines(None), (0, b""))  # from 3 on behind a byte-order mark
+        self._start = start + len(header)
         found = _decoded(header)
         if isinstance(found, Unreadable) or not found:
             msg = f"{str(path)!r}, line 1: expected names of columns between tabs, got {found or 'an empty file'}"
             raise FileFormatError(msg)
         self.names: tuple[str, ...] = tuple(found.split("\t"))
-        with _opened(path) as file:  # a byte-order mark is no part of the first line's bytes
-            self._start += len(_BOM) if file.read(3) == _BOM else 0
 
     def count(self) -> int:
         return super().count() - 1
@@ -196,7 +197,12 @@ class TextFiles:
             raise InputError(msg)
 
     def count(self) -> int:
-        return min(_Lines(path).count() for path in self.paths)
+        counts = {path.name: _Lines(path).count() for path in self.paths}
+        if len(set(counts.values())) > 1:
+            found = ", ".join(f"{name!r} has {count}" for name, count in counts.items())
+            msg = f"text files of a table must have equally many lines; {found}"
+            raise InputError(msg)
+        return next(iter(counts.values()))
 
     def rows(self, names: Sequence[str], mark: Mark | None = None) -> Iterator[tuple[Mark, Row]]:
         with ExitStack() as stack:
@@ -230,22 +236,34 @@ def _opened(path: Path) -> IO[bytes]:
 
 def _lines(file: IO[bytes], start: int) -> Iterator[tuple[int, bytes]]:
     """Lines with the byte that each starts at; a line ends at a line feed and nowhere else."""
-    if start:
-        file.seek(start)
-    elif file.read(len(_BOM)) == _BOM:
-        start = len(_BOM)
-    else:
-        file.seek(0)
-    for line in file:
-        yield start, line
-        start += len(line)
+    with _named(file):
+        if start:
+            file.seek(start)
+        elif file.read(len(_BOM)) == _BOM:
+            start = len(_BOM)
+        else:
+            file.seek(0)
+        for line in file:
+            yield start, line
+            start += len(line)
 
 
 def _count_lines(file: IO[bytes]) -> int:
     count, last = 0, b"\n"
-    while chunk := file.read(1 << 20):
-        count, last = count + chunk.count(b"\n"), chunk[-1:]
+    with _named(file):
+        while chunk := file.read(1 << 20):
+            count, last = count + chunk.count(b"\n"), chunk[-1:]
     return count + (last != b"\n")
+
+
+@contextmanager
+def _named(file: IO[bytes]) -> Iterator[None]:
+    """Say which file cannot be read: a .gz that was cut off is noticed at its end only."""
+    try:
+        yield
+    except (OSError, EOFError, zlib.error) as error:
+        msg = f"cannot read {str(file.name)!r}: {error}"
+        raise InputError(msg) from error
 
 
 def _decoded(line: bytes) -> str | Unreadable:

@@ -53,6 +53,15 @@ class Tasks:
         if self._progress is not None:
             self._progress.advance(report.pairs, workers)
 
+    def tell(self, text: str) -> None:
+        """Something that whoever watches should know."""
+        if self._progress is not None:
+            self._progress.tell(text)
+
+    def give_back(self, number: int) -> None:
+        """A shard was taken and not begun: it is the next one again."""
+        self._waiting.appendleft(self._running.pop(number))
+
     def fail(self, number: int, reason: str) -> None:
         """A shard was not done: it comes back behind the others, until it was tried three times."""
         shard = self._running.pop(number)
@@ -94,6 +103,12 @@ class ProgressLine:
         else:
             self._stream.write(f"{line}\n")
         self._stream.flush()
+
+    def tell(self, text: str) -> None:
+        """A line of its own."""
+        self._show(f"{self._what}: {text}")
+        if self._stream.isatty():
+            self._stream.write("\n")
 
     def close(self) -> None:
         """End the line."""

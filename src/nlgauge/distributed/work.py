@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Generic, Literal, NamedTuple, TypeVar
 
@@ -24,20 +23,18 @@ from nlgauge.distributed.counts import (
     write_counts,
 )
 from nlgauge.distributed.open_table import Table, open_table
-from nlgauge.distributed.parts import DiskFullError, Part, PartKey, part_path, write_part
+from nlgauge.distributed.parts import Part, PartKey, UnwritableError, part_path, write_part
 from nlgauge.distributed.plan import Plan, RowShard, read_plan
-from nlgauge.distributed.rows import ShardRows, failing_rows, read_rows
+from nlgauge.distributed.rows import ShardRows, failing_rows, may_be_of_a_row, read_rows
 from nlgauge.engine.compare import compare
 from nlgauge.engine.comparisons import Comparisons
 from nlgauge.engine.finish import finish
 from nlgauge.engine.prepare import Prepared, PreparedMetric, prepare
 from nlgauge.errors import (
     BaselineError,
-    FileFormatError,
     InputError,
     MissingExtraError,
     ModelError,
-    NlgaugeError,
     RecipeError,
     SignatureError,
 )
@@ -52,13 +49,13 @@ from nlgauge.scores import Score
 __all__ = [
     "MEMORY_EXIT",
     "Job",
+    "NotSharedError",
     "Pass",
     "RefusedRowError",
     "Report",
     "Worker",
     "ends_run",
     "memory_in_use",
-    "reason_of",
     "watch_memory",
 ]
 
@@ -94,19 +91,18 @@ class Pass(NamedTuple):
     """Digest of what was counted on the whole table."""
 
 
+class NotSharedError(InputError):
+    """This machine does not see the table or the plan, so that it would fail every shard that it takes."""
+
+
 class RefusedRowError(InputError):
     """A row that cannot be scored, in a run that ends there."""
 
 
 def ends_run(error: Exception) -> bool:
     """Whether an error is no better at the next try, nor at the next shard; others may be a matter of the moment."""
-    hopeless = (DiskFullError, RefusedRowError, RecipeError, BaselineError, ModelError, MissingExtraError)
-    return isinstance(error, hopeless)
-
-
-def reason_of(error: Exception) -> str:
-    """An error as a report of a shard has it."""
-    return str(error) if isinstance(error, NlgaugeError) else f"{type(error).__name__}: {error}"
+    machine = (UnwritableError, NotSharedError, ModelError, MissingExtraError)
+    return isinstance(error, (*machine, RefusedRowError, RecipeError, BaselineError))
 
 
 class Report(NamedTuple):
@@ -140,15 +136,16 @@ class Worker:
         plan = read_plan(self._folder)
         if plan is None:
             msg = f"there is no plan in {job.folder!r} on this machine; the folder of parts must be shared by all"
-            raise InputError(msg)
+            raise NotSharedError(msg)
         self._plan: Plan = plan
+        try:
+            self._table: Table = open_table(list(plan.paths))
+        except InputError as error:
+            msg = f"the table cannot be read on this machine: {error}; it must be in a folder that all share"
+            raise NotSharedError(msg) from error
         self._step: Pass | None = None
         self._counts = Counts()
         self._whole = WholeCorpus(plan.reference_count)
-
-    @cached_property
-    def _table(self) -> Table:
-        return open_table(list(self._plan.paths))
 
     def _begin(self, step: Pass) -> None:
         """Read what was counted, once for all shards of a pass."""
@@ -213,9 +210,9 @@ class Worker:
         for look in (lambda chosen: self._prepared(rows, chosen), attempt):
             try:
                 return _Scorable(attempt(scored) if scored else None, scored, errors)
-            except FileFormatError:
-                raise  # a file that a recipe names, not a text
-            except InputError as error:
+            except Exception as error:
+                if not may_be_of_a_row(error):
+                    raise
                 found = failing_rows(scored, look)
                 if not found and look is attempt:
                     raise  # all rows together, but none of them alone
