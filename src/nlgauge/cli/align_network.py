@@ -76,6 +76,8 @@ def check_network_options(args: argparse.Namespace) -> None:
         raise RecipeError(msg)
     if args.plot:
         check_figure(Path(args.plot))
+    if args.method in NETWORK_METHODS:
+        flow_options(args).check_method(args.method)
 
 
 def flow_options(args: argparse.Namespace) -> FlowOptions:
@@ -135,7 +137,7 @@ def _keep(args: argparse.Namespace, fitted: Fitted[Any], what: str) -> int:
         with saving(args.plot) as path:
             plot_curves(fitted, path)
     first, best = fitted.curve[0], next(point for point in fitted.curve if point.epoch == fitted.best)
-    way = f", epoch {fitted.best} of {len(fitted.curve) - 1} ({fitted.ended}), "
+    way = f", epoch {fitted.best} of {fitted.curve[-1].epoch} ({fitted.ended}), "
     way += f"criterion {first.criterion:.4f} to {best.criterion:.4f}"
     _say(args, what, way, fitted.map.digest)
     return 0

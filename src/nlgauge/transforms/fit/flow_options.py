@@ -54,10 +54,27 @@ class FlowOptions:
             if getattr(self, name) < 1:
                 msg = f"{name} must be 1 or more, got {getattr(self, name)}"
                 raise RecipeError(msg)
+        if self.seed < 0:
+            msg = f"seed must be 0 or more, got {self.seed}"
+            raise RecipeError(msg)
         for name in ("learning_rate", "likelihood", "constraint_weight", "penalty"):
             if not 0 <= getattr(self, name) < float("inf"):
                 msg = f"{name} must be 0 or more, got {getattr(self, name)}"
                 raise RecipeError(msg)
+
+    def check_method(self, method: str) -> None:
+        """Refuse what a fit of that method has no pairs for, before anything is encoded."""
+        if method == "flow" and self.rounds != 1:
+            msg = (
+                f"rounds belong to fits without parallel text, which find pairs anew in each; got rounds={self.rounds}"
+            )
+            raise RecipeError(msg)
+        if method == "gan-flow" and self.validation == "error":
+            msg = "validation 'error' needs pairs that are known; take semantic or structural"
+            raise RecipeError(msg)
+        if method == "gan-flow" and self.rounds > 1 and self.constraint == "none":
+            msg = "rounds find pairs for a constraint, and there is none; choose one, or rounds=1"
+            raise RecipeError(msg)
 
     @property
     def total_epochs(self) -> int:
