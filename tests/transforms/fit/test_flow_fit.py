@@ -208,5 +208,10 @@ def test_refusals() -> None:
         fit_gan_flow(x[1:], broken[[1, 0, 2]], Pairs(np.arange(2), np.arange(2)))
     with pytest.raises(RecipeError, match="constraint must be one of none, graph"):
         FlowOptions(constraint="rope")
-    with pytest.raises(RecipeError, match="epochs must be 1 or more"):
-        FlowOptions(epochs=0)
+    for wrong, why in (
+        ({"epochs": 0}, "epochs must be 1 or more"),
+        ({"couplings": 1}, "couplings must be 2 or more, so that each half is moved"),
+        ({"seed": -1}, "seed must be 0 or more"),
+    ):
+        with pytest.raises(RecipeError, match=why):
+            FlowOptions(**wrong)  # type: ignore[arg-type]
