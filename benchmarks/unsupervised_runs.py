@@ -1,12 +1,12 @@
-"""Unsupervised alignment on conditions that had no part in setting its thresholds: which runs are good, which accepted.
+"""Unsupervised alignment on conditions that had no part in setting its thresholds: good runs, and accepted ones.
 
     python -m benchmarks.unsupervised_runs --at DATA [--only NAME ...] [--seed 3] [--runs 2]
 
-Rows: newstests (WMT17, WMT18) through muse, minilm and mpnet. A pair of vocabularies is first turned to its own principal
-directions, so that a space that two languages share is not given away. P@1 is by CSLS among the 1,500 most frequent words;
-gold is a dictionary of equal words, of words that stand in the same pairs of lines (Dice), or where there are no pairs of
-lines, of mutual neighbours in the space before it was turned. Controls have nothing to find: other words, or a scrambled
-target. No speed is measured; a run is a minute or so of one processor.
+Rows: newstests (WMT17, WMT18) through muse, minilm and mpnet. Vocabularies are first turned to their own principal
+directions, so that a space that two languages share is not given away. P@1 is by CSLS among the 1,500 most frequent
+words; gold is a dictionary of equal words, of words that stand in the same pairs of lines (Dice), or where there are
+no pairs of lines, of mutual neighbours in the space before it was turned. Controls have nothing to find: other words,
+or a scrambled target. No speed is measured; a run is a minute or so of one processor.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Files:
         return Side(list(found.words[:_WORDS]), found.vectors[:_WORDS])
 
     def languages(self, source: Sequence[str], target: Sequence[str], pairs: str) -> Condition:
-        """Two languages in muse; gold by lines of the test set `pairs` and their translations, or by its own space."""
+        """Two languages in muse; gold by the lines of `pairs` and their translations, or by its own space."""
         left, right = self.side("muse", 0, *source), self.side("muse", 0, *target)
         if pairs:
             names = [str(self.path(name)) for name in pairs.split(",")]
@@ -126,9 +126,7 @@ def conditions(files: Files) -> dict[str, Callable[[], Condition]]:
             both, ["17 tren src.tr", "18 tren src.tr"], more, "18 tren src.tr,18 tren ref.en"
         ),
         "minilm 6 - minilm 5, same": partial(files.spaces, ("minilm", 6, english), ("minilm", 5, english)),
-        "minilm 6 - minilm 3, others": partial(
-            files.spaces, ("minilm", 6, english), ("minilm", 3, "18 fien ref.en")
-        ),
+        "minilm 6 - minilm 3, others": partial(files.spaces, ("minilm", 6, english), ("minilm", 3, "18 fien ref.en")),
         "mpnet 12 - mpnet 8, same": partial(files.spaces, ("mpnet", 12, english), ("mpnet", 8, english)),
         "mpnet 12 - minilm 6, same": partial(files.spaces, ("mpnet", 12, english), ("minilm", 6, english)),
         "muse ru - minilm 6 en": partial(
@@ -182,7 +180,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=3, help="of the first run (3)")
     parser.add_argument("--runs", type=int, default=2, help="of each condition (2)")
     args = parser.parse_args()
-    columns = "P@1 criterion by-chance gain agreement source target gold pairs verdict".split()
+    columns = ["P@1", "criterion", "by-chance", "gain", "agreement", "source", "target", "gold", "pairs", "verdict"]
     print("\t".join(["vectors", "seed", *columns]), flush=True)
     verdicts: list[tuple[bool, bool]] = []
     for name, make in conditions(Files(args.at)).items():

@@ -53,7 +53,10 @@ def test_methods_fitted_on_the_spot(run: Run, two_languages: Path) -> None:
 
 
 def test_held_out_texts_that_methods_are_fitted_on_are_told(run: Run, two_languages: Path) -> None:
-    lines = (two_languages / "left.txt").read_text().splitlines(), (two_languages / "right.txt").read_text().splitlines()
+    lines = (
+        (two_languages / "left.txt").read_text().splitlines(),
+        (two_languages / "right.txt").read_text().splitlines(),
+    )
     for name, side in zip(("l2", "r2"), lines, strict=True):
         write_lines(two_languages / f"{name}.txt", side[10:])
         write_lines(two_languages / f"{name[0]}1.txt", side[:10])

@@ -156,9 +156,7 @@ def _correlation(
     """On the layer that the maps belong to, whichever the metric would take by itself."""
     given = {name: value for name, value in run_options(args).items() if name != "progress"}
     chosen = "none" if path is None else str(path)
-    return xmoverscore_correlation(
-        *rated, transforms=chosen, aggregation=f"layer-{layer}", model=args.model, **given
-    )
+    return xmoverscore_correlation(*rated, transforms=chosen, aggregation=f"layer-{layer}", model=args.model, **given)
 
 
 def _print_row(name: str, quality: MapQuality, correlation: float | None) -> None:

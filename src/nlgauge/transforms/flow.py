@@ -184,17 +184,17 @@ class FlowMap(NetworkMap):
     @cached_property
     def _turn(self) -> tuple[Rows, Rows]:
         """W, for either half."""
-        first, second = np.split(self.rotation, [self.inner_width // 2], axis=1)
-        return np.ascontiguousarray(first), np.ascontiguousarray(second)
+        middle = self.inner_width // 2
+        return np.ascontiguousarray(self.rotation[:, :middle]), np.ascontiguousarray(self.rotation[:, middle:])
 
     def _halves(self, rows: Rows, side: Side) -> tuple[Rows, Rows]:
         """New rows about their mean, and those of the source turned; each half by itself."""
         if side == "source":
-            centred = rows - self.source_mean
-            return centred @ self._turn[0], centred @ self._turn[1]
+            about_mean: Rows = rows - self.source_mean
+            return about_mean @ self._turn[0], about_mean @ self._turn[1]
         middle = self.inner_width // 2
-        centred = rows - self.target_mean
-        return np.array(centred[:, :middle]), np.array(centred[:, middle:])
+        about_mean = rows - self.target_mean
+        return np.array(about_mean[:, :middle]), np.array(about_mean[:, middle:])
 
     def _joined(self, halves: tuple[Rows, Rows], side: Side) -> Rows:
         """The other way."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import numpy as np
@@ -159,10 +160,8 @@ def test_rounds_go_on_from_wherever_they_were_stopped(stop: int, tmp_path: Path)
         if done >= stop:
             raise KeyboardInterrupt
 
-    try:
+    with contextlib.suppress(KeyboardInterrupt):
         fit_gan_flow(x, y, pairs, options=options, state=state, advance=interrupt)
-    except KeyboardInterrupt:
-        pass
     again = fit_gan_flow(x, y, pairs, options=options, state=state)
     assert again.curve[1:] == whole.curve[1:]
     assert (again.map.digest, again.map.origin) == (whole.map.digest, whole.map.origin)

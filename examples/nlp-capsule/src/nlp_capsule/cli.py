@@ -61,7 +61,9 @@ def _from(least: int) -> Callable[[str], int]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="nlp-capsule", description=main.__doc__)
-    parser.add_argument("--threads", type=_from(1), default=1, help="of torch; the last bits depend on it (default 1)")
+    parser.add_argument(
+        "--threads", type=_from(1), default=1, help="of torch; the last bits depend on it (default 1)"
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     classify = commands.add_parser("classify", help="train on labelled texts, beside a bag of words")
@@ -84,7 +86,9 @@ def _parser() -> argparse.ArgumentParser:
     eurlex = commands.add_parser("eurlex", help="train and measure as published, for those who have EUR-Lex")
     eurlex.add_argument("path", type=Path, help="eurlex_raw_text.p, or a folder with train.jsonl and test.jsonl")
     eurlex.add_argument("--vectors", type=Path, help="word vectors in GloVe's layout")
-    eurlex.add_argument("--candidates", type=_from(1), default=200, help="labels that a text is routed to (default 200)")
+    eurlex.add_argument(
+        "--candidates", type=_from(1), default=200, help="labels that a text is routed to (default 200)"
+    )
     _add_plan(eurlex, TrainingPlan())
     eurlex.set_defaults(run=_eurlex)
 
@@ -117,7 +121,9 @@ def _add_plan(parser: argparse.ArgumentParser, plan: TrainingPlan, *, labels: bo
     parser.set_defaults(loss=plan.loss, negative_weight=plan.negative_weight, unknown=plan.unknown)
     if labels:
         parser.add_argument("--loss", choices=LOSSES, default=plan.loss)
-        parser.add_argument("--negative-weight", type=float, default=1.0, help="lambda of partial routing (default 1)")
+        parser.add_argument(
+            "--negative-weight", type=float, default=1.0, help="lambda of partial routing (default 1)"
+        )
         parser.add_argument(
             "--unknown", type=float, default=plan.unknown, help="share of words hidden in training (default 0)"
         )

@@ -71,9 +71,8 @@ class FlowOptions:
     def check_method(self, method: str) -> None:
         """Refuse what a fit of that method has no pairs for, before anything is encoded."""
         if method == "flow" and self.rounds != 1:
-            msg = (
-                f"rounds belong to fits without parallel text, which find pairs anew in each; got rounds={self.rounds}"
-            )
+            told = "rounds belong to fits without parallel text, which find pairs anew in each"
+            msg = f"{told}; got rounds={self.rounds}"
             raise RecipeError(msg)
         if method == "gan-flow" and self.validation == "error":
             msg = "validation 'error' needs pairs that are known; take semantic or structural"

@@ -202,7 +202,7 @@ def _fit(
 
 
 def check_enough(pairs: int, width: int, method: str) -> None:
-    """Refuse a rotation or a matrix of more dimensions than there are pairs; a direction to remove (UMD) needs few."""
+    """Refuse a rotation or a matrix of more dimensions than there are pairs; a direction to remove needs few."""
     if method != "umd" and pairs < width:
         msg = (
             f"{pairs} pairs do not determine a map of {width} dimensions: directions that no pair shows would be "
