@@ -157,5 +157,8 @@ def test_refusals(run: Run, refused: Refusal, folder: Path) -> None:
     for method in ("clp", "centred", "lsq"):
         few = refused(1, *FIT, "--method", method, "-o", "m.npz", "--quiet")
         assert "pairs do not determine a map of 384 dimensions" in few
+    assert "does not go to standard output" in refused(1, *FIT, "-o", "-")
+    means = ("align", "means", "--texts", "xx=a.txt", "yy=ref.txt", "--model", "minilm", "-o", "-")
+    assert "does not go to standard output" in refused(1, *means)
     assert "--source-model is empty" in refused(2, *FIT, "--source-model", "", "-o", "m.npz")
     assert not (folder / "m.npz").exists()

@@ -17,7 +17,7 @@ from nlgauge.cli.align_network import (
 )
 from nlgauge.cli.align_options import add_model, chosen_layer, parallel_texts, warn_of_languages
 from nlgauge.cli.common import file_label, run_options, text_source
-from nlgauge.cli.outputs import saving
+from nlgauge.cli.outputs import check_has_name, saving
 from nlgauge.encoders import load_encoder
 from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
 from nlgauge.engine.progress import Progress
@@ -126,6 +126,7 @@ def _add_unsupervised(fit: argparse.ArgumentParser) -> None:
 
 
 def _fit(args: argparse.Namespace) -> int:
+    check_has_name(args.output, "the re-mapping")
     check_network_options(args)
     if args.unsupervised:
         _refuse_given(args, _PARALLEL, "--unsupervised")

@@ -15,7 +15,7 @@ from nlgauge.errors import InputError
 from nlgauge.files.atomic import write_atomic
 from nlgauge.files.textfiles import parse_source
 
-__all__ = ["ClosedOutput", "check_outputs", "check_writable", "saving", "write_output"]
+__all__ = ["ClosedOutput", "check_has_name", "check_outputs", "check_writable", "saving", "write_output"]
 
 #: Arguments that name files to be written, and files to be read.
 _OUTPUTS = ("output", "plot", "plot_fit", "report", "save_alignments", "curves", "state")
@@ -126,6 +126,13 @@ def check_writable(path: str) -> None:
         raise InputError(msg)
     if not os.access(folder, os.W_OK | os.X_OK):
         msg = f"cannot write {path!r}: the folder {str(target.parent)!r} is read-only for you"
+        raise InputError(msg)
+
+
+def check_has_name(path: str, what: str) -> None:
+    """Refuse `-` for what is no text."""
+    if path == "-":
+        msg = f"{what} is an .npz file, which does not go to standard output; give a file's name"
         raise InputError(msg)
 
 
