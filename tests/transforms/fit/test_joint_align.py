@@ -243,7 +243,7 @@ def test_refusals(tmp_path: Path, model: Path) -> None:
     (tmp_path / "file").write_text("")
     unread = Bitext(nothing.source, nothing.target)
     for closed in (tmp_path / "file" / "below", tmp_path / "file"):
-        with pytest.raises(InputError, match="cannot write to the folder .* is not a folder"):
+        with pytest.raises(InputError, match=r"cannot write to the folder .* is not a folder"):
             train_joint_alignment(str(model), [unread], closed, reading=lambda _: pytest.fail("read before"))
     assert not (tmp_path / "few").exists(), "nothing is made before there is something to write"
     for options, why in (
