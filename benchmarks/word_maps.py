@@ -105,8 +105,9 @@ def methods(x: Rows, z: Rows, learned: list[tuple[int, int]]) -> dict[str, Calla
     }
     made["least squares"] = partial(linear, "lsq")
     made["fcnn"] = partial(network, fit_fcnn, {"hidden": 512, "epochs": 60, "batch": 64})
-    made["flow"] = partial(network, fit_flow, {"batch": 64})
-    made["flow, slow"] = partial(network, fit_flow, {"batch": 64, "learning_rate": 1e-4})
+    made["flow"] = partial(network, fit_flow, {"batch": 64, "hidden": 128})
+    made["flow, slow"] = partial(network, fit_flow, {"batch": 64, "hidden": 128, "learning_rate": 1e-4})
+    made["flow, default size"] = partial(network, fit_flow, {"batch": 64})
     return made | {"gan-flow": gan}
 
 
@@ -131,7 +132,7 @@ def main() -> None:
     made = methods(x, z, learned)
     base = hits(made["centred rotation"](0)(x), z, asked)
     for name in args.methods or made:
-        seeds = args.seeds if name in {"fcnn", "flow", "flow, slow", "gan-flow"} else 1
+        seeds = args.seeds if name.startswith(("fcnn", "flow", "gan-flow")) else 1
         found = np.mean([hits(made[name](seed)(x), z, asked) for seed in range(seeds)], axis=0)
         numbers = [*bootstrap_mean(found)[:3], *bootstrap_mean(found - base)[:3]]
         print("\t".join([name, *(f"{number:.3f}" for number in numbers)]), flush=True)

@@ -16,18 +16,28 @@ FIT = ("align", "fit", "--parallel", "a.txt", "ref.txt", "--model", "minilm", "-
 MUSE = ("align", "fit", "--parallel", "de.txt", "en.txt", "-o", "m.npz", "--threads", "1")
 
 
-@pytest.mark.filterwarnings("ignore:.*do not determine a rotation")
 @pytest.mark.parametrize("method", METHODS)
-def test_each_method_writes_a_map_that_belongs_to_model_and_layer(run: Run, folder: Path, method: str) -> None:
-    result = run(*FIT, "--method", method, "-o", "map.npz")
-    assert (result.status, result.out) == (0, "")
+def test_each_method_writes_a_map_of_its_own(run: Run, folder: Path, method: str) -> None:
+    """On static vectors of six entries, of twenty words on a side."""
+    rows = np.random.default_rng(0).normal(size=(40, 6)).round(3)
+    write_lines(folder / "words.vec", [" ".join([f"w{n}", *map(str, row)]) for n, row in enumerate(rows)])
+    for name, first in (("left.txt", 0), ("right.txt", 20)):
+        write_lines(
+            folder / name, [" ".join(f"w{n}" for n in range(at, at + 10)) for at in range(first, first + 20, 10)]
+        )
+    write_lines(folder / "links.txt", [" ".join(f"{n}-{n}" for n in range(10))] * 2)
+    texts = ("--parallel", "left.txt", "right.txt", "--alignments", "links.txt", "--model", "words.vec")
+    result = run("align", "fit", *texts, "--method", method, "-o", "map.npz")
+    assert (result.status, result.out) == (0, ""), result.err
     fitted = Remapping.load(folder / "map.npz")
-    assert fitted.digest[:12] in result.err
-    assert f"{fitted.origin.pairs} pairs of words from 6 pairs of texts (0 left out)" in result.err
-    assert fitted.origin.method == method
-    encoder = load_encoder("minilm")
-    fitted.check_model(encoder.weights_digest, layer=4, width=384)  # the tuned layer of minilm
-    assert fitted.origin.note == "a.txt, ref.txt"
+    assert f"{method} of 20 pairs of words from 2 pairs of texts (0 left out), {fitted.digest[:12]}" in result.err
+    assert (fitted.origin.method, fitted.origin.pairs, fitted.origin.note) == (method, 20, "left.txt, right.txt")
+
+
+def test_a_map_belongs_to_model_and_layer(run: Run, folder: Path) -> None:
+    assert run(*FIT, "--method", "umd", "-o", "map.npz").status == 0
+    fitted = Remapping.load(folder / "map.npz")
+    fitted.check_model(load_encoder("minilm").weights_digest, layer=4, width=384)  # the tuned layer of minilm
 
 
 def test_the_same_call_writes_the_same_bytes(run: Run, folder: Path) -> None:
@@ -69,12 +79,20 @@ def test_a_map_brings_languages_nearer(run: Run, folder: Path) -> None:
     assert "not trained on language 'fi'" in run(*MUSE, "--method", "umd", "--source-lang", "fi").err
 
 
-@pytest.mark.filterwarnings("ignore:.*do not determine a rotation")
-def test_sentence_vectors(run: Run, folder: Path) -> None:
-    result = run(*FIT, "--level", "sentence", "-o", "map.npz")
+def test_sentence_vectors(run: Run, refused: Refusal, folder: Path) -> None:
+    result = run(*FIT, "--level", "sentence", "--method", "umd", "-o", "map.npz")
     assert result.status == 0, result.err
-    assert "clp of 6 pairs of sentences" in result.err
+    assert "umd of 6 pairs of sentences" in result.err
     assert Remapping.load(folder / "map.npz").origin.layer == -1
+    few = refused(1, *FIT, "--level", "sentence", "-o", "few.npz", "--quiet")
+    assert "6 pairs do not determine a map of 384 dimensions" in few
+    same = ("align", "fit", "--parallel", "a.txt", "a.txt", "--model", "minilm", "--level", "sentence")
+    assert "both sides are the same text" in refused(1, *same, "-o", "few.npz", "--quiet")
+    named = ("--source-lang", "en", "--target-lang", "en")
+    assert "both sides are language 'en'" in refused(
+        1, *FIT, *named, "--level", "sentence", "-o", "few.npz", "--quiet"
+    )
+    assert not (folder / "few.npz").exists()
 
 
 def test_means_of_languages(run: Run, folder: Path) -> None:
@@ -136,4 +154,11 @@ def test_refusals(run: Run, refused: Refusal, folder: Path) -> None:
     assert run(*FIT, "--method", "pca", "-o", "m.npz").status == 2
     assert "belong to methods with umd" in refused(2, *FIT, "--directions", "3", "-o", "m.npz")
     assert "are about words" in refused(2, *FIT, "--level", "sentence", "--layer", "5", "-o", "m.npz")
+    for method in ("clp", "centred", "lsq"):
+        few = refused(1, *FIT, "--method", method, "-o", "m.npz", "--quiet")
+        assert "pairs do not determine a map of 384 dimensions" in few
+    assert "does not go to standard output" in refused(1, *FIT, "-o", "-")
+    means = ("align", "means", "--texts", "xx=a.txt", "yy=ref.txt", "--model", "minilm", "-o", "-")
+    assert "does not go to standard output" in refused(1, *means)
+    assert "--source-model is empty" in refused(2, *FIT, "--source-model", "", "-o", "m.npz")
     assert not (folder / "m.npz").exists()

@@ -52,6 +52,34 @@ def test_methods_fitted_on_the_spot(run: Run, two_languages: Path) -> None:
     del two_languages
 
 
+def test_held_out_texts_that_methods_are_fitted_on_are_told(run: Run, two_languages: Path) -> None:
+    lines = (
+        (two_languages / "left.txt").read_text().splitlines(),
+        (two_languages / "right.txt").read_text().splitlines(),
+    )
+    for name, side in zip(("l2", "r2"), lines, strict=True):
+        write_lines(two_languages / f"{name}.txt", side[10:])
+        write_lines(two_languages / f"{name[0]}1.txt", side[:10])
+    held = ("align", "evaluate", "--parallel", "l1.txt", "r1.txt", "--model", "both.vec", "--methods", "umd")
+    assert "warning" not in run(*held, "--fit-on", "l2.txt", "r2.txt").err
+    said = run(*held, "--fit-on", "left.txt", "right.txt").err
+    assert "10 pairs of the held-out texts are among those that methods are fitted on" in said
+
+
+def test_files_of_one_name_and_a_layer_of_ones_own(run: Run, folder: Path) -> None:
+    """Each map has its row; XMoverScore takes the layer that they are of, not its usual one (4)."""
+    texts = ("--parallel", "a.txt", "ref.txt", "--model", "minilm", "--layer", "2", "--quiet")
+    for name in ("one", "two"):
+        (folder / name).mkdir()
+        assert run("align", "fit", *texts, "--method", "umd", "-o", f"{name}/map.npz").status == 0
+    write_lines(folder / "human.txt", ["1", "2", "3", "1", "2", "5"])
+    maps = ("--maps", "one/map.npz", "two/map.npz", "one/map.npz")
+    result = run("align", "evaluate", *texts, *maps, "--rated", "a.txt", "ref.txt", "human.txt")
+    assert result.status == 0, result.err
+    assert [row["map"] for row in result.rows] == ["none", "one/map.npz", "two/map.npz"]
+    assert result.rows[1]["XMoverScore r"] == result.rows[2]["XMoverScore r"] != result.rows[0]["XMoverScore r"]
+
+
 def test_refusals(run: Run, refused: Refusal, two_languages: Path) -> None:
     assert "give --maps FILE, or --fit-on" in refused(2, *HELD_OUT)
     write_lines(
@@ -61,6 +89,11 @@ def test_refusals(run: Run, refused: Refusal, two_languages: Path) -> None:
     assert run(*fit, "--model", "both.vec", "--quiet").status == 0
     other = ("align", "evaluate", "--parallel", "left.txt", "right.txt", "--model", "other.vec", "--maps", "clp.npz")
     assert "fitted on layer 0 of model 'both.vec'" in refused(1, *other, "--quiet")
+    write_lines(two_languages / "human.txt", ["1"] * 29)
+    short = ("--rated", "left.txt", "right.txt", "human.txt")
+    assert "got 30, 30 and 29" in refused(1, *HELD_OUT, "--maps", "clp.npz", *short)
+    few = ("align", "evaluate", "--parallel", "left.txt", "right.txt", "--model", "minilm", "--quiet")
+    assert "do not determine a map of 384" in refused(1, *few, "--fit-on", "a.txt", "ref.txt")
     write_lines(two_languages / "human.txt", ["good"] * 30)
     rated = ("--rated", "left.txt", "right.txt", "human.txt")
     assert "human.txt, line 1: expected a score, got 'good'" in refused(1, *HELD_OUT, "--maps", "clp.npz", *rated)

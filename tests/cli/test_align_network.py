@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.cli.conftest import Refusal, Run, write_lines
+from tests.cli.conftest import SYSTEM_A, Refusal, Run, write_lines
 from tests.transforms.fit.planted import planted
 
+from nlgauge.errors import InputError
 from nlgauge.transforms.base import load_map
 from nlgauge.transforms.flow import FlowMap
 
@@ -114,6 +115,35 @@ def test_refusals(refused: Refusal, two_languages: Path) -> None:
         "m.npz",
     )
     assert not (two_languages / "m.npz").exists()
+
+
+def test_two_layers_of_one_model_with_parallel_text(run: Run, folder: Path) -> None:
+    """The same English lines in layers 6 and 4: the map is of both, and a metric does not take it."""
+    texts = [f"{text} Number {number}." for number in range(10) for text in SYSTEM_A]
+    write_lines(folder / "long.txt", texts)
+    fit = ("align", "fit", "--parallel", "long.txt", "long.txt", "--model", "minilm", "--method", "centred")
+    assert run(*fit, "--layer", "6", "--target-layer", "4", "-o", "map.npz").status == 0
+    origin = load_map(folder / "map.npz").origin
+    assert (origin.layer, origin.target_layer, origin.target_model) == (6, 4, "minilm")
+    with pytest.raises(InputError, match="of model 'minilm' to those of its layer 4"):
+        load_map(folder / "map.npz").check_model(origin.weights, layer=6, width=384)
+
+
+def test_options_of_training_are_refused_before_anything_is_read(
+    refused: Refusal, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither texts nor models are there."""
+    monkeypatch.setitem(sys.modules, "torch", sys)
+    parallel = (*PARALLEL, "-o", "m.npz", "--method", "flow")
+    texts = ("align", "fit", "--unsupervised", "left.txt", "right.txt", "-o", "m.npz", "--method", "gan-flow")
+    assert "hidden must be 1 or more, got 0" in refused(2, *parallel, "--hidden", "0")
+    assert "rounds belong to fits without parallel text" in refused(2, *parallel, "--rounds", "2")
+    assert "rounds find pairs for a constraint" in refused(2, *texts, "--rounds", "2")
+    assert "needs pairs that are known" in refused(2, *texts, "--validation", "error")
+    assert "learning_rate must be 0 or more, got nan" in refused(2, *parallel, "--learning-rate", "nan")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert "pip install 'nlgauge[torch]'" in refused(1, *parallel)
+    del folder
 
 
 def test_without_torch_the_extra_is_named(

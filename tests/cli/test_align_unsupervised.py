@@ -57,7 +57,7 @@ def test_a_map_between_two_models_without_parallel_text(run: Run, folder: Path, 
 
 def test_what_is_below_the_criterion_is_no_file(refused: Refusal, folder: Path, two_languages: NDArray[Any]) -> None:
     del two_languages
-    said = refused(1, *FIT, *MODELS, "-o", "map.npz", "--least-gain", "1.1", "--quiet")
+    said = refused(1, *FIT, *MODELS, "-o", "map.npz", "--least-gain", "1", "--quiet")
     assert "no alignment found" in said
     assert not (folder / "map.npz").exists()
 
@@ -75,5 +75,31 @@ def test_refusals(refused: Refusal, folder: Path, two_languages: NDArray[Any]) -
     assert "--method has no meaning with --unsupervised" in refused(2, *FIT, *MODELS, "-o", "m", "--method", "umd")
     parallel = ("align", "fit", "--parallel", "left.txt", "right.txt", "-o", "m.npz")
     assert "--seed has no meaning with --parallel" in refused(2, *parallel, "--seed", "1")
-    assert "restarts must be 1 or more" in refused(2, *FIT[:-1], "0", *MODELS, "-o", "m.npz", "--quiet")
     assert not (folder / "m.npz").exists()
+
+
+def test_what_no_search_can_have_is_refused_before_anything_is_read(refused: Refusal, folder: Path) -> None:
+    """Neither texts nor models are there."""
+    fit = (*FIT[:-2], *MODELS, "-o", "m.npz")
+    assert "restarts must be 1 or more" in refused(2, *fit, "--restarts", "0")
+    assert "seed must be 0 or more" in refused(2, *fit, "--seed", "-1")
+    assert "a share from 0 to 1, got nan" in refused(2, *fit, "--least-gain", "nan")
+    assert "a share from 0 to 1, got 40" in refused(2, *fit, "--least-agreement", "40")
+    del folder
+
+
+def test_too_little_text_is_said_before_it_is_encoded(
+    refused: Refusal, folder: Path, two_languages: NDArray[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del two_languages
+
+    def encode(*_: Any, **__: Any) -> None:
+        pytest.fail("encoded")
+
+    monkeypatch.setattr("nlgauge.transforms.fit.vocabulary.encode_texts", encode)
+    write_lines(folder / "short.txt", ["laaaa laaab"])
+    short = ("align", "fit", "--unsupervised", "short.txt", "right.txt", "-o", "m.npz", *MODELS)
+    assert "source text has 2 different words" in refused(1, *short, "--quiet")
+    (folder / "again.txt").write_text((folder / "left.txt").read_text() + "laaaa\n")
+    one = ("align", "fit", "--unsupervised", "left.txt", "again.txt", "-o", "m.npz", "--model", "left.vec")
+    assert "one model and one language" in refused(1, *one, "--quiet")

@@ -175,7 +175,6 @@ def test_meta_scales_over_a_language_pair(run: Run, folder: Path) -> None:
 # --- languages brought together ------------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore:.*do not determine a rotation")
 def test_files_of_align_are_steps(run: Run, source: str) -> None:
     score = ("score", "a.txt", "-s", source, *JSON, "-m")
     parallel = ("--parallel", source, "a.txt", "--quiet", "--method", "umd")

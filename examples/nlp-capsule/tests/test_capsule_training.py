@@ -209,6 +209,13 @@ def test_the_command_says_what_is_wrong(capsys: pytest.CaptureFixture[str], monk
         main(["classify", "domains"])
     assert "--data or NLGAUGE_DATA" in capsys.readouterr().err
     assert main(["answer", "--data", "/nowhere"]) == 1
+    for odd in (
+        ["--threads", "0", "parameters"],
+        ["classify", "domains", "--seed", "-1"],
+        ["answer", "--loss", "bce"],
+    ):
+        with pytest.raises(SystemExit, match="2"):
+            main(odd)
 
 
 @pytest.mark.parametrize("name", ["text", "measures", "partial", "experiments"])

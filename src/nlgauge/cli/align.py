@@ -12,7 +12,7 @@ from nlgauge.cli.align_fit import add_fit
 from nlgauge.cli.align_options import add_model, chosen_layer, warn_of_languages
 from nlgauge.cli.align_train import add_train
 from nlgauge.cli.common import file_label, run_options, text_source
-from nlgauge.cli.outputs import saving
+from nlgauge.cli.outputs import check_has_name, saving
 from nlgauge.cli.parsing import add_renamed
 from nlgauge.encoders import load_encoder
 from nlgauge.encoders.precision import vectors_digest
@@ -104,6 +104,7 @@ def _centroids(args: argparse.Namespace) -> int:
 
 
 def _means(args: argparse.Namespace) -> int:
+    check_has_name(args.output, "the table of means")
     texts = _texts_by_language(args)
     options = RunOptions.of(run_options(args))
     encoder = load_encoder(args.model, **options.loading)

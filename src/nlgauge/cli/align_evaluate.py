@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,14 @@ from nlgauge.cli.common import file_label, run_options, text_source
 from nlgauge.encoders import Encoder, load_encoder
 from nlgauge.encoders.precision import vectors_digest
 from nlgauge.engine.progress import Progress
-from nlgauge.errors import FileFormatError, RecipeError
+from nlgauge.errors import DataWarning, FileFormatError, RecipeError, user_stacklevel
 from nlgauge.files.textfiles import Inputs, parse_source
-from nlgauge.meta.map_correlation import xmoverscore_correlation
+from nlgauge.meta.map_correlation import check_rated, xmoverscore_correlation
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.text.word_alignment import read_alignments
-from nlgauge.transforms.base import load_map
+from nlgauge.transforms.base import FittedTransform, load_map
 from nlgauge.transforms.fit.evaluation import HeldOut, MapQuality, evaluate_map, held_out_words
-from nlgauge.transforms.fit.from_texts import words_of_texts
+from nlgauge.transforms.fit.from_texts import check_enough, words_of_texts
 from nlgauge.transforms.remap import METHODS, fit_remapping
 
 __all__ = ["add_evaluate"]
@@ -66,11 +67,11 @@ def _evaluate(args: argparse.Namespace) -> int:
     layer = chosen_layer(args.layer, encoder)
     links = read_alignments(Path(args.alignments)) if args.alignments else None
     with tempfile.TemporaryDirectory() as folder:
-        files = {file_label(name): Path(name) for name in args.maps}
-        files |= _fitted(args, encoder, layer, Path(folder), options)
-        maps = {name: load_map(path) for name, path in files.items()}
-        for one in maps.values():
-            one.check_model(vectors_digest(encoder), layer=layer, width=encoder.hidden_size)
+        rows: list[tuple[str, Path | None]] = [("none", None), *_named(args.maps)]
+        maps = [_loaded(path, encoder, layer) for _, path in rows]
+        fitted = _fitted(args, (source, target), encoder, layer, Path(folder), options)
+        rows += fitted
+        maps += [_loaded(path, encoder, layer) for _, path in fitted]
         with Progress(len(source), show=options.progress, what="reading texts", unit="pair") as advance:
             words = held_out_words(
                 encoder,
@@ -83,25 +84,55 @@ def _evaluate(args: argparse.Namespace) -> int:
                 advance=advance,
             )
         print("\t".join(_COLUMNS))
-        for name, path in {"none": None, **files}.items():
-            quality = evaluate_map(words, maps.get(name))
-            _print_row(name, quality, _correlation(args, rated, path) if rated else None)
+        for (name, path), one in zip(rows, maps, strict=True):
+            quality = evaluate_map(words, one)
+            _print_row(name, quality, _correlation(args, rated, path, layer) if rated else None)
     _say(args, words, quality)
     return 0
 
 
+def _named(files: list[str]) -> list[tuple[str, Path]]:
+    """Each file once, by its name; by all that was given where two files of two folders have one name."""
+    names = [file_label(file) for file in dict.fromkeys(files)]
+    return [
+        (file if names.count(name) > 1 else name, Path(file))
+        for file, name in zip(dict.fromkeys(files), names, strict=True)
+    ]
+
+
+def _loaded(path: Path | None, encoder: Encoder, layer: int) -> FittedTransform | None:
+    if path is None:
+        return None
+    found = load_map(path)
+    found.check_model(vectors_digest(encoder), layer=layer, width=encoder.hidden_size)
+    return found
+
+
 def _fitted(
-    args: argparse.Namespace, encoder: Encoder, layer: int, folder: Path, options: RunOptions
-) -> dict[str, Path]:
+    args: argparse.Namespace,
+    held_out: tuple[list[str], list[str]],
+    encoder: Encoder,
+    layer: int,
+    folder: Path,
+    options: RunOptions,
+) -> list[tuple[str, Path]]:
     """Files of the methods, fitted on the texts that were given for it."""
     if not args.fit_on:
-        return {}
+        return []
     source, target = parallel_texts(args.fit_on)
+    shared = len(set(zip(source, target, strict=True)) & set(zip(*held_out, strict=True)))
+    if shared:
+        msg = (
+            f"{shared} pairs of the held-out texts are among those that methods are fitted on (--fit-on), which "
+            "flatters the methods; leave them out"
+        )
+        warnings.warn(msg, DataWarning, stacklevel=user_stacklevel())
     words, _, origin = words_of_texts(encoder, source, target, layer=layer, batch_tokens=options.batch_tokens)
-    files = {}
+    files = []
     for method in dict.fromkeys(args.methods):
-        files[method] = folder / f"{method}.npz"
-        fit_remapping(words.source, words.target, method=method, origin=origin).save(files[method])
+        check_enough(len(words.source), encoder.hidden_size, method)
+        files.append((method, folder / f"{method}.npz"))
+        fit_remapping(words.source, words.target, method=method, origin=origin).save(files[-1][1])
     return files
 
 
@@ -115,15 +146,17 @@ def _rated(specs: list[str]) -> tuple[list[str], list[str], list[float]]:
         except ValueError as error:
             msg = f"{file_label(specs[2])}, line {line}: expected a score, got {value!r}"
             raise FileFormatError(msg) from error
+    check_rated(sources, outputs, numbers)
     return sources, outputs, numbers
 
 
 def _correlation(
-    args: argparse.Namespace, rated: tuple[list[str], list[str], list[float]], path: Path | None
+    args: argparse.Namespace, rated: tuple[list[str], list[str], list[float]], path: Path | None, layer: int
 ) -> float:
+    """On the layer that the maps belong to, whichever the metric would take by itself."""
     given = {name: value for name, value in run_options(args).items() if name != "progress"}
     chosen = "none" if path is None else str(path)
-    return xmoverscore_correlation(*rated, transforms=chosen, model=args.model, **given)
+    return xmoverscore_correlation(*rated, transforms=chosen, aggregation=f"layer-{layer}", model=args.model, **given)
 
 
 def _print_row(name: str, quality: MapQuality, correlation: float | None) -> None:

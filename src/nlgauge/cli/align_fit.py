@@ -17,7 +17,7 @@ from nlgauge.cli.align_network import (
 )
 from nlgauge.cli.align_options import add_model, chosen_layer, parallel_texts, warn_of_languages
 from nlgauge.cli.common import file_label, run_options, text_source
-from nlgauge.cli.outputs import saving
+from nlgauge.cli.outputs import check_has_name, saving
 from nlgauge.encoders import load_encoder
 from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
 from nlgauge.engine.progress import Progress
@@ -26,6 +26,7 @@ from nlgauge.files.digests import short_digest
 from nlgauge.files.textfiles import Inputs, parse_source
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.text.word_alignment import read_alignments, write_alignments
+from nlgauge.transforms.fit.flow_arithmetic import load_torch
 from nlgauge.transforms.fit.from_texts import FittedMap, fit_sentences, fit_words, words_of_texts
 from nlgauge.transforms.fit.parallel_words import OtherSide
 from nlgauge.transforms.fit.unsupervised import (
@@ -33,6 +34,7 @@ from nlgauge.transforms.fit.unsupervised import (
     LEAST_GAIN,
     SideOfAlignment,
     Unsupervised,
+    check_search,
     fit_unsupervised,
     vocabularies_of_texts,
 )
@@ -73,7 +75,7 @@ def add_fit(actions: Any) -> None:
     fit.add_argument("--target-lang", metavar="LANG", help="for the file's header")
     fit.add_argument("--source-model", metavar="NAME", help="of the source's vectors (--model)")
     fit.add_argument("--target-model", metavar="NAME", help="of the target's vectors (--model)")
-    fit.add_argument("--target-layer", type=int, metavar="N", help="of the target's model, if it is another one")
+    fit.add_argument("--target-layer", type=int, metavar="N", help="of the target's vectors, if it is another one")
     _add_parallel(fit)
     _add_unsupervised(fit)
     add_network_options(fit)
@@ -124,6 +126,7 @@ def _add_unsupervised(fit: argparse.ArgumentParser) -> None:
 
 
 def _fit(args: argparse.Namespace) -> int:
+    check_has_name(args.output, "the re-mapping")
     check_network_options(args)
     if args.unsupervised:
         _refuse_given(args, _PARALLEL, "--unsupervised")
@@ -135,6 +138,7 @@ def _fit(args: argparse.Namespace) -> int:
     args.method = args.method or "clp"
     _check_models(args)
     _check_fit(args)
+    _check_torch(args)
     source, target = parallel_texts(args.parallel, most=args.sentences)
     if args.method in NETWORK_METHODS:
         return _fit_network(args, source, target)
@@ -148,6 +152,12 @@ def _fit(args: argparse.Namespace) -> int:
         digest = short_digest(fitted.remapping.digest)
         print(f"{args.output}: {args.method} of {fitted.fitted_on}, {digest}", file=sys.stderr)
     return 0
+
+
+def _check_torch(args: argparse.Namespace) -> None:
+    """What trains needs torch; said before texts are encoded, not after."""
+    if args.method in NETWORK_METHODS:
+        load_torch()
 
 
 def _refuse_given(args: argparse.Namespace, options: dict[str, Any], chosen: str) -> None:
@@ -227,13 +237,21 @@ def _check_fit(args: argparse.Namespace) -> None:
     if args.level == "sentence" and (args.source_model or args.target_model):
         msg = "--source-model and --target-model are about words, got --level sentence; give --model"
         raise RecipeError(msg)
-    if args.level == "sentence" and (args.alignments or args.save_alignments or args.layer is not None):
+    layers = args.layer is not None or args.target_layer is not None
+    if args.level == "sentence" and (args.alignments or args.save_alignments or layers):
         msg = "--alignments, --save-alignments and --layer are about words, got --level sentence; leave them out"
         raise RecipeError(msg)
 
 
 def _fit_unsupervised(args: argparse.Namespace) -> int:
+    check_search(
+        restarts=args.restarts,
+        seed=args.seed,
+        least_gain=args.least_gain,
+        least_agreement=args.least_agreement,
+    )
     _check_models(args)
+    _check_torch(args)
     fitted, words, others, origin = _learned(args)
     if args.method == "gan-flow":
         return fit_gan(args, words, others, fitted, origin)
@@ -257,11 +275,7 @@ def _models(args: argparse.Namespace) -> tuple[str, str]:
 
 
 def _check_models(args: argparse.Namespace) -> None:
-    models = _models(args)
-    if args.target_layer is not None and models[0] == models[1]:
-        msg = "--target-layer is of another model than the source's; give --target-model too"
-        raise RecipeError(msg)
-    for model, language in zip(models, (args.source_lang, args.target_lang), strict=True):
+    for model, language in zip(_models(args), (args.source_lang, args.target_lang), strict=True):
         warn_of_languages(model, filter(None, (language,)))
 
 
@@ -269,7 +283,8 @@ def _sides(args: argparse.Namespace, options: RunOptions) -> tuple[OtherSide, Ot
     """Models and layers of the source and of the target; a model is loaded once."""
     models = _models(args)
     loaded = {model: load_encoder(model, **options.loading) for model in dict.fromkeys(models)}
-    layers = (args.layer, args.layer if models[0] == models[1] else args.target_layer)
+    same = models[0] == models[1] and args.target_layer is None
+    layers = (args.layer, args.layer if same else args.target_layer)
     source, target = (
         OtherSide(loaded[model], chosen_layer(layer, loaded[model]))
         for model, layer in zip(models, layers, strict=True)

@@ -20,7 +20,7 @@ from nlgauge.errors import RecipeError
 from nlgauge.files.digests import short_digest
 from nlgauge.plots import check_figure, plot_curves
 from nlgauge.recipes.run_options import RunOptions
-from nlgauge.transforms.fit.flow_options import CONSTRAINTS, VALIDATIONS, Fitted, FlowOptions
+from nlgauge.transforms.fit.flow_options import CONSTRAINTS, FCNN_HIDDEN, VALIDATIONS, Fitted, FlowOptions
 from nlgauge.transforms.fit.neighbours import Pairs
 from nlgauge.transforms.fit.unsupervised import Unsupervised
 from nlgauge.transforms.fit.vocabulary import Vocabulary
@@ -37,7 +37,7 @@ _NUMBERS: dict[str, tuple[Any, str]] = {
     "patience": (int, "epochs without a better criterion (5)"),
     "batch": (int, "pairs of a step (256)"),
     "couplings": (int, "layers of each of the two flows (2)"),
-    "hidden": (int, "width inside a layer (128)"),
+    "hidden": (int, "width inside a layer (32; fcnn 128)"),
     "learning_rate": (float, "(1e-3; gan-flow 5e-5)"),
     "likelihood": (float, "weight of the likelihood (0.1)"),
     "constraint_weight": (float, "(1)"),
@@ -76,6 +76,8 @@ def check_network_options(args: argparse.Namespace) -> None:
         raise RecipeError(msg)
     if args.plot:
         check_figure(Path(args.plot))
+    if args.method in NETWORK_METHODS:
+        flow_options(args).check_method(args.method)
 
 
 def flow_options(args: argparse.Namespace) -> FlowOptions:
@@ -85,6 +87,8 @@ def flow_options(args: argparse.Namespace) -> FlowOptions:
     if args.method == "gan-flow":
         constrained = given.get("constraint", "none") != "none"
         given = {"learning_rate": 5e-5, "rounds": 3 if constrained else 1} | given
+    if args.method == "fcnn":
+        given = {"hidden": FCNN_HIDDEN} | given
     return FlowOptions(**given)
 
 
@@ -135,7 +139,7 @@ def _keep(args: argparse.Namespace, fitted: Fitted[Any], what: str) -> int:
         with saving(args.plot) as path:
             plot_curves(fitted, path)
     first, best = fitted.curve[0], next(point for point in fitted.curve if point.epoch == fitted.best)
-    way = f", epoch {fitted.best} of {len(fitted.curve) - 1} ({fitted.ended}), "
+    way = f", epoch {fitted.best} of {fitted.curve[-1].epoch} ({fitted.ended}), "
     way += f"criterion {first.criterion:.4f} to {best.criterion:.4f}"
     _say(args, what, way, fitted.map.digest)
     return 0

@@ -22,7 +22,17 @@ from nlgauge.scoring import check_overridden, recipes_and_run
 __all__ = ["check_arguments", "check_metrics", "in_flags", "pasted_signature"]
 
 #: Arguments that name a model or a language; an empty one is an unset variable of the shell.
-_NAMES = ("model", "lang", "source_lang", "target_lang", "option_model", "option_lang", "option_src_lang")
+_NAMES = (
+    "model",
+    "source_model",
+    "target_model",
+    "lang",
+    "source_lang",
+    "target_lang",
+    "option_model",
+    "option_lang",
+    "option_src_lang",
+)
 
 #: Whole numbers, by argument: the least and the greatest that are taken.
 _NUMBERS = {

@@ -15,10 +15,10 @@ from nlgauge.errors import InputError
 from nlgauge.files.atomic import write_atomic
 from nlgauge.files.textfiles import parse_source
 
-__all__ = ["ClosedOutput", "check_outputs", "check_writable", "saving", "write_output"]
+__all__ = ["ClosedOutput", "check_has_name", "check_outputs", "check_writable", "saving", "write_output"]
 
 #: Arguments that name files to be written, and files to be read.
-_OUTPUTS = ("output", "plot", "plot_fit", "report", "save_alignments")
+_OUTPUTS = ("output", "plot", "plot_fit", "report", "save_alignments", "curves", "state")
 _INPUTS = (
     "hyps",
     "refs",
@@ -26,8 +26,14 @@ _INPUTS = (
     "corpus",
     "file",
     "parallel",
+    "unsupervised",
+    "bitexts",
+    "fit_on",
+    "maps",
+    "rated",
     "texts",
     "alignments",
+    "links",
     "study",
     "idf_corpus",
     "scores",
@@ -83,7 +89,7 @@ def _input_paths(args: argparse.Namespace) -> list[str]:
     found: list[str] = []
     for name, value in vars(args).items():
         if name in _INPUTS or name.startswith("option_"):
-            found += [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str) and one]
+            found += [one for one in _flat(value) if one]
     for recipe in getattr(args, "metric", None) or ():
         found += recipe.split(":", 1)[-1].split(",")  # sentsim:bounds=FILE
     form = getattr(args, "input_format", None)
@@ -94,6 +100,15 @@ def _input_paths(args: argparse.Namespace) -> list[str]:
                 source = parse_source(text, input_format=form if form in {"tsv", "csv", "jsonl"} else None)
                 paths += [source.path] if source.path else []
     return paths
+
+
+def _flat(value: object) -> Iterator[str]:
+    """Texts of an argument: itself, a list, or a list of lists (`--parallel`, given again)."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for one in value:
+            yield from _flat(one)
 
 
 def check_writable(path: str) -> None:
@@ -111,6 +126,13 @@ def check_writable(path: str) -> None:
         raise InputError(msg)
     if not os.access(folder, os.W_OK | os.X_OK):
         msg = f"cannot write {path!r}: the folder {str(target.parent)!r} is read-only for you"
+        raise InputError(msg)
+
+
+def check_has_name(path: str, what: str) -> None:
+    """Refuse `-` for what is no text."""
+    if path == "-":
+        msg = f"{what} is an .npz file, which does not go to standard output; give a file's name"
         raise InputError(msg)
 
 

@@ -8,6 +8,9 @@ Applications", section 3.2 and Algorithm 1. Input i proposes u_j|i for output j,
     b_ij  <- b_ij + alpha k(d(v_j, u_j|i))                             proposals near the pose gain
     NAS   <- log sum_ij c_ij k(d(v_j, u_j|i))                          negative agreement score, D7.12
 
+NAS is that of Eq. 1 and of the released code, of the c that the poses were made with; Algorithm 1 takes it of c that
+have gained already, and so it may fall (D7.19).
+
 `kde_routing` makes a fixed number of rounds, `adaptive_kde_routing` stops when the agreement no longer changes,
 `dynamic_routing` (Sabour, Frosst, Hinton 2017) lets proposals gain by their inner product with the pose. Where the
 paper and its code part, `update` says whose rule is followed:

@@ -18,9 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,7 +31,9 @@ from nlgauge.files.frozen import read_arrays
 from nlgauge.transforms.network_map import NetworkMap, Reduction, read_reductions
 from nlgauge.transforms.origin import Origin, Side
 
-__all__ = ["SCALE_LIMIT", "Coupling", "FlowMap", "coupling_forward", "coupling_inverse"]
+__all__ = ["SCALE_LIMIT", "Coupling", "FlowMap"]
+
+Rows: TypeAlias = NDArray[np.float32]
 
 #: The most that a coupling stretches is e to this: an entry cannot run away in one step.
 SCALE_LIMIT = 1.0
@@ -40,65 +43,71 @@ class Coupling(NamedTuple):
     """A layer: which half stays, and the network that looks at it (two products, ReLU between)."""
 
     first_stays: bool
-    inner: NDArray[np.float32]
+    inner: Rows
     """(width of the half that stays, hidden)"""
-    inner_bias: NDArray[np.float32]
-    outer: NDArray[np.float32]
+    inner_bias: Rows
+    outer: Rows
     """(hidden, twice the width of the half that is moved): s, then t."""
-    outer_bias: NDArray[np.float32]
+    outer_bias: Rows
 
-    def halves(self, rows: NDArray[np.float32]) -> tuple[slice, slice]:
-        """Columns that stay, and columns that are moved."""
-        middle = rows.shape[1] // 2
-        first, second = slice(0, middle), slice(middle, rows.shape[1])
-        return (first, second) if self.first_stays else (second, first)
 
-    def stretch_and_shift(self, staying: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """s (limited) and t."""
-        # In place: an array of its own for each of these steps costs as much as the products do.
-        hidden: NDArray[np.float32] = staying @ self.inner
+class _Step(NamedTuple):
+    """A coupling, or the undoing of one, as it is computed: s and t apart, each in one piece of memory.
+
+    A product of 25 rows is done in microseconds, and what numpy does to the pieces of a wider array takes as long. So
+    halves are arrays of their own, nothing is copied or converted on the way, and rows keep the size they have: the
+    scale is in the weights.
+    """
+
+    stays: int
+    """Number of the half that stays."""
+    undo: bool
+    inner: Rows
+    inner_bias: Rows
+    outer: Rows
+    """(2, hidden, width of the half that is moved): s, or -s where it is undone, and t."""
+    outer_bias: Rows
+
+    @classmethod
+    def of(cls, layer: Coupling, scale: float, *, undo: bool) -> _Step:
+        factors = np.array([-1 if undo else 1, scale], dtype=np.float32)
+        outer = np.stack(np.split(layer.outer, 2, axis=1)) * factors[:, None, None]
+        bias = np.stack(np.split(layer.outer_bias, 2)) * factors[:, None]
+        inner = layer.inner / np.float32(scale)
+        return cls(0 if layer.first_stays else 1, undo, inner, layer.inner_bias, outer, bias[:, None])
+
+    def run(self, halves: tuple[Rows, Rows]) -> None:
+        """Move a half where it is."""
+        self._move(halves, *self._stretch_and_shift(halves))
+
+    def run_with_volume(self, halves: tuple[Rows, Rows]) -> NDArray[np.float64]:
+        """The same; log |det| of each row."""
+        stretch, shift = self._stretch_and_shift(halves)
+        volume: NDArray[np.float64] = stretch.sum(axis=1, dtype=np.float64)
+        self._move(halves, stretch, shift)
+        return volume
+
+    def _stretch_and_shift(self, halves: tuple[Rows, Rows]) -> tuple[Rows, Rows]:
+        hidden: Rows = halves[self.stays] @ self.inner
         hidden += self.inner_bias
         np.maximum(hidden, 0, out=hidden)
-        both: NDArray[np.float32] = hidden @ self.outer
+        both: Rows = hidden @ self.outer
         both += self.outer_bias
-        width = both.shape[1] // 2
-        stretch: NDArray[np.float32] = np.tanh(both[:, :width])
+        stretch, shift = both
+        np.tanh(stretch, out=stretch)
         if SCALE_LIMIT != 1:
             stretch *= np.float32(SCALE_LIMIT)
-        return stretch, both[:, width:]
+        return stretch, shift
 
-
-def coupling_forward(layer: Coupling, rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Rows after the layer, and log |det| of each."""
-    moved = rows.copy()
-    return moved, _forward(layer, moved).sum(axis=1)
-
-
-def coupling_inverse(layer: Coupling, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Rows before the layer."""
-    before = rows.copy()
-    _backward(layer, before)
-    return before
-
-
-def _forward(layer: Coupling, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Move rows where they are; s of each."""
-    stays, moves = layer.halves(rows)
-    stretch, shift = layer.stretch_and_shift(rows[:, stays])
-    moved = rows[:, moves]
-    moved *= np.exp(stretch)
-    moved += shift
-    return stretch
-
-
-def _backward(layer: Coupling, rows: NDArray[np.float32]) -> None:
-    """Undo it where they are."""
-    stays, moves = layer.halves(rows)
-    stretch, shift = layer.stretch_and_shift(rows[:, stays])
-    moved = rows[:, moves]
-    moved -= shift
-    np.negative(stretch, out=stretch)
-    moved *= np.exp(stretch, out=stretch)
+    def _move(self, halves: tuple[Rows, Rows], stretch: Rows, shift: Rows) -> None:
+        np.exp(stretch, out=stretch)
+        moved = halves[1 - self.stays]
+        if self.undo:
+            moved -= shift
+            moved *= stretch
+        else:
+            moved *= stretch
+            moved += shift
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,10 +117,10 @@ class FlowMap(NetworkMap):
     FORMAT: ClassVar[str] = "nlgauge-flow/1"
     NAME: ClassVar[str] = "flow"
 
-    rotation: NDArray[np.float32]
+    rotation: Rows
     """W (d, d), of the source's centred rows."""
-    source_mean: NDArray[np.float32]
-    target_mean: NDArray[np.float32]
+    source_mean: Rows
+    target_mean: Rows
     scale: float
     """One number that both spaces are divided by."""
     source_layers: tuple[Coupling, ...]
@@ -124,14 +133,14 @@ class FlowMap(NetworkMap):
         """Width of the latent space."""
         return len(self.rotation)
 
-    def map_source(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    def map_source(self, rows: Rows) -> Rows:
         """Rows of the source in the target's space."""
-        latent = self._centred(rows, "source")
-        for layer in self.source_layers:
-            _forward(layer, latent)
-        return self._back(latent, "target")
+        halves = self._halves(rows, "source")
+        for step in (*self._steps["source"], *self._undoing["target"]):
+            step.run(halves)
+        return self._joined(halves, "target")
 
-    def inverse(self, vectors: ArrayLike) -> NDArray[np.float32]:
+    def inverse(self, vectors: ArrayLike) -> Rows:
         """Vectors of the target, in the source's space."""
         if "source" in self.reductions:
             msg = "the source was brought to a smaller width before the flow, which cannot be undone"
@@ -139,32 +148,57 @@ class FlowMap(NetworkMap):
         latent, _ = self.to_latent(vectors, side="target")
         return self.from_latent(latent, side="source")
 
-    def to_latent(self, vectors: ArrayLike, *, side: Side) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    def to_latent(self, vectors: ArrayLike, *, side: Side) -> tuple[Rows, NDArray[np.float64]]:
         """Vectors of a side in the latent space, and log |det| of the way there for each."""
-        rows = self._centred(self.rows_of(vectors, side), side)
-        log_det = np.full(len(rows), -self.inner_width * np.log(self.scale))
-        for layer in self._layers(side):
-            log_det += _forward(layer, rows).sum(axis=1)
-        return rows, log_det
+        halves = self._halves(self.rows_of(vectors, side), side)
+        log_det = np.full(len(halves[0]), -self.inner_width * np.log(self.scale))
+        for step in self._steps[side]:
+            log_det += step.run_with_volume(halves)
+        return np.concatenate(halves, axis=1) / np.float32(self.scale), log_det
 
-    def from_latent(self, latent: NDArray[np.float32], *, side: Side) -> NDArray[np.float32]:
+    def from_latent(self, latent: Rows, *, side: Side) -> Rows:
         """The way back to a side."""
-        return self._back(np.array(latent, dtype=np.float32), side)
+        middle = self.inner_width // 2
+        rows = np.asarray(latent, dtype=np.float32) * np.float32(self.scale)
+        halves = np.array(rows[:, :middle]), np.array(rows[:, middle:])
+        for step in self._undoing[side]:
+            step.run(halves)
+        return self._joined(halves, side)
 
-    def _layers(self, side: Side) -> tuple[Coupling, ...]:
-        return self.source_layers if side == "source" else self.target_layers
+    @cached_property
+    def _steps(self) -> dict[Side, tuple[_Step, ...]]:
+        """To the latent space."""
+        return {
+            "source": tuple(_Step.of(layer, self.scale, undo=False) for layer in self.source_layers),
+            "target": tuple(_Step.of(layer, self.scale, undo=False) for layer in self.target_layers),
+        }
 
-    def _centred(self, rows: NDArray[np.float32], side: Side) -> NDArray[np.float32]:
-        """New rows: about their mean, by the scale, and those of the source turned."""
-        centred: NDArray[np.float32] = rows - (self.source_mean if side == "source" else self.target_mean)
-        centred /= np.float32(self.scale)
-        return centred @ self.rotation if side == "source" else centred
+    @cached_property
+    def _undoing(self) -> dict[Side, tuple[_Step, ...]]:
+        """And back."""
+        return {
+            "source": tuple(_Step.of(layer, self.scale, undo=True) for layer in reversed(self.source_layers)),
+            "target": tuple(_Step.of(layer, self.scale, undo=True) for layer in reversed(self.target_layers)),
+        }
 
-    def _back(self, rows: NDArray[np.float32], side: Side) -> NDArray[np.float32]:
-        """The other way, in the same memory."""
-        for layer in reversed(self._layers(side)):
-            _backward(layer, rows)
-        rows *= np.float32(self.scale)
+    @cached_property
+    def _turn(self) -> tuple[Rows, Rows]:
+        """W, for either half."""
+        middle = self.inner_width // 2
+        return np.ascontiguousarray(self.rotation[:, :middle]), np.ascontiguousarray(self.rotation[:, middle:])
+
+    def _halves(self, rows: Rows, side: Side) -> tuple[Rows, Rows]:
+        """New rows about their mean, and those of the source turned; each half by itself."""
+        if side == "source":
+            about_mean: Rows = rows - self.source_mean
+            return about_mean @ self._turn[0], about_mean @ self._turn[1]
+        middle = self.inner_width // 2
+        about_mean = rows - self.target_mean
+        return np.array(about_mean[:, :middle]), np.array(about_mean[:, middle:])
+
+    def _joined(self, halves: tuple[Rows, Rows], side: Side) -> Rows:
+        """The other way."""
+        rows: Rows = np.concatenate(halves, axis=1)
         if side == "source":
             rows = rows @ self.rotation.T
         rows += self.source_mean if side == "source" else self.target_mean
@@ -182,7 +216,7 @@ class FlowMap(NetworkMap):
             "target_layers": [layer.first_stays for layer in self.target_layers],
         }
 
-    def arrays(self) -> dict[str, NDArray[np.float32]]:
+    def arrays(self) -> dict[str, Rows]:
         """Rotation, means, and what the layers' networks hold."""
         arrays = {"rotation": self.rotation, "source_mean": self.source_mean, "target_mean": self.target_mean}
         for side, layers in (("source", self.source_layers), ("target", self.target_layers)):

@@ -58,9 +58,10 @@ def side_rows(vectors: ArrayLike, side: Side, *, width: int, what: str, form: ty
 def check_fitted(made: Origin, own_width: int, *, weights: str, layer: int, width: int) -> None:
     """Refuse vectors of another model, layer or width than a map was fitted on."""
     if made.target_weights:
+        there = repr(made.target_model) if made.target_model != made.model else f"its layer {made.target_layer}"
         msg = (
-            f"the re-mapping leads from vectors of model {made.model!r} to those of {made.target_model!r}, and a "
-            "metric takes both sides from one model; apply it from Python, or fit one within a model"
+            f"the re-mapping leads from vectors of model {made.model!r} to those of {there}, and a metric takes both "
+            "sides from one layer of one model; apply it from Python, or fit one within a layer"
         )
         raise InputError(msg)
     if made.weights and (made.weights, made.layer) != (weights, layer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import numpy as np
@@ -135,6 +136,37 @@ def test_without_parallel_text_a_good_guess_is_not_spoilt(constraint: str) -> No
     assert again.map.digest == fitted.map.digest
 
 
+@pytest.mark.parametrize("stop", [1, 3, 4])
+def test_rounds_go_on_from_wherever_they_were_stopped(stop: int, tmp_path: Path) -> None:
+    """With an early end of the first round, which leaves a gap; the held rotation is that of the round's pairs."""
+    x, y = bent(200)
+    pairs, state = Pairs(np.arange(60), np.arange(60)), tmp_path / "fit.state"
+    options = FlowOptions(
+        hidden=8,
+        epochs=3,
+        rounds=2,
+        patience=1,
+        batch=64,
+        constraint="procrustes",
+        critic_steps=1,
+        learning_rate=1e-2,
+    )
+    whole = fit_gan_flow(x, y, pairs, options=options)
+    done = 0
+
+    def interrupt(count: int) -> None:
+        nonlocal done
+        done += count
+        if done >= stop:
+            raise KeyboardInterrupt
+
+    with contextlib.suppress(KeyboardInterrupt):
+        fit_gan_flow(x, y, pairs, options=options, state=state, advance=interrupt)
+    again = fit_gan_flow(x, y, pairs, options=options, state=state)
+    assert again.curve[1:] == whole.curve[1:]
+    assert (again.map.digest, again.map.origin) == (whole.map.digest, whole.map.origin)
+
+
 def test_widths_that_differ_meet_in_the_smaller() -> None:
     x, y = bent(300)
     wider = np.concatenate([y, y[:, :2]], axis=1)
@@ -175,5 +207,10 @@ def test_refusals() -> None:
         fit_gan_flow(x[1:], broken[[1, 0, 2]], Pairs(np.arange(2), np.arange(2)))
     with pytest.raises(RecipeError, match="constraint must be one of none, graph"):
         FlowOptions(constraint="rope")
-    with pytest.raises(RecipeError, match="epochs must be 1 or more"):
-        FlowOptions(epochs=0)
+    for wrong, why in (
+        ({"epochs": 0}, "epochs must be 1 or more"),
+        ({"couplings": 1}, "couplings must be 2 or more, so that each half is moved"),
+        ({"seed": -1}, "seed must be 0 or more"),
+    ):
+        with pytest.raises(RecipeError, match=why):
+            FlowOptions(**wrong)  # type: ignore[arg-type]

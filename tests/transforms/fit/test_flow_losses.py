@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlgauge.transforms.fit.flow_losses import constraint_loss, criterion, structural_criterion
+from nlgauge.transforms.fit.flow_losses import best_rotation, constraint_loss, criterion, structural_criterion
 
 CHANCE = np.random.default_rng(0)
 MOVED, TARGET = (CHANCE.normal(size=(40, 3)).astype(np.float32) for _ in range(2))
@@ -34,12 +34,26 @@ def test_the_graph_is_kept_by_a_rotation() -> None:
 
 
 @pytest.mark.torch
+def test_the_graph_is_that_of_cosines_by_hand() -> None:
+    """Eq. 4 on vectors of length 1, as a mean (D10.11): the cosines of two words are 0, and .6 after the map."""
+    torch = pytest.importorskip("torch", reason="the extra 'torch' is not installed")
+    moved, target = torch.tensor([[2.0, 0.0], [3.0, 4.0]]), torch.tensor([[1.0, 0.0], [0.0, 5.0]])
+    found = float(constraint_loss(torch, "graph", moved, moved, target))
+    assert found == pytest.approx((0 + 0.36 + 0.36 + 0) / 4)
+
+
+@pytest.mark.torch
 def test_procrustes_holds_the_rotation() -> None:
     torch = pytest.importorskip("torch", reason="the extra 'torch' is not installed")
     turn = np.linalg.qr(CHANCE.normal(size=(3, 3)))[0].astype(np.float32)
     x, y = torch.from_numpy(MOVED), torch.from_numpy(MOVED @ turn)
-    assert float(constraint_loss(torch, "procrustes", x, y, y)) == pytest.approx(0, abs=1e-6)
-    assert float(constraint_loss(torch, "procrustes", x, y + 1, y)) == pytest.approx(1, abs=1e-5)
+    rotation = best_rotation(torch, x, y)
+    np.testing.assert_allclose(rotation.numpy(), turn, atol=1e-5)
+    few = slice(0, 2)  # fewer rows than directions: the rotation is still that of all
+    for part in (slice(None), few):
+        for shift in (0, 1):
+            found = constraint_loss(torch, "procrustes", x[part], y[part] + shift, y[part], rotation=rotation)
+            assert float(found) == pytest.approx(shift, abs=1e-5)
 
 
 def test_structure_does_not_see_a_rotation_and_sees_a_stretch() -> None:

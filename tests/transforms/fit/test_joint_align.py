@@ -241,8 +241,11 @@ def test_refusals(tmp_path: Path, model: Path) -> None:
     with pytest.raises(ModelError, match="the vectors of model 'broken' are not finite"):
         train(broken, tmp_path / "nan", bitext(30))
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot write to the folder"):
-        train(model, tmp_path / "file" / "below", bitext(30))
+    unread = Bitext(nothing.source, nothing.target)
+    for closed in (tmp_path / "file" / "below", tmp_path / "file"):
+        with pytest.raises(InputError, match=r"cannot write to the folder .* is not a folder"):
+            train_joint_alignment(str(model), [unread], closed, reading=lambda _: pytest.fail("read before"))
+    assert not (tmp_path / "few").exists(), "nothing is made before there is something to write"
     for options, why in (
         ({"hold": "pivot"}, "hold must be one of target, source, both"),
         ({"epochs": 0}, "epochs must be 1 or more"),

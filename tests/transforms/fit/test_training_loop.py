@@ -68,6 +68,15 @@ def test_rounds_begin_anew() -> None:
     assert ([point.round for point in trained.curve], training.rounds) == ([0, 1, 1, 2, 2], 2)
 
 
+def test_a_round_that_ended_early_does_not_end_the_fit() -> None:
+    """Two epochs of waiting end the first round; the second runs to its end, from epoch 6."""
+    training = Counting(0.5, 0.4, 0.3, 0.6, 0.7, 0.8, 0.9, 1.0)
+    trained = run(training, epochs=5, rounds=2, patience=2)
+    assert [point.epoch for point in trained.curve] == [0, 1, 2, 6, 7, 8, 9, 10]
+    assert (trained.ended, trained.best) == ("epochs", 10)
+    assert noted(Origin(), trained, 0).note == "epoch 10 of 10, seed 0, ended: epochs"
+
+
 def test_what_diverges_ends_with_the_last_good_state() -> None:
     training = Counting(0.1, 0.2, math.nan)
     with pytest.warns(ConvergenceWarning, match="diverged in epoch 2.*kept is the state of epoch 1"):

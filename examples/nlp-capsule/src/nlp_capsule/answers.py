@@ -21,7 +21,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from nlgauge.errors import InputError
+from nlgauge.errors import InputError, RecipeError
 from nlp_capsule.network import CapsuleNetwork
 from nlp_capsule.routing import length
 from nlp_capsule.training import TrainingPlan, run_epochs
@@ -83,6 +83,9 @@ def train_answers(
     """Train on rows of word numbers; `plan.negatives` wrong answers (7 where None) for each right one."""
     pairs = [(number, one) for number, own in enumerate(right) for one in sorted(own)]
     negatives = 7 if plan.negatives is None else plan.negatives
+    if negatives < 1:
+        msg = f"a right answer is told from wrong ones: negatives must be 1 or more, got {negatives}"
+        raise RecipeError(msg)
     if len(answers) <= negatives + max(map(len, right)):
         msg = f"{len(answers)} answers are too few to draw {negatives} wrong ones for each right one"
         raise InputError(msg)

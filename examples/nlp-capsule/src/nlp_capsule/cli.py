@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,16 +40,35 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (NlgaugeError, OSError) as error:
         print(f"nlp-capsule: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("nlp-capsule: interrupted", file=sys.stderr)
+        return 130
+
+
+def _from(least: int) -> Callable[[str], int]:
+    """Whole numbers that are not below `least`, as the parser reads them."""
+
+    def whole(text: str) -> int:
+        value = int(text)
+        if value < least:
+            msg = f"must be {least} or more, got {value}"
+            raise argparse.ArgumentTypeError(msg)
+        return value
+
+    whole.__name__ = "whole number"
+    return whole
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="nlp-capsule", description=main.__doc__)
-    parser.add_argument("--threads", type=int, default=1, help="of torch; the last bits depend on it (default 1)")
+    parser.add_argument(
+        "--threads", type=_from(1), default=1, help="of torch; the last bits depend on it (default 1)"
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     classify = commands.add_parser("classify", help="train on labelled texts, beside a bag of words")
     classify.add_argument("task", choices=TASKS)
-    classify.add_argument("--most", type=int, default=1000, help="texts of a label (default 1000)")
+    classify.add_argument("--most", type=_from(1), default=1000, help="texts of a label (default 1000)")
     classify.add_argument("--routing", choices=("adaptive", "kde", "dynamic"), default="adaptive")
     classify.add_argument("--profile", choices=("released", "paper"), default="released")
     _add_data(classify)
@@ -58,16 +77,18 @@ def _parser() -> argparse.ArgumentParser:
 
     answer = commands.add_parser("answer", help="train to choose answers, beside the cosine of tf-idf vectors")
     answer.add_argument(
-        "--final", type=int, default=Sizes().final, help="final capsules of a text (default 8; in print 1)"
+        "--final", type=_from(1), default=Sizes().final, help="final capsules of a text (default 8; in print 1)"
     )
     _add_data(answer)
-    _add_plan(answer, ANSWER_PLAN)
+    _add_plan(answer, ANSWER_PLAN, labels=False)
     answer.set_defaults(run=_answer)
 
     eurlex = commands.add_parser("eurlex", help="train and measure as published, for those who have EUR-Lex")
     eurlex.add_argument("path", type=Path, help="eurlex_raw_text.p, or a folder with train.jsonl and test.jsonl")
     eurlex.add_argument("--vectors", type=Path, help="word vectors in GloVe's layout")
-    eurlex.add_argument("--candidates", type=int, default=200, help="labels that a text is routed to (default 200)")
+    eurlex.add_argument(
+        "--candidates", type=_from(1), default=200, help="labels that a text is routed to (default 200)"
+    )
     _add_plan(eurlex, TrainingPlan())
     eurlex.set_defaults(run=_eurlex)
 
@@ -86,21 +107,26 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_plan(parser: argparse.ArgumentParser, plan: TrainingPlan) -> None:
+def _add_plan(parser: argparse.ArgumentParser, plan: TrainingPlan, *, labels: bool = True) -> None:
+    """Options of a training; without labels it has a loss of its own, and no partial routing."""
     parser.add_argument("--epochs", type=int, default=plan.epochs, help=f"default {plan.epochs}")
     parser.add_argument("--batch", type=int, default=plan.batch, help=f"default {plan.batch}")
     parser.add_argument(
         "--learning-rate", type=float, default=plan.learning_rate, help=f"default {plan.learning_rate}"
     )
-    parser.add_argument("--loss", choices=LOSSES, default="bce")
     parser.add_argument(
-        "--negatives", type=int, default=plan.negatives, help="labels or answers drawn beside the right ones"
+        "--negatives", type=_from(0), default=plan.negatives, help="labels or answers drawn beside the right ones"
     )
-    parser.add_argument("--negative-weight", type=float, default=1.0, help="lambda of partial routing (default 1)")
-    parser.add_argument(
-        "--unknown", type=float, default=plan.unknown, help="share of words hidden in training (default 0)"
-    )
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=_from(0), default=0)
+    parser.set_defaults(loss=plan.loss, negative_weight=plan.negative_weight, unknown=plan.unknown)
+    if labels:
+        parser.add_argument("--loss", choices=LOSSES, default=plan.loss)
+        parser.add_argument(
+            "--negative-weight", type=float, default=1.0, help="lambda of partial routing (default 1)"
+        )
+        parser.add_argument(
+            "--unknown", type=float, default=plan.unknown, help="share of words hidden in training (default 0)"
+        )
 
 
 def _plan(args: argparse.Namespace) -> TrainingPlan:

@@ -56,7 +56,8 @@ def _from_lines(path: Path) -> list[tuple[str, list[str]]]:
         msg = f"{path} is not there"
         raise InputError(msg)
     found = []
-    for at, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    # By newlines alone: splitlines() also breaks at separators inside a text.
+    for at, line in enumerate(path.read_text(encoding="utf-8").rstrip("\n").split("\n"), start=1):
         try:
             record = json.loads(line)
         except json.JSONDecodeError as error:

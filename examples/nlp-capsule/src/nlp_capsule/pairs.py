@@ -33,7 +33,7 @@ def load_pairs(folder: Path, *, seed: int = 0) -> SplitPairs:
         if not path.is_file():
             msg = f"{path} is not there"
             raise InputError(msg)
-        for line in path.read_text(encoding="utf-8").splitlines():
+        for line in path.read_text(encoding="utf-8").rstrip("\n").split("\n"):
             record = json.loads(line)
             said.setdefault(record["source"], set()).update(record["references"])
     acts = sorted(said)

@@ -162,6 +162,9 @@ def run_epochs(
         for chosen in _batches(order, plan.batch):
             optimiser.zero_grad()
             loss = step(chosen, epoch)
+            if not bool(torch.isfinite(loss.detach())):
+                msg = f"the training diverged in epoch {epoch + 1}: its loss is not finite; lower the learning rate"
+                raise InputError(msg)
             loss.backward()
             optimiser.step()
             total += float(loss.detach()) * len(chosen)

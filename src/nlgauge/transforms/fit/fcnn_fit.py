@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from nlgauge.errors import InputError
 from nlgauge.transforms.fit.flow_arithmetic import load_torch, new_network, one_thread, run_network
 from nlgauge.transforms.fit.flow_losses import criterion
-from nlgauge.transforms.fit.flow_options import Fitted, FlowOptions
+from nlgauge.transforms.fit.flow_options import FCNN_HIDDEN, Fitted, FlowOptions
 from nlgauge.transforms.fit.procrustes import row_pairs
 from nlgauge.transforms.fit.training_loop import noted, split_pairs, train
 from nlgauge.transforms.fit.widths import same_width
@@ -42,7 +42,7 @@ def fit_fcnn(
     """Fit to paired rows; of the options, hidden, epochs, batch, learning_rate, validation, patience and seed are
     meant. `state`: a file that keeps what is done after each epoch; `advance` is told of each.
     """
-    chosen = options or FlowOptions()
+    chosen = options or FlowOptions(hidden=FCNN_HIDDEN)
     x, y, reductions = same_width(source, target)
     x, y = row_pairs(x, y)
     if len(x) < max(_FEWEST_PAIRS, x.shape[1]):

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.encoders.blas import one_blas_thread
-from nlgauge.errors import InputError, RecipeError
+from nlgauge.errors import InputError
 from nlgauge.transforms.fit.flow_arithmetic import couplings_of, load_torch, one_thread
 from nlgauge.transforms.fit.flow_options import Fitted, FlowOptions
 from nlgauge.transforms.fit.flow_training import FlowTraining
@@ -66,11 +66,7 @@ def fit_flow(
     each epoch.
     """
     chosen = options or FlowOptions()
-    if chosen.rounds != 1:
-        msg = (
-            f"rounds belong to fits without parallel text, which find pairs anew in each; got rounds={chosen.rounds}"
-        )
-        raise RecipeError(msg)
+    chosen.check_method("flow")
     x, y, reductions = same_width(source, target)
     x, y = row_pairs(x, y)
     if len(x) < max(_FEWEST_PAIRS, x.shape[1]):
@@ -102,12 +98,7 @@ def fit_gan_flow(
     The guess gives the rotation to start from. With a constraint, each round takes the pairs that the map then has.
     """
     chosen = options or FlowOptions(learning_rate=5e-5)
-    if chosen.validation == "error":
-        msg = "validation 'error' needs pairs that are known; take semantic or structural"
-        raise RecipeError(msg)
-    if chosen.rounds > 1 and chosen.constraint == "none":
-        msg = "rounds find pairs for a constraint, and there is none; choose one, or rounds=1"
-        raise RecipeError(msg)
+    chosen.check_method("gan-flow")
     x, y = (np.asarray(rows, dtype=np.float64) for rows in (source, target))
     for name, rows in (("source", x), ("target", y)):
         if not np.isfinite(rows).all():

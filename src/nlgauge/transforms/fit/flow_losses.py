@@ -3,9 +3,11 @@
 squared error       |f(x) - y|^2 of paired words, both ways                               Eq. 1, 2
 likelihood          - log P(x) - log P(y), latent N(0, I), subtracted (D10.2, D10.3)      Eq. 2
 critic              E h(y) - E h(f(x)), h held to slope 1 by a gradient penalty           Eq. 3
-graph               |F F' - Y Y'|^2 of unit rows: words keep their neighbours             Eq. 4
-cross-correlation   sum over entries d of (rho_d - 1)^2, with the square root (D10.4)     Eq. 5
-procrustes          |f(x) - x W|^2, W the rotation that fits the pairs best
+graph               |F F' - Y Y'|^2 of unit rows (D10.11): words keep their neighbours    Eq. 4
+cross-correlation   |rho - 1|^2, rho_d with the square root (D10.4)                       Eq. 5
+procrustes          |f(x) - x W|^2, W the rotation that fits all pairs best (D10.10)
+
+Each is a mean over entries where print has a sum (D10.11), so that weights mean the same at any width and batch.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from nlgauge.transforms.fit.neighbours import csls_pairs
 
 __all__ = [
     "Mapped",
+    "best_rotation",
     "constraint_loss",
     "criterion",
     "critic_loss",
@@ -57,8 +60,18 @@ def mapped(torch: Any, source: Layers, target: Layers, x: Any) -> Any:
     return inverse(torch, target, forward(torch, source, x)[0])
 
 
-def constraint_loss(torch: Any, kind: str, x: Any, moved: Any, y: Any) -> Any:
-    """Of paired rows: the source's, the same after the map, and the target's."""
+def best_rotation(torch: Any, x: Any, y: Any) -> Any:
+    """Orthogonal W with the least |x W - y|, of paired rows."""
+    u, _, vt = torch.linalg.svd(x.T @ y, full_matrices=False)
+    return u @ vt
+
+
+def constraint_loss(torch: Any, kind: str, x: Any, moved: Any, y: Any, *, rotation: Any = None) -> Any:
+    """Of paired rows: the source's, the same after the map, and the target's.
+
+    `rotation`: of all pairs, for procrustes. A batch has fewer pairs than a space has directions, and a rotation of
+    its own would bring any pairs together.
+    """
     if kind == "graph":
         f, z = (torch.nn.functional.normalize(rows, dim=1) for rows in (moved, y))
         return ((f @ f.T - z @ z.T) ** 2).mean()
@@ -66,8 +79,7 @@ def constraint_loss(torch: Any, kind: str, x: Any, moved: Any, y: Any) -> Any:
         f, z = (rows - rows.mean(dim=0) for rows in (moved, y))
         rho = (f * z).sum(dim=0) / torch.sqrt((f**2).sum(dim=0) * (z**2).sum(dim=0) + _TINY)
         return ((rho - 1) ** 2).mean()
-    u, _, vt = torch.linalg.svd(x.T @ y, full_matrices=False)
-    return ((moved - x @ (u @ vt)) ** 2).mean()
+    return ((moved - x @ rotation) ** 2).mean()
 
 
 def critic_loss(torch: Any, critic: list[Any], real: Any, made: Any, *, penalty: float, generator: Any) -> Any:

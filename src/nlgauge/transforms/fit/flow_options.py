@@ -8,10 +8,13 @@ from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 from nlgauge.errors import RecipeError
 from nlgauge.transforms.network_map import NetworkMap
 
-__all__ = ["CONSTRAINTS", "VALIDATIONS", "Ended", "Epoch", "Fitted", "FlowOptions"]
+__all__ = ["CONSTRAINTS", "FCNN_HIDDEN", "VALIDATIONS", "Ended", "Epoch", "Fitted", "FlowOptions"]
 
 CONSTRAINTS = ("none", "graph", "cross-correlation", "procrustes")
 VALIDATIONS = ("semantic", "structural", "error")
+
+#: Width inside of a plain network, through which everything must go; that of a flow adds to a rotation.
+FCNN_HIDDEN = 128
 
 Ended: TypeAlias = Literal["epochs", "patience", "diverged"]
 
@@ -21,8 +24,8 @@ class FlowOptions:
     """Sizes, weights and lengths of a fit."""
 
     couplings: int = 2
-    """Layers of each of the two flows; a vector goes through both."""
-    hidden: int = 128
+    """Layers of each of the two flows, 2 or more, for each moves one half; a vector goes through both flows."""
+    hidden: int = 32
     """Width inside a layer; what applying costs grows with it."""
     epochs: int = 20
     batch: int = 256
@@ -50,14 +53,33 @@ class FlowOptions:
             if value not in known:
                 msg = f"{name} must be one of {', '.join(known)}, got {value!r}"
                 raise RecipeError(msg)
-        for name in ("couplings", "hidden", "epochs", "batch", "rounds", "patience", "critic_steps"):
+        if self.couplings < 2:
+            msg = f"couplings must be 2 or more, so that each half is moved, got {self.couplings}"
+            raise RecipeError(msg)
+        for name in ("hidden", "epochs", "batch", "rounds", "patience", "critic_steps"):
             if getattr(self, name) < 1:
                 msg = f"{name} must be 1 or more, got {getattr(self, name)}"
                 raise RecipeError(msg)
+        if self.seed < 0:
+            msg = f"seed must be 0 or more, got {self.seed}"
+            raise RecipeError(msg)
         for name in ("learning_rate", "likelihood", "constraint_weight", "penalty"):
             if not 0 <= getattr(self, name) < float("inf"):
                 msg = f"{name} must be 0 or more, got {getattr(self, name)}"
                 raise RecipeError(msg)
+
+    def check_method(self, method: str) -> None:
+        """Refuse what a fit of that method has no pairs for, before anything is encoded."""
+        if method == "flow" and self.rounds != 1:
+            told = "rounds belong to fits without parallel text, which find pairs anew in each"
+            msg = f"{told}; got rounds={self.rounds}"
+            raise RecipeError(msg)
+        if method == "gan-flow" and self.validation == "error":
+            msg = "validation 'error' needs pairs that are known; take semantic or structural"
+            raise RecipeError(msg)
+        if method == "gan-flow" and self.rounds > 1 and self.constraint == "none":
+            msg = "rounds find pairs for a constraint, and there is none; choose one, or rounds=1"
+            raise RecipeError(msg)
 
     @property
     def total_epochs(self) -> int:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from nlgauge.transforms.fit.flow_arithmetic import new_layers, new_network
 from nlgauge.transforms.fit.flow_losses import (
     Mapped,
+    best_rotation,
     constraint_loss,
     criterion,
     critic_loss,
@@ -52,6 +53,8 @@ class FlowTraining:
         self._watched = (self._x, y)
         self._best: Any = None
         self._pairs: Any = None
+        self._rotation: Any = None
+        self._hold_rotation()
 
     def watch(self, x: NDArray[np.float32], y: NDArray[np.float32]) -> None:
         """Rows that the criterion is computed on."""
@@ -66,6 +69,14 @@ class FlowTraining:
         if self._adversarial and self._options.constraint != "none":
             found, _ = csls_pairs(unit_rows(self._moved(self._watched[0])), unit_rows(self._watched[1]))
             self._pairs = self.torch.from_numpy(np.stack([found.source, found.target]))
+            self._hold_rotation()
+
+    def _hold_rotation(self) -> None:
+        """What the constraint procrustes stays near: the rotation of all pairs there are."""
+        if self._options.constraint != "procrustes" or (self._adversarial and self._pairs is None):
+            return
+        x, y = (self._x, self._y) if self._pairs is None else (self._x[self._pairs[0]], self._y[self._pairs[1]])
+        self._rotation = best_rotation(self.torch, x, y)
 
     def epoch(self) -> float:
         """Go once through the source's rows; the mean loss of the batches, which is not finite if one was not."""
@@ -119,7 +130,8 @@ class FlowTraining:
     def _constraint(self, x: Any, moved: Any, y: Any) -> Any:
         if self._options.constraint == "none":
             return 0.0
-        return self._options.constraint_weight * constraint_loss(self.torch, self._options.constraint, x, moved, y)
+        loss = constraint_loss(self.torch, self._options.constraint, x, moved, y, rotation=self._rotation)
+        return self._options.constraint_weight * loss
 
     def _drawn(self, side: Any, count: int) -> Any:
         return self.torch.randint(len(side), (min(count, len(side)),), generator=self._chance)
@@ -165,3 +177,4 @@ class FlowTraining:
             optimiser.load_state_dict(kept)
         self._chance.set_state(state["chance"])
         self._best, self._pairs = state["best"], state["pairs"]
+        self._hold_rotation()

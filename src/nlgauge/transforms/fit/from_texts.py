@@ -27,6 +27,7 @@ from nlgauge.transforms.remap import Origin, Remapping, Side, fit_remapping
 __all__ = [
     "FittedMap",
     "centroids_of_texts",
+    "check_enough",
     "check_layer",
     "fit_sentences",
     "fit_words",
@@ -165,6 +166,7 @@ def fit_sentences(
     advance: Callable[[int], None] | None = None,
 ) -> FittedMap:
     """Fit to the vectors of parallel texts as wholes; `advance` is told how many pairs of texts are encoded."""
+    _check_languages(source, target, origin or Origin())
     portions = []
     for start in range(0, max(1, len(source)), _PORTION):
         part = slice(start, start + _PORTION)
@@ -190,12 +192,23 @@ def _fit(
     if not len(x):
         msg = f"no pair to fit on: {what}; give texts that translate each other line by line"
         raise InputError(msg)
+    check_enough(len(x), min(x.shape[1], z.shape[1]), method)
     left, right, reductions = same_width(x, z)
     made = origin
     if reductions:
         made = origin._replace(note=f"{origin.note}; PCA of widths {x.shape[1]} and {z.shape[1]} to {left.shape[1]}")
     fitted = fit_remapping(left, right, method=method, directions=directions, umd_sides=umd_sides, origin=made)
     return Remapping((*reduction_steps(reductions), *fitted.operations), fitted.origin)
+
+
+def check_enough(pairs: int, width: int, method: str) -> None:
+    """Refuse a rotation or a matrix of more dimensions than there are pairs; a direction to remove needs few."""
+    if method != "umd" and pairs < width:
+        msg = (
+            f"{pairs} pairs do not determine a map of {width} dimensions: directions that no pair shows would be "
+            f"turned anyhow; give parallel texts with {width} pairs or more, or take method umd"
+        )
+        raise InputError(msg)
 
 
 def moments_of_texts(

@@ -19,6 +19,7 @@ from nlgauge.errors import InputError, UnsupportedModelError
 from nlgauge.models.resolve import resolve
 from nlgauge.transforms.fit.flow_arithmetic import load_torch
 from nlgauge.transforms.fit.from_texts import check_layer
+from nlgauge.transforms.fit.joint_folder import JointFolder
 from nlgauge.transforms.fit.joint_options import JointAligned, JointOptions
 from nlgauge.transforms.fit.joint_texts import Bitext, linked_pairs
 from nlgauge.transforms.fit.joint_training import JointTraining
@@ -50,6 +51,8 @@ def train_joint_alignment(
     chosen = options or JointOptions()
     torch = load_torch()
     encoder = _loaded(model, threads, device)
+    files = resolve(model)
+    place = JointFolder(Path(folder), files)  # a folder that cannot be written is said before all texts are read
     chosen = replace(chosen, layer=check_layer(encoder, encoder.layers if chosen.layer is None else chosen.layer))
     pairs, left_out = linked_pairs(encoder, bitexts, layer=int(chosen.layer or 0), advance=reading)
     if len(pairs) < FEWEST_PAIRS:
@@ -59,7 +62,7 @@ def train_joint_alignment(
         )
         raise InputError(msg)
     with thread_count(torch, threads or default_threads()):
-        training = JointTraining(torch, encoder, resolve(model), pairs, chosen, Path(folder))
+        training = JointTraining(torch, encoder, files, pairs, chosen, place)
         if start is not None:
             start(training.steps * chosen.epochs)
         ended = training.run(advance or (lambda _: None))

@@ -46,10 +46,18 @@ class JointFolder:
         if (path / "config.json").exists() and not (path / REPORT).exists():
             msg = f"{str(path)!r} holds another model, which would be replaced; give another folder"
             raise InputError(msg)
+        there = next(one for one in (path.absolute(), *path.absolute().parents) if one.exists())
+        if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+            what = "is not a folder" if not there.is_dir() else "is read-only for you"
+            msg = f"cannot write to the folder {str(path)!r}: {str(there)!r} {what}"
+            raise InputError(msg)
+
+    def open(self) -> None:
+        """Make it; whether it can be made was looked at when this object was."""
         try:
             self._checkpoints.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            msg = f"cannot write to the folder {str(path)!r}: {error.strerror or error}"
+            msg = f"cannot write to the folder {str(self.path)!r}: {error.strerror or error}"
             raise InputError(msg) from error
 
     @property

@@ -43,7 +43,7 @@ class JointTraining:
         files: ModelFiles,
         pairs: list[LinkedPair],
         options: JointOptions,
-        folder: Path,
+        folder: JointFolder,
     ) -> None:
         import transformers
 
@@ -54,7 +54,8 @@ class JointTraining:
             "device": next(encoder.network.parameters()).device,
             "padding": padding_id(encoder.network),
         }
-        self._folder = JointFolder(folder, files)
+        self._folder = folder
+        folder.open()
         order = np.random.default_rng(options.seed).permutation(len(pairs))
         apart = min(_MOST_HELD_OUT, max(2, int(len(pairs) * _HELD_OUT_SHARE)))
         self._held_out = [pairs[at] for at in order[:apart]]

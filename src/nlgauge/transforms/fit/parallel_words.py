@@ -61,8 +61,8 @@ class OtherSide(NamedTuple):
 def _links_of_equal_texts(source: Sequence[str], target: Sequence[str]) -> list[Links]:
     if list(source) != list(target):
         msg = (
-            "vectors of two models have no nearest neighbours of each other: give links of words (--alignments), or "
-            "the same text on both sides"
+            "vectors of two models or layers have no nearest neighbours of each other: give links of words "
+            "(--alignments), or the same text on both sides"
         )
         raise InputError(msg)
     return [tuple((word, word) for word in range(len(text.split()))) for text in source]

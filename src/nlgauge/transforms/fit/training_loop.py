@@ -69,7 +69,7 @@ def split_pairs(count: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.int
 
 def noted(origin: Origin, trained: Trained, seed: int) -> Origin:
     """Where the map comes from, with how its fit went."""
-    way = f"epoch {trained.best} of {len(trained.curve) - 1}, seed {seed}, ended: {trained.ended}"
+    way = f"epoch {trained.best} of {trained.curve[-1].epoch}, seed {seed}, ended: {trained.ended}"
     return origin._replace(note=f"{origin.note}; {way}".removeprefix("; "))
 
 
@@ -92,10 +92,12 @@ def train(
     ended: Ended = "epochs"
     done = advance or (lambda _: None)
     done(len(curve) - 1)
-    for number in range(len(curve), options.total_epochs + 1):
+    # By number, not by length: a round that ended early leaves a gap in the curve.
+    for number in range(curve[-1].epoch + 1, options.total_epochs + 1):
         turn = (number - 1) // options.epochs
         if (number - 1) % options.epochs == 0:
             training.begin_round()
+            ended = "epochs"
         if number - max(best, turn * options.epochs) > options.patience:
             ended = "patience"
             if turn + 1 < options.rounds:

@@ -21,11 +21,11 @@ import numpy as np
 
 from nlgauge.encoders import Encoder
 from nlgauge.encoders.blas import one_blas_thread
-from nlgauge.errors import AlignmentNotFoundError, InputError
+from nlgauge.errors import AlignmentNotFoundError, InputError, RecipeError
 from nlgauge.transforms.fit.from_texts import origin_of
 from nlgauge.transforms.fit.parallel_words import OtherSide
 from nlgauge.transforms.fit.self_learning import Attempt, SelfLearned, learn_alignment
-from nlgauge.transforms.fit.vocabulary import Vocabulary, vocabulary_of_texts
+from nlgauge.transforms.fit.vocabulary import FrequentWords, Vocabulary, frequent_words, vocabulary_of_texts
 from nlgauge.transforms.fit.widths import reduction_steps, same_width
 from nlgauge.transforms.remap import Origin, Remapping, fit_remapping
 
@@ -36,15 +36,17 @@ __all__ = [
     "SideOfAlignment",
     "Unsupervised",
     "check_one_language",
+    "check_search",
     "fit_unsupervised",
     "vocabularies_of_texts",
 ]
 
 #: How much of the way from the criterion of a run against a scrambled target to 1 the best run must have gone.
-#: Runs on real vectors that found most words had .35 and more, the others .24 and less (docs/alignment.md).
+#: Runs on real vectors that found most words had .35 and more, the others .24 and less; on spaces that had no part in
+#: setting it, .364 and more, and .265 and less (docs/alignment.md).
 LEAST_GAIN = 0.3
 
-#: Share of pairs that the other half must find again: .55 and more there, and .29 and less.
+#: Share of pairs that the other half must find again: .55 and more there, and .29 and less; .555 and .218 since.
 LEAST_AGREEMENT = 0.4
 
 #: Different words that a text must have for its vocabulary to say anything.
@@ -93,11 +95,31 @@ def vocabularies_of_texts(
         msg = "both sides are the same text, which is parallel to itself; give texts of two languages"
         raise InputError(msg)
     made = origin_of(source.encoder, source.layer, OtherSide(target.encoder, target.layer), origin or Origin())
+    sides = (source, target)
+    # Counted before anything is encoded: too little text need not cost the time of reading it.
+    counted = [frequent_words(side.encoder, side.texts) for side in sides]
+    _check_words(counted[0], counted[1], min(side.encoder.hidden_size for side in sides), made)
     words = [
-        vocabulary_of_texts(side.encoder, side.texts, layer=side.layer, batch_tokens=batch_tokens, advance=advance)
-        for side in (source, target)
+        vocabulary_of_texts(
+            side.encoder, side.texts, layer=side.layer, found=found, batch_tokens=batch_tokens, advance=advance
+        )
+        for side, found in zip(sides, counted, strict=True)
     ]
     return words[0], words[1], made
+
+
+def check_search(*, restarts: int, seed: int, least_gain: float, least_agreement: float) -> None:
+    """Refuse numbers that no search can have, before anything is encoded."""
+    if restarts < 1:
+        msg = f"restarts must be 1 or more, got {restarts}"
+        raise RecipeError(msg)
+    if seed < 0:
+        msg = f"seed must be 0 or more, got {seed}"
+        raise RecipeError(msg)
+    for name, value in (("least_gain", least_gain), ("least_agreement", least_agreement)):
+        if not 0 <= value <= 1:
+            msg = f"{name} is a share from 0 to 1, got {value:g}"
+            raise RecipeError(msg)
 
 
 def fit_unsupervised(
@@ -116,9 +138,10 @@ def fit_unsupervised(
     Widths may differ: the wider side is brought to the other's along its principal directions, and the map says so.
     `advance` is told of each run that is done.
     """
+    check_search(restarts=restarts, seed=seed, least_gain=least_gain, least_agreement=least_agreement)
     made = origin or Origin()
-    _check(source, target)
-    check_one_language(source, target, made)
+    _check_words(source, target, min(source.vectors.shape[1], target.vectors.shape[1]), made)
+    _check_finite(source, target)
     x, z, reductions = same_width(source.vectors, target.vectors)
     learned = learn_alignment(x, z, restarts=restarts, seed=seed, advance=advance)
     best = learned.best
@@ -153,7 +176,9 @@ def _check_found(learned: SelfLearned, runs: str, width: int, least_gain: float,
     raise AlignmentNotFoundError(msg)
 
 
-def check_one_language(source: Vocabulary, target: Vocabulary, origin: Origin) -> None:
+def check_one_language(
+    source: Vocabulary | FrequentWords, target: Vocabulary | FrequentWords, origin: Origin
+) -> None:
     """Refuse one language seen through one model on both sides: the answer is to leave the vectors alone."""
     if origin.target_weights:
         return
@@ -167,8 +192,9 @@ def check_one_language(source: Vocabulary, target: Vocabulary, origin: Origin) -
         raise InputError(msg)
 
 
-def _check(source: Vocabulary, target: Vocabulary) -> None:
-    width = min(source.vectors.shape[1], target.vectors.shape[1])
+def _check_words(
+    source: Vocabulary | FrequentWords, target: Vocabulary | FrequentWords, width: int, origin: Origin
+) -> None:
     for name, side in (("source", source), ("target", target)):
         if side.types < FEWEST_TYPES:
             msg = f"the {name} text has {side.types} different words, and {FEWEST_TYPES} are needed; give more text"
@@ -176,6 +202,11 @@ def _check(source: Vocabulary, target: Vocabulary) -> None:
         if len(side.words) < width:
             msg = f"{len(side.words)} frequent words of the {name} do not span {width} dimensions; give more text"
             raise InputError(msg)
+    check_one_language(source, target, origin)
+
+
+def _check_finite(source: Vocabulary, target: Vocabulary) -> None:
+    for name, side in (("source", source), ("target", target)):
         bad = np.flatnonzero(~np.isfinite(side.vectors).all(axis=1))
         if bad.size:
             msg = f"the vector of word {side.words[bad[0]]!r} of the {name} is not finite ({bad.size} such words)"

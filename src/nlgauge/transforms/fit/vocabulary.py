@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nlgauge.encoders import Encoder, encode_texts
 from nlgauge.text import Tokens
 
-__all__ = ["Vocabulary", "vocabulary_of_texts"]
+__all__ = ["FrequentWords", "Vocabulary", "frequent_words", "vocabulary_of_texts"]
 
 #: Texts whose vectors are held at once.
 _PORTION = 256
@@ -36,6 +36,28 @@ class Vocabulary(NamedTuple):
     """Words of the texts before the rare ones were left out."""
 
 
+class FrequentWords(NamedTuple):
+    """Words of texts by their number, before anything is encoded; most frequent first."""
+
+    words: tuple[str, ...]
+    counts: tuple[int, ...]
+    types: int
+    """Words of the texts before the rare ones were left out."""
+    tokens: tuple[Tokens, ...]
+    """Of each text."""
+
+
+def frequent_words(
+    encoder: Encoder, texts: Sequence[str], *, most: int = 3000, fewest_places: int = 4
+) -> FrequentWords:
+    """The `most` frequent words that stand in at least `fewest_places`."""
+    tokens = tuple(encoder.tokenizer.encode(list(texts)))
+    places = Counter(word for text, one in zip(texts, tokens, strict=True) for word, _, _ in _words(text, one))
+    kept = sorted((word for word, count in places.items() if count >= fewest_places), key=lambda w: (-places[w], w))
+    words = tuple(kept[:most])
+    return FrequentWords(words, tuple(places[word] for word in words), len(places), tokens)
+
+
 def vocabulary_of_texts(
     encoder: Encoder,
     texts: Sequence[str],
@@ -43,14 +65,16 @@ def vocabulary_of_texts(
     layer: int,
     most: int = 3000,
     fewest_places: int = 4,
+    found: FrequentWords | None = None,
     batch_tokens: int = 4096,
     advance: Callable[[int], None] | None = None,
 ) -> Vocabulary:
-    """The `most` frequent words that stand in at least `fewest_places`; `advance` is told how many texts are done."""
-    tokens = encoder.tokenizer.encode(list(texts))
-    places = Counter(word for text, one in zip(texts, tokens, strict=True) for word, _, _ in _words(text, one))
-    kept = sorted((word for word, count in places.items() if count >= fewest_places), key=lambda w: (-places[w], w))
-    rows = {word: row for row, word in enumerate(kept[:most])}
+    """The frequent words with their vectors; `advance` is told how many texts are done.
+
+    `found`: what `frequent_words` said of these texts, if it was asked already.
+    """
+    words, counts, types, tokens = found or frequent_words(encoder, texts, most=most, fewest_places=fewest_places)
+    rows = {word: row for row, word in enumerate(words)}
     sums = np.zeros((len(rows), encoder.hidden_size))
     for start in range(0, len(texts), _PORTION):
         part = slice(start, start + _PORTION)
@@ -61,9 +85,8 @@ def vocabulary_of_texts(
                     sums[rows[word]] += one.layers[layer][first:after].mean(axis=0, dtype=np.float64)
         if advance is not None:
             advance(len(texts[part]))
-    counts = tuple(places[word] for word in rows)
     vectors = (sums / np.maximum(np.array(counts, dtype=np.float64), 1)[:, None]).astype(np.float32)
-    return Vocabulary(tuple(rows), vectors, counts, len(places))
+    return Vocabulary(words, vectors, counts, types)
 
 
 def _words(text: str, tokens: Tokens) -> list[tuple[str, int, int]]:

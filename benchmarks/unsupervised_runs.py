@@ -1,0 +1,197 @@
+"""Unsupervised alignment on conditions that had no part in setting its thresholds: good runs, and accepted ones.
+
+    python -m benchmarks.unsupervised_runs --at DATA [--only NAME ...] [--seed 3] [--runs 2]
+
+Rows: newstests (WMT17, WMT18) through muse, minilm and mpnet. Vocabularies are first turned to their own principal
+directions, so that a space that two languages share is not given away. P@1 is by CSLS among the 1,500 most frequent
+words; gold is a dictionary of equal words, of words that stand in the same pairs of lines (Dice), or where there are
+no pairs of lines, of mutual neighbours in the space before it was turned. Controls have nothing to find: other words,
+or a scrambled target. No speed is measured; a run is a minute or so of one processor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.word_maps import Rows, dictionary, hits
+from nlgauge.encoders import load_encoder
+from nlgauge.transforms.fit.flow_losses import unit_rows
+from nlgauge.transforms.fit.neighbours import csls_pairs
+from nlgauge.transforms.fit.procrustes import principal_directions
+from nlgauge.transforms.fit.self_learning import learn_alignment
+from nlgauge.transforms.fit.unsupervised import LEAST_AGREEMENT, LEAST_GAIN
+from nlgauge.transforms.fit.vocabulary import vocabulary_of_texts
+from nlgauge.transforms.remap import fit_remapping
+
+#: Words of a side that are aligned, as in a fit; and the least P@1 of a run that is called good.
+_WORDS, _GOOD = 1500, 0.5
+
+
+class Side(NamedTuple):
+    """Words and their vectors, most frequent first."""
+
+    words: list[str]
+    rows: Rows
+
+
+class Condition(NamedTuple):
+    """Two sides, and rows of words that belong together (empty: nothing does)."""
+
+    source: Side
+    target: Side
+    gold: list[tuple[int, int]]
+
+
+class Files:
+    """Newstests by short names, and vocabularies of them, each made once."""
+
+    def __init__(self, at: Path) -> None:
+        self._at = at
+        self.side = cache(self._side)
+
+    def path(self, name: str) -> Path:
+        """`18 deen src.de` is the source of WMT18 de-en."""
+        year, pair, kind = name.split()
+        folder = "source" if kind.startswith("src") else "references"
+        return self._at / f"wmt{year}" / folder / f"newstest20{year}-{pair}-{kind}"
+
+    def _side(self, model: str, layer: int, *names: str) -> Side:
+        texts = [
+            line for name in names for line in self.path(name).read_text("utf-8-sig").split("\n") if line.strip()
+        ]
+        found = vocabulary_of_texts(load_encoder(model, threads=1), list(dict.fromkeys(texts)), layer=layer)
+        return Side(list(found.words[:_WORDS]), found.vectors[:_WORDS])
+
+    def languages(self, source: Sequence[str], target: Sequence[str], pairs: str) -> Condition:
+        """Two languages in muse; gold by the lines of `pairs` and their translations, or by its own space."""
+        left, right = self.side("muse", 0, *source), self.side("muse", 0, *target)
+        if pairs:
+            names = [str(self.path(name)) for name in pairs.split(",")]
+            return Condition(left, right, dictionary(left.words, right.words, names))
+        found, _ = csls_pairs(*(unit_rows(side.rows - side.rows.mean(axis=0)) for side in (left, right)))
+        return Condition(left, right, list(zip(found.source.tolist(), found.target.tolist(), strict=True)))
+
+    def spaces(self, source: tuple[str, int, str], target: tuple[str, int, str]) -> Condition:
+        """English in two layers or models; gold is the same word."""
+        sides = [self.side(model, layer, *names.split(",")) for model, layer, names in (source, target)]
+        return Condition(sides[0], sides[1], dictionary(sides[0].words, sides[1].words, None))
+
+    def models(self, source: tuple[str, ...], target: tuple[str, ...], pairs: str) -> Condition:
+        """A language in muse and English in minilm."""
+        left, right = self.side("muse", 0, *source), self.side("minilm", 6, *target)
+        return Condition(
+            left, right, dictionary(left.words, right.words, [str(self.path(one)) for one in pairs.split(",")])
+        )
+
+    def halves(self, model: str, layer: int, other: int, *names: str) -> Condition:
+        """Every other word of a text beside the remaining ones: no word has a counterpart."""
+        sides = [self.side(model, one, *names) for one in (layer, other)]
+        parts = [Side(side.words[start::2], side.rows[start::2]) for start, side in enumerate(sides)]
+        return Condition(parts[0], parts[1], [])
+
+    def scrambled(self, source: str, target: str) -> Condition:
+        """Against a target whose principal directions were permuted one by one, by a seed of its own."""
+        left, right = self.side("muse", 0, source), self.side("muse", 0, target)
+        along = (right.rows - right.rows.mean(axis=0)) @ principal_directions(
+            right.rows, count=right.rows.shape[1]
+        ).astype(np.float32)
+        mixed = np.random.default_rng(99).permuted(along, axis=0).astype(np.float32)
+        return Condition(left, Side(right.words, mixed), [])
+
+
+def conditions(files: Files) -> dict[str, Callable[[], Condition]]:
+    """By name; lines are those of one year, or English lines of test sets that translate other sources."""
+    english = "18 deen ref.en"
+    more = ("17 csen ref.en", "18 fien ref.en")
+    both = partial(files.languages)
+    made: dict[str, Callable[[], Condition]] = {
+        "muse de - en, 2018, both sides of pairs": partial(
+            both, ["18 deen src.de"], [english], "18 deen src.de,18 deen ref.en"
+        ),
+        "muse ru - en, 2018, others": partial(both, ["18 ruen src.ru"], [english], "18 ruen src.ru,18 ruen ref.en"),
+        "muse tr - en, 2018, others": partial(both, ["18 tren src.tr"], [english], "18 tren src.tr,18 tren ref.en"),
+        "muse zh - en, 2018, others": partial(both, ["18 zhen src.zh"], [english], ""),
+        "muse de - ru, 2018, others": partial(both, ["18 deen src.de"], ["18 ruen src.ru"], ""),
+        "muse ru - en, both years, others": partial(
+            both, ["17 ruen src.ru", "18 ruen src.ru"], more, "18 ruen src.ru,18 ruen ref.en"
+        ),
+        "muse tr - en, both years, others": partial(
+            both, ["17 tren src.tr", "18 tren src.tr"], more, "18 tren src.tr,18 tren ref.en"
+        ),
+        "minilm 6 - minilm 5, same": partial(files.spaces, ("minilm", 6, english), ("minilm", 5, english)),
+        "minilm 6 - minilm 3, others": partial(files.spaces, ("minilm", 6, english), ("minilm", 3, "18 fien ref.en")),
+        "mpnet 12 - mpnet 8, same": partial(files.spaces, ("mpnet", 12, english), ("mpnet", 8, english)),
+        "mpnet 12 - minilm 6, same": partial(files.spaces, ("mpnet", 12, english), ("minilm", 6, english)),
+        "muse ru - minilm 6 en": partial(
+            files.models, ("18 ruen src.ru",), (english,), "18 ruen src.ru,18 ruen ref.en"
+        ),
+        "control: muse en, other words": partial(files.halves, "muse", 0, 0, english, *more),
+        "control: minilm 6 - 5, other words": partial(files.halves, "minilm", 6, 5, english, *more),
+        "control: muse de - scrambled en": partial(files.scrambled, "18 deen src.de", english),
+    }
+    return made
+
+
+def turned(condition: Condition) -> tuple[Rows, Rows]:
+    """Both sides along their own principal directions, at the smaller width."""
+    width = min(side.rows.shape[1] for side in condition[:2])
+    made = [
+        ((side.rows - side.rows.mean(axis=0)) @ principal_directions(side.rows, count=width)).astype(np.float32)
+        for side in condition[:2]
+    ]
+    return made[0], made[1]
+
+
+def judge(name: str, condition: Condition, *, seed: int, runs: int) -> list[tuple[bool, bool]]:
+    """Print a row per seed; whether each run is good, and whether it is accepted."""
+    x, z = turned(condition)
+    if min(len(x), len(z)) < x.shape[1]:
+        print(f"{name}\t-\t{len(x)} and {len(z)} frequent words do not span {x.shape[1]} dimensions", flush=True)
+        return []
+    verdicts = []
+    found = learn_alignment(x, z, restarts=runs, seed=seed)
+    for one in found.attempts:
+        rotation = fit_remapping(x[one.pairs.source], z[one.pairs.target], method="centred")
+        right = hits(rotation.apply(x), z, condition.gold).mean() if condition.gold else 0.0
+        gain = (one.criterion - found.chance) / (1 - found.chance)
+        accepted = gain >= LEAST_GAIN and one.agreement >= LEAST_AGREEMENT and len(one.pairs) >= x.shape[1]
+        numbers = (right, one.criterion, found.chance, gain, one.agreement)
+        shown = [f"{number:.3f}" for number in numbers]
+        if not condition.gold:
+            shown[0] = "-"
+        sizes = [f"{len(x)}", f"{len(z)}", f"{len(condition.gold)}", f"{len(one.pairs)}"]
+        print("\t".join([name, f"{one.seed}", *shown, *sizes, "accepted" if accepted else "refused"]), flush=True)
+        verdicts.append((bool(right >= _GOOD), accepted))
+    return verdicts
+
+
+def main() -> int:
+    """Print a row per run, and how often the thresholds were wrong."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--at", type=Path, required=True, metavar="DATA")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="conditions whose name holds one of these (all)")
+    parser.add_argument("--seed", type=int, default=3, help="of the first run (3)")
+    parser.add_argument("--runs", type=int, default=2, help="of each condition (2)")
+    args = parser.parse_args()
+    columns = ["P@1", "criterion", "by-chance", "gain", "agreement", "source", "target", "gold", "pairs", "verdict"]
+    print("\t".join(["vectors", "seed", *columns]), flush=True)
+    verdicts: list[tuple[bool, bool]] = []
+    for name, make in conditions(Files(args.at)).items():
+        if not args.only or any(part in name for part in args.only):
+            verdicts += judge(name, make(), seed=args.seed, runs=args.runs)
+    good = [accepted for is_good, accepted in verdicts if is_good]
+    bad = [accepted for is_good, accepted in verdicts if not is_good]
+    print(f"{len(good)} good runs (P@1 of {_GOOD} or more), {len(good) - sum(good)} of them refused")
+    print(f"{len(bad)} others, {sum(bad)} of them accepted")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
