@@ -1,8 +1,8 @@
 """Maps between the words of two languages in their places: fitted on newstest 2018, asked about newstest 2017.
 
-    python -m benchmarks.context_maps --at DATA --sweep                    # which options of the flow, on halves of 2018
+    python -m benchmarks.context_maps --at DATA --sweep                 # options of the flow, on halves of 2018
     python -m benchmarks.context_maps --at DATA --langs de ru tr zh --seeds 3
-    python -m benchmarks.context_maps --at DATA --encoders                 # mpnet 12 -> minilm 6, English: exact gold
+    python -m benchmarks.context_maps --at DATA --encoders              # mpnet 12 -> minilm 6, English: exact gold
 
 Words translate each other by IBM model 1, trained on both newstests in both directions, where the two agree: the
 encoder has no say. With `--encoders` a word's counterpart is itself. Lexicon induction, P@1 by CSLS among 3,000 words
@@ -49,6 +49,8 @@ Rows = NDArray[np.float32]
 #: Words that are asked about, and pairs that a map is fitted to, drawn at random.
 _ASKED, _LEARNED = 3000, 20_000
 _ROUNDS_OF_IBM, _LEAST_PROBABLE = 6, 0.1
+#: Width inside a layer of the flows: four times the default, so that a want of room is no excuse.
+_HIDDEN = 128
 #: What a sweep tries: twelve settings.
 _GRID = {"learning_rate": (1e-3, 3e-4, 1e-4), "likelihood": (0.0, 0.1), "couplings": (2, 4)}
 _LINEAR = {"rotation (CLP)": "clp", "centred rotation": "centred", "UMD": "umd", "least squares": "lsq"}
@@ -170,7 +172,7 @@ def hits(transform: Any, asked: Words) -> NDArray[np.float64]:
     target = asked.target if transform is None else transform.apply(asked.target, side="target")
     x, z = (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9) for rows in (moved, target))
     similarity = csls((x @ z.T).astype(np.float32))
-    return (similarity.argmax(axis=1) == np.arange(len(x))).astype(np.float64)
+    return np.array(similarity.argmax(axis=1) == np.arange(len(x)), dtype=np.float64)
 
 
 def maps(learned: Words, options: FlowOptions, seeds: int, origin: Origin) -> Iterator[tuple[str, list[Any]]]:
@@ -192,7 +194,7 @@ def maps(learned: Words, options: FlowOptions, seeds: int, origin: Origin) -> It
     places = np.empty_like(order)
     places[order] = np.arange(len(order))
     guess = Pairs(np.arange(few), places[:few])
-    gan = FlowOptions(learning_rate=5e-5, constraint="cross-correlation", rounds=3, epochs=3)
+    gan = FlowOptions(hidden=_HIDDEN, learning_rate=5e-5, constraint="cross-correlation", rounds=3, epochs=3)
     yield (
         "GAN-Real-NVP",
         [
@@ -265,9 +267,7 @@ def timed(made: Iterator[tuple[str, list[Any]]]) -> Iterator[tuple[str, tuple[li
         yield name, (found, time.process_time() - began)
 
 
-def _row(
-    name: str, found: list[NDArray[np.float64]], base: NDArray[np.float64] | None, seconds: float
-) -> None:
+def _row(name: str, found: list[NDArray[np.float64]], base: NDArray[np.float64] | None, seconds: float) -> None:
     mean = np.mean(found, axis=0)
     cells = ["{:.3f} ({:.3f} to {:.3f})".format(*bootstrap_mean(mean)[:3])]
     if base is not None:
@@ -286,7 +286,7 @@ def sweep(words: Words) -> None:
         print(f"{name}\t{hits(fit_remapping(*learned, method=method), asked).mean():.3f}", flush=True)
     for values in itertools.product(*_GRID.values()):
         settings: dict[str, Any] = dict(zip(_GRID, values, strict=True))
-        made = fit_flow(*learned, options=FlowOptions(**settings))
+        made = fit_flow(*learned, options=FlowOptions(hidden=_HIDDEN, **settings))
         print(f"{settings}\t{hits(made.map, asked).mean():.3f}\tbest epoch {made.best}", flush=True)
 
 
@@ -306,7 +306,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("no folder of data sets; nothing was run", file=sys.stderr)
         return 0
     warnings.simplefilter("ignore", NlgaugeWarning)
-    options = FlowOptions(learning_rate=args.learning_rate, likelihood=args.likelihood, couplings=args.couplings)
+    options = FlowOptions(
+        hidden=_HIDDEN, learning_rate=args.learning_rate, likelihood=args.likelihood, couplings=args.couplings
+    )
     muse = load_encoder("muse", threads=1) if args.langs or args.sweep else None
     if args.sweep and muse is not None:
         sweep(words_of_languages(args.at, "de", muse)[2018])
