@@ -4,8 +4,7 @@ VENV := .venv
 TORCH_VENV := .venv-torch
 BIN := $(VENV)/bin
 TORCH_BIN := $(TORCH_VENV)/bin
-# What is never imported need not be compiled.
-PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 # Each test is in one lane (docs/testing.md).
 FIRST := not (data or slow or torch or browser or long)

@@ -51,7 +51,7 @@ def test_vectors_of_another_model_need_links_or_the_same_text(encoder: Encoder) 
     alone = paired_words(encoder, SOURCE, SOURCE, layer=1, alignments=found.links)
     np.testing.assert_array_equal(found.target, alone.target)
     assert not np.array_equal(found.source, found.target)
-    with pytest.raises(InputError, match="two models have no nearest neighbours"):
+    with pytest.raises(InputError, match="two models or layers have no nearest neighbours"):
         paired_words(encoder, SOURCE, TARGET, layer=2, other=OtherSide(encoder, 1))
 
 
