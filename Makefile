@@ -30,7 +30,7 @@ endif
 
 help:
 	@echo "make demo          install, fetch the embedded model, score examples/"
-	@echo "make test          core test suite (no torch, no data), about six minutes"
+	@echo "make test          core test suite (no torch, no data), about five minutes"
 	@echo "                   (WORKERS=N processes share the tests of a lane; 2 where nothing is said)"
 	@echo "make test-more     what make test leaves out: real data (NLGAUGE_DATA), slow tests"
 	@echo "make test-torch    engine parity, and parity with the bert-score package"
