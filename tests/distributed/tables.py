@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as arrow
 import pyarrow.parquet as parquet
+import pytest
 from tests.engine.corpora import small_corpus
 
 import nlgauge
@@ -21,6 +22,21 @@ COLUMNS = {"hyp": ["terse", "fluent"], "ref": "ref", "src": "src", "id": "id"}
 ONE_SYSTEM = {"hyp": "fluent", "ref": "ref", "id": "id"}
 
 TEXT_METRICS = ["chrf", "bleu"]
+
+#: Marks of tests whose small texts and hashed vectors bring warnings that are not their subject.
+QUIET = [
+    pytest.mark.usefixtures("small_encoder"),
+    *(
+        pytest.mark.filterwarnings(f"ignore::nlgauge.{name}")
+        for name in (
+            "TruncationWarning",
+            "UnknownWordWarning",
+            "LanguageWarning",
+            "EmptyTextWarning",
+            "ZeroWeightWarning",
+        )
+    ),
+]
 
 
 def corpus_rows(corpus: Corpus) -> dict[str, list[Any]]:

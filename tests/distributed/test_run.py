@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pyarrow.parquet as parquet
 import pytest
 from tests.distributed.tables import (
     ONE_SYSTEM,
+    QUIET,
     TEXT_METRICS,
     as_bytes,
     corpus_rows,
@@ -30,7 +30,6 @@ from nlgauge.distributed import run as run_module
 from nlgauge.distributed import work as work_module
 from nlgauge.errors import InputError, RecipeError, SignatureError
 from nlgauge.recipes.run_options import RunOptions
-from nlgauge.testing import hash_encoder
 
 #: Recipes that look at a pair, at all texts, at neighbours; of vectors, of counts, of members.
 RECIPES = [
@@ -44,28 +43,7 @@ RECIPES = [
     "rougel",
 ]
 
-pytestmark = [
-    pytest.mark.filterwarnings(f"ignore::nlgauge.{name}")
-    for name in (
-        "TruncationWarning",
-        "UnknownWordWarning",
-        "LanguageWarning",
-        "EmptyTextWarning",
-        "ZeroWeightWarning",
-    )
-]
-
-
-@pytest.fixture(autouse=True)
-def small_encoder() -> Iterator[None]:
-    with hash_encoder():
-        yield
-
-
-@pytest.fixture
-def table(tmp_path: Path) -> Path:
-    corpus_table(tmp_path / "pairs.parquet")
-    return tmp_path / "pairs.parquet"
+pytestmark = QUIET
 
 
 # --- the same numbers ----------------------------------------------------------------------------------

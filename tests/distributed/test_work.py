@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as arrow
 import pyarrow.parquet as parquet
 import pytest
-from tests.distributed.tables import ONE_SYSTEM, corpus_rows, corpus_table, run
+from tests.distributed.tables import ONE_SYSTEM, QUIET, corpus_rows, corpus_table, run
 from tests.engine.corpora import small_corpus
 
 import nlgauge
@@ -19,30 +19,8 @@ import nlgauge.distributed as many
 from nlgauge.distributed import work as work_module
 from nlgauge.errors import InputError
 from nlgauge.metrics.chrf import ChrF
-from nlgauge.testing import hash_encoder
 
-pytestmark = [
-    pytest.mark.filterwarnings(f"ignore::nlgauge.{name}")
-    for name in (
-        "UnknownWordWarning",
-        "LanguageWarning",
-        "ZeroWeightWarning",
-        "EmptyTextWarning",
-        "TruncationWarning",
-    )
-]
-
-
-@pytest.fixture(autouse=True)
-def small_encoder() -> Iterator[None]:
-    with hash_encoder():
-        yield
-
-
-@pytest.fixture
-def table(tmp_path: Path) -> Path:
-    corpus_table(tmp_path / "pairs.parquet")
-    return tmp_path / "pairs.parquet"
+pytestmark = QUIET
 
 
 def poisoned(path: Path) -> tuple[list[int], nlgauge.Score]:
