@@ -128,7 +128,7 @@ coverage: $(VENV)/.test-tools
 	$(BIN)/python $(PIP_INSTALL) -e '.[coverage]'
 	$(BIN)/nlgauge models pull minilm mpnet spacy-en
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -q -m "$(FIRST)"
+	$(BIN)/coverage run -m pytest -q -m "$(FIRST)" $(SHARED)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage html --quiet
 	$(BIN)/coverage report
