@@ -86,12 +86,12 @@ test: $(VENV)/.test-tools
 	$(BIN)/nlgauge models pull minilm mpnet spacy-en
 	$(BIN)/python -m pytest -m "$(FIRST)" $(SHARED)
 
-# Without a browser on the machine, tests of pages are skipped and say so. They come one after the other: browser,
-# service and test are busy processes already, and a page has bounds of time.
+# Without a browser on the machine, tests of pages are skipped and say so. They come one after the other, as those on
+# Ray do: browser, service and test are busy processes already, and a page has bounds of time.
 test-more: $(VENV)/.browser-tools
 	$(BIN)/nlgauge models pull minilm mpnet spacy-en
-	$(BIN)/python -m pytest -m "$(MORE) and not browser" $(SHARED)
-	$(BIN)/python -m pytest -m "$(MORE) and browser"
+	$(BIN)/python -m pytest -m "$(MORE) and not (browser or alone)" $(SHARED)
+	$(BIN)/python -m pytest -m "$(MORE) and (browser or alone)"
 
 browser-tools: $(VENV)/.browser-tools
 	command -v chromium-headless-shell >/dev/null || \

@@ -22,6 +22,8 @@ import nlgauge.distributed as many
 
 pytestmark = [
     pytest.mark.slow,
+    # Two clusters on one machine take ports from one range for their clients, and one may find its port taken.
+    pytest.mark.alone,
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds actors in /proc"),
     *(
         pytest.mark.filterwarnings(f"ignore::nlgauge.{name}")
