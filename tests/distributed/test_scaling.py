@@ -20,7 +20,9 @@ def on_logical_workers(*words: str) -> dict[str, Any]:
         made = subprocess.run(
             command, check=True, stdout=subprocess.PIPE, env=cluster.environment, cwd=Path(__file__).parents[2]
         )
-    found: dict[str, Any] = json.loads(made.stdout.splitlines()[-1])  # Ray warns on stdout
+    # Ray warns on stdout too, at times after the result.
+    (line,) = [line for line in made.stdout.splitlines() if line.startswith(b"{")]
+    found: dict[str, Any] = json.loads(line)
     return found
 
 
