@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -88,7 +91,7 @@ def test_files(tmp_path: Path):
 
 
 def test_training_is_the_same_for_the_same_seed():
-    pytest.importorskip("fasttext")
+    pytest.importorskip("gensim")
     texts = ["the cat sat on the mat and the dog sat on the cat"] * 20
     one, again, other = (train_vectors(texts, ["cat", "cats"], seed=seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one["cat"], again["cat"])
@@ -96,19 +99,43 @@ def test_training_is_the_same_for_the_same_seed():
     assert one["cats"].shape == (100,)
 
 
+def test_training_does_not_depend_on_memory_as_found():
+    """fastText's own package takes nine tenths of its first vectors from there when it has one thread."""
+    pytest.importorskip("gensim")
+    code = (
+        "from nlgauge.explain.factors.word_vectors import train_vectors\n"
+        "texts = ['the cat sat on the mat and the dog sat on the cat'] * 20\n"
+        "print([vector.tobytes().hex() for vector in train_vectors(texts, ['cat', 'cats'], seed=1).values()])"
+    )
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "MALLOC_PERTURB_": fill, "PYTHONHASHSEED": fill},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for fill in ("1", "85")
+    }
+    assert len(printed) == 1
+
+
 def test_nothing_to_train_on():
     with pytest.raises(InputError, match="all of these are empty"):
         train_vectors(["", " "], ["a"])
-    pytest.importorskip("fasttext")
+    pytest.importorskip("gensim")
     with pytest.raises(InputError, match="give word_vectors=FILE"):
         train_vectors(["one two"], ["one"])
 
 
 @pytest.mark.slow
 def test_released_mor(data_folder: Path):
-    """The released lexicon, vectors trained anew: the released column again, but for the training."""
-    pytest.importorskip("fasttext")
+    """The released lexicon, vectors trained anew: near the released column, as far as training goes.
+
+    fastText's own package on its own default of twelve threads, never twice the same: .861 to .891 in four runs.
+    """
+    pytest.importorskip("gensim")
     table = load("factors-sts", data_folder)
     lexicon = data_folder / "explain" / "morph" / "morph_lex_sts_en.tsv"
     ours = FactorMaker(table, FactorOptions(lexicon=str(lexicon), seed=1)).column("MOR")
-    assert np.corrcoef(ours, table.released["mor"])[0, 1] == pytest.approx(0.927, abs=0.01)
+    assert np.corrcoef(ours, table.released["mor"])[0, 1] == pytest.approx(0.89, abs=0.03)

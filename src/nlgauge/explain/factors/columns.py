@@ -34,7 +34,7 @@ from nlgauge.explain.factors.morphology import (
 from nlgauge.explain.factors.overlap import bleu1, lexical_overlap
 from nlgauge.explain.factors.translations import Translations, read_translations
 from nlgauge.explain.factors.trees import syntactic_similarity, word_tree
-from nlgauge.explain.factors.word_vectors import train_vectors, vectors_of_file
+from nlgauge.explain.factors.word_vectors import train_vectors, training_label, vectors_of_file
 from nlgauge.files.digests import file_digest, short_digest
 from nlgauge.stats.checks import Vector
 from nlgauge.text.treebank import treebank_words
@@ -174,7 +174,7 @@ class FactorMaker:
             label, vectors = vectors_of_file(self.options.word_vectors)
         else:
             vocabulary = sorted({word for found in words.values() for word in found})
-            label = f"fastText trained on the {len(texts)} texts, seed {self.options.seed}"
+            label = f"{training_label()}, trained on the {len(texts)} texts, seed {self.options.seed}"
             vectors = train_vectors(texts, vocabulary, seed=self.options.seed)
         pairs, of_pairs = self._lexicon()
         moved = retrofit(vectors, pairs)
