@@ -129,6 +129,11 @@ def conditions(files: Files) -> dict[str, Callable[[], Condition]]:
         "minilm 6 - minilm 3, others": partial(files.spaces, ("minilm", 6, english), ("minilm", 3, "18 fien ref.en")),
         "mpnet 12 - mpnet 8, same": partial(files.spaces, ("mpnet", 12, english), ("mpnet", 8, english)),
         "mpnet 12 - minilm 6, same": partial(files.spaces, ("mpnet", 12, english), ("minilm", 6, english)),
+        "mpnet 12 - minilm 6, more lines, others": partial(
+            files.spaces,
+            ("mpnet", 12, "17 csen ref.en,17 lven ref.en,17 tren ref.en"),
+            ("minilm", 6, "18 deen ref.en,18 fien ref.en,18 ruen ref.en"),
+        ),
         "muse ru - minilm 6 en": partial(
             files.models, ("18 ruen src.ru",), (english,), "18 ruen src.ru,18 ruen ref.en"
         ),
