@@ -46,7 +46,8 @@ __all__ = [
 #: setting it, .364 and more but for one run with .269, and .265 and less (docs/alignment.md).
 LEAST_GAIN = 0.3
 
-#: Share of pairs that the other half must find again: .55 and more there, and .29 and less; .555 (one run .390) and .234 since.
+#: Share of pairs that the other half must find again: .55 and more there, and .29 and less; since then .555 and more
+#: but for that run with .390, and .234 and less.
 LEAST_AGREEMENT = 0.4
 
 #: Different words that a text must have for its vocabulary to say anything.
