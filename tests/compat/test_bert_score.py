@@ -122,6 +122,19 @@ def test_a_missing_baseline_is_built_as_the_message_says_and_given_by_its_path(t
     np.testing.assert_allclose(np.asarray(found), (raw - 0.25) / 0.75, atol=1e-6)
 
 
+def test_a_language_whose_model_is_not_here_leads_to_one_that_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("NLGAUGE_OFFLINE", "1")
+    monkeypatch.setenv("NLGAUGE_CACHE", str(tmp_path))
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    with pytest.raises(nlgauge.ModelNotFoundError, match=r"lang='en' alone means roberta-large; .* such as 'minilm'"):
+        score(CANDS, REFS, lang="en")
+    with pytest.raises(nlgauge.ModelNotFoundError) as caught:
+        score(CANDS, REFS, model_type="roberta-large")
+    assert "lang=" not in str(caught.value)
+
+
 def test_an_empty_candidate_scores_0() -> None:
     with pytest.warns(nlgauge.EmptyTextWarning):
         p, r, f = score(["", "A cat."], ["A cat.", "A cat."], "minilm")

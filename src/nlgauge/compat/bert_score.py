@@ -31,7 +31,7 @@ from nlgauge.compat.bert_score_defaults import chosen_model, tuned_layer
 from nlgauge.compat.bert_score_tables import baseline_of_csv, idf_of_dictionary, is_own_baseline
 from nlgauge.compat.inputs import check_lengths, reference_groups, texts_of
 from nlgauge.encoders import Encoder, load_encoder
-from nlgauge.errors import BaselineError, InputError, RecipeError
+from nlgauge.errors import BaselineError, InputError, ModelNotFoundError, RecipeError
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.recipes.defaults import chosen_layer
 from nlgauge.scores import Score
@@ -54,6 +54,8 @@ class _Recipe:
     rescaled: bool
     baseline_path: str | Path | None
     all_layers: bool
+    by_language: bool = False
+    """Whether the model was chosen by its language."""
 
     def __post_init__(self) -> None:
         if self.rescaled and self.lang is None:
@@ -69,7 +71,16 @@ class _Recipe:
 
     @property
     def encoder(self) -> Encoder:
-        return load_encoder(self.model, **self.run)
+        try:
+            return load_encoder(self.model, **self.run)
+        except ModelNotFoundError as error:
+            if not self.by_language:
+                raise
+            msg = (
+                f"{error}. As in bert-score, lang={self.lang!r} alone means {self.model}; for a model that needs no "
+                "hub give model_type=, such as 'minilm' or 'mpnet' for English and 'muse' for 16 languages"
+            )
+            raise ModelNotFoundError(msg) from error
 
     @property
     def chosen_layer(self) -> int:
@@ -245,6 +256,7 @@ def _recipe(
         rescaled=rescaled,
         baseline_path=baseline_path,
         all_layers=all_layers,
+        by_language=model is None,
     )
 
 
