@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -179,6 +180,17 @@ def test_a_result_is_a_table(folder: Path, name: str) -> None:
     assert "table" in checker.seen or "svg" in checker.seen
     assert "b" not in checker.seen, "texts and names are escaped"
     assert "<td>nan</td>" not in shown
+
+
+def test_prices_are_no_formulas() -> None:
+    """MathJax, which notebooks have, typesets what stands between two dollars of one run of text."""
+    shown = nlgauge.rank([["It costs $5 or $6.", r"Write \(a\)."]], metric="chrf")._repr_html_()
+    left_alone = '<span class="tex2jax_ignore mathjax_ignore">'
+    assert f"{left_alone}$</span>" in shown
+    rest = re.sub(rf"{left_alone}.</span>", "", shown)
+    assert "$" not in rest
+    assert "\\" not in rest
+    assert nlgauge.explain_pair("It costs $5.", "It is $6.")._repr_html_().count(left_alone) >= 2
 
 
 def test_systems_under_one_metric_share_a_table_and_a_signature() -> None:

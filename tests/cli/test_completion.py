@@ -39,7 +39,20 @@ def script() -> str:
         (["idf", "bui"], {"build"}),
         (["score", "--multi"], {"--multiref"}),
         (["score", "a.t"], set()),
-        (["completion", ""], {"--help", "bash", "zsh"}),
+        (["completion", ""], {"bash", "zsh"}),
+        (["idf", ""], {"build"}),
+        # Where a file is meant the shell completes it, also before its first letter.
+        (["score", ""], set()),
+        (["score", "a.txt", "--refs", ""], set()),
+        (["serve", "--data", ""], set()),
+        # Names that other commands list.
+        (["metrics", "show", "bert"], {"bertscore"}),
+        (["reproduce", "repro-table1"], {"repro-table1", *(f"repro-table1{number}" for number in range(6))}),
+        (["reproduce", "repro-table3", "--langp"], {"--langpairs"}),
+        (["meta", "--data", "wmt17"], {"wmt17", "wmt17-testset"}),
+        (["data", "info", "mlq"], {"mlqe-pe"}),
+        (["score", "--model", "mp"], {"mpnet"}),
+        (["models", "pull", "mu"], {"muse"}),
     ],
 )
 def test_bash_completes(script: str, line: list[str], expected: set[str]) -> None:
@@ -103,13 +116,15 @@ def test_a_tab_completes_at_a_terminal(tmp_path: Path, words: list[str], before:
     (tmp_path / "outputs.txt").write_text("", encoding="utf-8")
     shell = Terminal(words, tmp_path)
     try:
-        shell.type(f"{before}source ./script; echo REA''DY\n", r"\n(READY)")
+        shell.type(f"{before}source ./script; rm script; echo REA''DY\n", r"\n(READY)")
         for typed, expected in (
             ("nlgauge sc", "nlgauge score"),
             ("nlgauge score outp", "nlgauge score outputs.txt"),
             ("nlgauge score a.txt --format mark", "nlgauge score a.txt --format markdown"),
             ("nlgauge score --metric chrf berts", "nlgauge score --metric chrf bertscore"),
             ("nlgauge idf bui", "nlgauge idf build"),
+            ("nlgauge score --refs ", "nlgauge score --refs outputs.txt"),
+            ("nlgauge reproduce repro-table3 --langp", "nlgauge reproduce repro-table3 --langpairs"),
         ):
             # Control-A goes to the start of the line, so that what Tab made of it is an argument of echo.
             assert shell.type(f"{typed}\t\x01echo :\n", r"\n:([^\r\n]*)[\r\n]") == expected

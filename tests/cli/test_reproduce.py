@@ -43,8 +43,14 @@ def test_list_says_which_data_is_here(run: Run, folder: Path) -> None:
     assert "not here: bagel, sfhotel" in result.out
     bagel(folder)
     assert "bagel; not here: sfhotel" in run("reproduce", "list", "--at", ".").out
-    described = {entry["id"]: entry for entry in json.loads(run("reproduce", "list", "--format", "json").out)}
+    listed = json.loads(run("reproduce", "list", "--format", "json").out)
+    described = {entry["id"]: entry for entry in listed if entry["id"] is not None}
     assert list(described) == list(PAPER_TABLES)
+    # What has no entry is in both lists, with its reason.
+    assert {one["reason"] for one in described.values()} == {None}
+    told = {one["printed"][0]: one["reason"] for one in listed if one["id"] is None}
+    assert told == {f"{item.paper}, {item.name}": item.reason for item in INVENTORY if not item.entries}
+    assert {tuple(one) for one in listed} == {("id", "title", "source", "printed", "data", "models", "reason")}
     assert described["repro-table3"]["data"] == {"wmt15": False, "wmt16": False}
     assert described["repro-table3"]["printed"] == ["reproducibility study, Table 3"]
     assert described["moverscore-table1"]["printed"][:2] == ["MoverScore, Table 1", "MoverScore, Table 7"]
@@ -106,7 +112,7 @@ def test_a_folder_of_data_that_is_not_there_is_refused(refused: Refusal) -> None
 
 
 @pytest.mark.parametrize(
-    "option", [("--rows", "x"), ("--langpairs", "cs-en"), ("--model", "none"), ("--plot", "f.png")]
+    "option", [("--rows", "x"), ("--langpairs", "cs-en"), ("--model", "none"), ("--draws", "3"), ("--plot", "f.png")]
 )
 def test_the_list_takes_no_options_of_a_table(refused: Refusal, option: tuple[str, str]) -> None:
     assert f"{option[0]} goes with a table's name" in refused(2, "reproduce", "list", *option)

@@ -65,12 +65,36 @@ def test_where_they_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert find_settings(below) is None
 
 
+def test_a_project_file_whose_tools_are_no_table_says_nothing_about_us(tmp_path: Path) -> None:
+    settings(tmp_path, "tool = 'nlgauge'\n", name="pyproject.toml")
+    assert find_settings(tmp_path) is None
+
+
+def test_a_folder_of_a_model_lies_beside_the_file(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings(folder, 'model = "./mine"\n')
+    assert find_settings(folder) == Settings("nlgauge.toml", model="./mine")
+    below = folder / "below"
+    below.mkdir()
+    monkeypatch.chdir(below)
+    assert find_settings(below) == Settings("nlgauge.toml", model=str(folder.resolve() / "mine"))
+    assert "'./mine'" not in run("score", "../a.txt", "--refs", "../ref.txt").err
+    monkeypatch.setenv("NLGAUGE_CONFIG", "../nlgauge.toml")
+    assert find_settings(below) == Settings("nlgauge.toml", model=str(folder.resolve() / "mine"))
+    settings(folder, 'model = "owner/name"\n')  # of the hub
+    assert find_settings(below) == Settings("nlgauge.toml", model="owner/name")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("modle = 'minilm'\n", "unknown key 'modle'; there are model, metrics, threads; did you mean 'model'?"),
         ("metrics = [1]\n", "metrics must be a list of metrics, got [1]"),
-        ("threads = '2'\n", "threads must be a whole number, got '2'"),
+        ("threads = '2'\n", "threads must be a whole number from 1, got '2'"),
+        ("threads = 0\n", "nlgauge.toml: threads must be a whole number from 1, got 0"),
+        (
+            "[tool.nlgauge]\nmodel = 'minilm'\n",
+            "unknown key 'tool'; there are model, metrics, threads; [tool.nlgauge]",
+        ),
         ("model = ''\n", "model must be the name of a model"),
         ("model = \n", "cannot be read"),
     ],

@@ -15,6 +15,7 @@ from nlgauge.compat.bert_score import BERTScorer, score
 from nlgauge.compat.bert_score_defaults import layers_of_models, model_of_language
 from nlgauge.compat.bert_score_tables import idf_of_dictionary
 from nlgauge.encoders import load_encoder
+from nlgauge.metrics.parts.baseline import Baseline
 from nlgauge.models.resolve import resolve
 
 CANDS = ["The cat sat on the mat.", "Rain is expected in the north tomorrow.", "Nobody knew."]
@@ -106,6 +107,32 @@ def test_rescaling_takes_the_shipped_baseline_or_one_of_bert_score(tmp_path: Pat
     path.write_text("LAYER,P,R,F\n" + "".join(f"{layer},.1,.2,.25\n" for layer in range(7)), encoding="utf-8")
     own = score(CANDS, REFS, "minilm", 4, lang="en", rescale_with_baseline=True, baseline_path=path)[2]
     np.testing.assert_allclose(np.asarray(own), (raw - 0.25) / 0.75, atol=1e-6)  # (s - b) / (1 - b)
+
+
+def test_a_missing_baseline_is_built_as_the_message_says_and_given_by_its_path(tmp_path: Path) -> None:
+    with pytest.raises(nlgauge.BaselineError, match=r"'nlgauge baseline build .* and pass baseline_path=FILE"):
+        score(CANDS, REFS, "minilm", lang="de", rescale_with_baseline=True)
+    raw = np.asarray(score(CANDS, REFS, "minilm", 4)[2])
+    encoder = load_encoder("minilm")
+    header = {"model": "minilm", "language": "de", "weights": encoder.digest}
+    built = Baseline(header, dict.fromkeys(range(7), (0.1, 0.2, 0.25)))
+    (tmp_path / "de.tsv").write_text(built.text(), encoding="utf-8")
+    options = {"lang": "de", "rescale_with_baseline": True, "baseline_path": tmp_path / "de.tsv"}
+    found = score(CANDS, REFS, "minilm", 4, **options)[2]
+    np.testing.assert_allclose(np.asarray(found), (raw - 0.25) / 0.75, atol=1e-6)
+
+
+def test_a_language_whose_model_is_not_here_leads_to_one_that_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("NLGAUGE_OFFLINE", "1")
+    monkeypatch.setenv("NLGAUGE_CACHE", str(tmp_path))
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    with pytest.raises(nlgauge.ModelNotFoundError, match=r"lang='en' alone means roberta-large; .* such as 'minilm'"):
+        score(CANDS, REFS, lang="en")
+    with pytest.raises(nlgauge.ModelNotFoundError) as caught:
+        score(CANDS, REFS, model_type="roberta-large")
+    assert "lang=" not in str(caught.value)
 
 
 def test_an_empty_candidate_scores_0() -> None:

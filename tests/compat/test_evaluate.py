@@ -63,6 +63,35 @@ def test_what_cannot_be_done_is_said() -> None:
     assert len(metric) == 1
 
 
+def test_an_unknown_option_is_named_when_the_metric_is_loaded() -> None:
+    with pytest.raises(nlgauge.RecipeError, match=r"no option 'modeltype'; did you mean 'model_type'"):
+        evaluate.load("bertscore", modeltype="minilm")
+    with pytest.raises(nlgauge.RecipeError, match="option 'layr' is not known"):
+        evaluate.load("moverscore", layr=1)
+    with pytest.raises(nlgauge.RecipeError, match=r"no option 'preds'.*given as predictions= and references="):
+        evaluate.load("bertscore").compute(preds=["a"], refs=["a"], model_type="minilm")
+    with pytest.raises(nlgauge.RecipeError, match="no option 'return_hash'"):  # the hash always comes
+        evaluate.load("bertscore", return_hash=True)
+
+
+def test_texts_that_were_added_survive_an_error() -> None:
+    metric = evaluate.load("bertscore")
+    metric.add_batch(predictions=CANDS[:2], references=REFS[:2])
+    with pytest.raises(nlgauge.RecipeError, match="give model_type= or lang="):
+        metric.compute(predictions=CANDS[2:], references=REFS[2:])
+    assert len(metric) == 2, "what came with the call is given again with the next one"
+    found = metric.compute(predictions=CANDS[2:], references=REFS[2:], model_type="minilm")
+    assert found == evaluate.load("bertscore").compute(predictions=CANDS, references=REFS, model_type="minilm")
+
+
+def test_metrics_that_go_together_keep_their_texts_together() -> None:
+    both = evaluate.combine(["chrf", "bertscore"])  # the second one lacks a model
+    both.add_batch(predictions=CANDS, references=REFS)
+    with pytest.raises(nlgauge.RecipeError, match="give model_type="):
+        both.compute()
+    assert [len(one) for one in both.evaluation_modules] == [3, 3]
+
+
 @pytest.mark.parametrize("name", ["bertscore", "chrf", "moverscore"])
 @pytest.mark.parametrize(
     ("given", "said"),
@@ -78,6 +107,7 @@ def test_what_cannot_be_done_is_said() -> None:
             {"predictions": ["a", "b", "c"], "references": [["a"] * 3] * 2},
             "got 3 and 2; each entry of references holds 3",
         ),
+        ({"predictions": ["a"], "references": ["a", "b"]}, r"got 1 and 2; several references .* list: \[\[...\]\]"),
         ({"predictions": [], "references": []}, "nothing to compute"),
         ({"references": ["a"]}, "go with predictions="),
         ({"predictions": {"a": 1}, "references": ["a"]}, "got a dict with keys"),

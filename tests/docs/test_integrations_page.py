@@ -136,6 +136,25 @@ def test_the_action_takes_the_examples_and_saved_runs(tmp_path: Path) -> None:
     assert "| system-b |" in saved.stdout
 
 
+@pytest.mark.skipif(os.name == "nt", reason="the stand-in for Python is a shell script")
+@pytest.mark.parametrize(
+    ("install", "expected"),
+    [("this version", "/runner/_actions/nlgauge[meta]"), ("nlgauge==0.2.1", "nlgauge==0.2.1")],
+)
+def test_the_action_installs_the_version_of_its_tag(tmp_path: Path, install: str, expected: str) -> None:
+    about = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+    assert about["inputs"]["install"]["default"] == "this version"
+    (step,) = [one for one in about["runs"]["steps"] if "pip install" in one["run"]]
+    (tmp_path / "python").write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n", encoding="utf-8")
+    (tmp_path / "python").chmod(0o755)
+    environment = {"PACKAGE": install, "GITHUB_ACTION_PATH": "/runner/_actions/nlgauge"}
+    environment["PATH"] = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-e", "-c", step["run"]], env=os.environ | environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == ["-m", "pip", "install", "--quiet", expected]
+
+
 def test_the_page_gives_the_action_inputs_that_it_has() -> None:
     (step,) = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", section("Gates"), re.S)[0])
     known = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["inputs"]

@@ -116,11 +116,17 @@ def test_what_preprocessing_removed_is_named() -> None:
     assert "idf gave a text no weight, so all its tokens weigh the same" in found.notes
 
 
-def test_a_word_that_continues_another_for_the_tokenizer_is_named() -> None:
-    # Muse puts a bare mark of white space before this text and takes it for the first piece of the first word.
-    found = explain_pair("中文语言", "a language", metric="moverscore:model=muse,idf=none", threads=1)
-    removed = [word.removed for word in found.hypothesis_words]
-    assert removed == [*["continues a word (subwords=first)"] * 2, "", ""]
+def test_a_word_of_which_only_a_mark_is_kept_is_named() -> None:
+    # Muse spells some words as a bare mark of white space and the word behind it, and the mark is their first piece.
+    metric = "moverscore:model=muse,idf=none"
+    found = explain_pair("中文语言", "A guy with a red jacket", metric=metric, threads=1)
+    told = "only the mark before it is kept (subwords=first)"
+    assert [word.removed for word in found.hypothesis_words] == [told, told, "", ""]
+    assert {word.text: word.removed for word in found.reference_words if word.removed} == {"guy": told}
+    assert "reference: of 1 word only a mark of white space was kept; subwords=all keeps the text" in found.notes
+    whole = explain_pair("中文语言", "A guy with a red jacket", metric=f"{metric},subwords=all", threads=1)
+    assert not any(word.removed for word in (*whole.hypothesis_words, *whole.reference_words))
+    assert not any("mark of white space" in note for note in whole.notes)
 
 
 def test_words_cut_off_at_the_limit_are_named() -> None:

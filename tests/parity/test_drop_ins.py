@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -148,8 +149,39 @@ def test_update_forward_compute_and_reset() -> None:
     assert metric.result is not None
     assert metric.result.signature == whole.signature
     metric.reset()
+    assert metric.result is None
     metric.update(CANDS[:1], REFS[:1])
     assert float(metric.compute()["f1"]) == pytest.approx(nlgauge.score(CANDS[:1], REFS[:1]).system_score, abs=1e-6)
+
+
+def test_copies_collections_and_trackers() -> None:
+    torchmetrics = pytest.importorskip("torchmetrics")
+    metric = TextScore("chrf", average=True)
+    metric.update(CANDS[:2], REFS[:2])
+    for copy in (pickle.loads(pickle.dumps(metric)), metric.clone()):
+        copy.update(CANDS[2:], REFS[2:])
+        expected = nlgauge.score(CANDS, REFS, metric="chrf").system_score
+        assert float(copy.compute()["chrf"]) == pytest.approx(expected, rel=1e-6)
+    assert float(metric.compute()["chrf"]) == pytest.approx(
+        nlgauge.score(CANDS[:2], REFS[:2], metric="chrf").system_score, rel=1e-6
+    )
+    # Two recipes whose states are the same texts share them in a collection, and score them each by its own.
+    both = {layer: TextScore("bertscore", model="minilm", idf="refs", layer=layer, average=True) for layer in (2, 4)}
+    collection = torchmetrics.MetricCollection({f"layer{layer}": one for layer, one in both.items()})
+    for cand, ref in zip(CANDS, REFS, strict=True):
+        collection.update([cand], [ref])
+    found = collection.compute()
+    for layer in both:
+        expected = nlgauge.score(CANDS, REFS, idf="refs", layer=layer).system_score
+        assert float(found[f"layer{layer}_f1"]) == pytest.approx(expected, abs=1e-6)
+    assert TextScore("chrf").higher_is_better
+    assert not TextScore("baryscore").higher_is_better
+    tracker = torchmetrics.MetricTracker(TextScore("chrf", average=True))
+    for hyps in (CANDS, REFS):
+        tracker.increment()
+        tracker.update(hyps, REFS)
+    assert tracker.maximize
+    assert float(tracker.compute_all()["chrf"][1]) == pytest.approx(100)
 
 
 def test_what_looks_at_the_corpus_is_scored_as_one_corpus() -> None:

@@ -38,6 +38,14 @@ def test_the_words_stand_in_the_figure_as_they_are(tmp_path: Path) -> None:
     assert all(f"<!-- {word} -->" in drawn for word in ("the", "cat", "sat", "a", "dog"))
     assert "transport (soft)" in drawn
     assert "greedy matches (hard)" in drawn
+    assert "<!-- moverscore: score" in drawn
+
+
+def test_a_title_of_ones_own_takes_the_place_of_the_metric(tmp_path: Path) -> None:
+    plot_flow(explained("the cat sat", "a dog sat", "moverscore"), tmp_path / "a.svg", title="sentsim: wmd 0.5")
+    drawn = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert "<!-- sentsim: wmd 0.5 -->" in drawn
+    assert "moverscore" not in drawn
 
 
 @BOTH

@@ -10,6 +10,7 @@ from nlgauge.published.catalog import find_paper_table
 from nlgauge.published.density import LINEAR, Setup, draw, flow_fitter, precision_of, simulate_density
 from nlgauge.published.rankings.table import RankingOptions
 from nlgauge.published.reproduce import reproduce
+from nlgauge.report.reproduction import render_reproduction
 
 
 @pytest.mark.parametrize("steps", [1, 2, 5])
@@ -44,6 +45,8 @@ def test_the_table_without_a_flow() -> None:
         assert centred.cells[label].ours == 100
     assert centred.cells["bent t=3"].ours < 50  # type: ignore[operator]
     assert (gan.cells["t=5"].published, gan.cells["t=5"].ours) == (51.3, None)
+    assert "ten runs" not in render_reproduction(result)  # the heading does not contradict what was drawn
+    assert "note: ours: 1 run from seed" in render_reproduction(result)
     with pytest.raises(RecipeError, match="takes draws and seed"):
         reproduce(table, rankings=RankingOptions(ties="drop"))
     with pytest.raises(RecipeError, match="a simulation of languages; leave out model"):

@@ -1,14 +1,14 @@
 """`nlgauge completion`: a script that completes commands, flags and their values in the shell.
 
-The script is made from the parsers themselves, so that it knows what they know. File names complete where no word of
-the command fits.
+The script is made from the parsers themselves, so that it knows what they know, and has the names of metrics, models,
+data sets and published tables. Flags complete behind a dash, and file names where no value is known.
 """
 
 from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from nlgauge.cli.parsing import is_shown
@@ -25,9 +25,9 @@ examples:
 """
 
 _SCRIPT = """\
-{first}_nlgauge_words() {{
+{first}_nlgauge_flags() {{
     case "$1" in
-{words}
+{flags}
     esac
 }}
 _nlgauge_values() {{
@@ -39,15 +39,17 @@ _nlgauge() {{
     local current="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}"
     local place="nlgauge" flag="" word known
     for word in "${{COMP_WORDS[@]:1:$((COMP_CWORD - 1))}}"; do
-        known=" $(_nlgauge_words "$place") "
-        if [[ "$word" == -* ]]; then flag="$word"; elif [[ "$known" == *" $word "* ]]; then place="$place $word"; fi
+        if [[ "$word" == -* ]]; then flag="$word"
+        elif [[ -n "$(_nlgauge_flags "$place $word")" ]]; then place="$place $word"; fi
     done
-    known=""
-    if [[ "$current" != -* ]]; then
+    if [[ "$current" == -* ]]; then
+        known="$(_nlgauge_flags "$place")"
+    else
         known="$(_nlgauge_values "$place $before")"
         known="${{known:-$(_nlgauge_values "$place $flag +")}}"
+        if [[ -z "$known" && "$before" != -* ]]; then known="$(_nlgauge_values "$place .")"; fi
     fi
-    COMPREPLY=( $(compgen -W "${{known:-$(_nlgauge_words "$place")}}" -- "$current") )
+    COMPREPLY=( $(compgen -W "$known" -- "$current") )
 }}
 complete -o bashdefault -o default -F _nlgauge nlgauge
 """
@@ -74,20 +76,45 @@ def completion_script(shell: str) -> str:
     """The script for a shell, from all commands and their flags."""
     from nlgauge.cli import build_parser  # it imports this module
 
-    words, values = [], []
+    flags, values = [], []
     for place, parser in _places("nlgauge", build_parser()):
-        known = [word for action in parser._actions if is_shown(action) for word in _words(action)]
-        words.append(f"        {shlex.quote(place)}) echo {shlex.quote(' '.join(known))} ;;")
+        shown = [flag for action in parser._actions if is_shown(action) for flag in _long_flags(action)]
+        flags.append(f"        {shlex.quote(place)}) echo {shlex.quote(' '.join(shown))} ;;")
         for action in parser._actions:
-            choices = METRICS if action.dest == "metric" else action.choices
-            if action.option_strings and choices:
-                flags = [f"{place} {flag}" for flag in action.option_strings]
-                if action.nargs in {"+", "*"}:  # a value after another
-                    flags += [f"{flag} +" for flag in flags]
-                named = "|".join(map(shlex.quote, flags))
+            choices = _values(place, action)
+            if choices:
+                before = [
+                    f"{place} {flag}" for flag in action.option_strings or ["."]
+                ]  # . where no flag stands before
+                if action.option_strings and action.nargs in {"+", "*"}:  # a value after another
+                    before += [f"{flag} +" for flag in before]
+                named = "|".join(map(shlex.quote, before))
                 values.append(f"        {named}) echo {shlex.quote(' '.join(map(str, choices)))} ;;")
     first = "autoload -U +X bashcompinit && bashcompinit\n" if shell == "zsh" else ""
-    return _SCRIPT.format(first=first, words="\n".join(words), values="\n".join(values))
+    return _SCRIPT.format(first=first, flags="\n".join(flags), values="\n".join(values))
+
+
+def _values(place: str, action: argparse.Action) -> Iterable[Any]:
+    """What an argument takes: choices of its own, or names that other commands list."""
+    from nlgauge.data import DATA_CARDS
+    from nlgauge.models.catalog import CARDS, encoder_names
+    from nlgauge.published.catalog import PAPER_TABLES
+
+    by_place: dict[str, Iterable[str]] = {
+        "nlgauge reproduce": ("list", *PAPER_TABLES),
+        "nlgauge metrics show": METRICS,
+        "nlgauge models pull": CARDS,
+        "nlgauge models path": CARDS,
+        "nlgauge data info": DATA_CARDS,
+    }
+    by_flag: dict[str, Iterable[str]] = {"--metric": METRICS, "--data": DATA_CARDS, "--model": encoder_names()}
+    if action.choices:
+        return action.choices
+    if not action.option_strings:
+        return by_place.get(place, ())
+    if place == "nlgauge serve":  # its --data is a folder
+        return ()
+    return next((by_flag[flag] for flag in action.option_strings if flag in by_flag), ())
 
 
 def _places(name: str, parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
@@ -104,8 +131,6 @@ def _commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPar
     return {}
 
 
-def _words(action: argparse.Action) -> list[str]:
-    """Commands, values of an argument, or the long spellings of a flag: short ones are soon typed."""
-    if not action.option_strings:
-        return [str(choice) for choice in action.choices or ()]
+def _long_flags(action: argparse.Action) -> list[str]:
+    """The long spellings of a flag: short ones are soon typed."""
     return [flag for flag in action.option_strings if flag.startswith("--")]

@@ -16,7 +16,7 @@ from nlgauge.errors import InputError, RecipeError
 from nlgauge.plots import check_figure, check_plotted, plot_reproduction
 from nlgauge.published.catalog import PAPER_TABLES, find_paper_table
 from nlgauge.published.data import data_at, models_at
-from nlgauge.published.inventory import INVENTORY
+from nlgauge.published.inventory import INVENTORY, PrintedItem
 from nlgauge.published.rankings.table import RankingOptions
 from nlgauge.published.reproduce import reproduce
 from nlgauge.published.reproduce_study import StudyInputs
@@ -27,7 +27,7 @@ __all__ = ["add_commands"]
 
 #: Arguments that the list of tables has no use of, and what they are when nobody gives them.
 _OF_A_TABLE = ("model", "layer", "rows", "langpairs", "data", "levels", "vectors", "state", "idf_corpus", "stopwords",
-               "plot")  # fmt: skip
+               "draws", "plot")  # fmt: skip
 
 
 def add_commands(commands: Any) -> None:
@@ -187,11 +187,11 @@ def _list(args: argparse.Namespace, at: str | None) -> None:
         ListedTable(table, tuple(printed.get(table.id, ())), data_at(table, at), models_at(table))
         for table in PAPER_TABLES.values()
     ]
+    left_out = [item for item in INVENTORY if not item.entries]
     if args.format == "json":
-        described = [_described(one) for one in found]
+        described = [*map(_described, found), *map(_without_entry, left_out)]
         write_output(args.output, json.dumps(described, ensure_ascii=False, indent=2) + "\n")
     else:
-        left_out = [item for item in INVENTORY if not item.entries]
         write_output(args.output, render_tables(found, left_out, format=args.format))
 
 
@@ -203,4 +203,12 @@ def _described(one: ListedTable) -> dict[str, Any]:
         "printed": list(one.printed),
         "data": one.data,
         "models": one.models,
+        "reason": None,
     }
+
+
+def _without_entry(item: PrintedItem) -> dict[str, Any]:
+    """A table in print that is not here, with the keys of one that is."""
+    printed = [f"{item.paper}, {item.name}"]
+    nothing: dict[str, Any] = {"id": None, "title": None, "source": None}
+    return nothing | {"printed": printed, "data": {}, "models": {}, "reason": item.reason}

@@ -18,7 +18,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -64,16 +64,17 @@ class Settings:
             raise FileFormatError(msg)
         for key in content:
             if key not in _KEYS:
-                msg = f"{name}: unknown key {key!r}; there are {', '.join(_KEYS)}{did_you_mean(key, _KEYS)}"
+                hint = "; [tool.nlgauge] is for pyproject.toml" if key == "tool" else did_you_mean(key, _KEYS)
+                msg = f"{name}: unknown key {key!r}; there are {', '.join(_KEYS)}{hint}"
                 raise RecipeError(msg)
         model, metrics, threads = (content.get(key) for key in _KEYS)
         metrics = [metrics] if isinstance(metrics, str) else metrics
         texts = isinstance(metrics, list) and bool(metrics) and all(isinstance(one, str) for one in metrics)
-        whole = isinstance(threads, int) and not isinstance(threads, bool)
+        whole = isinstance(threads, int) and not isinstance(threads, bool) and threads > 0
         for key, value, fits, expected in (
             ("model", model, isinstance(model, str) and bool(model), "the name of a model"),
             ("metrics", metrics, texts, "a list of metrics"),
-            ("threads", threads, whole, "a whole number"),
+            ("threads", threads, whole, "a whole number from 1"),
         ):
             if value is not None and not fits:
                 msg = f"{name}: {key} must be {expected}, got {value!r}"
@@ -107,10 +108,21 @@ def _read(path: Path) -> Settings | None:
     except (OSError, ValueError) as error:  # that of TOML is a ValueError
         msg = f"{str(path)!r} cannot be read: {error}"
         raise FileFormatError(msg) from error
-    if not project:
-        return Settings.of(content, name=path.name)
-    tool = content.get("tool", {})
-    return Settings.of(tool["nlgauge"], name=path.name) if "nlgauge" in tool else None
+    if project:
+        tool = content.get("tool")
+        if not isinstance(tool, dict) or "nlgauge" not in tool:
+            return None
+        content = tool["nlgauge"]
+    found = Settings.of(content, name=path.name)
+    return replace(found, model=_beside(path, found.model))
+
+
+def _beside(path: Path, model: str | None) -> str | None:
+    """The model; a folder that is written as a path (./mine) lies beside the file, wherever the command is given."""
+    folder = path.parent.resolve()
+    if model is None or not model.startswith(("./", "../")) or folder == Path.cwd().resolve():
+        return model
+    return str(folder / model)
 
 
 def apply_settings(args: argparse.Namespace) -> None:

@@ -58,7 +58,7 @@ class BradleyTerry(NamedTuple):
     connected: bool
     """Whether the graph of wins is strongly connected, for every win matrix."""
     never_won: NDArray[np.bool_]
-    """(..., systems): systems without a single win, though they were compared."""
+    """(..., systems), true without a single win, though the system was compared."""
     never_lost: NDArray[np.bool_]
 
 

@@ -77,7 +77,7 @@ class CompareSettings:
 
     @property
     def score_draws(self) -> int:
-        """Bootstrap resamples of scores: for intervals and, where it is asked for, the test."""
+        """Bootstrap resamples of scores, for intervals and, where it is asked for, the test."""
         return max(self.resamples, self.permutations)
 
     def signature(self, unit: str = "instance", documents: str = "") -> str:

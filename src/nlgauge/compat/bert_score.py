@@ -7,7 +7,8 @@ float32 tensors where torch is installed, as numpy arrays where it is not. What 
 
 - the hash is the signature, which pins weights, tokenizer, idf and baseline by digest;
 - a score does not depend on `batch_size`, nor on the other segments (unless idf is counted on them);
-- a missing baseline is an error, and no raw score labelled rescaled; several references go with `all_layers`;
+- a missing baseline is an error, and no raw score labelled rescaled; `baseline_path` takes one of nlgauge, too;
+- several references go with `all_layers`;
 - `model_type` also takes a name that nlgauge knows (`minilm`), and `num_layers` may be left out for its folder.
 
 `nthreads`, `batch_size` and `use_fast_tokenizer` are accepted and do not move a score: the tokenizer is the fast one.
@@ -27,10 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.compat.bert_score_defaults import chosen_model, tuned_layer
-from nlgauge.compat.bert_score_tables import baseline_of_csv, idf_of_dictionary
+from nlgauge.compat.bert_score_tables import baseline_of_csv, idf_of_dictionary, is_own_baseline
 from nlgauge.compat.inputs import check_lengths, reference_groups, texts_of
 from nlgauge.encoders import Encoder, load_encoder
-from nlgauge.errors import InputError, RecipeError
+from nlgauge.errors import BaselineError, InputError, ModelNotFoundError, RecipeError
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.recipes.defaults import chosen_layer
 from nlgauge.scores import Score
@@ -53,6 +54,8 @@ class _Recipe:
     rescaled: bool
     baseline_path: str | Path | None
     all_layers: bool
+    by_language: bool = False
+    """Whether the model was chosen by its language."""
 
     def __post_init__(self) -> None:
         if self.rescaled and self.lang is None:
@@ -68,7 +71,16 @@ class _Recipe:
 
     @property
     def encoder(self) -> Encoder:
-        return load_encoder(self.model, **self.run)
+        try:
+            return load_encoder(self.model, **self.run)
+        except ModelNotFoundError as error:
+            if not self.by_language:
+                raise
+            msg = (
+                f"{error}. As in bert-score, lang={self.lang!r} alone means {self.model}; for a model that needs no "
+                "hub give model_type=, such as 'minilm' or 'mpnet' for English and 'muse' for 16 languages"
+            )
+            raise ModelNotFoundError(msg) from error
 
     @property
     def chosen_layer(self) -> int:
@@ -86,14 +98,17 @@ class _Recipe:
         layers = range(self.encoder.layers + 1) if self.all_layers else [self.chosen_layer]
         with tempfile.TemporaryDirectory(prefix="nlgauge-compat-") as folder:
             options = self._options(idf, Path(folder))
-            found = score_systems(
-                {"": texts},
-                groups,
-                metrics=[BERTScore(layer=layer, **options) for layer in layers],
-                empty="zero",  # two empty texts are nothing that bert-score would stop at
-                progress=verbose,
-                **self.run,
-            )
+            try:
+                found = score_systems(
+                    {"": texts},
+                    groups,
+                    metrics=[BERTScore(layer=layer, **options) for layer in layers],
+                    empty="zero",  # two empty texts are nothing that bert-score would stop at
+                    progress=verbose,
+                    **self.run,
+                )
+            except BaselineError as error:
+                raise BaselineError(str(error).replace("rescale=FILE", "baseline_path=FILE")) from error
         return dict(zip(layers, found, strict=True))
 
     def _options(self, idf: bool | IdfTable, folder: Path) -> dict[str, Any]:
@@ -106,7 +121,9 @@ class _Recipe:
             options["idf"] = "refs"
         if self.rescaled and self.lang is not None:
             options |= {"lang": self.lang, "rescale": "yes"}
-            if self.baseline_path is not None:
+            if self.baseline_path is not None and is_own_baseline(self.baseline_path):
+                options["rescale"] = str(self.baseline_path)
+            elif self.baseline_path is not None:
                 baseline = baseline_of_csv(self.baseline_path, self.encoder, self.lang)
                 (folder / "baseline.tsv").write_text(baseline.text(), encoding="utf-8")
                 options["rescale"] = str(folder / "baseline.tsv")
@@ -239,6 +256,7 @@ def _recipe(
         rescaled=rescaled,
         baseline_path=baseline_path,
         all_layers=all_layers,
+        by_language=model is None,
     )
 
 

@@ -15,10 +15,13 @@ from nlgauge.errors import BaselineError, FileFormatError, InputError
 from nlgauge.metrics.parts.baseline import Baseline
 from nlgauge.text import IdfTable
 
-__all__ = ["baseline_of_csv", "idf_of_dictionary"]
+__all__ = ["baseline_of_csv", "idf_of_dictionary", "is_own_baseline"]
 
 #: A frequency that came from counting is whole but for rounding in the logarithm.
 _WHOLE = 1e-3
+
+#: How a baseline of nlgauge begins.
+_OWN = "# nlgauge baseline "
 
 
 def idf_of_dictionary(weights: Mapping[int, float], encoder: Encoder) -> IdfTable:
@@ -40,6 +43,15 @@ def idf_of_dictionary(weights: Mapping[int, float], encoder: Encoder) -> IdfTabl
             raise InputError(msg)
         frequency[token] = round(found)
     return IdfTable(round(documents), frequency, encoder.tokenizer.digest, "an idf dictionary of bert-score")
+
+
+def is_own_baseline(path: str | Path) -> bool:
+    """Whether a file was made by `nlgauge baseline build`, which messages advise."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read(len(_OWN)) == _OWN
+    except (OSError, UnicodeDecodeError):
+        return False  # reading it as bert-score's says why
 
 
 def baseline_of_csv(path: str | Path, encoder: Encoder, language: str) -> Baseline:

@@ -14,11 +14,13 @@ run.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from nlgauge.accumulator import Accumulator
 from nlgauge.compat import bert_score
 from nlgauge.compat.evaluate_metrics import EVALUATE_METRICS, check_options
 from nlgauge.compat.inputs import check_lengths, reference_groups, texts_of
@@ -56,9 +58,8 @@ class EvaluationModule:
     def __init__(self, name: str, options: Mapping[str, Any] | None = None) -> None:
         # An unknown name or option is an error here, not after hours of generating.
         self.name = _known_name(name)
-        if self.name in EVALUATE_METRICS:
-            check_options(self.name, options or {})
         self._options = dict(options or {})
+        self._check(self._options)
         self._predictions: list[str] = []
         self._references: list[list[str]] = []
         self._sources: list[str] = []
@@ -122,26 +123,37 @@ class EvaluationModule:
         sources: Iterable[str] | None = None,
         **options: Any,
     ) -> dict[str, Any]:
-        """The scores of all that was added, and of what is given here; the metric is empty afterwards."""
+        """The scores of all that was added, and of what is given here; the metric is empty afterwards.
+
+        What was added before stays where this ends with an error, so that another try is possible.
+        """
+        chosen = self._options | options
+        self._check(chosen)
         if predictions is None and (references is not None or sources is not None):
             msg = "references= and sources= go with predictions=, which were not given"
             raise InputError(msg)
-        if predictions is not None:
-            self.add_batch(predictions=predictions, references=references, sources=sources)
-        if not self._predictions:
-            msg = "there is nothing to compute: give predictions= and references=, or add() them first"
-            raise InputError(msg)
-        try:
-            return self._computed(self._options | options)
-        finally:
-            self._predictions, self._references, self._sources = [], [], []
+        with _as_before_an_error([self]):
+            if predictions is not None:
+                self.add_batch(predictions=predictions, references=references, sources=sources)
+            if not self._predictions:
+                msg = "there is nothing to compute: give predictions= and references=, or add() them first"
+                raise InputError(msg)
+            found = self._computed(chosen)
+        self._predictions, self._references, self._sources = [], [], []
+        return found
+
+    def _check(self, options: Mapping[str, Any]) -> None:
+        """Refuse options that the metric does not have."""
+        if self._of_evaluate:
+            check_options(self.name, options)
+        else:
+            Accumulator(self.name, **options)
 
     def _computed(self, options: Mapping[str, Any]) -> dict[str, Any]:
         if self._of_evaluate and not self._references:
             msg = f"{self.name} compares with references; give references="
             raise InputError(msg)
         if self.name in EVALUATE_METRICS:
-            check_options(self.name, options)
             return EVALUATE_METRICS[self.name](self._predictions, self._references, **options)
         if self.name == "bertscore":
             parts, signature = bert_score.score(self._predictions, self._references, return_hash=True, **options)
@@ -174,14 +186,16 @@ class CombinedEvaluations:
 
     def add(self, *, prediction: str | None = None, reference: Any = None) -> None:
         """Add a segment to each metric."""
-        for module in self.evaluation_modules:
-            module.add(prediction=prediction, reference=reference)
+        with _as_before_an_error(self.evaluation_modules):
+            for module in self.evaluation_modules:
+                module.add(prediction=prediction, reference=reference)
 
     def add_batch(self, *, predictions: Iterable[str] | None = None, references: Iterable[Any] | None = None) -> None:
         """Add segments to each metric."""
         texts, groups = _kept(predictions), _kept(references)
-        for module in self.evaluation_modules:
-            module.add_batch(predictions=texts, references=groups)
+        with _as_before_an_error(self.evaluation_modules):
+            for module in self.evaluation_modules:
+                module.add_batch(predictions=texts, references=groups)
 
     def compute(
         self, *, predictions: Iterable[str] | None = None, references: Iterable[Any] | None = None, **options: Any
@@ -192,7 +206,8 @@ class CombinedEvaluations:
             msg = f"{name}= is an option of a metric; give it where that is loaded: combine([load(NAME, {name}=...)])"
             raise RecipeError(msg)
         texts, groups = _kept(predictions), _kept(references)
-        found = [module.compute(predictions=texts, references=groups) for module in self.evaluation_modules]
+        with _as_before_an_error(self.evaluation_modules):
+            found = [module.compute(predictions=texts, references=groups) for module in self.evaluation_modules]
         times = Counter(key for one in found for key in one)
         names = Counter(self.evaluation_module_names)
         seen: Counter[str] = Counter()
@@ -253,6 +268,18 @@ def _known_name(name: str) -> str:
         msg = f"unknown metric {name!r}{did_you_mean(wanted, known)}; there are: {', '.join(known.values())}"
         raise RecipeError(msg)
     return known[wanted]
+
+
+@contextmanager
+def _as_before_an_error(modules: Sequence[EvaluationModule]) -> Iterator[None]:
+    """Metrics hold what they held, if what is done here fails: texts may have taken hours to make."""
+    held = [(list(one._predictions), list(one._references), list(one._sources)) for one in modules]
+    try:
+        yield
+    except BaseException:
+        for one, texts in zip(modules, held, strict=True):
+            one._predictions, one._references, one._sources = texts
+        raise
 
 
 def _kept(values: Iterable[Any] | None) -> Any:

@@ -26,6 +26,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from nlgauge._version import __version__
+from nlgauge.compat import bert_score
 from nlgauge.corpus.checks import checked_list, make_corpus
 from nlgauge.engine.notes import run_fields
 from nlgauge.engine.prepare import PreparedTextMetric, prepare
@@ -214,11 +215,16 @@ EVALUATE_METRICS: Mapping[str, Callable[..., dict[str, Any]]] = {
 
 def check_options(name: str, options: Collection[str]) -> None:
     """Refuse options that evaluate does not have for a metric."""
-    known = list(signature_of(EVALUATE_METRICS[name]).parameters)[2:]
+    made_by = bert_score.score if name == "bertscore" else EVALUATE_METRICS[name]
+    known = list(signature_of(made_by).parameters)[2:]
+    if "return_hash" in known:  # of bert-score; evaluate always returns it
+        known.remove("return_hash")
     for option in options:
         if option not in known:
+            hint = did_you_mean(option, known)
             msg = (
-                f"{name} of evaluate has no option {option!r}{did_you_mean(option, known)}; it has {', '.join(known)}"
+                f"{name} of evaluate has no option {option!r}{hint}; it has {', '.join(known)}; texts are given as "
+                "predictions= and references="
             )
             raise RecipeError(msg)
 

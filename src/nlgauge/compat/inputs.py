@@ -44,6 +44,9 @@ def check_lengths(first: str, texts: Sized, second: str, others: list[Any]) -> N
     if len(texts) == len(others):
         return
     msg = f"{first} and {second} must go together, got {len(texts)} and {len(others)}"
-    if others and all(isinstance(one, list | tuple) and len(one) == len(texts) for one in others):
+    groups = bool(others) and all(isinstance(one, list | tuple) for one in others)
+    if groups and len(texts) == 1 and all(len(one) == 1 for one in others):
+        msg += f"; several {second} of one segment are a list in the list: [[...]]"
+    elif groups and all(len(one) == len(texts) for one in others):
         msg += f"; each entry of {second} holds {len(texts)} texts: give the references of one segment after another"
     raise InputError(msg)

@@ -19,7 +19,7 @@ from nlgauge.accumulator import Accumulator
 from nlgauge.compat.inputs import check_lengths, reference_groups, texts_of
 from nlgauge.errors import InputError, MissingExtraError
 from nlgauge.scores import Score
-from nlgauge.scoring import score
+from nlgauge.scoring import one_metric, resolved_call, score
 
 __all__ = ["TextScore"]
 
@@ -46,7 +46,7 @@ class TextScore(Metric):  # type: ignore[misc]  # torchmetrics need not be here
     """Scores of texts as a torchmetrics metric; options are those of `nlgauge.score`.
 
     `compute` gives a tensor per component with a number per segment, or with `average=True` the system's score of
-    each. The whole result, with its signature, is `metric.result` afterwards.
+    each. The whole result, with its signature, is `metric.result` afterwards, until `reset`.
     """
 
     is_differentiable = False
@@ -58,11 +58,23 @@ class TextScore(Metric):  # type: ignore[misc]  # torchmetrics need not be here
             raise MissingExtraError(msg)
         super().__init__(**{name: options.pop(name) for name in _THEIRS & options.keys()})
         self._metric, self._options, self._average = metric, options, average
-        Accumulator(metric, **options)  # an unknown option is an error now, not after the first batch
+        # An unknown option is an error now, not after the first batch.
+        recipes, *_ = resolved_call(one_metric(metric, options, function="TextScore"), options)
+        self._higher_is_better = recipes[0].higher_is_better
         self.result: Score | None = None
         # Lines of JSON, a number per byte: torchmetrics gathers, moves and saves them as any other state. Floats,
         # because a process without a segment sends an empty tensor of the metric's own type.
         self.add_state("records", default=[], dist_reduce_fx="cat")
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Which way the metric's main component is better, as trackers and callbacks ask."""
+        return self._higher_is_better
+
+    def reset(self) -> None:
+        """Forget all segments, and the result."""
+        super().reset()
+        self.result = None
 
     def update(
         self,

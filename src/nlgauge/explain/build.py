@@ -190,7 +190,7 @@ class Explainer:
         key = text.lower() if one.metric.lowercase == "yes" else text
         stopwords = one.state["stopwords"].words if "stopwords" in one.state.loaded else frozenset[str]()
         tokens = one.tokenized.tokens[key]
-        pieces = one.tokenized.encoder.tokenizer.pieces(tokens) if stopwords else ()
+        pieces = one.tokenized.encoder.tokenizer.pieces(tokens)
         return TextFilter(one.metric, tokens, pieces, stopwords, one.tokenized.limit)
 
     def _notes_of_references(self, several: SeveralReferences) -> list[str]:

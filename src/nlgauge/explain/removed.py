@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,17 @@ class TextFilter:
     stopwords: Collection[str]
     limit: int
 
+    @property
+    def _first_only(self) -> bool:
+        return getattr(self.metric, "subwords", "all") == "first"
+
+    @cached_property
+    def _lone_marks(self) -> NDArray[np.intp]:
+        """Places of first pieces without text, before the rest of a word: SentencePiece spells some words so."""
+        starts, sizes = self.tokens.word_pieces
+        blank = np.array([not piece for piece in self.pieces], dtype=np.bool_)
+        return starts[blank[starts] & (sizes > 1)]
+
     def why(self, word: WordSpan, *, has_point: bool) -> str:
         """Why a word does not count."""
         if self.tokens.cut and word.start >= int(self.tokens.offsets[:, 1].max()):
@@ -47,11 +59,11 @@ class TextFilter:
         if self.tokens.left_out:
             return "not in the vocabulary"
         places = self.tokens.offsets
-        if (
-            getattr(self.metric, "subwords", "all") == "first"
-            and ((places[:, 0] < word.end) & (places[:, 1] > word.start)).any()
-        ):
-            return "continues a word (subwords=first)"
+        inside = (places[:, 0] < word.end) & (places[:, 1] > word.start)
+        if self._first_only and inside.any():
+            behind_mark = np.isin(np.flatnonzero(inside), self._lone_marks + 1).any()
+            what = "only the mark before it is kept" if behind_mark else "continues a word"
+            return f"{what} (subwords=first)"
         return "no token of its own"
 
     def notes(self, whose: str) -> list[str]:
@@ -62,10 +74,12 @@ class TextFilter:
         if self.tokens.windows is not None:
             count = len(self.tokens.windows.cut(len(self.tokens)))
             found.append(f"{whose}: {len(self.tokens)} tokens were read in {count} windows")
-        if getattr(self.metric, "subwords", "all") == "first":
-            later = int((~self.tokens.starts_word).sum())
-            if later:
-                found.append(f"{whose}: {later} later pieces of words were left out (subwords=first)")
+        later = int((~self.tokens.starts_word).sum()) if self._first_only else 0
+        if later:
+            found.append(f"{whose}: {later} later pieces of words were left out (subwords=first)")
+        if self._first_only and len(self._lone_marks):
+            words = f"{len(self._lone_marks)} word{'s' * (len(self._lone_marks) > 1)}"
+            found.append(f"{whose}: of {words} only a mark of white space was kept; subwords=all keeps the text")
         if self.tokens.unknown:
             found.append(f"{whose}: {self.tokens.unknown} words or pieces are unknown to the model")
         return found

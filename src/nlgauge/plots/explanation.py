@@ -30,8 +30,11 @@ _GAP = 0.16
 _TITLES = {"flow": "transport (soft)", "forward": "greedy matches (hard)"}
 
 
-def plot_flow(found: Explanation, path: Path) -> None:
-    """Two lines of words with links between them; hard and soft alignment one above the other, given both."""
+def plot_flow(found: Explanation, path: Path, *, title: str = "") -> None:
+    """Two lines of words with links between them; hard and soft alignment one above the other, given both.
+
+    The title is the metric with its score, unless another one says more.
+    """
     _check(found)
     panels = [links for links in (found.links, found.beside) if links]
     places = [_positions(words) for words in (found.hypothesis_words, found.reference_words)]
@@ -41,7 +44,7 @@ def plot_flow(found: Explanation, path: Path) -> None:
         _draw_links(axis, found, links, places, width)
     about = "hypothesis above; wider: more weight; orange: beyond half of the worst match; grey words do not count"
     figure.supxlabel(about, fontsize=7, color="#555555", x=0.01, ha="left")
-    _save(figure, found, path)
+    _save(figure, found, path, title=title)
 
 
 def plot_heat_map(found: Explanation, path: Path) -> None:
@@ -126,9 +129,10 @@ def _draw_links(
     axis.set_title(f"{_TITLES[kind]}{dotted}", loc="left", fontsize=8, color="#555555")
 
 
-def _save(figure: Any, found: Explanation, path: Path) -> None:
+def _save(figure: Any, found: Explanation, path: Path, *, title: str = "") -> None:
     """Write the figure; letters that its font does not have are drawn as boxes, with one warning of ours."""
-    figure.suptitle(f"{found.metric}: {found.main} {found.score:.3f}", fontsize=10, x=0.01, ha="left")
+    title = title or f"{found.metric}: {found.main} {found.score:.3f}"
+    figure.suptitle(title, fontsize=10, x=0.01, ha="left")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         save_figure(figure, path)

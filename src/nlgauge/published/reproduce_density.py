@@ -31,7 +31,8 @@ def reproduce_density(
     table = replace(table, rows=tuple(row for row in table.rows if row.name in names))
     missing: dict[str, None] = {}
     made = tuple(_row(table, row, chosen, missing) for row in table.rows)
-    notes = (f"ours: {chosen.draws or _RUNS} runs from seed {chosen.seed}",)
+    count = chosen.draws or _RUNS
+    notes = (f"ours: {count} run{'s' * (count != 1)} from seed {chosen.seed}",)
     return Reproduction(table, "", table.columns, made, tuple(missing), notes)
 
 

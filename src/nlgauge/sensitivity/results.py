@@ -37,7 +37,7 @@ class SettingEffect:
     metric: str
     sweep: str
     level: str
-    """segment, topic, system: agreement with people by language pair; score: the score of a system."""
+    """Agreement with people by language pair (segment, topic or system), or the score of a system (score)."""
     settings: tuple[str, ...]
     """The first is the base of `rd`."""
     values: Mapping[str, tuple[float | None, ...]]

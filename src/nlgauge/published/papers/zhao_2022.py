@@ -41,7 +41,7 @@ _SETUPS = {
 DENSITY_TABLES = (
     DensityTable(
         "density-simulation",
-        "simulated languages in a plane: words whose nearest is their own after a map, per cent, ten runs",
+        "simulated languages in a plane: words whose nearest is their own after a map, per cent, mean of runs",
         "Zhao, dissertation (TU Darmstadt), chapter 10, section 4 and Figure 3",
         tuple(Column(label, None) for label in _SETUPS),
         (
