@@ -120,11 +120,11 @@ def children(process: int) -> list[int]:
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            fields = (folder / "stat").read_text().rpartition(")")[2].split()
-            command = (folder / "cmdline").read_text()
+            fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
+            command = (folder / "cmdline").read_bytes()
         except OSError:
             continue
-        if int(fields[1]) == process and "spawn_main" in command:
+        if int(fields[1]) == process and b"spawn_main" in command:
             found.append(int(folder.name))
     return found
 
