@@ -716,7 +716,7 @@ def interrupt(child: subprocess.Popen[str]) -> tuple[str, str]:
     for _ in range(10):
         child.send_signal(signal.SIGINT)
         try:
-            return child.communicate(timeout=5)
+            return child.communicate(timeout=20)
         except subprocess.TimeoutExpired:
             continue
     pytest.fail("the command does not react to an interrupt")
