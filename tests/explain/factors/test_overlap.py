@@ -31,7 +31,8 @@ def test_as_nltk_has_it(reference, hypothesis):
 
 def test_the_first_released_pairs_of_sts():
     """out_sts_mono.tsv, column bleu."""
-    assert lexical_overlap("A plane is taking off.", ["An air plane is taking off."]) == pytest.approx(0.714286, abs=1e-6)
+    plane = lexical_overlap("A plane is taking off.", ["An air plane is taking off."])
+    assert plane == pytest.approx(0.714286, abs=1e-6)
     flute = lexical_overlap("A man is playing a large flute.", ["A man is playing a flute."])
     assert flute == pytest.approx(0.866878, abs=1e-6)
 
