@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 #: Milliseconds that anything on a page may take on a busy machine.
-PATIENCE = 10_000
+PATIENCE = 60_000
 
 _MISSING = "the extra 'browser' is not installed; run: make browser-tools"
 

@@ -90,7 +90,7 @@ class Terminal:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(text.encode())
-        ends = time.monotonic() + 60
+        ends = time.monotonic() + 300
         while (found := re.search(until, self.seen)) is None:
             assert time.monotonic() < ends, f"the shell did not answer: {self.seen!r}"
             if select.select([self.process.stdout], [], [], 0.2)[0]:

@@ -672,7 +672,7 @@ def test_a_reader_that_leaves_early_is_no_failure(folder: Path) -> None:
     command = f"'{sys.executable}' -m nlgauge score many.txt --refs many-ref.txt --format tsv --segments"
     piped = f"{{ {command}; echo status $? >&2; }} | head -1"
     result = subprocess.run(
-        piped, shell=True, cwd=folder, capture_output=True, encoding="utf-8", timeout=60, check=False
+        piped, shell=True, cwd=folder, capture_output=True, encoding="utf-8", timeout=300, check=False
     )
     assert result.stdout.startswith("system\tmetric\tbetter\tsegment\t")
     assert result.stdout.count("\n") == 1
@@ -716,7 +716,7 @@ def interrupt(child: subprocess.Popen[str]) -> tuple[str, str]:
     for _ in range(10):
         child.send_signal(signal.SIGINT)
         try:
-            return child.communicate(timeout=5)
+            return child.communicate(timeout=20)
         except subprocess.TimeoutExpired:
             continue
     pytest.fail("the command does not react to an interrupt")
@@ -724,7 +724,7 @@ def interrupt(child: subprocess.Popen[str]) -> tuple[str, str]:
 
 def open_when_read(fifo: Path) -> int:
     """Open a named pipe for writing as soon as somebody reads from it."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 300
     while True:
         try:
             return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
@@ -784,7 +784,7 @@ def test_standard_input_that_is_closed_is_an_error_in_words(folder: Path) -> Non
         cwd=folder,
         capture_output=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert result.returncode == 1

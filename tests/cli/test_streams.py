@@ -19,7 +19,7 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         cwd=folder,
         capture_output=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=300,
         check=False,
     )
 
@@ -61,7 +61,7 @@ def test_an_interrupt_while_modules_load_leaves_no_traceback(folder: Path) -> No
         "def slow(name, *rest, **more):\n"
         "    if name == 'nlgauge._version' and 'nlgauge._startup' in sys.modules:\n"
         f"        pathlib.Path({str(marker)!r}).touch()\n"
-        "        time.sleep(20)\n"
+        "        time.sleep(60)\n"
         "    return original(name, *rest, **more)\n"
         "builtins.__import__ = slow\n",
         encoding="utf-8",
@@ -77,11 +77,11 @@ def test_an_interrupt_while_modules_load_leaves_no_traceback(folder: Path) -> No
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while not marker.exists() and time.monotonic() < deadline:
             time.sleep(0.01)
         child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=30)
+        out, err = child.communicate(timeout=120)
     finally:
         child.kill()
         child.communicate()

@@ -120,11 +120,11 @@ def children(process: int) -> list[int]:
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            fields = (folder / "stat").read_text().rpartition(")")[2].split()
-            command = (folder / "cmdline").read_text()
+            fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
+            command = (folder / "cmdline").read_bytes()
         except OSError:
             continue
-        if int(fields[1]) == process and "spawn_main" in command:
+        if int(fields[1]) == process and b"spawn_main" in command:
             found.append(int(folder.name))
     return found
 
@@ -140,7 +140,8 @@ def wait_for_parts(folder: Path, count: int, process: subprocess.Popen[bytes]) -
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds workers in /proc")
 def test_a_worker_and_then_the_driver_are_killed_and_nothing_is_lost(tmp_path: Path) -> None:
-    corpus = corpus_table(tmp_path / "pairs.parquet", 160)
+    # So many that a test that is kept waiting by others still finds some left to do.
+    corpus = corpus_table(tmp_path / "pairs.parquet", 480)
     (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
     command = [sys.executable, tmp_path / "script.py", tmp_path / "pairs.parquet", tmp_path / "parts"]
     driver = subprocess.Popen(command)
@@ -150,7 +151,7 @@ def test_a_worker_and_then_the_driver_are_killed_and_nothing_is_lost(tmp_path: P
     driver.send_signal(signal.SIGKILL)
     driver.wait()
     there = len(list((tmp_path / "parts").glob("part-*.parquet")))
-    assert 12 <= there < 40
+    assert 12 <= there < 120
     subprocess.run(command, check=True)
     alone = nlgauge.score(corpus.systems["fluent"], corpus.references, metric="bertscore")
     assert merged_bytes(tmp_path / "parts") == as_bytes([alone])

@@ -61,7 +61,8 @@ def test_every_metric_gives_what_one_call_gives(cluster: Cluster, tmp_path: Path
 
 
 def test_an_actor_and_then_the_driver_are_killed_and_nothing_is_lost(cluster: Cluster, tmp_path: Path) -> None:
-    corpus = corpus_table(tmp_path / "pairs.parquet", 200)
+    # So many that a test that is kept waiting by others still finds some left to do.
+    corpus = corpus_table(tmp_path / "pairs.parquet", 480)
     words = command(tmp_path, cluster.client, "--columns", "hyp=fluent,ref=ref,id=id", "--shard-rows", "4")
     driver = subprocess.Popen(words, env=cluster.environment)
     wait_for_parts(tmp_path, 4, driver)
@@ -72,7 +73,7 @@ def test_an_actor_and_then_the_driver_are_killed_and_nothing_is_lost(cluster: Cl
     driver.kill()
     driver.wait()
     there = len(list((tmp_path / "parts").glob("part-*.parquet")))
-    assert 14 <= there < 50
+    assert 14 <= there < 120
     subprocess.run(words, check=True, env=cluster.environment)
     alone = nlgauge.score(corpus.systems["fluent"], corpus.references)
     assert merged_bytes(tmp_path / "parts") == as_bytes([alone])

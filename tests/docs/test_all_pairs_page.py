@@ -8,6 +8,8 @@ import re
 import textwrap
 from pathlib import Path
 
+from tests.docs.tutorial_runner import difference
+
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
 PAGE = (ROOT / "docs" / "all-pairs.md").read_text(encoding="utf-8")
 
@@ -20,4 +22,5 @@ def test_examples_print_what_the_page_shows() -> None:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(code, names)
-        assert printed.getvalue() == textwrap.dedent(expected)
+        problem = difference(textwrap.dedent(expected), printed.getvalue())
+        assert not problem, problem

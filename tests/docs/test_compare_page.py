@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import textwrap
 from pathlib import Path
+
+from tests.docs.tutorial_runner import difference
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
 PAGE = (ROOT / "docs" / "compare.md").read_text(encoding="utf-8")
@@ -22,7 +25,8 @@ def test_examples_print_what_the_page_says() -> None:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(code, names)
-        assert printed.getvalue().splitlines() == [line[4:] for line in expected.splitlines()]
+        problem = difference(textwrap.dedent(expected), printed.getvalue())
+        assert not problem, problem
 
 
 def test_the_signature_is_that_of_the_defaults() -> None:

@@ -10,6 +10,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.docs.tutorial_runner import difference
 
 from nlgauge.cli import main
 
@@ -21,7 +22,8 @@ def test_the_example_prints_what_is_shown() -> None:
     code, _, rest = PART.split("```python\n")[1].partition("```\n")
     with contextlib.redirect_stdout(io.StringIO()) as out:
         exec(code, {})
-    assert out.getvalue().strip() == rest.strip().partition("\n")[0].strip()
+    problem = difference(rest.strip().partition("\n")[0], out.getvalue())
+    assert not problem, problem
 
 
 @pytest.mark.filterwarnings("ignore::nlgauge.NoFocusWarning")

@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.docs.tutorial_runner import difference
 
 from nlgauge.annotate import load_annotator
 from nlgauge.annotate.load import SENTENCE_RULES
@@ -37,7 +38,8 @@ def test_the_example_prints_what_is_shown() -> None:
     with contextlib.redirect_stdout(io.StringIO()) as out:
         exec(code, {})
     shown = [line[4:] for line in rest.strip("\n").split("\n\n")[0].split("\n")]
-    assert out.getvalue().splitlines() == shown
+    problem = difference("\n".join(shown), out.getvalue())
+    assert not problem, problem
 
 
 def test_labels_rules_and_messages_are_the_real_ones(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from tests.docs.tutorial_runner import difference
 
 from nlgauge.cli import main
 from nlgauge.data.score_files import ROLES
@@ -57,7 +58,8 @@ def test_the_examples_print_what_the_page_shows(shown: Path) -> None:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(code, {})
-        assert printed.getvalue() == textwrap.dedent(expected)
+        problem = difference(textwrap.dedent(expected), printed.getvalue())
+        assert not problem, problem
     assert (shown / "run.json").exists()
 
 

@@ -141,7 +141,7 @@ class Reader:
         elif words[0] == "python":
             runpy.run_path(words[1], run_name="__main__")
         else:
-            done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=False, timeout=120)
+            done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=False, timeout=600)
             print(done.stdout + done.stderr, end="")
             self.status = done.returncode
 

@@ -18,12 +18,12 @@ def test_the_limit_of_blas_threads_lasts_until_the_last_thread_is_done() -> None
     def other() -> None:
         with one_blas_thread:
             entered.set()
-            leave.wait(10)
+            leave.wait(60)
 
     thread = threading.Thread(target=other)
     with one_blas_thread:
         thread.start()
-        entered.wait(10)
+        entered.wait(60)
     assert counts() == {1}, "the other thread still compares"
     leave.set()
     thread.join()

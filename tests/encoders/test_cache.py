@@ -185,7 +185,7 @@ def test_two_writers_lose_no_entry(tmp_path: Path) -> None:
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(60)
+        worker.join(300)
         assert worker.exitcode == 0
     engine, cache = Counting(), EmbeddingCache(tmp_path)
     for seed in (1000, 2000):
@@ -235,7 +235,7 @@ def test_two_writers_keep_the_bound_but_for_a_sixteenth(tmp_path: Path) -> None:
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(60)
+        worker.join(300)
         assert worker.exitcode == 0
     assert size(tmp_path) <= _SMALL * 17 / 16 + 500
     EmbeddingCache(tmp_path, gigabytes=_SMALL / 1e9)

@@ -51,6 +51,6 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
     reader = threading.Thread(target=lambda: received.append(pipe.read_bytes()))
     reader.start()
     write_atomic(pipe, b"new")
-    reader.join(timeout=10)
+    reader.join(timeout=60)
     assert received == [b"new"]
     assert pipe.is_fifo()

@@ -194,7 +194,7 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(
         sweeps=[({k: list(v) for k, v in sweep.factors.items()}, sweep.name) for sweep in study.sweeps],
         path=str(state),
     )
-    left = subprocess.run([sys.executable, "-c", code], env=os.environ, timeout=120, check=False)
+    left = subprocess.run([sys.executable, "-c", code], env=os.environ, timeout=300, check=False)
     assert left.returncode == -signal.SIGKILL
     assert state.read_bytes().endswith(b"half a li")
     scored: list[int] = []

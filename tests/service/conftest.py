@@ -89,11 +89,11 @@ class Running:
 
     def get(self, path: str, **more: Any) -> httpx2.Response:
         """Ask for something."""
-        return httpx2.get(self.url + path, timeout=30, trust_env=False, **more)
+        return httpx2.get(self.url + path, timeout=120, trust_env=False, **more)
 
     def post(self, path: str, body: Any, **more: Any) -> httpx2.Response:
         """Send something."""
-        return httpx2.post(self.url + path, json=body, timeout=60, trust_env=False, **more)
+        return httpx2.post(self.url + path, json=body, timeout=120, trust_env=False, **more)
 
 
 @contextlib.contextmanager
@@ -109,11 +109,11 @@ def started(folder: Path, *flags: str, port: int = 0, **environment: str) -> Ite
         finally:
             if process.poll() is None:
                 process.terminate()
-            process.wait(60)
+            process.wait(300)
 
 
 def _wait_for_address(process: subprocess.Popen[str], log: Path, begin: int) -> str:
-    until = time.monotonic() + 60
+    until = time.monotonic() + 300
     while time.monotonic() < until:
         for line in log.read_text()[begin:].splitlines():
             if line.startswith("nlgauge serves at "):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
 
 #: Milliseconds for whatever the service computes on a busy machine.
-COMPUTING = 90_000
+COMPUTING = 300_000
 
 #: What a browser says of a request that the service refuses, or does not answer.
 REFUSED = re.compile(r"Failed to load resource")
@@ -59,6 +59,16 @@ def fill_long(page: Page, label: str, texts: Sequence[str]) -> None:
         "(box, text) => { box.value = text; box.dispatchEvent(new Event('input', {bubbles: true})); }",
         "\n".join(texts),
     )
+
+
+def settled_address(page: Page) -> str:
+    """The address of a filled form, once it stays as it is: it is written a while after the last change."""
+    page.wait_for_url(re.compile("#form="))
+    found = ""
+    while found != page.url:
+        found = page.url
+        page.wait_for_timeout(2_000)
+    return found
 
 
 def choose_metrics(page: Page, *names: str) -> None:

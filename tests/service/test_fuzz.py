@@ -53,7 +53,7 @@ def sent(described: Any, examples: int) -> Counter[int]:
     found: Counter[int] = Counter()
 
     def check(case: Any) -> None:
-        answer = case.call(timeout=60)
+        answer = case.call(timeout=120)
         found[answer.status_code] += 1
         assert "Traceback" not in answer.text
         case.validate_response(answer, checks=CHECKS)
@@ -88,7 +88,7 @@ recipes = st.lists(
 def test_any_texts_get_scores_or_a_reason(described: Any, pairs: Any, **asked: Any) -> None:
     hyps, refs = zip(*pairs, strict=True)
     url = described.get_base_url().rstrip("/") + "/v1/score"
-    answer = httpx2.post(url, json={"hyps": hyps, "refs": refs, **asked}, timeout=60, trust_env=False)
+    answer = httpx2.post(url, json={"hyps": hyps, "refs": refs, **asked}, timeout=120, trust_env=False)
     assert answer.status_code in {200, 422}, answer.text
     if answer.status_code == 200:
         scores = [nlgauge.Score.from_dict(record) for record in answer.json()["scores"]]

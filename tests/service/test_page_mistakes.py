@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.service.conftest import KEY, Running, started
-from tests.service.pages import COMPUTING, HYPS, OTHERS, REFS, choose_metrics, fill, fill_long, page_of, run
+from tests.service.pages import (
+    COMPUTING,
+    HYPS,
+    OTHERS,
+    REFS,
+    choose_metrics,
+    fill,
+    fill_long,
+    page_of,
+    run,
+    settled_address,
+)
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -114,9 +125,7 @@ def test_a_link_to_a_model_that_is_not_here_says_so(browser: Browser, serving: R
     with page_of(browser, f"{serving.url}/") as page:
         fill(page, {"A": HYPS}, REFS)
         page.get_by_label("Model", exact=True).select_option("mpnet")
-        page.wait_for_url(re.compile("#form="))
-        page.wait_for_timeout(500)
-        link = page.url.split("#")[1]
+        link = settled_address(page).split("#")[1]
     with (
         started(tmp_path, "--preload", "--models", "minilm") as service,
         page_of(browser, f"{service.url}/#{link}") as page,

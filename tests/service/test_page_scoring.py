@@ -21,6 +21,7 @@ from tests.service.pages import (
     fill_long,
     page_of,
     run,
+    settled_address,
     shown_results,
     table_score,
 )
@@ -248,13 +249,12 @@ def test_a_shared_address_restores_the_form(browser: Browser, serving: Running, 
     choose_metrics(page, "chrf", "bertscore")
     page.get_by_label("Options of bertscore", exact=True).fill("layer=3")
     page.get_by_label("Model", exact=True).select_option("minilm")
-    page.wait_for_url(re.compile("#form="))
-    page.wait_for_timeout(500)
+    address = settled_address(page)
     form = "#form input[type=text], #form textarea, #form select"
     values = "fields => fields.map(field => [field.id, field.value])"
     before, checked = page.eval_on_selector_all(form, values), chosen(page)
-    with page_of(browser, page.url) as again:
-        again.wait_for_timeout(300)
+    with page_of(browser, address) as again:
+        again.wait_for_function("document.getElementById('system-1-text').value !== ''")
         assert again.eval_on_selector_all(form, values) == before
         assert chosen(again) == checked == ["metric-bertscore", "metric-chrf"]
         assert again.locator("#results").is_hidden()

@@ -15,7 +15,7 @@ def test_each_thread_collects_its_own() -> None:
 
     def work(number: int) -> None:
         with collected_warnings(found[number]):
-            start.wait(10)
+            start.wait(60)
             for _ in range(50):
                 warnings.warn(f"of {number}", DataWarning, stacklevel=1)
 

@@ -48,7 +48,8 @@ def test_small_answers_are_sent_at_once(running: Running) -> None:
     times = []
     with socket.create_connection(("127.0.0.1", running.port)) as connection:
         stream = connection.makefile("rb")
-        for _ in range(20):
+        # With Nagle's algorithm on each would take 40 ms; on a busy machine many do for other reasons.
+        while len(times) < 20 or (min(times) >= 0.03 and len(times) < 1000):
             start = time.perf_counter()
             connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
             while stream.readline() != b"\r\n":
@@ -56,7 +57,7 @@ def test_small_answers_are_sent_at_once(running: Running) -> None:
             assert stream.readline() == b"ok\n"
             times.append(time.perf_counter() - start)
         stream.close()
-    assert min(times) < 0.03  # with Nagle's algorithm on each would take 40 ms
+    assert min(times) < 0.03
 
 
 def exchange(port: int, content: bytes, *, wait: float = 2.0) -> bytes:
@@ -104,14 +105,18 @@ def broken_requests(count: int, seed: int) -> Iterator[bytes]:
 
 
 def test_raw_bytes_on_the_socket_leave_the_service_alive(running: Running) -> None:
-    answers = Counter()
-    for content in broken_requests(60, seed=1):
-        found = exchange(running.port, content, wait=0.1)
-        assert b"Traceback" not in found
-        answers[found[9:12]] += 1
+    # Some have no answer, so each wait is short; on a busy machine that is too short for the others.
+    for wait in (0.1, 1.0, 5.0):
+        answers = Counter()
+        for content in broken_requests(60, seed=1):
+            found = exchange(running.port, content, wait=wait)
+            assert b"Traceback" not in found
+            answers[found[9:12]] += 1
+        assert not any(status.startswith(b"5") for status in answers)
+        if answers[b"400"] > 5 and answers[b"413"] > 1:
+            break
     assert answers[b"400"] > 5
     assert answers[b"413"] > 1
-    assert not any(status.startswith(b"5") for status in answers)
     assert running.post("/v1/score", PAIR).status_code == 200
 
 
@@ -135,11 +140,11 @@ def test_headers_are_bounded_and_silent_clients_harm_nobody(running: Running) ->
 def test_another_address_needs_a_key(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "nlgauge", "serve", "--host", "0.0.0.0", "--port", "0", "--data", str(tmp_path)]
     environment = {name: value for name, value in os.environ.items() if name != "NLGAUGE_API_KEY"}
-    refused = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
+    refused = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
     assert refused.returncode == 2
     assert "--insecure" in refused.stderr
     short = subprocess.run(
-        command, capture_output=True, text=True, env={**environment, "NLGAUGE_API_KEY": "abc"}, timeout=60
+        command, capture_output=True, text=True, env={**environment, "NLGAUGE_API_KEY": "abc"}, timeout=300
     )
     assert short.returncode == 2
     assert "abc" not in short.stderr
@@ -164,7 +169,7 @@ def test_a_stop_finishes_what_is_under_way(tmp_path: Path) -> None:
             "id"
         ]
         service.process.send_signal(signal.SIGTERM)
-        assert service.process.wait(60) == 0
+        assert service.process.wait(300) == 0
     with contextlib.closing(sqlite3.connect(tmp_path / "data" / "jobs.sqlite3")) as base:
         ((name, state),) = base.execute("SELECT id, state FROM jobs")
     assert name == running
@@ -173,21 +178,21 @@ def test_a_stop_finishes_what_is_under_way(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_stop_does_not_wait_for_those_who_watch(tmp_path: Path) -> None:
-    with started(tmp_path) as service:
-        texts = [f"A text with the number {number}." for number in range(4000)]
-        name = service.post("/v1/jobs/score", {"hyps": texts, "refs": texts[::-1]}).json()["id"]
+    with started(tmp_path, "--stop-seconds", "3600") as service:
+        texts = [f"A text with the number {number}." for number in range(1000)]
+        body = {"hyps": texts, "refs": texts[::-1]}
+        # The last one is not begun any more, so whoever watches it would be waited for as long as a stop may take.
+        names = [service.post("/v1/jobs/score", body).json()["id"] for _ in range(4)]
         watcher = socket.create_connection(("127.0.0.1", service.port))
-        watcher.sendall(f"GET /v1/jobs/{name}/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        watcher.sendall(f"GET /v1/jobs/{names[-1]}/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
         assert b"text/event-stream" in watcher.recv(4096)
-        start = time.monotonic()
         service.process.send_signal(signal.SIGTERM)
-        assert service.process.wait(60) == 0
-        assert time.monotonic() - start < 25
+        assert service.process.wait(300) == 0
         watcher.close()
-    with started(tmp_path) as again:
-        # A fast machine finishes the job while it stops; what was finished can be had.
-        state = again.get(f"/v1/jobs/{name}").json()["state"]
-        assert state == ("done" if again.get(f"/v1/jobs/{name}/result").status_code == 200 else "interrupted")
+    with contextlib.closing(sqlite3.connect(tmp_path / "data" / "jobs.sqlite3")) as base:
+        states = dict(base.execute("SELECT id, state FROM jobs"))
+    assert states[names[0]] == "done"
+    assert states[names[-1]] == "queued"
 
 
 @pytest.mark.slow
@@ -197,7 +202,7 @@ def test_a_kill_during_a_hundred_jobs_loses_no_finished_one(tmp_path: Path) -> N
         for number in range(100):
             texts = [f"Sentence {number} of {count} is here." for count in range(150)]
             names.append(service.post("/v1/jobs/score", {"hyps": texts, "refs": texts[::-1]}).json()["id"])
-        until = time.monotonic() + 60
+        until = time.monotonic() + 600
         while service.get(f"/v1/jobs/{names[19]}").json()["state"] != "done" and time.monotonic() < until:
             time.sleep(0.05)
         finished = {name: service.get(f"/v1/jobs/{name}/result").content for name in names[:20]}

@@ -91,7 +91,9 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
     )
     add_hidden(group, "--source-parser", metavar="NAME", help="of sources, where they are in another language")
     group.add_argument("--lexicon", metavar="FILE", help="pairs of words with the same features, for MOR")
-    group.add_argument("--word-vectors", metavar="FILE", help="for MOR (default: trained on the texts as by fastText)")
+    group.add_argument(
+        "--word-vectors", metavar="FILE", help="for MOR (default: trained on the texts as by fastText)"
+    )
     group.add_argument(
         "--translations", metavar="FILE", help="of foreign sentences, for LEX and CLB across languages"
     )

@@ -40,7 +40,7 @@ _END = "</s>"
 
 
 def train_vectors(texts: Iterable[str], words: Sequence[str], *, seed: int = 12345) -> dict[str, NDArray[np.float32]]:
-    """Vectors of the words, by fastText's method on the texts as they stand; rare words have theirs from their letters.
+    """Vectors of the words, by fastText's method on the texts as they stand; rare words have them from their letters.
 
     One thread, so that equal texts and seeds give equal vectors on a machine.
     """
@@ -54,8 +54,8 @@ def train_vectors(texts: Iterable[str], words: Sequence[str], *, seed: int = 123
             model = training(lines, seed=seed % 2**32, workers=1, **TRAINING)
         except RuntimeError as error:
             msg = (
-                f"no word vectors can be trained on {len(lines)} texts: no word stands {TRAINING['min_count']} times in "
-                "them; give word_vectors=FILE instead"
+                f"no word vectors can be trained on {len(lines)} texts: no word stands {TRAINING['min_count']} times "
+                "in them; give word_vectors=FILE instead"
             )
             raise InputError(msg) from error
     found = {word: np.asarray(model.wv[word], dtype=np.float32) for word in dict.fromkeys(words)}
