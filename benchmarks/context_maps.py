@@ -5,10 +5,11 @@
     python -m benchmarks.context_maps --at DATA --encoders              # mpnet 12 -> minilm 6, English: exact gold
 
 Words translate each other by IBM model 1, trained on both newstests in both directions, where the two agree: the
-encoder has no say. With `--encoders` a word's counterpart is itself. Lexicon induction, P@1 by CSLS among 3,000 words
-in their places, with an interval over words and the difference to the centred rotation over the same words. For
-languages also Pearson's r of XMoverScore (no language model) with people on WMT17, and the difference to no map over
-the same resampled segments. Networks need nlgauge[torch]. Figures stand in docs/findings.md.
+encoder has no say. With `--encoders` a word's counterpart is itself, and the wider space is brought to the other's
+width first. Lexicon induction, P@1 by CSLS among 3,000 words in their places, with an interval over words and the
+difference to the centred rotation over the same words. For languages also Pearson's r of XMoverScore (no language
+model) with people on WMT17, and the difference to no map over the same resampled segments. Networks need
+nlgauge[torch]. Figures stand in docs/findings.md.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from nlgauge.transforms.fit.flow_options import FlowOptions
 from nlgauge.transforms.fit.from_texts import origin_of
 from nlgauge.transforms.fit.neighbours import Pairs, csls
 from nlgauge.transforms.fit.parallel_words import OtherSide, texts_as_words
+from nlgauge.transforms.fit.widths import same_width
 from nlgauge.transforms.origin import Origin
 from nlgauge.transforms.remap import fit_remapping
 
@@ -63,6 +65,12 @@ class Words(NamedTuple):
 
     source: Rows
     target: Rows
+
+    def narrowed(self, learned: Words) -> Words:
+        """At the smaller width of the two, along the principal directions of the pairs that are learned from."""
+        steps = same_width(*learned)[2]
+        sides = {"source": self.source, "target": self.target}
+        return Words(**sides | {side: step.apply(sides[side]) for side, step in steps.items()})
 
     def some(self, most: int, seed: int) -> Words:
         chosen = np.random.default_rng(seed).permutation(len(self.source))[:most]
@@ -179,10 +187,8 @@ def hits(transform: Any, asked: Words) -> NDArray[np.float64]:
 
 def maps(learned: Words, options: FlowOptions, seeds: int, origin: Origin) -> Iterator[tuple[str, list[Any]]]:
     """Each method with its maps, one for each seed where there is one."""
-    same_width = learned.source.shape[1] == learned.target.shape[1]
     for name, method in _LINEAR.items():
-        if same_width:
-            yield name, [fit_remapping(*learned, method=method, origin=origin)]
+        yield name, [fit_remapping(*learned, method=method, origin=origin)]
     networks = FlowOptions(hidden=512, epochs=20)
     yield "FCNN", [fit_fcnn(*learned, options=replace(networks, seed=s), origin=origin).map for s in range(seeds)]
     yield (
@@ -194,9 +200,8 @@ def maps(learned: Words, options: FlowOptions, seeds: int, origin: Origin) -> It
     order = np.random.default_rng(0).permutation(len(few.source))
     places = np.argsort(order)[:_GUESSED]
     guess = Pairs(np.arange(_GUESSED), places)
-    if same_width:
-        start = Words(few.source[:_GUESSED], few.target[:_GUESSED])
-        yield f"centred rotation of {_GUESSED} pairs", [fit_remapping(*start, method="centred", origin=origin)]
+    start = Words(few.source[:_GUESSED], few.target[:_GUESSED])
+    yield f"centred rotation of {_GUESSED} pairs", [fit_remapping(*start, method="centred", origin=origin)]
     gan = FlowOptions(hidden=_HIDDEN, learning_rate=5e-5, constraint="cross-correlation", rounds=2, epochs=3)
     yield (
         "GAN-Real-NVP from there",
@@ -237,6 +242,7 @@ def agreement(at: Path, lang: str, transforms: Sequence[Any]) -> list[str]:
 def report(title: str, words: dict[int, Words], options: FlowOptions, args: argparse.Namespace, lang: str) -> None:
     """A row per method, as soon as it is known."""
     learned, asked = words[2018].some(_LEARNED, 1), words[2017].some(_ASKED, 2)
+    learned, asked = learned.narrowed(learned), asked.narrowed(learned)
     sizes = f"{len(learned.source)} of {len(words[2018].source)} pairs learned from, {len(asked.source)} asked about"
     print(f"\n{title}: {sizes}", flush=True)
     origin = Origin()
