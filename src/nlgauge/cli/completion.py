@@ -83,9 +83,8 @@ def completion_script(shell: str) -> str:
         for action in parser._actions:
             choices = _values(place, action)
             if choices:
-                before = [
-                    f"{place} {flag}" for flag in action.option_strings or ["."]
-                ]  # . where no flag stands before
+                # A dot stands for no flag before the value.
+                before = [f"{place} {flag}" for flag in action.option_strings or ["."]]
                 if action.option_strings and action.nargs in {"+", "*"}:  # a value after another
                     before += [f"{flag} +" for flag in before]
                 named = "|".join(map(shlex.quote, before))
