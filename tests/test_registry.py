@@ -39,6 +39,19 @@ class Foo(VectorMetric):
         return Pair([float(x @ y)])
 '''
 
+#: What a metric's file may have next to its class. On Python 3.10 `NDArray` passes for a class by isinstance, as
+#: `PretendedClass` does on any Python, and issubclass refuses both.
+ALIASES = """
+from numpy.typing import NDArray
+
+class Pretending:
+    __class__ = property(lambda self: type)
+
+PretendedClass = Pretending()
+Vectors = NDArray[np.float32]
+Names = list[str]
+"""
+
 
 @pytest.fixture
 def with_foo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> registry._Metrics:
@@ -53,6 +66,13 @@ def test_a_file_in_the_folder_of_metrics_is_all_that_a_metric_needs(with_foo: re
     assert "foo" in with_foo
     with nlgauge.testing.hash_encoder() as model:
         nlgauge.testing.check_metric(registry.parse_metric(f"foo:layer=1,model={model}"))
+
+
+def test_aliases_of_types_next_to_a_metric_are_not_metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = set(registry.built_in_metrics())
+    (tmp_path / "foo_with_aliases.py").write_text(FOO + ALIASES, encoding="utf-8")
+    monkeypatch.setattr(nlgauge.metrics, "__path__", [*nlgauge.metrics.__path__, str(tmp_path)])
+    assert set(registry.built_in_metrics()) == {*before, "foo"}
 
 
 def test_the_metrics_of_nlgauge_are_public_under_their_class_names() -> None:

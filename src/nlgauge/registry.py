@@ -68,10 +68,12 @@ def built_in_metrics() -> dict[str, type[Metric]]:
     return dict(sorted(found.items()))
 
 
-def _is_metric(made: object) -> bool:
+def _is_metric(made: Any) -> bool:
+    # By its type: on Python 3.10 generic aliases such as NDArray pass for classes, and issubclass refuses them.
+    if not issubclass(type(made), type):
+        return False
     kinds = (VectorMetric, TextMetric, CompositeMetric)
-    whole = inspect.isclass(made) and issubclass(made, kinds) and not inspect.isabstract(made)
-    return whole and isinstance(getattr(made, "name", None), str)
+    return issubclass(made, kinds) and not inspect.isabstract(made) and isinstance(getattr(made, "name", None), str)
 
 
 class _Metrics(Mapping[str, type[Metric]]):
