@@ -17,6 +17,7 @@ SOURCE = Path(nlgauge.__file__).parent
 ORDER = [
     "_version",
     "_startup",
+    "telemetry",
     "errors",
     "names",
     "old_names",

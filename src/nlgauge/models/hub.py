@@ -15,6 +15,7 @@ from typing import Any
 
 from nlgauge.models.catalog import SourceError
 from nlgauge.models.layout import TOKENIZER_HINT, WEIGHTS_HINT, file_names, tokenizer_files, weight_files
+from nlgauge.telemetry import import_silenced
 
 __all__ = ["cached_snapshot", "fetch_snapshot"]
 
@@ -66,11 +67,10 @@ def fetch_snapshot(hub_id: str, *, names: Collection[str] | None = None, progres
 
 def _hub() -> Any:
     try:
-        import huggingface_hub
+        return import_silenced("huggingface_hub")
     except ImportError as error:
         msg = "the package huggingface-hub is not installed"
         raise SourceError(msg) from error
-    return huggingface_hub
 
 
 def _choose(listed: Collection[str], names: Collection[str] | None) -> tuple[list[str], list[str]]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from nlgauge.encoders.engines.graph_encoder import GraphEncoder, Run
 from nlgauge.encoders.engines.graphs.builder import Graph
+from nlgauge.telemetry import import_silenced
 
 __all__ = ["OnnxEncoder"]
 
@@ -27,13 +28,10 @@ class OnnxEncoder(GraphEncoder):
     @property
     def library(self) -> str:
         """ONNX Runtime and its version."""
-        import onnxruntime
-
-        return f"onnxruntime-{onnxruntime.__version__}"
+        return f"onnxruntime-{import_silenced('onnxruntime').__version__}"
 
     def _session(self, graph: Graph, values: dict[str, NDArray[Any]]) -> Run:
-        import onnxruntime as ort
-
+        ort = import_silenced("onnxruntime")
         options = ort.SessionOptions()
         options.intra_op_num_threads = self._threads
         options.inter_op_num_threads = 1

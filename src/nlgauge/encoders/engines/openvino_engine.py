@@ -21,6 +21,7 @@ from nlgauge.encoders.engines.graphs.builder import Graph
 from nlgauge.encoders.engines.quantised.plan import Plan
 from nlgauge.errors import MissingExtraError, NlgaugeWarning, user_stacklevel
 from nlgauge.models.resolve import ModelFiles
+from nlgauge.telemetry import import_silenced
 
 __all__ = ["OpenVinoEncoder"]
 
@@ -37,7 +38,7 @@ class OpenVinoEncoder(GraphEncoder):
 
     def __init__(self, files: ModelFiles, *, threads: int, plan: Plan | None = None) -> None:
         try:
-            import openvino
+            openvino = import_silenced("openvino")
         except ImportError as error:
             msg = "engine 'openvino' needs the package openvino: pip install 'nlgauge[fast]'"
             raise MissingExtraError(msg) from error
@@ -121,6 +122,4 @@ def _bits_are_a_texts_own(run: Run, length: int) -> bool:
 
 @cache
 def _core() -> Any:
-    import openvino
-
-    return openvino.Core()
+    return import_silenced("openvino").Core()

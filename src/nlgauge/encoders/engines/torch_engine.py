@@ -25,6 +25,7 @@ from nlgauge.encoders.engines.torch_support import (
 from nlgauge.encoders.precision import DEFAULT_PRECISION
 from nlgauge.errors import MissingExtraError, ModelError, UnsupportedModelError
 from nlgauge.models.resolve import ModelFiles
+from nlgauge.telemetry import import_silenced
 from nlgauge.text import TextTokenizer
 from nlgauge.text.tokenizer import token_limit
 
@@ -56,7 +57,8 @@ class TorchEncoder:
     def __init__(self, files: ModelFiles, *, threads: int, device: str, precision: str = DEFAULT_PRECISION) -> None:
         try:
             import torch
-            import transformers
+
+            transformers = import_silenced("transformers")
         except ImportError as error:
             msg = "engine 'torch' needs torch and transformers: pip install 'nlgauge[torch]'"
             raise MissingExtraError(msg) from error

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
+from nlgauge.telemetry import import_silenced
+
 __all__ = ["parse_gguf_once"]
 
 #: What is replaced for a while belongs to all threads.
@@ -23,8 +25,8 @@ _lock = threading.Lock()
 def parse_gguf_once() -> Iterator[None]:
     """While this lasts, a .gguf file is parsed once; what a version of the packages does not have is left alone."""
     import gguf
-    from transformers import modeling_gguf_pytorch_utils as loader
 
+    loader = import_silenced("transformers.modeling_gguf_pytorch_utils")
     places: list[tuple[Any, str, Any]] = [
         (gguf, "GGUFReader", lru_cache(maxsize=1)),
         (gguf, "get_tensor_name_map", lru_cache(maxsize=1)),

@@ -54,6 +54,7 @@ from nlgauge.errors import (
 from nlgauge.files.digests import file_digest, text_digest
 from nlgauge.models.catalog import find_card
 from nlgauge.models.resolve import resolve
+from nlgauge.telemetry import import_silenced
 from nlgauge.text.tokenizer import check_encodable
 
 __all__ = ["LanguageModel", "Likelihoods", "load_language_model", "twice_normalised"]
@@ -100,7 +101,8 @@ class LanguageModel:
     ) -> None:
         try:
             import torch
-            import transformers
+
+            transformers = import_silenced("transformers")
         except ImportError as error:
             extra = "torch,gguf" if _comes_as_gguf(model) else "torch"
             msg = f"a language model needs torch and transformers: pip install 'nlgauge[{extra}]'"

@@ -22,6 +22,7 @@ from nlgauge.errors import (
     user_stacklevel,
 )
 from nlgauge.models.resolve import ModelFiles, resolve
+from nlgauge.telemetry import import_silenced
 from nlgauge.transforms.fit.joint_folder import JointFolder
 from nlgauge.transforms.fit.joint_loss import Nearness, batch_losses, nearness
 from nlgauge.transforms.fit.joint_options import JointAligned, JointEpoch, JointOptions
@@ -45,9 +46,7 @@ class JointTraining:
         options: JointOptions,
         folder: JointFolder,
     ) -> None:
-        import transformers
-
-        self._torch, self._transformers, self._options = torch, transformers, options
+        self._torch, self._transformers, self._options = torch, import_silenced("transformers"), options
         self._files, self._first, self._pairs = files, encoder.network, pairs
         self._how = {
             "layer": options.layer,
