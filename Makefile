@@ -25,7 +25,8 @@ test-more test-torch test-long bench-cluster bench-documents bench-matrix bench-
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo environments test test-more test-torch test-all test-long test-isa lint coverage docs docs-tools browser-tools screenshot
+.PHONY: help demo environments test test-more test-torch test-pythons test-all test-long test-isa lint coverage docs docs-tools
+.PHONY: browser-tools network-tools screenshot
 .PHONY: bench bench-costs bench-documents bench-matrix bench-memory bench-meta bench-compare bench-isa bench-start bench-service bench-cluster clean
 
 help:
@@ -34,10 +35,12 @@ help:
 	@echo "                   (WORKERS=N processes share the tests of a lane; 2 where nothing is said)"
 	@echo "make test-more     what make test leaves out: real data (NLGAUGE_DATA), slow tests"
 	@echo "make test-torch    engine parity, and parity with the bert-score package"
-	@echo "make test-all      the three above, as in CI"
+	@echo "make test-pythons  14 recipes on the oldest and the newest supported Python that is installed"
+	@echo "make test-all      the four above, as in CI"
 	@echo "make test-long     soak, full fuzz, scaling"
 	@echo "make test-isa      a part of make test under lower instruction sets"
 	@echo "make browser-tools what tests of pages need, Debian's chromium-headless-shell among it"
+	@echo "make network-tools strace, for tests that watch what commands send and write"
 	@echo "make screenshot    the picture of the service's page, docs/images/page.png"
 	@echo "make lint          ruff and mypy"
 	@echo "make docs          the site, build/site/index.html; a broken link is an error"
@@ -97,6 +100,9 @@ browser-tools: $(VENV)/.browser-tools
 	command -v chromium-headless-shell >/dev/null || \
 		{ apt-get update -q && apt-get install -y -q --no-install-recommends chromium-headless-shell; }
 
+network-tools:
+	command -v strace >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends strace; }
+
 screenshot: browser-tools
 	$(BIN)/nlgauge models pull minilm
 	$(BIN)/python -m docs.make_screenshot
@@ -105,7 +111,12 @@ test-torch: $(TORCH_VENV)/.installed
 	$(TORCH_BIN)/nlgauge models pull minilm mpnet smollm2
 	$(TORCH_BIN)/python -m pytest -m "$(TORCH)" $(SHARED)
 
-test-all: test test-more test-torch
+# Each has an environment of its own, .venv-3.X; the model is shared.
+test-pythons: $(VENV)/.test-tools
+	$(BIN)/nlgauge models pull minilm
+	$(BIN)/python -m tests.pythons
+
+test-all: test test-more test-torch test-pythons
 
 # Status 5 of pytest: no test was selected.
 test-long: $(TORCH_VENV)/.installed
@@ -187,4 +198,4 @@ bench-isa: $(VENV)/.test-tools
 	$(BIN)/python -m benchmarks.isa switches
 
 clean:
-	rm -rf $(VENV) $(TORCH_VENV) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(TORCH_VENV) .venv-3.* .pytest_cache .mypy_cache .ruff_cache

@@ -34,6 +34,6 @@ def test_the_lanes_run_all_but_the_long_one() -> None:
     assert {"test", "test-more", "test-torch", "test-long"} <= run
     everything = re.search(r"^test-all: (.*)$", MAKEFILE, re.M)
     assert everything is not None
-    assert everything[1].split() == ["test", "test-more", "test-torch"]
+    assert everything[1].split() == ["test", "test-more", "test-torch", "test-pythons"]
     commands = (Path(__file__).parents[1] / ".ci" / "run").read_text(encoding="utf-8")
     assert re.findall(r"^make (test[\w-]*)", commands, re.M) == everything[1].split()
