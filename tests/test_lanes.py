@@ -37,3 +37,11 @@ def test_the_lanes_run_all_but_the_long_one() -> None:
     assert everything[1].split() == ["test", "test-more", "test-torch", "test-pythons"]
     commands = (Path(__file__).parents[1] / ".ci" / "run").read_text(encoding="utf-8")
     assert re.findall(r"^make (test[\w-]*)", commands, re.M) == everything[1].split()
+
+
+def test_workflows_use_actions_by_commit() -> None:
+    folder = Path(__file__).parents[1] / ".github" / "workflows"
+    steps = [step for path in folder.glob("*.yml") for step in re.findall(r"uses: (.*)", path.read_text("utf-8"))]
+    assert len(steps) > 10
+    # A tag can be moved to other code; the version in the comment is for readers, and for Dependabot.
+    assert [step for step in steps if not re.fullmatch(r"[\w.-]+/[\w.-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", step)] == []

@@ -9,9 +9,29 @@ import gc
 import os
 import signal
 import sys
-from types import FrameType
+from types import FrameType, TracebackType
 
-__all__ = ["loading_is_over"]
+__all__ = ["OUT_OF_MEMORY", "is_out_of_memory", "loading_is_over"]
+
+#: What a user can do, whichever allocation failed.
+OUT_OF_MEMORY = "out of memory. Free some memory or raise the memory limit (ulimit -v); smaller models need less."
+
+#: How libraries report a failed allocation where they do not raise MemoryError.
+_ALLOCATION_FAILED = (
+    "std::bad_alloc",
+    "Failed to allocate memory",
+    "failed to map segment",
+    "Cannot allocate memory",
+)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an allocation failed, in Python or in a library.
+
+    >>> is_out_of_memory(RuntimeError("std::bad_alloc")), is_out_of_memory(RuntimeError("no such layer"))
+    (True, False)
+    """
+    return isinstance(error, MemoryError) or any(text in str(error) for text in _ALLOCATION_FAILED)
 
 
 def _leave(_: int, __: FrameType | None) -> None:
@@ -19,6 +39,14 @@ def _leave(_: int, __: FrameType | None) -> None:
     with contextlib.suppress(OSError):  # stderr may be closed
         os.write(2, b"nlgauge: interrupted\n")
     os._exit(130)
+
+
+def _report(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+    """Without memory for the shared libraries, modules cannot be loaded; that is one line, not a traceback."""
+    if is_out_of_memory(error):
+        print(f"nlgauge: error: {OUT_OF_MEMORY}", file=sys.stderr)
+    else:
+        sys.__excepthook__(kind, error, traceback)
 
 
 def _is_command() -> bool:
@@ -29,10 +57,12 @@ def _is_command() -> bool:
 
 
 def _guard_loading() -> None:
-    """Until `loading_is_over`, an interrupt ends the process at once."""
+    """Until `loading_is_over`, an interrupt ends the process at once, and so does a lack of memory."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         with contextlib.suppress(ValueError):  # not in the main thread, which alone is interrupted
             signal.signal(signal.SIGINT, _leave)
+    if sys.excepthook is sys.__excepthook__:
+        sys.excepthook = _report
 
 
 def _load_fast() -> None:
@@ -50,6 +80,8 @@ def loading_is_over() -> None:
         gc.enable()
     if signal.getsignal(signal.SIGINT) is _leave:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if sys.excepthook is _report:
+        sys.excepthook = sys.__excepthook__
 
 
 if _is_command():

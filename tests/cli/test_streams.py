@@ -10,6 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.cli.conftest import Refusal
+
+from nlgauge import release_models
+from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
 
 
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -86,6 +90,42 @@ def test_an_interrupt_while_modules_load_leaves_no_traceback(folder: Path) -> No
         child.kill()
         child.communicate()
     assert (child.returncode, out, err) == (130, "", "nlgauge: interrupted\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the address space")
+@pytest.mark.parametrize("megabytes", [60, 300], ids=["while-modules-load", "while-the-model-loads"])
+def test_too_little_memory_is_an_error_without_traceback(folder: Path, megabytes: int) -> None:
+    import resource
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (megabytes * 2**20, megabytes * 2**20))
+
+    done = subprocess.run(
+        [sys.executable, "-m", "nlgauge", "score", "a.txt", "--refs", "ref.txt"],
+        cwd=folder,
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},  # whose threads would take most of it
+        capture_output=True,
+        text=True,
+        preexec_fn=limit,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Traceback" not in done.stderr
+    # The last line: libraries may print their own before it.
+    assert done.stderr.splitlines()[-1].startswith("nlgauge: error: out of memory. ")
+
+
+def test_an_engine_without_memory_is_one_line_without_its_source_path(
+    refused: Refusal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def session(*_: object) -> None:
+        msg = "/onnxruntime_src/onnxruntime/core/framework/bfc_arena.cc:368 Failed to allocate memory for 84 bytes"
+        raise RuntimeError(msg)
+
+    release_models()
+    monkeypatch.setattr(OnnxEncoder, "_session", session)
+    message = refused(1, "score", "a.txt", "--refs", "ref.txt")
+    assert "out of memory" in message
+    assert "onnxruntime" not in message
 
 
 def test_importing_the_library_leaves_interrupts_alone() -> None:

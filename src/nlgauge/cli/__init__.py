@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from nlgauge._startup import loading_is_over
+from nlgauge._startup import OUT_OF_MEMORY, is_out_of_memory, loading_is_over
 from nlgauge._version import __version__
 from nlgauge.cli.checks import check_arguments, in_flags
 from nlgauge.cli.common import protect_stdin_columns
@@ -88,6 +88,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:  # such as a full disk under stdout
         print(f"nlgauge: error: {error if error.filename else error.strerror or error}", file=sys.stderr)
         _drop_stdout()
+        return 1
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        print(f"nlgauge: error: {OUT_OF_MEMORY}", file=sys.stderr)
         return 1
     return status
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge._startup import is_out_of_memory
 from nlgauge.encoders.base import check_ids
 from nlgauge.encoders.engines.checkpoint_weights import CheckpointWeights
 from nlgauge.encoders.engines.graphs.builder import Graph, GraphBuilder
@@ -89,8 +90,7 @@ class GraphEncoder(ABC):
         try:
             return self._session(graph, values)
         except Exception as error:  # the engines have exceptions of their own
-            msg = f"{self.title} cannot start model {self.model!r}: {error}"
-            raise ModelError(msg) from error
+            raise self._failure(error, "start") from error
 
     def encode(self, ids: NDArray[np.int64], layers: tuple[int, ...]) -> list[NDArray[np.float32]]:
         """Vectors of each layer asked for, for texts of one length."""
@@ -101,8 +101,12 @@ class GraphEncoder(ABC):
         try:
             return self._sessions[layers](ids)
         except Exception as error:  # the engines have exceptions of their own
-            msg = f"{self.title} cannot run model {self.model!r}: {error}"
-            raise ModelError(msg) from error
+            raise self._failure(error, "run") from error
+
+    def _failure(self, error: Exception, step: str) -> Exception:
+        if is_out_of_memory(error):
+            return MemoryError(f"not enough memory to {step} model {self.model!r}")
+        return ModelError(f"{self.title} cannot {step} model {self.model!r}: {error}")
 
     @abstractmethod
     def _session(self, graph: Graph, values: dict[str, NDArray[Any]]) -> Run:
