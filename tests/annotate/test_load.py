@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
+from tests.samples import write_dated
 
 from nlgauge.annotate import AnnotatedSentence, AnnotatedText, AnnotatedWord, load_annotator
 from nlgauge.annotate.load import LoadedAnnotator
@@ -83,3 +85,18 @@ def test_an_annotator_is_no_encoder() -> None:
         UnsupportedModelError, match="'spacy-en' is an annotator, which gives no vectors; take an encoder"
     ):
         load_encoder("spacy-en")
+
+
+def test_replaced_conllu_file_of_the_same_size_and_date_is_read_again(tmp_path: Path) -> None:
+    line = b"# text = runs\n1\truns\t%b\tVERB\t_\t_\t0\troot\t_\t_\n\n"
+    path = write_dated(tmp_path / "parses.conllu", line % b"run")
+
+    def lemma_and_label() -> tuple[str, str]:
+        annotator = load_annotator(str(path), sentences="annotator")
+        return annotator.annotate(["runs"])[0].sentences[0].words[0].lemma, annotator.label
+
+    before = lemma_and_label()
+    write_dated(path, line % b"ran")
+    after = lemma_and_label()
+    assert (before[0], after[0]) == ("run", "ran")
+    assert before[1] != after[1]

@@ -22,6 +22,7 @@ from tests.distributed.tables import (
     run,
 )
 from tests.engine.corpora import small_corpus
+from tests.samples import write_dated
 
 import nlgauge
 import nlgauge.distributed as many
@@ -165,6 +166,16 @@ def test_an_input_that_changed_under_its_parts(tmp_path: Path, table: Path) -> N
     corpus_table(table, fluent=["something else"] * 10)
     with pytest.raises(InputError, match=r"the input is not the one that the parts in .* were made of"):
         run(table, tmp_path / "parts")
+
+
+def test_input_replaced_by_one_of_the_same_size_and_date(tmp_path: Path, own_cache: Path) -> None:
+    rows = b'{"id": "a", "hyp": "the cat %b", "ref": "the cat sat"}\n'
+    table = write_dated(tmp_path / "pairs.jsonl", rows % b"sat")
+    columns = {"hyp": "hyp", "ref": "ref", "id": "id"}
+    run(table, tmp_path / "parts", columns=columns)
+    write_dated(table, rows % b"ran")
+    with pytest.raises(InputError, match="the input is not the one"):
+        run(table, tmp_path / "parts", columns=columns)
 
 
 def test_another_column_is_another_input(tmp_path: Path, table: Path) -> None:

@@ -8,11 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.encoders.tiny_models import TINY, WORDS, write_model
+from tests.encoders.test_host import Noting
+from tests.encoders.tiny_models import TINY, WORDS, tiny_tensors, write_model
+from tests.samples import write_dated
 
+import nlgauge
 from nlgauge.encoders import load_encoder, release_models
 from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
+from nlgauge.encoders.host import hosted
 from nlgauge.encoders.loaded import LoadedModels
+from nlgauge.errors import ModelError
 from nlgauge.meta import tune_layer
 from nlgauge.published.catalog import find_paper_table
 from nlgauge.published.data import find_model
@@ -99,3 +104,54 @@ def test_tuning_a_layer_loads_a_model_once(tmp_path: Path, own_cache: Path, load
         replace(judged, hypothesis=known, references=tuple((text,) for text in known)), model=folder, threads=1
     )
     assert loads == ["tiny"]
+
+
+# --- files replaced by others of the same size and date -----------------------------------------------
+
+VECTORS = b"cat 1.0 0.0 0.0\nsat 0.0 1.0 0.0\nran 0.0 0.9 0.4\nthe 0.1 0.1 0.9\ndog 0.5 0.5 0.0\n"
+OTHER_VECTORS = b"cat 1.0 0.0 0.0\nsat 0.0 1.0 0.0\nran 0.9 0.0 0.4\nthe 0.1 0.1 0.9\ndog 0.9 0.1 0.0\n"
+HYPS, REFS = ["the cat sat", "the dog ran"], ["the dog ran", "the cat sat"]
+
+
+def test_replaced_vector_file_has_its_own_signature(tmp_path: Path, own_cache: Path) -> None:
+    path = tmp_path / "vectors.txt"
+
+    def weights_and_score(content: bytes) -> tuple[str, float]:
+        write_dated(path, content)
+        score = nlgauge.score(HYPS, REFS, metric="moverscore:idf=none", model=str(path))
+        return dict(score.signature.recipe)["weights"], score.system_score
+
+    before, after = weights_and_score(VECTORS), weights_and_score(OTHER_VECTORS)
+    # The first digits of what sha256sum prints for the two files.
+    assert (before[0], after[0]) == ("70a5e4b5af40", "72e069b82b55")
+    assert before[1] != after[1]
+
+
+def write_dated_model(folder: Path, seed: int) -> str:
+    """A tiny BERT whose weights depend on the seed, and its size and dates do not."""
+    write_model(folder, TINY["bert"], tiny_tensors(TINY["bert"], seed=seed))
+    for file in folder.iterdir():
+        write_dated(file, file.read_bytes())
+    return str(folder)
+
+
+def test_replaced_model_folder_has_its_own_signature(tmp_path: Path, own_cache: Path) -> None:
+    def weights_and_score(seed: int) -> tuple[str, float]:
+        folder = write_dated_model(tmp_path / "tiny", seed)
+        score = nlgauge.score(HYPS, REFS, metric="bertscore:layer=2", model=folder)
+        return dict(score.signature.recipe)["weights"], score.system_score
+
+    before, after = weights_and_score(0), weights_and_score(1)
+    assert before[0] != after[0]
+    assert before[1] != after[1]
+    assert weights_and_score(0) == before
+
+
+def test_model_replaced_in_use_gives_no_layers_of_the_other_one(tmp_path: Path, own_cache: Path) -> None:
+    folder = write_dated_model(tmp_path / "tiny", 0)
+    with hosted(Noting()):
+        first = nlgauge.score(HYPS, REFS, metric="bertscore:layer=2", model=folder)
+        write_dated_model(tmp_path / "tiny", 1)
+        assert nlgauge.score(HYPS, REFS, metric="bertscore:layer=2", model=folder).to_dict() == first.to_dict()
+        with pytest.raises(ModelError, match=r"model 'tiny' in .* were replaced while the model was in use"):
+            nlgauge.score(HYPS, REFS, metric="bertscore:layer=3", model=folder)

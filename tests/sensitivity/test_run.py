@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.samples import write_dated
 
 import nlgauge
 from nlgauge.data import JudgementTable
@@ -256,6 +257,17 @@ def test_a_large_corpus_is_an_idf_variant(table: JudgementTable, tmp_path: Path)
     (moved,) = run_study(study, table).effects
     # Counted on the same documents, it is the same table.
     assert all(first == second for first, second in moved.values.values())
+
+
+def test_replaced_corpus_of_the_same_date_is_counted_again(tmp_path: Path) -> None:
+    from nlgauge.encoders import load_encoder
+    from nlgauge.sensitivity.idf_corpora import idf_table
+
+    tokenizer = load_encoder("minilm").tokenizer
+    corpus = write_dated(tmp_path / "large.txt", b"a cat\na dog\n")
+    before = idf_table(f"corpus:{corpus}", tokenizer, [])
+    write_dated(corpus, b"a cat\nno cat\n")
+    assert idf_table(f"corpus:{corpus}", tokenizer, []).digest != before.digest
 
 
 def test_a_list_that_is_not_installed_is_left_out_and_named(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -12,7 +13,8 @@ from typing import Protocol
 from nlgauge.annotate.annotated import AnnotatedText, Annotator
 from nlgauge.annotate.conllu_annotator import ConlluAnnotator
 from nlgauge.annotate.spacy_annotator import SpacyAnnotator, model_folder, require_spacy
-from nlgauge.errors import RecipeError
+from nlgauge.errors import ModelError, RecipeError
+from nlgauge.files.digests import file_digest, text_digest
 from nlgauge.models.catalog import CARDS, find_card
 from nlgauge.models.resolve import resolve
 
@@ -104,7 +106,7 @@ def load_annotator(
     card = find_card(name)
     if card is not None and card.kind == "annotator":
         require_spacy(extra)
-        return _from_spacy(resolve(name).path, card.name, sentences, trees, 0)
+        return _from_spacy(resolve(name).path, card.name, sentences, trees, "")
     folder = model_folder(Path(name).expanduser())
     if folder is None:
         msg = (
@@ -124,20 +126,24 @@ def _conllu_files(name: str) -> tuple[Path, ...]:
     return tuple(Path(part).expanduser() for part in parts)
 
 
-def _state(paths: Sequence[Path]) -> int:
-    """A number that changes with the files; what is missing shows when it is read."""
-    here = [path.stat() for path in paths if path.exists()]
-    return hash(tuple((found.st_size, found.st_mtime_ns) for found in here))
+def _state(paths: Sequence[Path]) -> str:
+    """A digest of the files' bytes; a file that is missing or unreadable is reported by its reader."""
+    digests = []
+    for path in paths:
+        if path.is_file():
+            with contextlib.suppress(ModelError):
+                digests.append(f"{path} {file_digest(path)}")
+    return text_digest("\n".join(digests))
 
 
 # Few at a time: another state of a file, or another rule, is another annotator with a memory of its own.
 @lru_cache(maxsize=4)
-def _from_files(files: tuple[Path, ...], sentences: str, trees: bool, state: int) -> LoadedAnnotator:
+def _from_files(files: tuple[Path, ...], sentences: str, trees: bool, state: str) -> LoadedAnnotator:
     return LoadedAnnotator(ConlluAnnotator(files, sentences=sentences, trees=trees))
 
 
 @lru_cache(maxsize=4)
-def _from_spacy(folder: Path, name: str, sentences: str, trees: bool, state: int) -> LoadedAnnotator:
+def _from_spacy(folder: Path, name: str, sentences: str, trees: bool, state: str) -> LoadedAnnotator:
     return LoadedAnnotator(SpacyAnnotator(folder, name=name, sentences=sentences, trees=trees))
 
 

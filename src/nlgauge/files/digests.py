@@ -1,7 +1,8 @@
 """SHA-256 of files, remembered on disk so that large weights are not read again at each start.
 
-What is remembered is only as good as its key: the resolved path, the size and the modification time.
-A change that keeps all three goes unnoticed until the model is fetched again.
+A remembered digest is used only while path, size, modification time, change time, inode and device of the file are
+the same. The first three are not enough: `cp -p`, `rsync -t`, zips and wheels put another file of the same size and date
+in its place. The change time is set by the system and cannot be kept. Small files are hashed each time.
 """
 
 from __future__ import annotations
@@ -24,8 +25,12 @@ __all__ = ["bytes_digest", "check_digests", "file_digest", "short_digest", "text
 #: Length of a digest inside a signature: 48 bits, enough to tell models and tables apart.
 SHORT = 12
 
+#: Files up to this size are hashed each time, which takes about 1 ms per MB; configurations, tokenizers and small
+#: vector files then depend on no date at all.
+ALWAYS_HASHED = 4 * 2**20
+
 # File systems stamp times in steps of up to 2 s (FAT). A file younger than that can change once more under
-# the same time and size, so its digest is not remembered yet.
+# the same times and size, so its digest is not remembered yet.
 _SETTLED_NS = 2_000_000_000
 
 
@@ -49,29 +54,42 @@ def short_digest(digest: str) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of a file's bytes, as 64 hexadecimal digits; read from disk only if the file changed.
+    """SHA-256 of a file's bytes, as 64 hexadecimal digits; a large file is read only if it changed.
 
     Where the cache folder cannot be written, the file is hashed each time.
     """
     try:
         return _digest(path.resolve())
     except OSError as error:
-        msg = f"{path.name!r} of the model in {path.parent.name!r} cannot be read: {error.strerror or error}"
+        msg = f"{path.name!r} in {path.parent.name!r} cannot be read: {error.strerror or error}"
         raise ModelError(msg) from error
 
 
 def _digest(path: Path) -> str:
     before = path.stat()
+    if before.st_size <= ALWAYS_HASHED:
+        return _hash(path)
     memo = cache_dir() / "digests" / f"{text_digest(str(path))}.json"
     known = _recall(memo, before)
     if known is not None:
         return known
     digest = _hash(path)
     after = path.stat()
-    unchanged = (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
-    if unchanged and time.time_ns() - after.st_mtime_ns > _SETTLED_NS:
+    changed = max(after.st_mtime_ns, after.st_ctime_ns)
+    if _state(before) == _state(after) and time.time_ns() - changed > _SETTLED_NS:
         _remember(memo, after, digest)
     return digest
+
+
+def _state(stat: os.stat_result) -> dict[str, int]:
+    """What changes when a file is written to or replaced, whatever date its new content carries."""
+    return {
+        "size": stat.st_size,
+        "mtime_ns": stat.st_mtime_ns,
+        "ctime_ns": stat.st_ctime_ns,
+        "inode": stat.st_ino,
+        "device": stat.st_dev,
+    }
 
 
 def check_digests(folder: Path, expected: Mapping[str, str], *, where: str, fix: str, memo: bool = True) -> None:
@@ -107,14 +125,14 @@ def _recall(memo: Path, stat: os.stat_result) -> str | None:
         return None
     if not isinstance(entry, dict):
         return None
-    if (entry.get("size"), entry.get("mtime_ns")) != (stat.st_size, stat.st_mtime_ns):
+    digest = entry.pop("sha256", None)
+    if entry != _state(stat):  # also one that an earlier version wrote, with fewer entries
         return None
-    digest = entry.get("sha256")
     return digest if isinstance(digest, str) and re.fullmatch(r"[0-9a-f]{64}", digest) else None
 
 
 def _remember(memo: Path, stat: os.stat_result, digest: str) -> None:
-    entry = {"size": stat.st_size, "mtime_ns": stat.st_mtime_ns, "sha256": digest}
+    entry = _state(stat) | {"sha256": digest}
     # The memo only saves time: without it the file is hashed again.
     with contextlib.suppress(OSError):
         memo.parent.mkdir(parents=True, exist_ok=True)

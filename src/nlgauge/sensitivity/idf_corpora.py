@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Sequence
 from functools import lru_cache
@@ -9,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from nlgauge.errors import RecipeError
+from nlgauge.errors import ModelError, RecipeError
+from nlgauge.files.digests import file_digest
 from nlgauge.files.lines import stream_lines
 from nlgauge.text import IdfTable, TextTokenizer
 
@@ -44,12 +46,15 @@ def idf_table(value: str, tokenizer: TextTokenizer, texts: Sequence[str], *, see
     """The table behind a value that names a corpus."""
     if value.startswith("corpus:"):
         path = Path(value.removeprefix("corpus:"))
-        changed = path.stat().st_mtime_ns if path.is_file() else 0
-        return _counted(str(path), changed, tokenizer)
+        digest = ""
+        if path.is_file():
+            with contextlib.suppress(ModelError):  # an unreadable file is reported by its reader
+                digest = file_digest(path)
+        return _counted(str(path), digest, tokenizer)
     number = int(value.removeprefix("random-"))
     return IdfTable.count(random_sample(texts, number, seed=seed), tokenizer, source=value)
 
 
 @lru_cache(maxsize=16)  # a study of many language pairs counts a corpus of millions of lines once
-def _counted(path: str, changed: int, tokenizer: TextTokenizer) -> IdfTable:
+def _counted(path: str, digest: str, tokenizer: TextTokenizer) -> IdfTable:
     return IdfTable.count(stream_lines(path), tokenizer, source=Path(path).name)

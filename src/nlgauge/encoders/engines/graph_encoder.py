@@ -87,6 +87,7 @@ class GraphEncoder(ABC):
     def session(self, graph: Graph) -> Run:
         """A graph of the model's family with the model's weights, ready to run."""
         values = self._weights.take(graph.parameters)
+        self._check_unchanged()
         try:
             return self._session(graph, values)
         except Exception as error:  # the engines have exceptions of their own
@@ -111,6 +112,16 @@ class GraphEncoder(ABC):
     @abstractmethod
     def _session(self, graph: Graph, values: dict[str, NDArray[Any]]) -> Run:
         """A graph with its parameters, ready to run."""
+
+    def _check_unchanged(self) -> None:
+        """Weights are read when layers are first asked for, which can be long after the digests were taken."""
+        now = ModelFiles(self._files.name, self._files.path, self._files.card)
+        if (now.weights_digest, now.config_digest) != (self.weights_digest, self.config_digest):
+            msg = (
+                f"the files of model {self.model!r} in {str(self._files.path)!r} were replaced while the model was in "
+                "use; load it again: call release_models(), or restart the service"
+            )
+            raise ModelError(msg)
 
     def _graph(self, layers: tuple[int, ...]) -> Graph:
         kind = "_".join(map(str, layers)) + ("-inputs" if self.as_inputs else "")
