@@ -1,8 +1,8 @@
 """SHA-256 of files, remembered on disk so that large weights are not read again at each start.
 
 A remembered digest is used only while path, size, modification time, change time, inode and device of the file are
-the same. The first three are not enough: `cp -p`, `rsync -t`, zips and wheels put another file of the same size and date
-in its place. The change time is set by the system and cannot be kept. Small files are hashed each time.
+the same. The first three are not enough: `cp -p`, `rsync -t`, zips and wheels put another file of the same size and
+date in its place. The change time is set by the system and cannot be kept. Small files are hashed each time.
 """
 
 from __future__ import annotations

@@ -118,8 +118,8 @@ class GraphEncoder(ABC):
         now = ModelFiles(self._files.name, self._files.path, self._files.card)
         if (now.weights_digest, now.config_digest) != (self.weights_digest, self.config_digest):
             msg = (
-                f"the files of model {self.model!r} in {str(self._files.path)!r} were replaced while the model was in "
-                "use; load it again: call release_models(), or restart the service"
+                f"the files of model {self.model!r} in {str(self._files.path)!r} were replaced while the model was "
+                "in use; load it again: call release_models(), or restart the service"
             )
             raise ModelError(msg)
 
