@@ -39,6 +39,13 @@ def thirty_pairs() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
+def roberta_space() -> dict[str, Any]:
+    """Scores of bert-score under transformers 4 for `write_roberta`; `about` says how they were made."""
+    content: dict[str, Any] = json.loads((GOLDEN / "roberta_prefix_space.json").read_text(encoding="utf-8"))
+    return content
+
+
+@pytest.fixture(scope="session")
 def data_folder() -> Path:
     """Real data with human judgements; absent on most machines."""
     folder = os.environ.get("NLGAUGE_DATA")

@@ -8,6 +8,7 @@ import pytest
 from tests.cli.conftest import Refusal, Run
 
 import nlgauge
+from nlgauge.recipes.bert_score_hash import BertScoreHash
 from nlgauge.recipes.signature import MEANINGS
 
 JSON = ("--format", "json", "--segments", "--quiet")
@@ -44,17 +45,19 @@ def test_show_explains_each_field(run: Run, signature: str) -> None:
 def test_show_reads_the_hash_of_bert_score(run: Run) -> None:
     result = run("signature", "show", HASH)
     assert result.status == 0
-    shown = {line.split()[0]: line.split()[1] for line in result.out.splitlines()[2:9]}
+    shown = {line.split()[0]: line.split()[1] for line in result.out.splitlines()[2:10]}
     assert shown == {
         "model": "roberta-large",
         "layer": "17",
         "idf": "no",
         "rescaled": "shipped",
         "tokenizer": "fast",
+        "prefix_space": "no",
         "version": "0.3.12",
         "transformers": "4.30.2",
     }
-    assert "--metric bertscore:layer=17,idf=none,multiref=best-each,rescale=yes --model roberta-large" in result.out
+    options = "layer=17,idf=none,multiref=best-each,rescale=yes,prefix_space=no"
+    assert f"--metric bertscore:{options} --model roberta-large" in result.out
     assert "digest of the weights" in result.out
 
 
@@ -72,6 +75,27 @@ def test_show_reads_other_hashes_of_bert_score(run: Run, text: str, expected: li
     (recipe,) = [line for line in run("signature", "show", text).out.splitlines() if line.startswith("as a recipe")]
     for part in expected:
         assert part in recipe
+
+
+@pytest.mark.parametrize(
+    ("model", "transformers", "fast", "expected"),
+    [
+        ("roberta-large", "3.5.1", "", "yes"),
+        ("roberta-large", "4.48.3", "", "yes"),
+        ("roberta-large", "4.48.3", "_fast-tokenizer", "no"),
+        ("distilroberta-base", "5.0.0", "", "no"),
+        # SentencePiece and WordPiece: a space makes no difference.
+        ("xlm-roberta-base", "5.0.0", "", ""),
+        ("google/bigbird-roberta-base", "5.0.0", "", ""),
+        ("bert-base-uncased", "5.0.0", "_fast-tokenizer", ""),
+    ],
+)
+def test_hash_of_bert_score_tells_whether_a_space_was_put_before_texts(
+    model: str, transformers: str, fast: str, expected: str
+) -> None:
+    read = BertScoreHash.parse(f"{model}_L5_no-idf_version=0.3.13(hug_trans={transformers}){fast}")
+    assert read.prefix_space == expected
+    assert ("prefix_space=no" in read.recipe()) == (expected == "no")
 
 
 @pytest.mark.parametrize(

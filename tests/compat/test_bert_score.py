@@ -6,9 +6,11 @@ import inspect
 import math
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from tests.encoders.byte_level_models import write_roberta
 
 import nlgauge
 from nlgauge.compat.bert_score import BERTScorer, score
@@ -162,9 +164,9 @@ def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
     with pytest.raises(nlgauge.BaselineError, match="cannot be read"):
         score(CANDS, REFS, "minilm", lang="en", rescale_with_baseline=True, baseline_path=tmp_path / "none.csv")
     with pytest.raises(nlgauge.InputError, match="get_idf_dict"):
-        idf_of_dictionary({7: 0.5}, load_encoder("minilm"))
+        idf_of_dictionary({7: 0.5}, load_encoder("minilm").tokenizer)
     with pytest.raises(nlgauge.InputError, match=r"idf\[7\]"):
-        idf_of_dictionary(defaultdict(lambda: math.log(4), {7: 0.123}), load_encoder("minilm"))
+        idf_of_dictionary(defaultdict(lambda: math.log(4), {7: 0.123}), load_encoder("minilm").tokenizer)
 
 
 @pytest.mark.parametrize(
@@ -194,3 +196,25 @@ def test_generators_and_references_of_unequal_number() -> None:
     expected = score(CANDS, [[one] if isinstance(one, str) else one for one in groups], "minilm")
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
+
+
+@pytest.mark.parametrize(
+    ("call", "options"),
+    [("slow", {}), ("slow-idf", {"idf": True}), ("fast", {"use_fast_tokenizer": True})],
+)
+@pytest.mark.usefixtures("own_cache")
+@pytest.mark.filterwarnings("ignore::nlgauge.LanguageWarning")
+def test_roberta_is_read_as_by_bert_score_with_transformers_4(
+    roberta_space: dict[str, Any], tmp_path: Path, call: str, options: dict[str, Any]
+) -> None:
+    folder = str(write_roberta(tmp_path / "roberta"))
+    cands, refs = map(list, zip(*roberta_space["pairs"], strict=True))
+    parts = score(cands, refs, model_type=folder, num_layers=roberta_space["layer"], **options)
+    np.testing.assert_allclose(
+        np.array([np.asarray(part) for part in parts]), roberta_space["scores"][call], atol=1e-5
+    )
+    table = {"idf": True, "idf_sents": refs} if "idf" in options else options
+    scorer = BERTScorer(model_type=folder, num_layers=roberta_space["layer"], **table)
+    for part, expected in zip(scorer.score(cands, refs), parts, strict=True):
+        np.testing.assert_allclose(np.asarray(part), np.asarray(expected), atol=1e-7)
+    assert f"prefix_space:{'no' if call == 'fast' else 'yes'}" in scorer.hash

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.encoders.byte_level_models import write_roberta
 from tests.samples import GoldenPairs
 
 import nlgauge
+from nlgauge.cli import main
 from nlgauge.clouds.alignments import Alignment
 from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
 
@@ -215,3 +218,83 @@ def test_stop_words_are_in_the_signature_only_where_there_are_any(tmp_path: Path
     words.write_text("cat\n", encoding="utf-8")
     with pytest.raises(nlgauge.SignatureError, match="stopwords"):
         nlgauge.score(["The cat"], ["A cat"], metric=str(removed.signature), stopwords=str(words))
+
+
+# --- a space before each text --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def roberta(tmp_path: Path, own_cache: Path, roberta_space: dict[str, Any]) -> str:
+    """The folder of the model whose scores were recorded."""
+    folder = write_roberta(tmp_path / "roberta")
+    for file, digest in roberta_space["model"].items():
+        assert hashlib.sha256((folder / file).read_bytes()).hexdigest() == digest, f"{file} is not the recorded one"
+    return str(folder)
+
+
+@pytest.mark.parametrize(
+    ("options", "call", "signed"),
+    [
+        ("", "slow", "yes"),
+        (",prefix_space=yes", "slow", "yes"),
+        (",idf=refs", "slow-idf", "yes"),
+        (",prefix_space=no", "fast", "no"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::nlgauge.LanguageWarning")
+def test_roberta_reads_a_space_before_each_text_as_published(
+    roberta: str, roberta_space: dict[str, Any], options: str, call: str, signed: str
+) -> None:
+    hyps, refs = map(list, zip(*roberta_space["pairs"], strict=True))
+    score = nlgauge.score(hyps, refs, metric=f"bertscore:layer={roberta_space['layer']}{options}", model=roberta)
+    agrees(score, dict(zip(NAMES, roberta_space["scores"][call], strict=True)))
+    assert score.signature.recipe["prefix_space"] == signed
+    again = nlgauge.score(hyps, refs, metric=str(score.signature), model=roberta)
+    assert again.to_dict() == score.to_dict()
+    other = roberta_space["scores"]["slow" if call == "fast" else "fast"]
+    assert np.abs(score.f1 - other[2]).mean() > 0.01
+
+
+@pytest.mark.filterwarnings("ignore::nlgauge.LanguageWarning")
+def test_recipes_with_and_without_a_space_go_in_one_run(roberta: str, roberta_space: dict[str, Any]) -> None:
+    hyps, refs = map(list, zip(*roberta_space["pairs"], strict=True))
+    recipe = f"bertscore:layer={roberta_space['layer']},prefix_space="
+    both = nlgauge.score_systems({"": hyps}, refs, metrics=[f"{recipe}yes", f"{recipe}no"], model=roberta)
+    for score, call in zip(both, ("slow", "fast"), strict=True):
+        agrees(score, dict(zip(NAMES, roberta_space["scores"][call], strict=True)))
+
+
+@pytest.mark.filterwarnings("ignore::nlgauge.LanguageWarning")
+def test_words_of_an_alignment_do_not_move_with_the_space(roberta: str) -> None:
+    hyp, ref = "  The storm passed", "A storm has passed"
+    score = nlgauge.score([hyp], [ref], metric="bertscore:layer=1", model=roberta, alignments=True)
+    alignment = score.alignments[0]
+    assert isinstance(alignment, Alignment)
+    for text, spans in ((hyp, alignment.hypothesis_spans), (ref, alignment.reference_spans)):
+        assert "".join(text[start:end] for token in spans for start, end in token) == text.replace(" ", "")
+
+
+@pytest.mark.filterwarnings("ignore::nlgauge.LanguageWarning", "ignore::nlgauge.DataWarning")
+def test_idf_file_is_counted_with_a_space_where_texts_are_read_with_one(
+    roberta: str, roberta_space: dict[str, Any], tmp_path: Path
+) -> None:
+    hyps, refs = map(list, zip(*roberta_space["pairs"], strict=True))
+    (tmp_path / "refs.txt").write_text("\n".join(refs) + "\n", encoding="utf-8")
+    build = ["idf", "build", str(tmp_path / "refs.txt"), "--model", roberta, "--quiet", "-o"]
+    assert main([*build, str(tmp_path / "with.idf")]) == 0
+    assert main([*build, str(tmp_path / "without.idf"), "--prefix-space", "no"]) == 0
+    recipe = f"bertscore:layer={roberta_space['layer']},idf="
+    score = nlgauge.score(hyps, refs, metric=f"{recipe}{tmp_path / 'with.idf'}", model=roberta)
+    agrees(score, dict(zip(NAMES, roberta_space["scores"]["slow-idf"], strict=True)))
+    with pytest.raises(
+        nlgauge.InputError, match=r"was counted without a space .* build it again with --prefix-space yes"
+    ):
+        nlgauge.score(hyps, refs, metric=f"{recipe}{tmp_path / 'without.idf'}", model=roberta)
+
+
+def test_models_to_which_a_space_makes_no_difference_sign_none() -> None:
+    recipe = nlgauge.score(["A cat"], ["A cat"]).signature.recipe
+    assert "prefix_space" not in recipe
+    assert nlgauge.score(["A cat"], ["A cat"], prefix_space="no").signature.recipe == recipe
+    with pytest.raises(nlgauge.RecipeError, match="prefix_space=yes has no effect on model 'minilm'"):
+        nlgauge.score(["A cat"], ["A cat"], prefix_space="yes")

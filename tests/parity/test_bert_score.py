@@ -7,14 +7,18 @@ show the difference.
 
 from __future__ import annotations
 
+import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.encoders.byte_level_models import write_roberta
 
 import nlgauge
+from nlgauge.compat import bert_score as drop_in
 from nlgauge.encoders import load_encoder
 from nlgauge.metrics.parts.baseline import Baseline
 from nlgauge.models.resolve import resolve
@@ -222,6 +226,58 @@ def test_its_hash_is_read(tmp_path: Path, options: dict[str, Any], idf: bool, re
         rescaled=rescaled,
         fast_tokenizer=fast,
     )
+
+
+# A space before each text of RoBERTa
+
+
+@pytest.fixture
+def roberta(tmp_path: Path, own_cache: Path) -> str:
+    """The model whose scores were recorded."""
+    return str(write_roberta(tmp_path / "roberta"))
+
+
+@pytest.mark.parametrize(("call", "fast"), [("slow", False), ("fast", True)])
+def test_the_drop_in_reads_roberta_as_the_package_did_with_transformers_4(
+    roberta: str, roberta_space: dict[str, Any], call: str, fast: bool
+) -> None:
+    hyps, refs = map(list, zip(*roberta_space["pairs"], strict=True))
+    layer = roberta_space["layer"]
+    parts = drop_in.score(hyps, refs, model_type=roberta, num_layers=layer, use_fast_tokenizer=fast)
+    for part, expected in zip(parts, roberta_space["scores"][call], strict=True):
+        assert isinstance(part, torch.Tensor)
+        np.testing.assert_allclose(part.numpy(), expected, atol=TOLERANCE)
+
+
+def test_the_package_with_transformers_5_reads_no_space(roberta: str, roberta_space: dict[str, Any]) -> None:
+    if int(transformers.__version__.partition(".")[0]) < 5:
+        pytest.skip("transformers 5 is not installed")
+    hyps, refs = map(list, zip(*roberta_space["pairs"], strict=True))
+    layer = roberta_space["layer"]
+    theirs, text = bert_score.score(
+        hyps, refs, model_type=roberta, num_layers=layer, nthreads=0, batch_size=1, return_hash=True
+    )
+    assert BertScoreHash.parse(text.replace(roberta, "roberta")).prefix_space == "no"
+    for engine in ("onnx", "torch"):
+        ours = nlgauge.score(
+            hyps, refs, metric=f"bertscore:layer={layer},prefix_space=no", model=roberta, engine=engine
+        )
+        for part, name in zip(theirs, COMPONENTS, strict=True):
+            np.testing.assert_allclose(ours.segments[name], part.numpy(), atol=TOLERANCE)
+
+
+@pytest.mark.long
+def test_the_recorded_numbers_come_out_again(roberta_space: dict[str, Any], tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    python = root / ".venv-bertscore" / "bin" / "python"
+    if not python.exists():
+        pytest.skip("make test-long makes .venv-bertscore, with transformers 4")
+    made = tmp_path / "again.json"
+    subprocess.run([python, "-m", "tests.parity.record_prefix_space", made], cwd=root, check=True, timeout=900)
+    again = json.loads(made.read_text(encoding="utf-8"))
+    for call, expected in roberta_space["scores"].items():
+        np.testing.assert_allclose(again["scores"].pop(call), expected, atol=2e-6)
+    assert again == {**roberta_space, "scores": {}}
 
 
 # Greedy matching alone, where cosines are negative

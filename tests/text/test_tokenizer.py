@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import tokenizers
+from tests.encoders.byte_level_models import CONFIG, write_byte_level_tokenizer
 
 from nlgauge.encoders import load_encoder
-from nlgauge.errors import InputError, ModelError
+from nlgauge.errors import InputError, ModelError, RecipeError
 from nlgauge.models.resolve import resolve
 from nlgauge.text import TextTokenizer
 from nlgauge.text.tokenizer import token_limit
@@ -160,3 +162,88 @@ def test_tokenizers_differ_in_what_they_put_for_the_unknown() -> None:
     assert [tokens.unknown for tokens in found[0].encode(["aa", "az"])] == [0, 1]
     assert found[1].unknown_token is None
     assert not found[1].encode(["ab"])[0].only_unknown
+
+
+# --- a space before each text --------------------------------------------------------------------------
+
+
+def byte_level(folder: Path, *, model_type: str = "roberta", **options: Any) -> TextTokenizer:
+    """A byte-level BPE in a model's folder without weights."""
+    (folder / "config.json").write_text(json.dumps(CONFIG | {"model_type": model_type}), encoding="utf-8")
+    write_byte_level_tokenizer(folder, **options)
+    return TextTokenizer.from_folder(folder, positions=128, digest="0" * 64)
+
+
+@pytest.mark.parametrize(
+    ("model_type", "tokenizer_class", "spaced"),
+    [
+        ("roberta", "RobertaTokenizer", True),
+        ("roberta", "RobertaTokenizerFast", True),
+        ("roberta", None, True),
+        ("gpt2", "GPT2Tokenizer", True),
+        ("roberta", "PreTrainedTokenizerFast", True),
+        ("modernbert", "PreTrainedTokenizerFast", False),
+        ("bart", "BartTokenizer", False),
+        ("longformer", "LongformerTokenizer", False),
+        ("longformer", None, False),
+    ],
+)
+def test_space_is_put_where_bert_score_puts_it(
+    tmp_path: Path, model_type: str, tokenizer_class: str | None, spaced: bool
+) -> None:
+    tokenizer = byte_level(tmp_path, model_type=model_type, tokenizer_class=tokenizer_class)
+    (tokens,) = tokenizer.with_prefix_space("auto").encode(["the storm"])
+    assert tokenizer.token_strings(tokens)[1].startswith("Ġ") == spaced
+    assert tokenizer.with_prefix_space("auto").signed_prefix_space == ("yes" if spaced else "no")
+
+
+def test_space_is_put_once_and_never_before_an_empty_text(tmp_path: Path) -> None:
+    spaced = byte_level(tmp_path).with_prefix_space("yes")
+    plain = spaced.with_prefix_space("no")
+    assert spaced.with_prefix_space("yes") is spaced
+    assert plain.with_prefix_space("yes") is spaced
+    first, padded, empty = spaced.encode(["the the", " \tthe the\n", "  "])
+    assert spaced.token_strings(first) == ("<s>", "Ġthe", "Ġthe", "</s>")
+    assert first.ids.tolist() == padded.ids.tolist()
+    assert empty.empty
+    assert [ids for ids, _ in spaced.stream_ids(["the the", ""])] == [first.ids.tolist(), empty.ids.tolist()]
+    assert plain.token_strings(plain.encode(["the the"])[0])[1:-1][-1:] == ("Ġthe",)
+    assert plain.token_strings(plain.encode(["the the"])[0])[1] != "Ġthe"
+    assert plain.digest != spaced.digest
+
+
+def test_space_moves_neither_offsets_nor_words(tmp_path: Path) -> None:
+    text = "  The museum's émigrés wrote: 1923!"
+    spaced = byte_level(tmp_path).with_prefix_space("yes")
+    words = []
+    for tokenizer in (spaced, spaced.with_prefix_space("no")):
+        (tokens,) = tokenizer.encode([text])
+        spans: dict[int, list[str]] = {}
+        for word, (start, end) in zip(tokens.words.tolist(), tokens.offsets.tolist(), strict=True):
+            if word >= 0 and end > start:
+                spans.setdefault(word, []).append(text[start:end])
+        assert tokens.offsets[1:-1].max() == len(text)
+        # The bytes of a letter such as é have the offsets of the letter.
+        words.append({word: "".join(dict.fromkeys(pieces)) for word, pieces in spans.items()})
+    assert words[0] == words[1]
+    assert words[0][0] == "The"
+    assert words[0][1] == "museum"
+
+
+def test_long_text_is_cut_with_its_space(tmp_path: Path) -> None:
+    spaced = byte_level(tmp_path).with_prefix_space("yes")
+    text = "the the " * 100
+    cut, whole = spaced.encode([text])[0], spaced.encode([text], whole=True)[0]
+    assert (len(cut), len(whole), cut.cut) == (128, 202, 74)
+    assert whole.ids[:127].tolist() == cut.ids[:127].tolist()
+    assert whole.offsets[:127].tolist() == cut.offsets[:127].tolist()
+
+
+def test_tokenizer_with_a_space_of_its_own_gets_no_second_one(tmp_path: Path) -> None:
+    tokenizer = byte_level(tmp_path, own_space=True)
+    spaced = tokenizer.with_prefix_space("yes")
+    assert spaced.token_strings(spaced.encode(["the the"])[0]) == ("<s>", "Ġthe", "Ġthe", "</s>")
+    assert tokenizer.with_prefix_space("auto").signed_prefix_space == "yes"
+    assert spaced.digest == tokenizer.digest
+    with pytest.raises(RecipeError, match="prefix_space=no cannot be had with model 'own'"):
+        tokenizer.with_prefix_space("no", model="own")

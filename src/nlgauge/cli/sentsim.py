@@ -26,7 +26,10 @@ from nlgauge.scoring import score_systems
 __all__ = ["add_commands"]
 
 #: Options of the recipe that the values of the parts depend on.
-_OPTIONS = ("model", "lang", "layer", "sentence", "lowercase", "max_tokens", "src_lang", "transforms", "wmdo_matches")
+_OPTIONS = (
+    *("model", "lang", "layer", "sentence", "lowercase", "max_tokens", "prefix_space"),
+    *("src_lang", "transforms", "wmdo_matches"),
+)
 
 
 def add_commands(commands: Any) -> None:

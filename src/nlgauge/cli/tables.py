@@ -40,6 +40,12 @@ def add_commands(commands: Any) -> None:
         default="truncate",
         help="document over the model's limit: %(default)s (counted), or windows (all of it counts)",
     )
+    build.add_argument(
+        "--prefix-space",
+        choices=("auto", "yes", "no"),
+        default="auto",
+        help="space before each document, for byte-level BPE tokenizers (%(default)s: yes for RoBERTa and GPT-2)",
+    )
     add_run_options(build, cache=False)
     build.add_help_all()
     build.set_defaults(run=_build_idf)
@@ -69,7 +75,8 @@ def _build_idf(args: argparse.Namespace) -> int:
     encoder = load_encoder(args.model or "minilm", engine=options.engine, progress=options.progress)
     whole = args.long == "windows"
     source = ", ".join(file_label(spec) for spec in args.corpus)
-    table = IdfTable.count(documents, encoder.tokenizer, source=source, whole=whole)
+    tokenizer = encoder.tokenizer.with_prefix_space(args.prefix_space, model=encoder.model)
+    table = IdfTable.count(documents, tokenizer, source=source, whole=whole)
     write_output(args.output, table.text())
     if not args.quiet:
         print(f"{args.output}: idf of {table.documents} documents, {short_digest(table.digest)}", file=sys.stderr)

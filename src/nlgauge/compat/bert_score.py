@@ -11,7 +11,9 @@ float32 tensors where torch is installed, as numpy arrays where it is not. What 
 - several references go with `all_layers`;
 - `model_type` also takes a name that nlgauge knows (`minilm`), and `num_layers` may be left out for its folder.
 
-`nthreads`, `batch_size` and `use_fast_tokenizer` are accepted and do not move a score: the tokenizer is the fast one.
+`nthreads` and `batch_size` are accepted and do not move a score. As in bert-score with transformers 4, models with a
+tokenizer of RoBERTa or GPT-2 read each text with a space before it, and without one if `use_fast_tokenizer` is set;
+for all others `use_fast_tokenizer` does not move a score.
 `device=None` computes on the CPU (engine onnx); `device="cuda"` takes the engine torch.
 """
 
@@ -36,7 +38,7 @@ from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.recipes.defaults import chosen_layer
 from nlgauge.scores import Score
 from nlgauge.scoring import score_systems
-from nlgauge.text import IdfTable
+from nlgauge.text import IdfTable, TextTokenizer
 
 __all__ = ["BERTScorer", "score"]
 
@@ -56,6 +58,8 @@ class _Recipe:
     all_layers: bool
     by_language: bool = False
     """Whether the model was chosen by its language."""
+    fast: bool = False
+    """Whether the fast tokenizer was asked for, which bert-score gives no space before a text."""
 
     def __post_init__(self) -> None:
         if self.rescaled and self.lang is None:
@@ -81,6 +85,16 @@ class _Recipe:
                 "hub give model_type=, such as 'minilm' or 'mpnet' for English and 'muse' for 16 languages"
             )
             raise ModelNotFoundError(msg) from error
+
+    @property
+    def prefix_space(self) -> str:
+        """The recipe's option; a space that tokenizer.json itself asks for is put by the fast tokenizer, too."""
+        return "no" if self.fast and self.encoder.tokenizer.signed_prefix_space == "no" else "auto"
+
+    @property
+    def tokenizer(self) -> TextTokenizer:
+        """What reads the texts."""
+        return self.encoder.tokenizer.with_prefix_space(self.prefix_space, model=self.model)
 
     @property
     def chosen_layer(self) -> int:
@@ -114,6 +128,7 @@ class _Recipe:
     def _options(self, idf: bool | IdfTable, folder: Path) -> dict[str, Any]:
         """Options of the recipe; tables that were given are written where it can name them."""
         options: dict[str, Any] = {"model": self.model, "multiref": "best-each", "unknown": "score"}
+        options["prefix_space"] = self.prefix_space
         if isinstance(idf, IdfTable):
             idf.save(folder / "idf.json")
             options["idf"] = str(folder / "idf.json")
@@ -155,8 +170,10 @@ def score(
     >>> round(float(F.mean()), 3)
     1.0
     """
-    recipe = _recipe(model_type, num_layers, device, lang, rescale_with_baseline, baseline_path, all_layers)
-    table = idf_of_dictionary(idf, recipe.encoder) if isinstance(idf, Mapping) else bool(idf)
+    recipe = _recipe(
+        model_type, num_layers, device, lang, rescale_with_baseline, baseline_path, all_layers, use_fast_tokenizer
+    )
+    table = idf_of_dictionary(idf, recipe.tokenizer) if isinstance(idf, Mapping) else bool(idf)
     found = recipe.scores(cands, refs, table, verbose=verbose)
     parts = _returned(found, all_layers)
     return (parts, str(found[recipe.chosen_layer].signature)) if return_hash else parts
@@ -186,7 +203,9 @@ class BERTScorer:
         baseline_path: str | Path | None = None,
         use_fast_tokenizer: bool = False,
     ) -> None:
-        self._recipe = _recipe(model_type, num_layers, device, lang, rescale_with_baseline, baseline_path, all_layers)
+        self._recipe = _recipe(
+            model_type, num_layers, device, lang, rescale_with_baseline, baseline_path, all_layers, use_fast_tokenizer
+        )
         self.batch_size, self.nthreads, self.all_layers = batch_size, nthreads, all_layers
         self.device = device or "cpu"
         self.baseline_path = baseline_path
@@ -202,7 +221,7 @@ class BERTScorer:
 
     def compute_idf(self, sents: Sequence[str]) -> None:
         """Count idf on sentences, each a document; they take the place of earlier ones."""
-        self._table = IdfTable.count(texts_of(sents, "sents"), self._recipe.encoder.tokenizer)
+        self._table = IdfTable.count(texts_of(sents, "sents"), self._recipe.tokenizer)
 
     def score(
         self,
@@ -246,6 +265,7 @@ def _recipe(
     rescaled: bool,
     baseline_path: str | Path | None,
     all_layers: bool,
+    fast: bool,
 ) -> _Recipe:
     chosen = chosen_model(model, lang)
     return _Recipe(
@@ -257,6 +277,7 @@ def _recipe(
         baseline_path=baseline_path,
         all_layers=all_layers,
         by_language=model is None,
+        fast=fast,
     )
 
 

@@ -13,7 +13,7 @@ from nlgauge.encoders import Encoder
 from nlgauge.encoders.precision import vectors_digest
 from nlgauge.errors import BaselineError, FileFormatError, InputError
 from nlgauge.metrics.parts.baseline import Baseline
-from nlgauge.text import IdfTable
+from nlgauge.text import IdfTable, TextTokenizer
 
 __all__ = ["baseline_of_csv", "idf_of_dictionary", "is_own_baseline"]
 
@@ -24,7 +24,7 @@ _WHOLE = 1e-3
 _OWN = "# nlgauge baseline "
 
 
-def idf_of_dictionary(weights: Mapping[int, float], encoder: Encoder) -> IdfTable:
+def idf_of_dictionary(weights: Mapping[int, float], tokenizer: TextTokenizer) -> IdfTable:
     """Frequencies behind an idf dictionary, as `bert_score.utils.get_idf_dict` makes it.
 
     There idf(t) = ln((N + 1) / (df(t) + 1)), and the default of the dictionary is that of a token in no document,
@@ -35,14 +35,14 @@ def idf_of_dictionary(weights: Mapping[int, float], encoder: Encoder) -> IdfTabl
         msg = "idf: expected a defaultdict of get_idf_dict, whose default says the number of documents, got a dict"
         raise InputError(msg)
     documents = math.exp(factory()) - 1
-    frequency = np.zeros(encoder.tokenizer.vocabulary_size, dtype=np.int64)
+    frequency = np.zeros(tokenizer.vocabulary_size, dtype=np.int64)
     for token, weight in weights.items():
         found = (documents + 1) / math.exp(weight) - 1
         if not 0 <= token < len(frequency) or abs(found - round(found)) > _WHOLE * max(1.0, found):
             msg = f"idf[{token}] = {weight} is no idf of {round(documents)} documents under this model's tokenizer"
             raise InputError(msg)
         frequency[token] = round(found)
-    return IdfTable(round(documents), frequency, encoder.tokenizer.digest, "an idf dictionary of bert-score")
+    return IdfTable(round(documents), frequency, tokenizer.digest, "an idf dictionary of bert-score")
 
 
 def is_own_baseline(path: str | Path) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from nlgauge.corpus.tokens import TokenizedCorpus
 from nlgauge.corpus.views import Role
+from nlgauge.errors import InputError
 from nlgauge.files.digests import short_digest
 from nlgauge.text import IdfTable, Tokens
 
@@ -53,7 +54,7 @@ def idf_tables(choice: str, corpus: TokenizedCorpus) -> IdfTables:
 
 
 def _counted_or_read(choice: str, corpus: TokenizedCorpus) -> IdfTables:
-    tokenizer = corpus.encoder.tokenizer
+    tokenizer = corpus.tokenizer
 
     def table(documents: Iterable[Tokens]) -> IdfTable:
         return IdfTable.build(documents, vocabulary_size=tokenizer.vocabulary_size, tokenizer=tokenizer.digest)
@@ -62,6 +63,14 @@ def _counted_or_read(choice: str, corpus: TokenizedCorpus) -> IdfTables:
         return IdfTables()
     if choice not in COUNTED:
         loaded = IdfTable.load(Path(choice))
+        if loaded.tokenizer == tokenizer.digest_otherwise:
+            ways = "without a space before each document" if tokenizer.prefix_space else "with one"
+            mine = tokenizer.signed_prefix_space
+            msg = (
+                f"idf file {choice!r} was counted {ways}, and the recipe has prefix_space={mine}; build it again "
+                f"with --prefix-space {mine}"
+            )
+            raise InputError(msg)
         loaded.check_tokenizer(tokenizer.digest, vocabulary_size=tokenizer.vocabulary_size, path=choice)
         return IdfTables(f"file[{short_digest(loaded.digest)}]", loaded)
     shared = table(corpus.reference_tokens())

@@ -8,7 +8,7 @@ from typing import Any
 
 from nlgauge.corpus.texts import Corpus
 from nlgauge.encoders import Encoder
-from nlgauge.text import Tokens
+from nlgauge.text import TextTokenizer, Tokens
 from nlgauge.text.windows import Windows
 
 __all__ = ["TokenizedCorpus"]
@@ -20,6 +20,8 @@ class TokenizedCorpus:
 
     corpus: Corpus
     encoder: Encoder
+    tokenizer: TextTokenizer
+    """The encoder's, as the recipe reads texts with it."""
     tokens: Mapping[str, Tokens]
     limit: int = 0
     """Longest text in tokens: the model's limit, or less where the recipe says so."""

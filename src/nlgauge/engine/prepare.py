@@ -4,7 +4,7 @@
     comparisons = compare(prepared, segments)          any range of segments, anywhere, in any order
     scores = finish(prepared, comparisons)             segment scores, system scores, signatures
 
-Metrics with one `EncodingSpec` (model, lower case, longest text, windows) share tokens and vectors: they are a
+Metrics with one `EncodingSpec` (model, lower case, longest text, windows, space) share tokens and vectors: they are a
 group. What is prepared is frozen and read by any number of threads; a text is checked and tokenised once per group.
 """
 
@@ -38,7 +38,7 @@ from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.signature import GRAMMAR, RUNNER_FIELDS, Signature
 from nlgauge.recipes.vector_metric import EncodingSpec, State, VectorMetric
 from nlgauge.scores import SegmentNotes
-from nlgauge.text import Tokens
+from nlgauge.text import TextTokenizer, Tokens
 from nlgauge.text.windows import Windows
 from nlgauge.transforms.position_norm import POSITION_NORM
 
@@ -317,15 +317,16 @@ def _tokenise(
 
 def read_texts(
     encoder: Encoder, texts: Sequence[str], spec: EncodingSpec
-) -> tuple[dict[str, Tokens], int, Windows | None]:
-    """Tokens by text, the longest text that the model reads at once, and the windows it reads longer ones in."""
+) -> tuple[TextTokenizer, dict[str, Tokens], int, Windows | None]:
+    """What reads the texts, tokens by text, the longest that is read at once, and windows for longer ones."""
+    tokenizer = encoder.tokenizer.with_prefix_space(spec.prefix_space, model=encoder.model)
     limit = _longest_text(encoder, spec.max_tokens)
-    windows = spec.reading.windows(encoder.tokenizer, limit=limit, model=encoder.model)
+    windows = spec.reading.windows(tokenizer, limit=limit, model=encoder.model)
     if windows is None:
-        tokens = [one.cut_to(limit) for one in encoder.tokenizer.encode(texts)]
+        tokens = [one.cut_to(limit) for one in tokenizer.encode(texts)]
     else:
-        tokens = [one.in_windows(windows) for one in encoder.tokenizer.encode(texts, whole=True)]
-    return dict(zip(texts, tokens, strict=True)), limit, windows
+        tokens = [one.in_windows(windows) for one in tokenizer.encode(texts, whole=True)]
+    return tokenizer, dict(zip(texts, tokens, strict=True)), limit, windows
 
 
 def _longest_text(encoder: Encoder, max_tokens: int | None) -> int:

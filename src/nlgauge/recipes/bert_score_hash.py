@@ -52,11 +52,26 @@ class BertScoreHash:
             fast_tokenizer=match["fast"] is not None,
         )
 
+    @property
+    def prefix_space(self) -> str:
+        """Whether a space was put before each text: `yes` or `no` for RoBERTa and GPT-2, empty for other models.
+
+        bert-score asks for the space with the slow tokenizers of transformers up to 4. Those of transformers 5 are
+        all fast ones, which ignore what it asks for.
+        """
+        name = self.model.lower()
+        if not ("roberta" in name or "gpt2" in name) or "xlm" in name or "bigbird" in name:  # those are SentencePiece
+            return ""
+        version = self.transformers.partition(".")[0]
+        return "no" if self.fast_tokenizer or (version.isdigit() and int(version) >= 5) else "yes"
+
     def recipe(self) -> str:
         """The nearest recipe here; bert-score takes the best of each of P, R and F over references."""
         rescale = {"no": "no", "shipped": "yes", "custom": "FILE"}[self.rescaled]
         idf = "refs" if self.idf else "none"
         options = f"layer={self.layer},idf={idf},multiref=best-each,rescale={rescale}"
+        if self.prefix_space == "no":  # with a space is the default
+            options += ",prefix_space=no"
         return f"--metric bertscore:{options} --model {self.model}"
 
     def explain(self) -> list[list[str]]:
@@ -66,26 +81,20 @@ class BertScoreHash:
             "shipped": "said to be rescaled; a missing baseline file left raw scores under this label",
             "custom": "rescaled with a file of the caller's",
         }[self.rescaled]
+        space = [["prefix_space", self.prefix_space, "space before each text, by tokenizer and transformers"]]
         return [
             ["model", self.model, "model by name, without a revision"],
             ["layer", str(self.layer), "layer whose vectors are compared"],
             ["idf", "yes" if self.idf else "no", "idf of the references of the call, or of a dictionary passed in"],
             ["rescaled", self.rescaled, rescaled],
             ["tokenizer", "fast" if self.fast_tokenizer else "slow", "tokenizer implementation asked for"],
+            *(space if self.prefix_space else []),
             ["version", self.version, "version of bert-score"],
             ["transformers", self.transformers, "version of transformers"],
         ]
 
     def missing(self) -> list[str]:
         """What moves the score and is not in the hash."""
-        if "roberta" in self.model:
-            return [
-                *self._missing(),
-                "a space put before the text (by transformers 4, not by 5)",
-            ]
-        return self._missing()
-
-    def _missing(self) -> list[str]:
         fields = ["digest of the weights", "number and rule of references", "texts truncated", "torch, dtype, device"]
         return ([*fields, "the idf corpus"] if self.idf else fields) + (
             ["the baseline's content"] if self.rescaled != "no" else []

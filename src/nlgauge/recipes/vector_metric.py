@@ -50,6 +50,8 @@ class EncodingSpec(NamedTuple):
     max_tokens: int | None
     reading: Reading = CUT
     """Whether texts over the limit are cut, or read in windows."""
+    prefix_space: str = "auto"
+    """Whether a byte-level BPE reads a text with a space before it."""
 
 
 class WindowTexts(NamedTuple):
@@ -154,6 +156,14 @@ class VectorMetric(Metric, Generic[Representation]):
         optional=True,
         in_profile=False,
     )
+    prefix_space: str = option(
+        "auto",
+        Choice("auto", "yes", "no"),
+        help="space before each text, for byte-level BPE tokenizers; auto: yes for RoBERTa and GPT-2",
+        short="ps",
+        optional=True,
+        in_profile=False,
+    )
     unknown: str = option(
         "error",
         Choice("error", "zero", "score"),
@@ -182,7 +192,7 @@ class VectorMetric(Metric, Generic[Representation]):
     @property
     def encoding(self) -> EncodingSpec:
         """How texts become tokens and vectors."""
-        return EncodingSpec(self.model, self.lowercase, self.max_tokens, self.reading)
+        return EncodingSpec(self.model, self.lowercase, self.max_tokens, self.reading, self.prefix_space)
 
     @property
     def unused(self) -> Mapping[str, str]:
@@ -242,6 +252,8 @@ class VectorMetric(Metric, Generic[Representation]):
         """The metric's own fields of the signature, resolved."""
         resolved = {name: loaded.label for name, loaded in state.loaded.items()}
         resolved |= {f"{name}_engine": loaded.engine for name, loaded in state.loaded.items() if loaded.engine}
+        tokenizer = state.encoder.tokenizer.with_prefix_space(self.prefix_space, model=state.encoder.model)
+        resolved["prefix_space"] = tokenizer.signed_prefix_space
         if state.windows is not None:
             resolved |= {"window": str(state.windows.size), "stride": str(state.windows.stride)}
         if "layer" in self.options():

@@ -41,8 +41,8 @@ class StudyPlan:
 
     study: Study
     sweeps: list[tuple[str, Sweep, tuple[Setting, ...]]] = field(default_factory=list)
-    idf_files: dict[tuple[str, str], str] = field(default_factory=dict)
-    """By model and value: where the table of a study's idf corpus is."""
+    idf_files: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    """By model, prefix space and value: where the table of a study's idf corpus is."""
     stopwords: dict[str, dict[str, int]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -57,8 +57,8 @@ class StudyPlan:
 
     def _recipe(self, metric: str, setting: Setting, lang: str) -> Metric:
         base = self.study.recipes[metric]
-        model = _model(base, setting)
-        files = {value: path for (name, value), path in self.idf_files.items() if name == model}
+        read = _model(base, setting), _prefix_space(base, setting)
+        files = {value: path for (*how, value), path in self.idf_files.items() if tuple(how) == read}
         return with_setting(base, setting, lang=lang, idf_files=files)
 
 
@@ -66,6 +66,12 @@ def _model(base: Metric, setting: Setting) -> str:
     """The model that a metric runs on under a setting, which may be what the setting varies."""
     own = base.model if isinstance(base, VectorMetric) else ""
     return dict(zip(setting.fields, setting.values, strict=True)).get("model", own)
+
+
+def _prefix_space(base: Metric, setting: Setting) -> str:
+    """Whether texts are read with a space before them, which may be what the setting varies."""
+    own = base.prefix_space if isinstance(base, VectorMetric) else "auto"
+    return dict(zip(setting.fields, setting.values, strict=True)).get("prefix_space", own)
 
 
 def make_plan(
@@ -89,15 +95,16 @@ def make_plan(
                 f"{metric}: sweep {sweep.name!r} varies {field_}, so what the recipe says of it is not used"
             )
         for setting in sweep.settings:
-            model = _model(study.recipes[metric], setting)
+            model, space = _model(study.recipes[metric], setting), _prefix_space(study.recipes[metric], setting)
             for name, value in zip(setting.fields, setting.values, strict=True):
                 if name == "stopwords" and value not in missing:
                     _measure_list(value, set(languages.values()), plan, missing)
-                if name == "idf" and names_corpus(value) and (model, value) not in plan.idf_files:
+                if name == "idf" and names_corpus(value) and (model, space, value) not in plan.idf_files:
                     tokenizer = load_encoder(model, **running.loading).tokenizer
+                    tokenizer = tokenizer.with_prefix_space(space, model=model)
                     path = folder / f"{len(plan.idf_files)}.idf"
                     idf_table(value, tokenizer, texts.all(), seed=seed).save(path)
-                    plan.idf_files[model, value] = str(path)
+                    plan.idf_files[model, space, value] = str(path)
             if (metric, setting) not in refused and not any(value in missing for value in setting.values):
                 kept.append(setting)
         if len(kept) > 1:

@@ -4,10 +4,15 @@ The `tokenizer.json` of a sentence-transformers model carries truncation and pad
 they are they would cut texts in silence, so both are switched off here: the limit is what the model reads
 (`model_max_length`, capped by its position table), and every cut is marked on the tokens. A text can also be had
 whole, to be read in windows (`text/windows.py`).
+
+A byte-level BPE (GPT-2, RoBERTa, ModernBERT) has other tokens for a word after a space than for the same word at the
+start of a text. bert-score puts a space before each text for GPT-2 and RoBERTa (BERTScore, footnote 5), so that the
+first word is read like any other. Whether a space is put there is an option of every recipe (`prefix_space`).
 """
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,7 +26,8 @@ import tokenizers
 import tokenizers.models
 from numpy.typing import NDArray
 
-from nlgauge.errors import InputError, ModelError
+from nlgauge.errors import InputError, ModelError, RecipeError
+from nlgauge.files.digests import text_digest
 from nlgauge.text.characters import is_punctuation
 from nlgauge.text.windows import NO_LIMIT, Windows
 
@@ -34,6 +40,17 @@ _NO_LIMIT = NO_LIMIT
 
 #: Texts handed to the tokenizer at once; its per-text objects are large, the ids we keep are not.
 _CHUNK = 2048
+
+
+#: Tokenizers for which bert-score 0.3.13 puts a space before each text, as transformers 4 calls them; and the types
+#: of models that have one of them where tokenizer_config.json names none (transformers 4.48.3).
+_SPACED_TOKENIZERS = frozenset({"RobertaTokenizer", "GPT2Tokenizer"})
+_SPACED_MODELS = frozenset(
+    {"roberta", "roberta-prelayernorm", "data2vec-text", "ibert", "mega", "mra"}
+    | {"gpt2", "gpt_neo", "gptj", "gpt_bigcode", "opt", "starcoder2", "dbrx"}
+)
+#: Names of classes that say nothing about the kind of tokenizer.
+_ANY_TOKENIZER = frozenset({"", "PreTrainedTokenizer", "TokenizersBackend"})
 
 
 #: A code point that Unicode keeps without a meaning for ever, so that no vocabulary holds it.
@@ -147,7 +164,18 @@ class Tokens:
 class TextTokenizer:
     """A `tokenizers.Tokenizer` that never pads, and truncates only at a stated limit."""
 
-    def __init__(self, backend: tokenizers.Tokenizer, *, limit: int, digest: str) -> None:
+    byte_level = False
+    """Whether it is a byte-level BPE, to which a space before a text makes a difference."""
+    prefix_space = False
+    """Whether a space is put before each text."""
+    _own_space = False  # tokenizer.json itself asks for the space
+    _published_space = False
+    _twin: TextTokenizer | None = None
+
+    def __init__(
+        self, backend: tokenizers.Tokenizer, *, limit: int, digest: str, published_space: bool = False
+    ) -> None:
+        """`published_space`: whether bert-score puts a space before texts for this kind of tokenizer."""
         self._backend = backend
         self._backend.no_padding()
         self._backend.no_truncation()
@@ -159,6 +187,8 @@ class TextTokenizer:
         self.limit = limit
         self.digest = digest
         self._surfaces: dict[int, str] = {}
+        self.byte_level, self._own_space = _byte_level(backend)
+        self._published_space = published_space
 
     @classmethod
     def from_folder(cls, folder: Path, *, positions: int | None, digest: str) -> TextTokenizer:
@@ -175,7 +205,50 @@ class TextTokenizer:
         except Exception as error:  # the library raises bare Exception for any broken file
             msg = f"tokenizer.json of model {folder.name!r} cannot be read: {error}"
             raise ModelError(msg) from error
-        return cls(backend, limit=token_limit(folder, positions=positions), digest=digest)
+        limit = token_limit(folder, positions=positions)
+        return cls(backend, limit=limit, digest=digest, published_space=has_published_space(folder))
+
+    def with_prefix_space(self, choice: str, *, model: str = "") -> TextTokenizer:
+        """The same tokenizer with a space before each text (`yes`), without (`no`), or as published (`auto`).
+
+        As published is with a space for RoBERTa and GPT-2. With a space it has a digest of its own, so that a table
+        of idf is used for texts that are read alike. `model` is for messages.
+        """
+        if choice == "yes" and not self.byte_level:
+            msg = (
+                f"prefix_space=yes has no effect on model {model!r}: its tokenizer is not a byte-level BPE such as "
+                "RoBERTa's; leave prefix_space out"
+            )
+            raise RecipeError(msg)
+        if choice == "no" and self._own_space:
+            msg = (
+                f"prefix_space=no cannot be had with model {model!r}: its tokenizer.json asks for a space before "
+                "each text; leave prefix_space out"
+            )
+            raise RecipeError(msg)
+        spaced = choice == "yes" or (choice == "auto" and self._published_space)
+        if (spaced and self.byte_level and not self._own_space) == self.prefix_space:
+            return self
+        if self._twin is None:
+            twin = copy.copy(self)
+            twin.prefix_space, twin._twin = not self.prefix_space, self
+            twin.digest = text_digest(f"{self.digest} with a space before each text")
+            self._twin = twin
+        return self._twin
+
+    @property
+    def digest_otherwise(self) -> str:
+        """The digest of the same tokenizer read the other way; empty where there is only one way."""
+        if not self.byte_level or self._own_space:
+            return ""
+        return self.with_prefix_space("no" if self.prefix_space else "yes").digest
+
+    @property
+    def signed_prefix_space(self) -> str:
+        """As a signature has it: yes or no; auto where a space makes no difference, and nothing is signed."""
+        if not self.byte_level:
+            return "auto"
+        return "yes" if self.prefix_space or self._own_space else "no"
 
     @cached_property
     def vocabulary_size(self) -> int:
@@ -209,8 +282,12 @@ class TextTokenizer:
         while chunk := [text.strip() for text in itertools.islice(left, _CHUNK)]:
             for offset, text in enumerate(chunk):
                 check_encodable(text, f"text {start + offset}")
-            yield from encode(chunk)
+            yield from encode([self._spaced(text) for text in chunk] if self.prefix_space else chunk)
             start += len(chunk)
+
+    def _spaced(self, text: str) -> str:
+        """A text as the tokenizer is given it; one without a character stays empty."""
+        return f" {text}" if self.prefix_space and text else text
 
     @cached_property
     def _frame(self) -> NDArray[np.bool_]:
@@ -255,8 +332,10 @@ class TextTokenizer:
 
     def _locate(self, text: str, *, whole: bool = False) -> NDArray[np.int32]:
         """Offsets of a text's tokens, counted in characters of the text before white space was taken off."""
-        offsets = self._joined(self._backend.encode(text.strip()), "offsets", whole=whole)
+        offsets = self._joined(self._backend.encode(self._spaced(text.strip())), "offsets", whole=whole)
         found = np.array(offsets, dtype=np.int32).reshape(-1, 2)
+        if self.prefix_space:  # the space is not a character of the text
+            found = np.maximum(found - 1, 0)
         lead = len(text) - len(text.lstrip())
         return np.where(found[:, 1:] > found[:, :1], found + lead, 0).astype(np.int32)
 
@@ -311,6 +390,36 @@ def check_encodable(text: str, what: str) -> None:
     except UnicodeEncodeError as error:
         msg = f"{what} holds {text[error.start]!r} at character {error.start}: half a surrogate pair is not a text"
         raise InputError(msg) from error
+
+
+def _byte_level(backend: tokenizers.Tokenizer) -> tuple[bool, bool]:
+    """Whether a tokenizer is a byte-level BPE, and whether it puts a space before each text by itself."""
+    before = backend.pre_tokenizer
+    if before is None or not isinstance(backend.model, tokenizers.models.BPE):
+        return False, False
+    state = json.loads(before.__getstate__())
+    steps = [step for step in state.get("pretokenizers", [state]) if step.get("type") == "ByteLevel"]
+    return bool(steps), any(step.get("add_prefix_space") for step in steps)
+
+
+def has_published_space(folder: Path) -> bool:
+    """Whether bert-score 0.3.13 puts a space before texts for the tokenizer of a model's folder, if it is byte-level.
+
+    It does so for tokenizers of the classes RobertaTokenizer and GPT2Tokenizer of transformers 4.
+    """
+    named = str(_entry(folder / "tokenizer_config.json", "tokenizer_class") or "").removesuffix("Fast")
+    if named not in _ANY_TOKENIZER:
+        return named in _SPACED_TOKENIZERS
+    return _entry(folder / "config.json", "model_type") in _SPACED_MODELS
+
+
+def _entry(path: Path, name: str) -> object:
+    """An entry of a JSON file; None where there is none. Whoever needs the rest of the file reports what is wrong."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return content.get(name) if isinstance(content, dict) else None
 
 
 def token_limit(folder: Path, *, positions: int | None) -> int:

@@ -27,7 +27,7 @@ from nlgauge.errors import MissingExtraError, ModelError, UnsupportedModelError
 from nlgauge.models.resolve import ModelFiles
 from nlgauge.telemetry import import_silenced
 from nlgauge.text import TextTokenizer
-from nlgauge.text.tokenizer import token_limit
+from nlgauge.text.tokenizer import has_published_space, token_limit
 
 __all__ = ["TorchEncoder"]
 
@@ -162,7 +162,8 @@ class TorchEncoder:
             raise ModelError(msg) from error
         # What ran is named, not the vocabulary: what transformers makes of it also depends on other files.
         digest = hashlib.sha256(backend.to_str().encode()).hexdigest()
-        return TextTokenizer(backend, limit=token_limit(folder, positions=positions), digest=digest)
+        limit = token_limit(folder, positions=positions)
+        return TextTokenizer(backend, limit=limit, digest=digest, published_space=has_published_space(folder))
 
 
 @contextmanager

@@ -81,7 +81,7 @@ class SentSimOptions(VectorMetric[tuple[Any, ...]]):
         """Options of parts that are not joined."""
         tokens = frozenset(PARTS) - {"sss"}
         needs = {"wmdo_matches": {"wmdo"}, "distance_as": DISTANCES, "layer": tokens, "max_tokens": tokens}
-        needs |= {"transforms": tokens, "solver": {"wmd", "wmdo"}}
+        needs |= {"prefix_space": tokens, "transforms": tokens, "solver": {"wmd", "wmdo"}}
         return dict(super().unused) | {
             name: f"belongs to {' or '.join(sorted(parts))}, and the parts are {self.combine!r}"
             for name, parts in (needs | {"sentence": frozenset({"sss"})}).items()

@@ -88,7 +88,9 @@ class XMoverOptions(MoverScore):
             reason = "is the model of unit=sentence, and the unit is word"
             return dict(super().unused) | {"sentence": reason} | without_lm
         reason = "is about n-grams, and unit=sentence has none"
-        return dict(super().unused) | dict.fromkeys((*_WORD_OPTIONS, "max_tokens"), reason) | without_lm
+        return (
+            dict(super().unused) | dict.fromkeys((*_WORD_OPTIONS, "max_tokens", "prefix_space"), reason) | without_lm
+        )
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         return super().layers(encoder) if self.unit == "word" else ()
