@@ -37,7 +37,7 @@ ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "
 _FENCE = re.compile(r"^```(\w*)(?: (\S+))?\n(.*?)^```$\n?((?:\n*(?:    [^\n]*\n)+)?)", re.DOTALL | re.MULTILINE)
 
 #: Versions of packages, which differ between environments and move no score that a page shows.
-_VERSION = re.compile(r"\b(onnxruntime-|numpy-|spacy-|nlgauge[: ]|sacrebleu:|rouge_score:)[0-9][0-9.]*")
+_VERSION = re.compile(r"\b(onnxruntime-|numpy-|spacy-|nltk-|regex-|nlgauge[: ]|sacrebleu:|rouge_score:)[0-9][0-9.]*")
 _NUMBER = re.compile(r"(?<![\w.])[+-]?\d*\.\d+(?![\w.]*\w)")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"$]*\"")
 _ANY = "..."

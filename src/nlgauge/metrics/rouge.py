@@ -26,7 +26,7 @@ class _Rouge(TextMetric):
 
     kind: ClassVar[str]
     components: ClassVar[tuple[str, ...]] = ("precision", "recall", "f1")
-    derived_fields: ClassVar[tuple[str, ...]] = ("rouge_score",)
+    derived_fields: ClassVar[tuple[str, ...]] = ("stemmer_engine", "rouge_score")
     citation: ClassVar[str] = """\
 @inproceedings{lin-2004-rouge,
   title     = {{ROUGE}: A Package for Automatic Evaluation of Summaries},
@@ -68,7 +68,8 @@ class _Rouge(TextMetric):
         return compare
 
     def versions(self) -> dict[str, str]:
-        return {"rouge_score": package_version("rouge-score")}
+        stemmer = {"stemmer_engine": f"nltk-{package_version('nltk')}"} if self.stemmer == "yes" else {}
+        return stemmer | {"rouge_score": package_version("rouge-score")}
 
 
 class _Words:

@@ -37,6 +37,7 @@ RUNNER_FIELDS = ("refs", "model", "weights", "tokenizer", "config", "maxlen", "e
 #: Fields that say by which versions a score was computed. Another version is told, and not another recipe.
 VERSION_FIELDS = (
     *("engine", "sentence_engine", "lm_engine", "annotator_engine"),
+    *("tokenize_engine", "stemmer_engine"),
     *("sacrebleu", "rouge_score", "package", "nlgauge", "sig"),
 )
 
@@ -65,6 +66,8 @@ ABBREVIATIONS = {
     "sentence_engine": "sg",
     "lm_engine": "le",
     "annotator_engine": "ae",
+    "tokenize_engine": "te",
+    "stemmer_engine": "sme",
     "nlgauge": "v",
     "truncated": "tr",
     "windows": "ws",
@@ -104,6 +107,8 @@ MEANINGS = {
     "sentence_engine": "what computed the sentence vectors, with its version and precision",
     "lm_engine": "what computed the fluency term, with its version and precision",
     "annotator_engine": "package that annotated the texts, with its version",
+    "tokenize_engine": "package behind BLEU's tokenizer, with its version, where it has one",
+    "stemmer_engine": "package that stemmed the words, with its version",
     "nlgauge": "version of this library",
     "sig": "version of the signature's grammar",
     "truncated": "segments in which a text was cut at the limit",
