@@ -39,3 +39,17 @@ class Ratio:
 
     def take(self, systems: Sequence[int]) -> Ratio:
         return Ratio(self.counts[:, list(systems)])
+
+
+def uneven() -> SystemScores:
+    """Four systems whose pairs are unequally sure; the mean differences are exact.
+
+    close is always .05 behind best, unsure .1 behind on average with wild scores, far 5 behind. So best is significantly
+    better than close (t = 7.1) but not than unsure (t = .7), although unsure ranks lower; all three are better than far.
+    """
+    rng = np.random.default_rng(5)
+    noise = rng.normal(size=(200, 4))
+    noise = (noise - noise.mean(axis=0)) / noise.std(axis=0, ddof=1)
+    best = noise[:, 0]
+    columns = [best, best - 0.05 + 0.1 * noise[:, 1], best - 0.1 + 2 * noise[:, 2], best - 5 + noise[:, 3]]
+    return SystemScores("m", ("best", "close", "unsure", "far"), np.column_stack(columns))

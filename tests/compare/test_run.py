@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.compare.made_scores import FIGURE_1, Ratio, made, table
+from tests.compare.made_scores import FIGURE_1, Ratio, made, table, uneven
 
 import nlgauge
 from nlgauge import SystemComparison, SystemScores, compare_systems
@@ -38,6 +38,28 @@ def test_a_better_system_comes_first_and_is_separated() -> None:
         assert pair.p_adjusted >= pair.p_value
     assert found.condorcet == found.bt_winner == "b"
     assert not found.pair("a", "c").significant
+
+
+def test_clusters_are_separated_by_every_pair_across_the_line() -> None:
+    """As in WMT: best beats close, but neither of them beats unsure, so that no line can be drawn among the three."""
+    found = compare(uneven()).metric()
+    assert [row.system for row in found.systems] == ["best", "close", "unsure", "far"]
+    assert found.pair("best", "close").better == "best"
+    assert found.pair("best", "unsure").better is None
+    assert found.pair("close", "unsure").better is None
+    assert [row.cluster for row in found.systems] == [1, 1, 1, 2]
+    assert [row.worse_than_best for row in found.systems] == [False, True, False, True]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_clusters_follow_the_definition_of_wmt(seed: int) -> None:
+    """A line after rank k if and only if all k x (n - k) pairs across it are significant, counted out here."""
+    found = compare(table(made(60, 7, spread=2.5, seed=seed))).metric()
+    names = [row.system for row in found.systems]
+    for k in range(1, len(names)):
+        across = [found.pair(upper, lower).better == upper for upper in names[:k] for lower in names[k:]]
+        assert (found.systems[k].cluster != found.systems[k - 1].cluster) == all(across)
+    assert {row.cluster for row in found.systems} == set(range(1, found.systems[-1].cluster + 1))
 
 
 def test_pairs_and_win_matrix_follow_the_ranking() -> None:

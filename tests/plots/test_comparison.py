@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from tests.compare.made_scores import uneven
 
-from nlgauge.compare import compare_systems
+from nlgauge.compare import SystemComparison, compare_systems
 from nlgauge.plots import plot_comparison
 
 
@@ -16,6 +18,28 @@ def size(path: Path) -> tuple[int, int]:
     """Width and height of a PNG, from its header."""
     width, height = struct.unpack(">II", path.read_bytes()[16:24])
     return width, height
+
+
+def drawn_panels(found: SystemComparison, path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The panels of the figure, as matplotlib has them."""
+    figures: list[Any] = []
+    monkeypatch.setattr("nlgauge.plots.comparison.save_figure", lambda figure, _: figures.append(figure))
+    plot_comparison(found, path)
+    panels: list[Any] = figures[0].axes
+    return panels
+
+
+def test_filled_points_are_those_not_significantly_worse_than_the_best(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The caption says so; a system can be so without being in the first rank cluster, and the other way round."""
+    found = compare_systems([uneven()], permutations=1000)
+    for panel in drawn_panels(found, tmp_path / "out.png", monkeypatch):
+        points = [line for line in panel.lines if line.get_marker() == "o"]
+        filled = [line.get_markerfacecolor() != "white" for line in points]
+        assert filled == [True, False, True, False]
+        dashed = [line.get_ydata()[0] for line in panel.lines if line.get_linestyle() == "--"]
+        assert dashed == [2.5], "below the third of four systems, from the top"
 
 
 def texts(path: Path) -> str:

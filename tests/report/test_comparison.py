@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import pytest
+from tests.compare.made_scores import uneven
 
-from nlgauge.compare import compare_systems
+import nlgauge
+from nlgauge.compare import CompareSettings, compare_systems
 from nlgauge.compare.runs import compare_runs
 from nlgauge.compare.verdicts import Verdict, compare_verdicts
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.report.comparison import Compared, render_comparison
+from nlgauge.report.html import html_report
+from nlgauge.report.verdicts import metric_verdict, plain
 
 
 def made(count: int, *, instances: int = 12, step: float = 1.0) -> Compared:
@@ -40,7 +46,12 @@ def test_the_verdict_comes_first_and_the_legend_once(form: Literal["text", "mark
     said = render_comparison(found, format=form)
     assert said.startswith("By chrf, a comes first of 3 systems (")
     assert said.index("Both metrics put a first.") < said.index("chrf: 40 instances")
-    for words in ("cluster: systems that", "difference: above 0", "effect: Cohen's d", "low, high: bootstrap"):
+    for words in (
+        "cluster: rank clusters as in WMT; every system of a cluster is significantly better",
+        "difference: above 0",
+        "effect: Cohen's d",
+        "low, high: bootstrap",
+    ):
         assert said.count(words) == 1, words
         assert said.index(words) > said.index("bleu, share of instances")
     assert said.count("intervals are not corrected for the number of pairs, stars are") == 1
@@ -130,3 +141,52 @@ def test_what_cannot_be_rendered() -> None:
         render_comparison(made(2), format="html")  # type: ignore[arg-type]
     with pytest.raises(RecipeError, match="table must be one of ranking, pairs, wins, disagreements, got 'x'"):
         render_comparison(made(2), format="tsv", table="x")  # type: ignore[arg-type]
+
+
+def test_all_formats_tell_one_story_of_clusters() -> None:
+    """best does not beat unsure, so that no line separates them: in words, tables, JSON and the HTML report."""
+    scores = [uneven()]
+    found = compare_systems(scores, permutations=1000)
+    text = render_comparison(Compared(found))
+    assert "It is better than 2 of the other 3" in text
+    assert "no difference is shown from unsure." in text
+    ranking = text.split("m: 200 instances\n")[1].split("\n\n")[0].splitlines()
+    assert [row.split()[-1] for row in ranking[2:6]] == ["1", "1", "1", "2"]
+    rows = [row.split("\t") for row in render_comparison(Compared(found), format="tsv").splitlines()]
+    assert [row[rows[0].index("cluster")] for row in rows[1:]] == ["1", "1", "1", "2"]
+    (metric,) = json.loads(render_comparison(Compared(found), format="json"))["metrics"]
+    assert [row["cluster"] for row in metric["systems"]] == [1, 1, 1, 2]
+    assert [row["worse_than_best"] for row in metric["systems"]] == [False, True, False, True]
+    page = html_report(found, scores=scores)
+    for table in ("ranking", "matrix"):
+        body = re.findall(rf'<table class="{table}">.*?<tbody>(.*?)</tbody>', page, re.S)[0]
+        starts = ['class="starts"' in row for row in re.findall(r"<tr.*?>", body)]
+        assert starts == [False, False, False, True], table
+    assert "every system above it is significantly better than every system below it" in page
+
+
+def test_ten_systems_of_wmt17_tell_one_story(data_folder: Path, tmp_path: Path) -> None:
+    """German-English, 500 segments, all systems but online-F.
+
+    uedin-nmt is significantly better than RWTH's system and not than online-B, which ranks below it. So the two are in
+    one cluster, online-B is filled in the figure, and the words name it among those from which no difference is shown.
+    """
+    folder = data_folder / "wmt17"
+
+    def read(path: Path) -> list[str]:
+        return path.read_text(encoding="utf-8").split("\n")[:500]
+
+    systems = {path.name.split(".")[1]: read(path) for path in sorted((folder / "system-outputs/de-en").iterdir())}
+    del systems["online-F"]
+    references = read(folder / "references/newstest2017-deen-ref.en")
+    found = compare_systems(nlgauge.score_systems(systems, references)).metric()
+    level = ["uedin-nmt", "online-A", "KIT", "SYSTRAN", "online-B"]
+    assert found.pair("uedin-nmt", "online-B").p_adjusted == pytest.approx(0.1833, abs=5e-5)
+    assert [row.system for row in found.systems if not row.worse_than_best] == level
+    first = [row.system for row in found.systems if row.cluster == 1]
+    assert first == [*level[:4], "RWTH-nmt-ensemble", "online-B"]
+    assert {row.cluster for row in found.systems} == {1, 2}
+    assert plain(metric_verdict(found, CompareSettings())).endswith(
+        "It is better than 5 of the other 9 (p < 0.05 after Holm's correction over 45 pairs); "
+        "no difference is shown from online-A, KIT, SYSTRAN and online-B."
+    )

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.browsing import Opened, accessibility_problems
+from tests.compare.made_scores import uneven
 from tests.report.report_samples import Sample, explained, hostile, large, sample
 
+from nlgauge.compare import compare_systems
 from nlgauge.report.html import write_report
 
 if TYPE_CHECKING:
@@ -300,6 +303,40 @@ def test_a_phone_scrolls_one_way_only(browser: Browser, report: Path, tmp_path: 
         page.locator("#segments-list .row").nth(2).click()
         assert page.evaluate("document.documentElement.scrollWidth") == 360
         page.close()
+
+
+def test_ten_systems_fit_and_a_narrow_page_shows_that_the_matrix_goes_on(browser: Browser, tmp_path: Path) -> None:
+    """A table that is wider than the page fades out at the right edge until it is scrolled to its end."""
+    scores = [replace(sample(10, 60).scores[0], systems=tuple(f"RWTH-nmt-ensemble-{at}" for at in range(10)))]
+    path = tmp_path / "ten.html"
+    write_report(path, compare_systems(scores, permutations=200), scores=scores)
+    for width, wider in ((1280, False), (800, True)):
+        page = Opened(browser, path.as_uri(), viewport={"width": width, "height": 900}).page
+        area = page.get_by_role("region", name="Significance matrix of bertscore")
+        assert area.evaluate("area => area.scrollWidth > area.clientWidth") is wider
+        shown = "area => getComputedStyle(area).maskImage.startsWith('linear-gradient')"
+        assert area.evaluate(shown) is wider
+        area.evaluate("area => { area.scrollLeft = area.scrollWidth; }")
+        page.wait_for_function("!document.querySelector('.matrix').parentElement.matches('.more')")
+        assert area.evaluate(shown) is False
+        page.close()
+
+
+def test_lines_in_the_matrix_are_those_between_clusters(browser: Browser, tmp_path: Path) -> None:
+    """Also between names, which stay in place while the matrix scrolls: no other rule is drawn there."""
+    scores = [uneven()]
+    path = tmp_path / "uneven.html"
+    write_report(path, compare_systems(scores, permutations=1000), scores=scores)
+    page = Opened(browser, path.as_uri()).page
+    widths = page.eval_on_selector_all(
+        ".matrix tbody th", "cells => cells.map(cell => getComputedStyle(cell).borderTopWidth)"
+    )
+    assert widths == ["0px", "0px", "0px", "1px"]
+    below = page.eval_on_selector_all(
+        ".matrix tbody th", "cells => cells.map(cell => getComputedStyle(cell).borderBottomWidth)"
+    )
+    assert set(below) == {"0px"}
+    page.close()
 
 
 def fits_on_paper(page: Page) -> bool:

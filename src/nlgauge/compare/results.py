@@ -44,7 +44,9 @@ class SystemRow:
     rank: int
     """From 1; systems whose values are equal share the better one."""
     cluster: int
-    """From 1; systems that no significant difference separates from the best of their cluster."""
+    """From 1, as in WMT: every system of a cluster is significantly better than every system of later clusters."""
+    worse_than_best: bool
+    """Significantly worse than the system that comes first, or than one of those that share the first rank."""
     wins: int
     """Over all other systems and all instances."""
     ties: int

@@ -145,6 +145,7 @@ def _system_rows(
             trueskill=None if skills is None else float(skills[at]),
             rank=0,
             cluster=0,
+            worse_than_best=False,
             wins=int(won[at]),
             ties=int(wins.ties[at].sum()),
             losses=int(lost[at]),
@@ -207,16 +208,23 @@ def _pair_row(table: SystemScores, found: PairStatistics, at: int, i: int, j: in
 
 
 def _ranked(systems: list[SystemRow], values: Matrix, pairs: tuple[PairRow, ...]) -> tuple[SystemRow, ...]:
-    """Ranks, and clusters: a system that the best of the current cluster significantly beats opens the next one."""
-    beaten = {(row.better, row.first if row.better == row.second else row.second) for row in pairs if row.better}
+    """Ranks, WMT's rank clusters, and which systems are significantly worse than the best one.
+
+    A new cluster starts only where every system above is significantly better than every system below.
+    """
+    names = [row.system for row in systems]
+    beats = {(row.better, row.first if row.better == row.second else row.second) for row in pairs if row.better}
     ranked: list[SystemRow] = []
-    cluster, head = 1, systems[0].system
-    for at, row in enumerate(systems):
-        if (head, row.system) in beaten:
-            cluster, head = cluster + 1, row.system
-        rank = ranked[-1].rank if at and values[at] == values[at - 1] else at + 1
+    cluster, reach = 1, 0
+    for i, row in enumerate(systems):
+        if i > reach:
+            cluster += 1
+        # The cluster goes on at least to the last system that this one does not beat.
+        reach = max(reach, i, *(j for j in range(i + 1, len(names)) if (row.system, names[j]) not in beats))
+        rank = ranked[-1].rank if i and values[i] == values[i - 1] else i + 1
         ranked.append(replace(row, rank=rank, cluster=cluster))
-    return tuple(ranked)
+    best = [row.system for row in ranked if row.rank == 1]
+    return tuple(replace(row, worse_than_best=any((name, row.system) in beats for name in best)) for row in ranked)
 
 
 def _disagreements(metrics: tuple[MetricComparison, ...]) -> tuple[RankingDisagreement, ...]:

@@ -37,10 +37,13 @@ def plot_comparison(comparison: SystemComparison, path: Path) -> None:
             for found in metrics
         )
     )
+    clusters = ""
+    if any(found.systems[-1].cluster > 1 for found in metrics):
+        clusters = "Dashed: every system above is significantly better than every system below (rank clusters). "
     caption = (
         f"Lines: {100 * settings.level:.10g} % intervals, none for fewer than four instances. Filled: not "
         f"significantly worse than the best (test {settings.test}, alpha {settings.alpha:g}, "
-        f"{'Holm' if settings.correction == 'holm' else 'not corrected'}). {counted}."
+        f"{'Holm' if settings.correction == 'holm' else 'not corrected'}). {clusters}{counted}."
     )
     finish_figure(figure, title="Systems ranked", caption=caption)
     save_figure(figure, path)
@@ -51,8 +54,11 @@ def _draw(axes: Any, found: MetricComparison, values: Sequence[tuple[float, Inte
     for at, (value, interval) in zip(places, values, strict=True):
         if interval is not None:
             axes.plot([interval.low, interval.high], [at, at], color=COLOURS[0], linewidth=1.4)
-        face = COLOURS[0] if found.systems[at].cluster == 1 else "white"
+        face = "white" if found.systems[at].worse_than_best else COLOURS[0]
         axes.plot([value], [at], marker="o", markersize=5, color=COLOURS[0], markerfacecolor=face, linestyle="none")
+    for at in places[1:]:
+        if found.systems[at].cluster != found.systems[at - 1].cluster:
+            axes.axhline(at - 0.5, color="#888888", linewidth=0.8, linestyle="--")
     axes.set_ylim(len(values) - 0.5, -0.5)
     axes.set_yticks(places, [_label(row) for row in found.systems], fontsize=8)
     for text in axes.get_yticklabels():

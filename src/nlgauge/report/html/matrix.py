@@ -35,14 +35,15 @@ def significance_matrix(found: MetricComparison, settings: CompareSettings, *, n
     decimals = metric_decimals(found)
     small = len(systems) <= _MOST_WITH_NUMBERS
     heads = [tag("th", str(at), scope="col", title=system) for at, system in enumerate(systems, 1)]
-    rows = []
-    for at, system in enumerate(systems, 1):
+    rows, before = [], found.systems[0].cluster
+    for at, (system, cluster) in enumerate(zip(systems, (row.cluster for row in found.systems), strict=True), 1):
         cells = [
             tag("td", class_="self") if other == system else _cell(*pairs[system, other], decimals, numbers=small)
             for other in systems
         ]
         label = tag("th", tag("span", str(at), class_="rank"), " ", name_of(system), scope="row", class_="name")
-        rows.append(tag("tr", label, *cells))
+        rows.append(tag("tr", label, *cells, class_="starts" if cluster != before else None))
+        before = cluster
     corner = tag("td", class_="corner")
     table = tag(
         "table",
@@ -101,4 +102,6 @@ def _legend(found: MetricComparison, settings: CompareSettings, *, numbers: bool
         if numbers
         else "Columns are numbered as rows are; differences and p-values are in the copies below."
     )
+    if found.systems[-1].cluster > 1:
+        said.append(" Lines separate rank clusters, as in the ranking.")
     return tag("p", *said, class_="note")

@@ -45,7 +45,7 @@ def ranking(found: MetricComparison, settings: CompareSettings, *, name: str) ->
 def ranking_table(found: MetricComparison) -> Table:
     """All that is known of each system, as a table to copy."""
     columns = ["rank", "system", "score", "low", "high", "median", "bradley-terry", "bt low", "bt high"]
-    columns += ["wins", "ties", "losses", "group"]
+    columns += ["wins", "ties", "losses", "cluster"]
     extra = [name for name in ("elo", "trueskill") if any(getattr(row, name) is not None for row in found.systems)]
     rows: list[list[Cell]] = []
     for row in found.systems:
@@ -99,7 +99,8 @@ def _note(found: MetricComparison, level: str) -> Html:
     said = [f"The dot is the score ({better}){bar}."]
     if found.systems[-1].cluster > 1:
         said.append(
-            "A rule starts a new group: its first system is significantly worse than the first of the group above."
+            "A line separates rank clusters, as in WMT: every system above it is significantly better than every "
+            "system below it."
         )
     said.append("Won, tied and lost count segments against all other systems.")
     return tag("p", " ".join(said), class_="note")

@@ -11,7 +11,9 @@ const intervalText = ({ low, high }, decimals) => `${formatted(low, decimals)} â
 const pText = (p) => (p < 0.001 ? "p < 0.001" : `p = ${p.toFixed(3)}`);
 
 function scrolling(table, label) {
-  return make("div", { class: "scroll", role: "region", "aria-label": label, tabindex: 0 }, table);
+  const area = make("div", { class: "scroll", role: "region", "aria-label": label, tabindex: 0 }, table);
+  showOverflow(area);
+  return area;
 }
 
 const heads = (cells) =>
@@ -19,7 +21,7 @@ const heads = (cells) =>
 
 const unseen = (text) => make("span", { class: "unseen", text });
 
-// Systems by rank, with intervals; a rule above a group that is significantly worse.
+// Systems by rank, with intervals; a line between rank clusters.
 function rankingTable(found, settings) {
   const decimals = metricDecimals(found);
   const level = levelText(settings.level);
@@ -85,7 +87,8 @@ function significanceMatrix(found, settings) {
       const [pair, sign] = pairs.get(JSON.stringify([system, other]));
       return pairCell(system, other, pair, sign * pair.difference, numbers ? decimals : null);
     });
-    return make("tr", {}, name, ...cells);
+    const starts = at > 0 && found.systems[at].cluster !== found.systems[at - 1].cluster;
+    return make("tr", { class: starts ? "starts" : null }, name, ...cells);
   });
   const corner = make("td", { class: "corner" });
   const numbered = systems.map((system, at) => make("th", { scope: "col", title: system, text: at + 1 }));
@@ -123,7 +126,8 @@ function readingNote(metrics, settings) {
   ];
   if (metrics.some((found) => found.systems.at(-1).cluster > 1))
     said.push(
-      "A rule starts a new group: its first system is significantly worse than the first of the group above. ",
+      "A line separates rank clusters, as in WMT: every system above it is significantly better than every system " +
+        "below it. ",
     );
   const key = (kind, mark) => make("span", { class: `${kind} key`, text: mark });
   const corrected = settings.correction === "holm" ? " after Holm's correction" : "";

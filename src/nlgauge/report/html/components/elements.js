@@ -21,6 +21,13 @@ const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 const isolated = (text) => (RIGHT_TO_LEFT.test(text) ? `\u2068${text}\u2069` : text);
 const withQuotesIsolated = (sentence) => sentence.replace(/'[^']*'/g, isolated);
 
+// A table that goes on beyond the right edge fades out there until it is scrolled to its end.
+function showOverflow(area) {
+  const show = () => area.classList.toggle("more", area.scrollLeft + area.clientWidth < area.scrollWidth - 1);
+  area.addEventListener("scroll", show, { passive: true });
+  new ResizeObserver(show).observe(area);
+}
+
 // A field with its label above it.
 let fields = 0;
 function field(label, input, attributes = {}) {

@@ -14,6 +14,7 @@ async function start() {
   let scatter = null;
   startTheme(() => scatter?.draw());
   startCopying();
+  document.querySelectorAll(".scroll").forEach(showOverflow);
   if (!("DecompressionStream" in window)) return;
   const scores = unpackedScores(await unpack("page-data"));
   for (const name of ["scatter", "segments"]) {
