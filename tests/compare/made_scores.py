@@ -44,8 +44,9 @@ class Ratio:
 def uneven() -> SystemScores:
     """Four systems whose pairs are unequally sure; the mean differences are exact.
 
-    close is always .05 behind best, unsure .1 behind on average with wild scores, far 5 behind. So best is significantly
-    better than close (t = 7.1) but not than unsure (t = .7), although unsure ranks lower; all three are better than far.
+    close is always .05 behind best, unsure .1 behind on average with wild scores, far 5 behind. So best is
+    significantly better than close (t = 7.1) but not than unsure (t = .7), although unsure ranks lower; all three are
+    better than far.
     """
     rng = np.random.default_rng(5)
     noise = rng.normal(size=(200, 4))

@@ -99,8 +99,8 @@ def legend(comparison: SystemComparison) -> list[str]:
     said = [f"low, high: {'; '.join(made)}; of BT (Bradley-Terry strength): bootstrap"] if made else []
     if len(metrics[0].systems) > 1:
         said += [
-            "cluster: rank clusters as in WMT; every system of a cluster is significantly better than every system of "
-            "later clusters",
+            "cluster: rank clusters as in WMT; every system of a cluster is significantly better than every system "
+            "of later clusters",
             f"difference: above 0 if the first is better; with a star, or bold: {decided}",
             "effect: Cohen's d of the paired differences; detectable: found with a chance of 80 %",
         ]
