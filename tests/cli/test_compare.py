@@ -17,6 +17,7 @@ from tests.report.report_samples import unpacked
 import nlgauge
 
 WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "under", "mat", "tree", "big", "old", "and", "never"]
+EXAMPLES = Path(__file__).parents[2] / "examples"
 CHRF = ("--refs", "refs.txt", "-m", "chrf", "-q")
 COUNT = 40
 
@@ -327,26 +328,59 @@ def test_a_budget_stands_beside_the_ranking(run: Run, refused: Refusal, folder: 
 # --- gate ----------------------------------------------------------------------------------------------
 
 
-def test_the_gate_closes_for_a_worse_system(run: Run) -> None:
+def test_gate_fails_for_a_worse_system(run: Run) -> None:
     result = run("compare", "base.txt", "worse.txt", *CHRF, "--gate")
     assert result.status == 3
     assert result.err.count("\n") == 1
-    assert result.err.startswith("nlgauge: gate closed: worse.txt is significantly worse than base.txt: chrf -")
-    assert result.out.startswith("gate closed: worse.txt is significantly worse")
+    assert result.err.startswith("nlgauge: gate failed: worse.txt is significantly worse than base.txt: chrf -")
+    assert result.out.startswith("gate failed: worse.txt is significantly worse")
     assert run("compare", "base.txt", "worse.txt", *CHRF, "--gate", "-f", "markdown").out.startswith(
-        "**gate closed**"
+        "**gate failed**"
     )
     record = json.loads(run("compare", "base.txt", "worse.txt", *CHRF, "--gate", "-f", "json").out)
-    assert (record["gate"]["passed"], record["gate"]["base"]) == (False, "base.txt")
+    assert (record["gate"]["result"], record["gate"]["base"]) == ("failed", "base.txt")
 
 
-def test_the_gate_stays_open_for_the_others(run: Run) -> None:
+def test_gate_passes_for_the_others(run: Run) -> None:
     for files in (("base.txt", "same.txt"), ("worse.txt", "base.txt")):
-        result = run("compare", *files, *CHRF, "--gate")
+        result = run("compare", *files, *CHRF, "--gate", "--strict")
         assert (result.status, result.err) == (0, "")
-        assert result.out.startswith(f"gate open: {files[1]} is not significantly worse")
+        assert result.out.startswith("gate passed: no significant drop (this test set can detect a drop of ")
+    record = found(run("compare", "base.txt", "same.txt", *CHRF, "--gate", "-f", "json"))
+    assert record["gate"]["result"] == "passed"
     talking = run("compare", "base.txt", "same.txt", *CHRF[:-1], "--gate")
-    assert "nlgauge: gate open: same.txt is not significantly worse" in talking.err
+    assert "nlgauge: gate passed: no significant drop (" in talking.err
+
+
+@pytest.mark.parametrize("more", [(), ("chrf",), ("moverscore",)])
+def test_another_metric_does_not_make_the_gate_pass(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+) -> None:
+    """The examples: bertscore alone has p = .044, which a correction for two metrics would lift above .05."""
+    monkeypatch.chdir(EXAMPLES)
+    command = ("compare", "base=system-a.txt", "new=system-b.txt", "--refs", "reference.txt", "--gate", "-q")
+    result = run(*command, "-m", "bertscore", *more)
+    assert result.status == 3
+    first, *rest = result.out.splitlines()
+    assert first.startswith("gate failed: new is significantly worse than base: bertscore -0.04859")
+    assert any(line.startswith("base is better than new by bertscore") for line in rest)
+    assert "gate passed" not in result.out + result.err
+
+
+def test_gate_is_undecided_with_too_few_segments(run: Run, refused: Refusal, folder: Path) -> None:
+    for name in ("base", "worse", "refs"):
+        lines = (folder / f"{name}.txt").read_text().splitlines()
+        write_lines(folder / f"few-{name}.txt", lines[:4])
+    command = ("compare", "few-base.txt", "few-worse.txt", "--refs", "few-refs.txt", "-m", "chrf", "-q", "--gate")
+    sentence = "gate undecided: 4 segments are too few to decide, at least 10 are needed"
+    for flags, status in (((), 0), (("--strict",), 4)):
+        result = run(*command, *flags)
+        assert result.status == status
+        assert result.out.startswith(f"{sentence}\n")
+        assert result.err == f"nlgauge: {sentence}\n", "also with --quiet: nothing was decided"
+    record = json.loads(run(*command, "-f", "json").out)
+    assert record["gate"]["result"] == "undecided"
+    assert "--strict belongs to --gate" in refused(2, *command[:-1], "--strict")
 
 
 def test_a_terminal_shows_the_sentence_of_the_gate_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,8 +388,8 @@ def test_a_terminal_shows_the_sentence_of_the_gate_once(run: Run, monkeypatch: p
     monkeypatch.setattr("nlgauge.cli.compare.sys.stdout.isatty", lambda: True)
     shown = run(*command)
     assert (shown.status, shown.err) == (3, "")
-    assert shown.out.count("gate closed") == 1
-    assert run(*command, "-f", "json").err.startswith("nlgauge: gate closed")
+    assert shown.out.count("gate failed") == 1
+    assert run(*command, "-f", "json").err.startswith("nlgauge: gate failed")
 
 
 def test_what_counts_for_the_gate_can_be_set(run: Run, refused: Refusal, folder: Path) -> None:
@@ -394,13 +428,13 @@ def test_a_report_without_alignments(run: Run, folder: Path) -> None:
     for metric in ("chrf", "bertscore"):
         command = ("compare", "base.txt", "worse.txt", "--refs", "refs.txt", "-m", metric, "-q", "--gate")
         result = run(*command, "--report", "out.html", "--report-alignments", "0")
-        assert result.status == 3, "the gate is closed, whatever becomes of the report"
+        assert result.status == 3, "the gate failed, whatever becomes of the report"
         page = (folder / "out.html").read_text()
-        assert "gate closed: worse.txt is significantly worse than base.txt" in page
+        assert "gate failed: worse.txt is significantly worse than base.txt" in page
         assert unpacked(page)["explained"] == []
 
 
-def test_a_report_that_fails_does_not_open_the_gate(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gate_stays_failed_when_the_report_cannot_be_written(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -409,13 +443,13 @@ def test_a_report_that_fails_does_not_open_the_gate(run: Run, monkeypatch: pytes
     result = run(*command, "--gate")
     assert result.status == 3
     assert result.err.startswith(
-        "nlgauge: error: cannot write 'out.html': No space left on device\nnlgauge: gate closed"
+        "nlgauge: error: cannot write 'out.html': No space left on device\nnlgauge: gate failed"
     )
     assert run(*command, "--gate", "--smallest-difference", "90").status == 1
     assert run(*command).status == 1
 
 
-def test_a_reader_that_went_away_does_not_open_the_gate(
+def test_gate_stays_failed_when_the_reader_went_away(
     process: Callable[..., subprocess.CompletedProcess[str]],
 ) -> None:
     """As in `nlgauge compare ... --gate | head` with pipefail."""

@@ -18,6 +18,7 @@ from tests.cli.conftest import REFERENCE, SYSTEM_A, SYSTEM_B, write_lines
 import nlgauge
 from nlgauge.cli import build_parser, main
 from nlgauge.cli.settings import find_settings
+from nlgauge.files.cache_dir import cache_dir
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
 PAGE = (ROOT / "docs" / "integrations.md").read_text(encoding="utf-8")
@@ -83,81 +84,183 @@ def outputs(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def action(folder: Path, base: str, new: str, **given: str) -> subprocess.CompletedProcess[str]:
-    """The step of the action, as a runner runs it: inputs are variables of a bash script."""
-    steps: list[dict[str, Any]] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["runs"]["steps"]
-    (step,) = [one for one in steps if one.get("id") == "gate"]
-    inputs = {"base": base, "new": new, "refs": "ref.txt", "metric": "chrf", "options": "--seed 1"} | given
+ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+
+
+def run_step(
+    step: dict[str, Any], folder: Path, inputs: dict[str, str], **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """A step of the action, as a runner runs it: inputs are variables of a bash script."""
     named = {name: re.fullmatch(r"\$\{\{ inputs\.(\w+) \}\}", text) for name, text in step["env"].items()}
     environment = {name: inputs[found[1]] for name, found in named.items() if found is not None}
     assert set(environment) == set(step["env"])
-    (folder / "nlgauge").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m nlgauge "$@"\n', encoding="utf-8")
-    (folder / "nlgauge").chmod(0o755)
-    environment |= {"GITHUB_STEP_SUMMARY": str(folder / "summary"), "GITHUB_OUTPUT": str(folder / "output")}
     environment["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
-        ["bash", "-e", "-o", "pipefail", "-c", step["run"]],
+        ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", step["run"]],
         cwd=folder,
-        env=os.environ | environment,
+        env=os.environ | environment | variables,
         capture_output=True,
         text=True,
     )
 
 
-@pytest.mark.skipif(os.name == "nt", reason="the stand-in for the command is a shell script")
+def action(folder: Path, base: str, new: str, **given: str) -> subprocess.CompletedProcess[str]:
+    """The step that compares, with the nlgauge of this environment."""
+    (step,) = [one for one in ACTION["runs"]["steps"] if one.get("id") == "gate"]
+    inputs = {"base": base, "new": new, "refs": "ref.txt", "metric": "chrf", "options": "--seed 1", "report": ""}
+    (folder / "nlgauge").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m nlgauge "$@"\n', encoding="utf-8")
+    (folder / "nlgauge").chmod(0o755)
+    for name in ("summary", "output"):
+        (folder / name).unlink(missing_ok=True)
+    files = {"GITHUB_STEP_SUMMARY": str(folder / "summary"), "GITHUB_OUTPUT": str(folder / "output")}
+    return run_step(step, folder, inputs | given, RUNNER_TEMP=str(folder), **files)
+
+
+def said(folder: Path, name: str) -> str:
+    return (folder / name).read_text(encoding="utf-8")
+
+
+in_bash = pytest.mark.skipif(os.name == "nt", reason="the stand-in for a command is a shell script")
+
+
+@in_bash
 @pytest.mark.parametrize(
-    ("base", "new", "status", "closed"), [("good.txt", "bad.txt", 3, "true"), ("bad.txt", "good.txt", 0, "false")]
+    ("base", "new", "status", "result"), [("good.txt", "bad.txt", 3, "failed"), ("bad.txt", "good.txt", 0, "passed")]
 )
-def test_the_action_closes_the_gate(outputs: Path, base: str, new: str, status: int, closed: str) -> None:
+def test_action_reports_the_result_of_the_gate(outputs: Path, base: str, new: str, status: int, result: str) -> None:
     done = action(outputs, base, new)
     assert done.returncode == status, done.stderr
-    assert (outputs / "output").read_text(encoding="utf-8") == f"closed={closed}\n"
-    assert (outputs / "summary").read_text(encoding="utf-8") == done.stdout
+    assert said(outputs, "output") == f"result={result}\n"
+    assert said(outputs, "summary") == done.stdout
+    assert done.stdout.startswith(f"**gate {result}**: ")
     assert "| new |" in done.stdout
+    assert ACTION["outputs"]["result"]["value"] == "${{ steps.gate.outputs.result || 'not-run' }}"
 
 
-@pytest.mark.skipif(os.name == "nt", reason="the stand-in for the command is a shell script")
-def test_the_action_takes_the_examples_and_saved_runs(tmp_path: Path) -> None:
+@in_bash
+@pytest.mark.parametrize(("options", "status"), [("", 0), ("--seed 1 --strict", 4)])
+def test_action_reports_an_undecided_gate(outputs: Path, options: str, status: int) -> None:
+    for name in ("good.txt", "bad.txt", "ref.txt"):
+        write_lines(outputs / name, (outputs / name).read_text(encoding="utf-8").splitlines()[:4])
+    done = action(outputs, "good.txt", "bad.txt", options=options)
+    assert done.returncode == status, done.stderr
+    assert said(outputs, "output") == "result=undecided\n"
+    assert done.stdout.startswith("**gate undecided**: 4 segments are too few to decide")
+
+
+@in_bash
+@pytest.mark.parametrize(("given", "status"), [({"refs": "nowhere.txt"}, 1), ({"options": "--no-such-flag"}, 2)])
+def test_action_reports_a_gate_that_did_not_run(outputs: Path, given: dict[str, str], status: int) -> None:
+    done = action(outputs, "good.txt", "bad.txt", report="nlgauge-report", **given)
+    assert done.returncode == status
+    assert "error: " in done.stderr
+    assert said(outputs, "output") == "result=not-run\n"
+    assert said(outputs, "summary").startswith(f"**gate not run**: nlgauge ended with status {status}")
+
+
+@in_bash
+def test_action_writes_the_report_that_it_attaches(outputs: Path) -> None:
+    done = action(outputs, "good.txt", "bad.txt", report="nlgauge-report")
+    assert done.returncode == 3, done.stderr
+    path = outputs / "nlgauge-report.html"
+    assert said(outputs, "output") == f"result=failed\nreport={path}\n"
+    assert "gate failed: new is significantly worse than base" in path.read_text(encoding="utf-8")
+    (step,) = [one for one in ACTION["runs"]["steps"] if one.get("uses", "").startswith("actions/upload-artifact@")]
+    assert step["with"] == {"name": "${{ inputs.report }}", "path": "${{ steps.gate.outputs.report }}"}
+    assert step["if"] == "${{ !cancelled() && steps.gate.outputs.report != '' }}"
+
+
+@in_bash
+def test_action_takes_references_with_blanks_and_dashes_one_per_line(outputs: Path) -> None:
+    for name in ("my ref.txt", "-second ref.txt"):
+        (outputs / name).write_bytes((outputs / "ref.txt").read_bytes())
+    done = action(outputs, "good.txt", "bad.txt", refs="my ref.txt\n\n  -second ref.txt \n")
+    assert done.returncode == 3, done.stderr
+    assert "refs:2" in done.stdout
+
+
+@in_bash
+def test_action_takes_the_examples_and_saved_runs(tmp_path: Path) -> None:
     for name in ("system-a.txt", "system-b.txt", "reference.txt"):
         (tmp_path / name).write_bytes((ROOT / "examples" / name).read_bytes())
-    given = {"refs": "reference.txt", "metric": "chrf rouge1", "options": ""}
+    given = {"refs": "reference.txt", "metric": "chrf\nrouge1", "options": ""}
     done = action(tmp_path, "system-a.txt", "system-b.txt", **given)
-    assert done.returncode in {0, 3}, done.stderr
-    assert (tmp_path / "output").read_text(encoding="utf-8") == f"closed={str(done.returncode == 3).lower()}\n"
+    assert done.returncode == 0, done.stderr
+    assert said(tmp_path, "output") == "result=passed\n"
     assert "chrf: 12 instances" in done.stdout
     assert "rouge1: 12 instances" in done.stdout
     texts = {path.name: path.read_text(encoding="utf-8").splitlines() for path in tmp_path.glob("*.txt")}
-    for name in ("system-a", "system-b"):
+    for name, file in (("system-a", "-system-a.json"), ("system-b", "system-b.json")):
         refs = texts["reference.txt"]
         scores = nlgauge.score_systems({name: texts[f"{name}.txt"]}, refs, metrics=["chrf"])
-        nlgauge.save_scores(tmp_path / f"{name}.json", scores, references=refs)
-    saved = action(tmp_path, "system-a.json", "system-b.json", refs="", options="")
+        nlgauge.save_scores(tmp_path / file, scores, references=refs)
+    saved = action(tmp_path, "-system-a.json", "system-b.json", refs="", options="")
     assert saved.returncode == 0, saved.stderr
-    assert "| system-b |" in saved.stdout
+    assert "| new |" in saved.stdout
 
 
-@pytest.mark.skipif(os.name == "nt", reason="the stand-in for Python is a shell script")
+def pip_arguments(folder: Path, install: str) -> subprocess.CompletedProcess[str]:
+    """What the action gives to Python to install a package."""
+    (step,) = [one for one in ACTION["runs"]["steps"] if "pip install" in one.get("run", "")]
+    (folder / "python").write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n", encoding="utf-8")
+    (folder / "python").chmod(0o755)
+    return run_step(step, folder, {"install": install}, GITHUB_ACTION_PATH="/runner/_actions/nlgauge")
+
+
+@in_bash
 @pytest.mark.parametrize(
     ("install", "expected"),
     [("this version", "/runner/_actions/nlgauge[meta]"), ("nlgauge==0.2.1", "nlgauge==0.2.1")],
 )
-def test_the_action_installs_the_version_of_its_tag(tmp_path: Path, install: str, expected: str) -> None:
-    about = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
-    assert about["inputs"]["install"]["default"] == "this version"
-    (step,) = [one for one in about["runs"]["steps"] if "pip install" in one["run"]]
-    (tmp_path / "python").write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n", encoding="utf-8")
-    (tmp_path / "python").chmod(0o755)
-    environment = {"PACKAGE": install, "GITHUB_ACTION_PATH": "/runner/_actions/nlgauge"}
-    environment["PATH"] = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-e", "-c", step["run"]], env=os.environ | environment, capture_output=True, text=True, check=True
+def test_action_installs_the_version_of_its_tag(tmp_path: Path, install: str, expected: str) -> None:
+    assert ACTION["inputs"]["install"]["default"] == "this version"
+    done = pip_arguments(tmp_path, install)
+    assert done.stdout.splitlines() == ["-m", "pip", "install", "--quiet", "--", expected]
+
+
+@in_bash
+def test_action_refuses_an_option_of_pip_as_package(tmp_path: Path) -> None:
+    done = pip_arguments(tmp_path, "--index-url=http://packages.example")
+    assert done.returncode == 2
+    assert done.stdout.startswith(
+        "::error::Input install is '--index-url=http://packages.example', an option of pip."
     )
-    assert done.stdout.splitlines() == ["-m", "pip", "install", "--quiet", expected]
+
+
+@in_bash
+def test_action_keeps_the_model_folder_under_a_key_of_recipe_and_catalog(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (step,) = [one for one in ACTION["runs"]["steps"] if one.get("id") == "models"]
+    (kept,) = [one for one in ACTION["runs"]["steps"] if one.get("uses", "").startswith("actions/cache@")]
+    assert kept["with"]["path"] == "${{ steps.models.outputs.folder }}"
+    assert kept["with"]["key"] == "${{ steps.models.outputs.key }}"
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("NLGAUGE_CACHE", raising=False)
+    folders, keys = [], []
+    for variables, inputs in (
+        ({"NLGAUGE_CACHE": str(tmp_path / "own")}, {"metric": "bertscore", "options": ""}),
+        ({"XDG_CACHE_HOME": str(tmp_path)}, {"metric": "bertscore", "options": ""}),
+        ({}, {"metric": "bertscore:model=mpnet,layer=7", "options": "--seed 1"}),
+    ):
+        (tmp_path / "output").unlink(missing_ok=True)
+        files = {"GITHUB_OUTPUT": str(tmp_path / "output"), "GITHUB_ACTION_PATH": str(ROOT), "RUNNER_OS": "Linux"}
+        done = run_step(step, tmp_path, inputs, **files, **variables)
+        assert done.returncode == 0, done.stderr
+        found = dict(line.split("=", 1) for line in said(tmp_path, "output").splitlines())
+        with monkeypatch.context() as patched:
+            for name, value in variables.items():
+                patched.setenv(name, value)
+            assert Path(found["folder"]).expanduser() == cache_dir() / "models"
+        folders.append(found["folder"])
+        keys.append(found["key"])
+    assert keys[0] == keys[1] != keys[2]
+    assert all(re.fullmatch(r"nlgauge-models-Linux-[0-9a-f]{40}", key) for key in keys), "a key takes no commas"
 
 
 def test_the_page_gives_the_action_inputs_that_it_has() -> None:
     *_, step = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", section("Gates"), re.S)[0])
-    known = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["inputs"]
+    known = ACTION["inputs"]
     assert set(step["with"]) <= set(known)
     assert {name for name, about in known.items() if about.get("required")} <= set(step["with"])
 

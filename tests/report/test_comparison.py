@@ -168,8 +168,9 @@ def test_all_formats_tell_one_story_of_clusters() -> None:
 def test_ten_systems_of_wmt17_tell_one_story(data_folder: Path, tmp_path: Path) -> None:
     """German-English, 500 segments, all systems but online-F.
 
-    uedin-nmt is significantly better than RWTH's system and not than online-B, which ranks below it. So the two are in
-    one cluster, online-B is filled in the figure, and the words name it among those from which no difference is shown.
+    uedin-nmt is significantly better than RWTH's system and not than online-B, which ranks below it. So the two are
+    in one cluster, online-B is filled in the figure, and the words name it among those from which no difference is
+    shown.
     """
     folder = data_folder / "wmt17"
 

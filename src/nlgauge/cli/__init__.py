@@ -1,7 +1,7 @@
 """The command line: parses, calls the library, prints. Numbers go to stdout, talk goes to stderr.
 
 Exit status: 0 done, 1 the work failed (a text, a file, a model), 2 the command was wrong (an option, a
-recipe), 3 a gate is closed (`nlgauge compare --gate`), 130 interrupted.
+recipe), 3 a gate failed (`nlgauge compare --gate`), 4 a gate is undecided (with `--strict`), 130 interrupted.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("nlgauge: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        _drop_stdout()  # the reader (head, less) went away; nothing is left to say, but a gate stays closed
+        _drop_stdout()  # the reader (head, less) went away; nothing is left to say, but a gate that failed has failed
         return status
     except OSError as error:  # such as a full disk under stdout
         print(f"nlgauge: error: {error if error.filename else error.strerror or error}", file=sys.stderr)

@@ -42,10 +42,12 @@ from nlgauge.report.comparison import (
     render_comparison,
 )
 
-__all__ = ["GATE_CLOSED", "add_commands"]
+__all__ = ["GATE_FAILED", "GATE_UNDECIDED", "add_commands"]
 
 #: Exit status when the new system is significantly worse than the old one.
-GATE_CLOSED = 3
+GATE_FAILED = 3
+#: Exit status with --strict when the test cannot decide.
+GATE_UNDECIDED = 4
 
 #: Segments of a report that have alignments.
 _ALIGNMENTS = 500
@@ -58,7 +60,8 @@ examples:
   nlgauge compare a.txt b.txt --refs ref.txt --scores comet.tsv --lower-is-better ter
   nlgauge compare --scores judge-verdicts.jsonl         columns id, first, second, winner
   nlgauge compare big=1.txt big=2.txt small=3.txt small=4.txt --refs ref.txt --runs
-exit status: 0 done, 1 failed, 2 wrong command, {GATE_CLOSED} gate closed
+exit status: 0 success, 1 runtime error, 2 usage error, {GATE_FAILED} gate failed,
+  {GATE_UNDECIDED} gate undecided (with --strict)
 {METRIC_FLAGS}"""
 
 
@@ -185,7 +188,15 @@ def _add_test_options(parser: argparse.ArgumentParser) -> None:
 def _add_gate(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("gate")
     group.add_argument(
-        "--gate", action="store_true", help=f"exit status {GATE_CLOSED} if the second system is worse than the first"
+        "--gate",
+        action="store_true",
+        help=f"exit status {GATE_FAILED} if the second system is significantly worse than the first",
+    )
+    group.add_argument(
+        "--strict",
+        action="store_true",
+        default=None,
+        help=f"exit status {GATE_UNDECIDED} if the gate is undecided, as with fewer than ten segments (default: 0)",
     )
     add_hidden(
         group,
@@ -197,7 +208,10 @@ def _add_gate(parser: argparse.ArgumentParser) -> None:
         group, "--new", metavar="NAME", help="the system that counts as the second (default, of two: the second)"
     )
     add_hidden(
-        group, "--gate-metric", metavar="METRIC", help="the only metric that can close the gate (default: any)"
+        group,
+        "--gate-metric",
+        metavar="METRIC",
+        help="the only metric that decides (default: each can fail the gate)",
     )
 
 
@@ -206,18 +220,26 @@ def _run(args: argparse.Namespace) -> int:
     settings = _settings(args)
     check_command(args)
     found, inputs = _compared(args, settings)
-    closed = found.gate is not None and not found.gate.passed
+    status = _gate_status(found.gate, strict=bool(args.strict))
     try:
         _write(found, inputs, args)
     except (NlgaugeError, OSError) as error:
-        if not closed:
+        if not status:
             raise
-        # A file that cannot be written, or a reader that went away, opens no gate.
+        # A gate that failed has failed, even if a file cannot be written or the reader went away.
         if not isinstance(error, BrokenPipeError):
             print(f"nlgauge: error: {in_flags(str(error))}", file=sys.stderr)
-    if found.gate is not None and not _seen(args) and (closed or not args.quiet):
-        print(f"nlgauge: gate {'closed' if closed else 'open'}: {found.gate.sentence}", file=sys.stderr)
-    return GATE_CLOSED if closed else 0
+    if found.gate is not None and not _seen(args) and not (found.gate.passed and args.quiet):
+        print(f"nlgauge: {gate_lines(found)[0]}", file=sys.stderr)
+    return status
+
+
+def _gate_status(result: GateResult | None, *, strict: bool) -> int:
+    if result is None or result.passed:
+        return 0
+    if result.failed:
+        return GATE_FAILED
+    return GATE_UNDECIDED if strict else 0
 
 
 def _write(found: Compared, inputs: Inputs, args: argparse.Namespace) -> None:
@@ -275,8 +297,8 @@ def _compared(args: argparse.Namespace, settings: CompareSettings) -> tuple[Comp
             raise RecipeError(msg)
         return Compared(verdicts=verdicts), inputs
     comparison = compare_systems(inputs.tables, settings=settings)
-    closed = _gate(comparison, inputs.tables[0].systems, args) if args.gate else None
-    return Compared(comparison, verdicts=verdicts, gate=closed, budgets=budgets), inputs
+    decision = _gate(comparison, inputs.tables[0].systems, args) if args.gate else None
+    return Compared(comparison, verdicts=verdicts, gate=decision, budgets=budgets), inputs
 
 
 def _gate(comparison: SystemComparison, systems: Sequence[str], args: argparse.Namespace) -> GateResult:

@@ -51,6 +51,7 @@ _COMPANIONS = {
     "base": "gate",
     "new": "gate",
     "gate_metric": "gate",
+    "strict": "gate",
     "title": "report",
     "report_alignments": "report",
     "shuffles": "ratings",

@@ -1,22 +1,23 @@
-"""A gate for a new version of a system: shut where it is significantly worse than the old one.
+"""A gate for a new version of a system: it fails if the new system is significantly worse than the old one.
 
-A gate asks one question, so only the two systems count: p values are not corrected for other systems in the
-comparison, but for the number of metrics that may shut it.
+Each metric is decided by itself, at the full significance level: p values are corrected neither for other systems nor
+for other metrics. So a metric that fails alone also fails with others. More metrics never make a gate more lenient.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
-from nlgauge.compare.pairs import LEAST_FOR_A_VERDICT, detectable_errors, strictest_alpha
-from nlgauge.compare.results import MetricComparison, SystemComparison
+from nlgauge.compare.pairs import LEAST_FOR_A_VERDICT, detectable_errors, smallest_p, strictest_alpha
+from nlgauge.compare.results import MetricComparison, PairRow, SystemComparison
 from nlgauge.compare.settings import CompareSettings
 from nlgauge.errors import RecipeError
 from nlgauge.files.html import HtmlCell, html_table
-from nlgauge.stats import holm
 
-__all__ = ["GateResult", "GateRow", "gate"]
+__all__ = ["GateDecision", "GateResult", "GateRow", "gate"]
+
+GateDecision = Literal["passed", "failed", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -29,23 +30,22 @@ class GateRow:
     low: float | None
     high: float | None
     p_value: float | None
-    p_adjusted: float | None
-    """Corrected for the number of metrics."""
+    """Two-sided, of this pair and this metric alone: not corrected."""
     n: int
-    """Instances; documents, where those were drawn."""
+    """Segments; documents, where those were drawn."""
     detectable: float | None
-    """A loss of this size would be found with a chance of 80 per cent."""
-    worse: bool
-    """Whether this metric shuts the gate."""
-    opposed: bool = False
-    """The test finds a difference, but not for the system with the better score: this metric decides nothing."""
+    """A drop of this size would be found with a chance of 80 per cent."""
+    result: GateDecision
+    reason: str = ""
+    """Why this metric is undecided."""
 
 
 @dataclass(frozen=True)
 class GateResult:
-    """Whether the new system may pass, and why."""
+    """The decision, and why."""
 
-    passed: bool
+    result: GateDecision
+    """Failed if any metric failed, else undecided if any is undecided, else passed."""
     sentence: str
     base: str
     new: str
@@ -53,16 +53,23 @@ class GateResult:
     alpha: float
     smallest_difference: float
 
+    @property
+    def passed(self) -> bool:
+        """Decided, and the new system is not significantly worse by any metric."""
+        return self.result == "passed"
+
+    @property
+    def failed(self) -> bool:
+        """The new system is significantly worse by at least one metric."""
+        return self.result == "failed"
+
     def _repr_html_(self) -> str:
         rows: list[list[HtmlCell]] = [
-            [row.metric, row.difference, row.low, row.high, row.p_adjusted, row.n, "yes" if row.worse else "no"]
-            for row in self.rows
+            [row.metric, row.difference, row.low, row.high, row.p_value, row.n, row.result] for row in self.rows
         ]
-        columns = ["metric", "difference", "low", "high", "p, corrected", "n", "worse"]
-        state = "open" if self.passed else "closed"
-        return html_table(
-            columns, rows, caption=f"gate {state}: {self.new} beside {self.base}", notes=[self.sentence]
-        )
+        columns = ["metric", "difference", "low", "high", "p", "n", "result"]
+        caption = f"gate {self.result}: {self.new} compared with {self.base}"
+        return html_table(columns, rows, caption=caption, notes=[self.sentence])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -80,13 +87,14 @@ def gate(
 ) -> GateResult:
     """Is `new` significantly worse than `base`, by at least the smallest difference that counts?
 
-    `metric` names the metric that decides; without a name each of them may shut the gate, with p values corrected by
-    Holm for their number. Below ten instances nothing is significant, and the gate stays open.
+    `metric` names the metric that decides; without a name the gate fails if any metric fails. A metric is undecided
+    if its test cannot fail: with fewer than ten segments (documents, where those are drawn), with a test whose
+    smallest possible p value is not below `alpha`, or where the test favours the system with the lower score.
 
     >>> from nlgauge.compare import compare_systems
     >>> old, new = [float(x % 7) for x in range(40)], [x % 7 - 1.0 - x % 3 / 9 for x in range(40)]
-    >>> gate(compare_systems({"chrf": {"old": old, "new": new}}), base="old", new="new").passed
-    False
+    >>> gate(compare_systems({"chrf": {"old": old, "new": new}}), base="old", new="new").result
+    'failed'
     """
     if not 0 < alpha < 1:
         msg = f"alpha must lie between 0 and 1, got {alpha!r}"
@@ -95,45 +103,32 @@ def gate(
         msg = f"smallest_difference must be 0 or more, got {smallest_difference!r}"
         raise RecipeError(msg)
     metrics = comparison.metrics if metric is None else (comparison.metric(metric),)
-    p_values = [found.pair(base, new).p_value for found in metrics]
-    adjusted = [float(value) for value in holm([1.0 if p is None else p for p in p_values])]
-    rows = []
-    for found, p in zip(metrics, adjusted, strict=True):
-        row = _row(found, comparison.settings, base=base, new=new, p=p, alpha=alpha / len(metrics))
-        counts = row.difference < 0 and -row.difference >= smallest_difference
-        favoured = found.pair(base, new).favoured
-        differ = p < alpha and row.n >= LEAST_FOR_A_VERDICT and favoured is not None
-        opposed = differ and favoured != (new if row.difference > 0 else base if row.difference < 0 else None)
-        rows.append(replace(row, worse=differ and counts and not opposed, opposed=opposed))
-    shut = [row for row in rows if row.worse]
-    level = comparison.settings.level
-    unit = "document" if metrics[0].documents is not None else "instance"
-    if shut:
-        said = "; ".join(_said(row, level, unit) for row in shut)
-        sentence = f"{new} is significantly worse than {base}: {said}; alpha {alpha:g}"
+    rows = tuple(
+        _decide(found, comparison.settings, base=base, new=new, alpha=alpha, smallest=smallest_difference)
+        for found in metrics
+    )
+    results = [row.result for row in rows]
+    result: GateDecision = "failed" if "failed" in results else "undecided" if "undecided" in results else "passed"
+    if result == "failed":
+        sentence = _why_failed(comparison, rows, base=base, new=new, alpha=alpha)
+    elif result == "undecided":
+        sentence = _why_undecided(rows)
     else:
-        said = "; ".join(_said(row, level, unit) + _why_open(row, alpha, smallest_difference) for row in rows)
-        undecided = all(row.opposed for row in rows)
-        verdict = (
-            f"{new} against {base} is not decided" if undecided else f"{new} is not significantly worse than {base}"
-        )
-        sentence = f"{verdict}: {said}"
-    if len(rows) > 1:
-        sentence += f" (p corrected for {len(rows)} metrics)"
-    return GateResult(not shut, sentence, base, new, tuple(rows), alpha, smallest_difference)
+        sentence = _why_passed(comparison, rows, base=base, new=new, smallest=smallest_difference)
+    return GateResult(result, sentence, base, new, rows, alpha, smallest_difference)
 
 
-def _negated(value: float | None) -> float | None:
-    return None if value is None else -value
-
-
-def _row(
-    found: MetricComparison, settings: CompareSettings, *, base: str, new: str, p: float, alpha: float
+def _decide(
+    found: MetricComparison, settings: CompareSettings, *, base: str, new: str, alpha: float, smallest: float
 ) -> GateRow:
-    """The two systems, new minus base; `p` is corrected, `alpha` is what the strictest metric must be below."""
+    """One metric by itself."""
     pair = found.pair(base, new)
     ahead = pair.first == new
+    difference = pair.difference if ahead else -pair.difference
     units = found.n if found.documents is None else found.documents
+    reason = _undecided(found, pair, settings, units=units, alpha=alpha)
+    worse = pair.p_value is not None and pair.p_value < alpha and pair.favoured == base and difference < 0
+    result: GateDecision = "undecided" if reason else "failed" if worse and -difference >= smallest else "passed"
     detectable = pair.detectable
     if detectable is not None:
         # That of the pair is for a correction by the number of pairs, which is no business of a gate.
@@ -141,31 +136,84 @@ def _row(
         detectable *= detectable_errors(alpha, units) / of_pairs
     return GateRow(
         metric=found.metric,
-        difference=pair.difference if ahead else -pair.difference,
+        difference=difference,
         low=pair.low if ahead else _negated(pair.high),
         high=pair.high if ahead else _negated(pair.low),
         p_value=pair.p_value,
-        p_adjusted=None if pair.p_value is None else p,
         n=units,
         detectable=detectable,
-        worse=False,
+        result=result,
+        reason=reason,
     )
 
 
-def _said(row: GateRow, level: float, unit: str) -> str:
+def _undecided(found: MetricComparison, pair: PairRow, settings: CompareSettings, *, units: int, alpha: float) -> str:
+    """Why the test cannot decide; empty where it can."""
+    if units < LEAST_FOR_A_VERDICT or pair.p_value is None:
+        too_few = "is too few" if units == 1 else "are too few"
+        return f"{_counted(found)} {too_few} to decide, at least {LEAST_FOR_A_VERDICT} are needed"
+    least = smallest_p(settings, units=units, instances=found.n)
+    if least >= alpha:
+        remedy = "use more segments" if settings.test in ("wilcoxon", "sign") else "use more permutations"
+        return f"the smallest possible p value of test {settings.test} is {least:.2g}, not below {alpha:g}; {remedy}"
+    better = pair.first if pair.difference > 0 else pair.second if pair.difference < 0 else None
+    if pair.p_value < alpha and pair.favoured is not None and pair.favoured != better:
+        score = f"{better} has the better score" if better is not None else "the scores are equal"
+        return f"test {settings.test} favours {pair.favoured}, but {score}"
+    return ""
+
+
+def _why_failed(comparison: SystemComparison, rows: tuple[GateRow, ...], *, base: str, new: str, alpha: float) -> str:
+    failed = [row for row in rows if row.result == "failed"]
+    said = "; ".join(_numbers(row, comparison.metric(row.metric), comparison.settings.level) for row in failed)
+    sentence = f"{new} is significantly worse than {base}: {said}; alpha {alpha:g}"
+    pairs = len(comparison.metrics[0].pairs)
+    starred = all(comparison.metric(row.metric).pair(base, new).significant for row in failed)
+    if pairs > 1 and not starred:
+        sentence += f" (the gate tests this pair alone, stars in the tables are corrected for {pairs} pairs)"
+    return sentence
+
+
+def _why_undecided(rows: tuple[GateRow, ...]) -> str:
+    metrics: dict[str, list[str]] = {}
+    for row in rows:
+        if row.reason:
+            metrics.setdefault(row.reason, []).append(row.metric)
+    if len(rows) == 1 or list(metrics.values()) == [[row.metric for row in rows]]:
+        return next(iter(metrics))
+    return "; ".join(f"by {', '.join(names)}: {reason}" for reason, names in metrics.items())
+
+
+def _why_passed(
+    comparison: SystemComparison, rows: tuple[GateRow, ...], *, base: str, new: str, smallest: float
+) -> str:
+    sentence = "no significant drop"
+    if smallest:
+        sentence += f" of {smallest:g} or more"
+    if len(comparison.metrics[0].systems) > 2:
+        sentence += f" from {base} to {new}"
+    if len(rows) > 1:
+        sentence += f" by any of {len(rows)} metrics"
+    elif len(comparison.metrics) > 1:
+        sentence += f" by {rows[0].metric}, the gate metric"
+    known = [row for row in rows if row.detectable is not None]
+    drops = [f"{row.detectable:.2g}{f' by {row.metric}' if len(rows) > 1 else ''}" for row in known]
+    if drops:
+        sentence += f" (this test set can detect a drop of {' or '.join(drops)} with 80 % power)"
+    return sentence
+
+
+def _numbers(row: GateRow, found: MetricComparison, level: float) -> str:
     interval = ""
     if row.low is not None and row.high is not None:
         interval = f" ({100 * level:g} % interval {row.low:+.4g} to {row.high:+.4g})"
-    p = "not tested" if row.p_adjusted is None else f"p = {row.p_adjusted:.4g}"
-    return f"{row.metric} {row.difference:+.4g}{interval}, {p}, {row.n} {unit}{'s' * (row.n != 1)}"
+    return f"{row.metric} {row.difference:+.4g}{interval}, p = {row.p_value:.4g}, {_counted(found)}"
 
 
-def _why_open(row: GateRow, alpha: float, smallest: float) -> str:
-    """What a reader may take a pass for, and must not."""
-    if row.n < LEAST_FOR_A_VERDICT:
-        return f", too few to tell (at least {LEAST_FOR_A_VERDICT})"
-    if row.opposed:
-        return ", but the test favours the system whose score is not the better one, so nothing is decided"
-    if row.difference < 0 and row.p_adjusted is not None and row.p_adjusted < alpha:
-        return f", less than the {smallest:g} that counts"
-    return "" if row.detectable is None else f", a loss of {row.detectable:.2g} would be found with 80 %"
+def _counted(found: MetricComparison) -> str:
+    count, unit = (found.n, "segment") if found.documents is None else (found.documents, "document")
+    return f"{count} {unit}{'s' * (count != 1)}"
+
+
+def _negated(value: float | None) -> float | None:
+    return None if value is None else -value

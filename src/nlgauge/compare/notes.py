@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from nlgauge.compare.draws import Sample
 from nlgauge.compare.intervals import LEAST_UNITS, NARROW
-from nlgauge.compare.pairs import LEAST_FOR_A_VERDICT
+from nlgauge.compare.pairs import LEAST_FOR_A_VERDICT, smallest_p
 from nlgauge.compare.results import MetricComparison
 from nlgauge.compare.settings import CompareSettings
 from nlgauge.stats.bootstrap import FEW
-from nlgauge.stats.resampling import expanded_p
 
 __all__ = ["notes"]
 
@@ -42,7 +39,10 @@ def _size(found: MetricComparison, sample: Sample, settings: CompareSettings) ->
         said.append(
             f"{sample.units} {unit}: fewer than {LEAST_FOR_A_VERDICT}, so no difference is called significant"
         )
-    if sample.units >= LEAST_FOR_A_VERDICT and _least_p(sample, settings) * len(found.pairs) >= settings.alpha:
+    drawn = settings.test in ("bootstrap", "randomisation") and settings.correction == "holm"
+    enough = sample.units >= LEAST_FOR_A_VERDICT
+    least = smallest_p(settings, units=sample.units, instances=found.n) if drawn and enough else 0.0
+    if least * len(found.pairs) >= settings.alpha:
         said.append(
             f"{settings.score_draws} draws cannot show a difference after Holm's correction for {len(found.pairs)} "
             "pairs; take more permutations, or test t"
@@ -69,15 +69,6 @@ def _size(found: MetricComparison, sample: Sample, settings: CompareSettings) ->
     if settings.ranking == "bt" and settings.test not in ("sign", "sign-ties-in", "wilcoxon"):
         said.append(f"ranked by Bradley-Terry, but test {settings.test} is about scores; sign fits")
     return said
-
-
-def _least_p(sample: Sample, settings: CompareSettings) -> float:
-    """The smallest p value that the test can give; 0 where it does not count draws or nothing is corrected."""
-    if settings.test not in ("bootstrap", "randomisation") or settings.correction == "none":
-        return 0.0
-    if settings.test == "randomisation":
-        return 1 / (settings.permutations + 1)
-    return float(expanded_p(np.array(1 / (settings.score_draws + 1)), sample.units))
 
 
 def _opposed(found: MetricComparison, settings: CompareSettings) -> list[str]:

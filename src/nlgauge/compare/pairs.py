@@ -16,9 +16,16 @@ from nlgauge.compare.table import Matrix
 from nlgauge.stats import holm
 from nlgauge.stats.bootstrap import FEW
 from nlgauge.stats.paired_tests import mood, mood_side, paired_t, sign_test, signed_rank_test, t_statistics, wilcoxon
-from nlgauge.stats.resampling import sum_by_unit
+from nlgauge.stats.resampling import expanded_p, sum_by_unit
 
-__all__ = ["LEAST_FOR_A_VERDICT", "PairStatistics", "detectable_errors", "pair_statistics", "strictest_alpha"]
+__all__ = [
+    "LEAST_FOR_A_VERDICT",
+    "PairStatistics",
+    "detectable_errors",
+    "pair_statistics",
+    "smallest_p",
+    "strictest_alpha",
+]
 
 #: Below this many instances (or documents) no difference is called significant.
 LEAST_FOR_A_VERDICT = 10
@@ -213,6 +220,21 @@ def _detectable(errors: Matrix, units: int, settings: CompareSettings) -> Matrix
 def strictest_alpha(settings: CompareSettings, pairs: int) -> float:
     """What the first of that many p values must be below."""
     return settings.alpha / pairs if settings.correction == "holm" else settings.alpha
+
+
+def smallest_p(settings: CompareSettings, *, units: int, instances: int) -> float:
+    """The smallest p value that the test that decides can give; 0 where there is no bound.
+
+    Tests by draws of units are limited by their number, those of signs by the 2 ** instances patterns of signs.
+
+    >>> smallest_p(CompareSettings(test="sign"), units=10, instances=10)
+    0.001953125
+    """
+    if settings.test == "randomisation":
+        return 1 / (settings.permutations + 1)
+    if settings.test == "bootstrap":
+        return float(expanded_p(np.array(1 / (settings.score_draws + 1)), units))
+    return 2.0 ** (1 - instances) if settings.test in ("wilcoxon", "sign") else 0.0
 
 
 def detectable_errors(alpha: float, units: int) -> float:

@@ -96,10 +96,10 @@ def render_comparison(
 
 
 def gate_lines(found: Compared) -> tuple[str, ...]:
-    """What the gate says; nothing without one."""
+    """The decision of the gate and its reason; nothing without a gate."""
     if found.gate is None:
         return ()
-    return (f"gate {'open' if found.gate.passed else 'closed'}: {found.gate.sentence}",)
+    return (f"gate {found.gate.result}: {found.gate.sentence}",)
 
 
 def further_tables(found: Compared) -> list[Table]:
