@@ -7,9 +7,12 @@ from nlgauge.compare.intervals import LEAST_UNITS, NARROW
 from nlgauge.compare.pairs import LEAST_FOR_A_VERDICT, smallest_p
 from nlgauge.compare.results import MetricComparison
 from nlgauge.compare.settings import CompareSettings
+from nlgauge.errors import SignatureError
+from nlgauge.recipes.composite import member_signatures
+from nlgauge.recipes.signature import Signature
 from nlgauge.stats.bootstrap import FEW
 
-__all__ = ["notes"]
+__all__ = ["notes", "own_idf_notes"]
 
 #: Names listed before "and N more".
 _NAMES = 5
@@ -23,11 +26,26 @@ def notes(found: MetricComparison, sample: Sample, settings: CompareSettings) ->
         return ("one system has nothing to be compared with",)
     return (
         *_size(found, sample, settings),
+        *own_idf_notes(found.signature),
         *_opposed(found, settings),
         *_copies(sample),
         *_strengths(found, settings),
         *_winners(found),
     )
+
+
+def own_idf_notes(signature: str) -> list[str]:
+    """Metrics that weigh a system's output by idf of that output alone, with the recipe that does not."""
+    try:
+        members = member_signatures(Signature.parse(signature))
+    except SignatureError:  # scores of another tool
+        return []
+    metrics = dict.fromkeys(one.metric for one in members if one.recipe.get("idf", "").startswith("both["))
+    return [
+        f"{metric} counts idf on each system's own output, so that the same output of two systems can get different "
+        f"scores; to avoid this, add idf=refs to the recipe: {metric}:idf=refs"
+        for metric in metrics
+    ]
 
 
 def _size(found: MetricComparison, sample: Sample, settings: CompareSettings) -> list[str]:

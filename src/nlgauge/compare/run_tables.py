@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from nlgauge.compare.budget_files import Budgets
+from nlgauge.compare.notes import own_idf_notes
 from nlgauge.compare.runs import RunComparison, SystemRuns, compare_runs
 from nlgauge.compare.settings import CompareSettings
 from nlgauge.compare.table import SystemScores
@@ -35,15 +37,14 @@ def compare_run_tables(
         for run, value in zip(table.systems, totals.tolist(), strict=True):
             scores.setdefault(systems[run], []).append(value)
         runs = [SystemRuns(name, np.array(values), (budgets or {}).get(name, {})) for name, values in scores.items()]
-        found.append(
-            compare_runs(
-                runs,
-                metric=table.metric,
-                higher_is_better=table.higher_is_better,
-                alpha=settings.alpha,
-                level=settings.level,
-                permutations=settings.permutations,
-                seed=settings.seed,
-            )
+        compared = compare_runs(
+            runs,
+            metric=table.metric,
+            higher_is_better=table.higher_is_better,
+            alpha=settings.alpha,
+            level=settings.level,
+            permutations=settings.permutations,
+            seed=settings.seed,
         )
+        found.append(replace(compared, notes=(*compared.notes, *own_idf_notes(table.signature))))
     return found
