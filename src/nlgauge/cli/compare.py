@@ -60,8 +60,7 @@ examples:
   nlgauge compare a.txt b.txt --refs ref.txt --scores comet.tsv --lower-is-better ter
   nlgauge compare --scores judge-verdicts.jsonl         columns id, first, second, winner
   nlgauge compare big=1.txt big=2.txt small=3.txt small=4.txt --refs ref.txt --runs
-exit status: 0 success, 1 runtime error, 2 usage error, {GATE_FAILED} gate failed,
-  {GATE_UNDECIDED} gate undecided (with --strict)
+status: 0 success, 1 runtime error, 2 usage error, {GATE_FAILED} gate failed, {GATE_UNDECIDED} undecided
 {METRIC_FLAGS}"""
 
 
@@ -190,13 +189,13 @@ def _add_gate(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--gate",
         action="store_true",
-        help=f"exit status {GATE_FAILED} if the second system is significantly worse than the first",
+        help=f"exit status {GATE_FAILED} if the second system is worse",
     )
     group.add_argument(
         "--strict",
         action="store_true",
         default=None,
-        help=f"exit status {GATE_UNDECIDED} if the gate is undecided, as with fewer than ten segments (default: 0)",
+        help=f"exit status {GATE_UNDECIDED} if the gate is undecided",
     )
     add_hidden(
         group,
