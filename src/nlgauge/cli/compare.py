@@ -189,7 +189,7 @@ def _add_gate(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--gate",
         action="store_true",
-        help=f"exit status {GATE_FAILED} if the second system is worse",
+        help=f"exit status {GATE_FAILED} if the second system is significantly worse than the first",
     )
     group.add_argument(
         "--strict",
