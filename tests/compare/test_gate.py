@@ -101,7 +101,7 @@ def test_each_metric_can_fail_it_unless_one_is_named() -> None:
     assert "good" not in found.sentence
     named = gate(comparison, base="old", new="new", metric="good")
     assert named.result == "passed"
-    assert named.sentence.startswith("no significant drop by good, the gate metric (this test set can detect")
+    assert named.sentence.startswith("no significant drop by good, the only gate metric (this test set can detect")
     turned = gate(comparison, base="new", new="old", metric="bad")
     assert turned.result == "passed"
 

@@ -195,7 +195,7 @@ def _why_passed(
     if len(rows) > 1:
         sentence += f" by any of {len(rows)} metrics"
     elif len(comparison.metrics) > 1:
-        sentence += f" by {rows[0].metric}, the gate metric"
+        sentence += f" by {rows[0].metric}, the only gate metric"
     known = [row for row in rows if row.detectable is not None]
     drops = [f"{row.detectable:.2g}{f' by {row.metric}' if len(rows) > 1 else ''}" for row in known]
     if drops:
