@@ -72,6 +72,10 @@ def test_what_cannot_be_explained_is_said(refused: Refusal) -> None:
         (("--side", "source", "--shapley"), "bertscore compares with the reference; --side reference"),
         (("--source-text", "Eine Katze."), "--source-text is not read: bertscore compares with references; leave it"),
         (("--source-text", "Eine Katze.", "-m", "chrf"), "--source-text is not read: chrf"),
+        (
+            ("--source-text", "Katze", "-m", "lc"),
+            "--source-text is not read: lc reads the hypothesis alone; leave it out",
+        ),
         (("--against", "source", "--source-text", "Katze"), "--ref-text is not read: bertscore compares with the"),
     ],
 )

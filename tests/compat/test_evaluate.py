@@ -63,6 +63,21 @@ def test_what_cannot_be_done_is_said() -> None:
     assert len(metric) == 1
 
 
+@pytest.mark.parametrize("name", ["meteor", "ter", "exact_match", "evaluate-metric/bleurt"])
+def test_metrics_that_only_evaluate_has_are_left_to_it(name: str) -> None:
+    with pytest.raises(nlgauge.RecipeError) as error:
+        evaluate.load(name)
+    assert (
+        str(error.value) == f"{name!r} is a metric of evaluate that nlgauge does not have; keep evaluate for this one"
+    )
+
+
+def test_unknown_name_points_to_the_list_of_metrics() -> None:
+    with pytest.raises(nlgauge.RecipeError, match="nlgauge metrics list") as error:
+        evaluate.load("no_such_metric")
+    assert "lexical-chain" not in str(error.value), "no list of all names"
+
+
 def test_an_unknown_option_is_named_when_the_metric_is_loaded() -> None:
     with pytest.raises(nlgauge.RecipeError, match=r"no option 'modeltype'; did you mean 'model_type'"):
         evaluate.load("bertscore", modeltype="minilm")

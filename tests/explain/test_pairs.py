@@ -426,3 +426,16 @@ def test_a_metric_that_looks_at_texts_by_themselves_is_explained_without_referen
     (found,) = explain_pairs(["cat sat . cat dog ran ."], ["dog ran ."], metric=recipe)
     assert found.scores["lc"] == 0.5  # the cat comes back, the dog does not
     assert found.notes == ("lc has no alignment of this pair",)
+
+
+@pytest.mark.parametrize("metric", ["lc", "rc"])
+def test_metric_without_references_is_not_explained_by_a_source(metric: str) -> None:
+    said = f"sources are not read: {metric} reads the hypothesis alone; give references"
+    with pytest.raises(nlgauge.RecipeError, match=said):
+        nlgauge.explain_pairs(["A cat sat."], sources=["x y"], metric=metric)
+    with pytest.raises(nlgauge.RecipeError, match=said):
+        nlgauge.explain_pair("A cat sat.", source="x y", metric=metric)
+    with pytest.raises(nlgauge.RecipeError, match=said):
+        nlgauge.explain_corpus(["A cat sat."], sources=["x y"], metric=metric)
+    with pytest.raises(nlgauge.RecipeError, match=said):
+        nlgauge.score(["A cat sat."], sources=["x y"], metric=metric).explain(0)

@@ -54,3 +54,18 @@ def test_several_words_agree_with_the_verb() -> None:
     assert two.endswith("By Shapley values, 'cat' (+0.500) and 'sat' (+0.500) raise f1.")
     four = explain_pair("a cat sat here", "a cat sat here", metric="rouge1").sentence
     assert " raise f1 most." in four
+
+
+def test_word_of_two_pieces_is_named_once_with_both_partners() -> None:
+    # The example of the page, segment 11: minilm reads 'Hikers' as hike + ##rs, which have different best matches.
+    found = explain_pair(
+        "Walkers are advised to turn around before the sunset.", "Hikers are advised to turn back before sunset."
+    )
+    links = [link for link in found.links if link.kind == "backward" and link.reference == 0]
+    assert len(links) == 2
+    mean = sum(link.weight * (link.similarity or 0) for link in links) / sum(link.weight for link in links)
+    (of_reference,) = [
+        part for part in found.sentence.split(". ") if part.startswith("Weakest matches of the reference")
+    ]
+    assert of_reference.count("'Hikers' to ") == 1
+    assert f"'Hikers' to 'Walkers' and 'are' {mean:.2f}" in of_reference

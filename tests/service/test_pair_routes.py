@@ -97,3 +97,12 @@ def test_a_slow_request_is_sent_to_the_jobs_and_a_job_is_cancelled(
     slowed.go.set()
     assert ended(service, name)["state"] == "cancelled"
     assert len(slowed.pairs) == before + 1
+
+
+def test_job_explaining_a_metric_without_references_says_what_it_needs(service: TestClient) -> None:
+    body = {"hyps": ["A cat sat."], "sources": ["x y"], "metric": "lc"}
+    answer = service.post("/v1/jobs/explain-corpus", json=body)
+    assert answer.status_code == 202, answer.text
+    status = ended(service, answer.json()["id"])
+    assert status["state"] == "failed"
+    assert "lc reads the hypothesis alone; give references" in str(status)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from nlgauge.cli.common import flag_of, metric_options
 from nlgauge.errors import RecipeError
 from nlgauge.explain.explanation import Explanation
+from nlgauge.recipes.metric import looks_alone
 from nlgauge.scoring import recipes_and_run
 
 __all__ = ["check_evaluate", "check_left_out", "check_pair", "check_source_side"]
@@ -27,7 +28,8 @@ def check_pair(args: argparse.Namespace) -> None:
         fix = "leave it out" if args.ref_text else "give --ref-text TEXT instead"
         if "against" in recipe.options():
             fix += ", or give it alone with --against source" if args.ref_text else ", or add --against source"
-        msg = f"--source-text is not read: {recipe.name} compares with references; {fix}"
+        reads = "reads the hypothesis alone" if looks_alone([recipe]) else "compares with references"
+        msg = f"--source-text is not read: {recipe.name} {reads}; {fix}"
         raise RecipeError(msg)
     if args.ref_text and with_source:
         msg = f"--ref-text is not read: {recipe.name} compares with the source; leave it out, or add --against refs"

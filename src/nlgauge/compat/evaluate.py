@@ -44,6 +44,16 @@ _OF_FETCHING = (
     "timeout",
 )
 
+#: Metrics of evaluate 0.4 without one of that name here; `bleurt` is not a misspelt `bleu`.
+_ONLY_IN_EVALUATE = frozenset({
+    "accuracy", "bleurt", "brier_score", "cer", "character", "charcut_mt", "code_eval", "comet",
+    "competition_math", "confusion_matrix", "coval", "cuad", "exact_match", "f1", "frugalscore", "glue",
+    "google_bleu", "indic_glue", "mae", "mahalanobis", "mape", "mase", "matthews_correlation", "mauve",
+    "mean_iou", "meteor", "mse", "nist_mt", "pearsonr", "perplexity", "poseval", "precision", "r_squared",
+    "recall", "rl_reliability", "roc_auc", "sari", "seqeval", "smape", "spearmanr", "squad", "squad_v2",
+    "super_glue", "ter", "trec_eval", "wer", "wiki_split", "xnli", "xtreme_s",
+})  # fmt: skip
+
 
 class EvaluationModule:
     """A metric that is fed one at a time, in batches or at once, and computed at the end.
@@ -264,8 +274,12 @@ def _known_name(name: str) -> str:
     """The metric's name as it is spelt here: `evaluate-metric/BLEU` is bleu."""
     wanted = name.removeprefix("evaluate-metric/").casefold()
     known: dict[str, str] = {one.casefold(): one for one in (*METRICS, *EVALUATE_METRICS)}
+    if wanted in _ONLY_IN_EVALUATE:
+        msg = f"{name!r} is a metric of evaluate that nlgauge does not have; keep evaluate for this one"
+        raise RecipeError(msg)
     if wanted not in known:
-        msg = f"unknown metric {name!r}{did_you_mean(wanted, known)}; there are: {', '.join(known.values())}"
+        listed = "`nlgauge metrics list` shows the metrics of nlgauge"
+        msg = f"unknown metric {name!r}{did_you_mean(wanted, known)}; {listed}, for others keep evaluate"
         raise RecipeError(msg)
     return known[wanted]
 

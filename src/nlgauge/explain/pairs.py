@@ -226,6 +226,11 @@ def _explained(
         names = ", ".join(member.name for member in metric.recipes)
         msg = f"{metric.name} joins scores and aligns no words itself; explain its members one by one: {names}"
         raise RecipeError(msg)
+    if getattr(metric, "against", "refs") == "nothing" and not all(corpus.references):
+        msg = (
+            f"sources are not read: {metric.name} reads the hypothesis alone; give references (refs=, --refs) instead"
+        )
+        raise RecipeError(msg)
     (system,) = corpus.systems
     seen = _spelt_out(_seen(metric, corpus), system)
     with warnings.catch_warnings():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nlgauge.clouds.alignments import ORIGIN
 
@@ -87,27 +87,53 @@ def _costly_moves(explanation: Explanation) -> str:
 
 
 def _weak_matches(explanation: Explanation, kind: str) -> str:
-    links = [
-        link for link in explanation.links if link.kind == kind and link.similarity is not None and link.weight > 0
-    ]
-    if not links:
+    matches = _word_matches(explanation, kind)
+    if not matches:
         return ""
-    if all((link.similarity or 0.0) > 1 - 1e-3 for link in links):
+    if all(match.similarity > 1 - 1e-3 for match in matches):
         return "Every word has an exact match." if kind == "forward" else ""
-    mean = sum(link.weight * (link.similarity or 0.0) for link in links) / sum(link.weight for link in links)
-    below = [link for link in links if (link.similarity or 0.0) <= mean]
-    named = [link for link in below if link.weight >= _LEAST_SHARE] or below
-    weakest = sorted(named, key=lambda link: link.similarity or 0.0)[:_MOST_NAMED]
+    mean = sum(match.weight * match.similarity for match in matches) / sum(match.weight for match in matches)
+    below = [match for match in matches if match.similarity <= mean]
+    named = [match for match in below if match.weight >= _LEAST_SHARE] or below
+    weakest = sorted(named, key=lambda match: match.similarity)[:_MOST_NAMED]
     whose = "hypothesis" if kind == "forward" else explanation.against
-    texts = [f"{_pair(explanation, link, back=kind == 'backward')} {link.similarity:.2f}" for link in weakest]
+    texts = [f"{match.word} to {' and '.join(match.partners)} {match.similarity:.2f}" for match in weakest]
     return f"Weakest matches of the {whose}: {', '.join(texts)}."
 
 
-def _pair(explanation: Explanation, link: Link, *, back: bool = False) -> str:
+class _WordMatch(NamedTuple):
+    """A word with all that its pieces were matched with."""
+
+    word: str
+    partners: tuple[str, ...]
+    """Words of the other text, heaviest link first; of equal weight the most similar."""
+    weight: float
+    similarity: float
+    """Mean over its pieces, by weight."""
+
+
+def _word_matches(explanation: Explanation, kind: str) -> list[_WordMatch]:
+    """Each word once: pieces of one word may have matches in several words, but a reader sees one word."""
+    side: Side = "hypothesis" if kind == "forward" else "reference"
+    other: Side = "reference" if kind == "forward" else "hypothesis"
+    by_word: dict[int | None, list[Link]] = {}
+    for link in explanation.links:
+        if link.kind == kind and link.similarity is not None and link.weight > 0:
+            by_word.setdefault(getattr(link, side), []).append(link)
+    matches = []
+    for number, links in by_word.items():
+        weight = sum(link.weight for link in links)
+        similarity = sum(link.weight * (link.similarity or 0.0) for link in links) / weight
+        ordered = sorted(links, key=lambda link: (-link.weight, -(link.similarity or 0.0)))
+        # Two places of one word, such as 'the', are one name.
+        partners = tuple(dict.fromkeys(_named(explanation, other, getattr(link, other)) for link in ordered))
+        matches.append(_WordMatch(_named(explanation, side, number), partners, weight, similarity))
+    return matches
+
+
+def _pair(explanation: Explanation, link: Link) -> str:
     hypothesis = _named(explanation, "hypothesis", link.hypothesis)
-    reference = _named(explanation, "reference", link.reference)
-    first, second = (reference, hypothesis) if back else (hypothesis, reference)
-    return f"{first} to {second}"
+    return f"{hypothesis} to {_named(explanation, 'reference', link.reference)}"
 
 
 def _named(explanation: Explanation, side: Side, number: int | None) -> str:
