@@ -17,6 +17,7 @@ from typing import Any
 
 import nlgauge.metrics
 from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
+from nlgauge.models.catalog import CARDS
 from nlgauge.names import did_you_mean
 from nlgauge.recipes.composite import (
     CompositeMetric,
@@ -235,6 +236,9 @@ def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric:
     if issubclass(metric, VectorMetric):
         options |= {"model": recipe["model"]} if "model" in recipe else {}
         options |= {"against": "source" if recipe["refs"] == "source" else "refs"} if "refs" in recipe else {}
+        if options.get("against") == "source" and options.get("annotator") in CARDS:
+            # Sources are annotated only where somebody says that they are of the annotator's language.
+            options.setdefault("src_lang", CARDS[options["annotator"]].languages[0])
     _refuse_blank(replace)
     given = renamed(replace, metric.options(), where=f"metric {metric.name!r}")
     for key, value in options.items():

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
+from tests.annotated_texts import text_of, write_conllu
 from tests.cli.conftest import Refusal, Run
 
+import nlgauge
 from nlgauge.registry import METRICS
 
 
@@ -60,3 +63,16 @@ def test_an_unknown_metric_is_refused(refused: Refusal) -> None:
 def test_numbers_of_deviations_are_explained(run: Run) -> None:
     assert "numbers such as D5.1 are rows of docs/deviations.md" in run("metrics", "show", "moverscore").out
     assert "docs/deviations.md" not in run("metrics", "show", "bleu").out
+
+
+@pytest.mark.parametrize("name", ["ds-focus", "ds-sent"])
+def test_profile_released_is_shown_to_read_texts_as_given(run: Run, tmp_path: Path, name: str) -> None:
+    # The annotations are found by the characters of the text, so "Cats" is not found in lower case.
+    short = "Cats=cat:N sat:V | The cat:N ran:V"
+    options = f"annotator={write_conllu(tmp_path / 'parses.conllu', short)},sentences=annotator"
+    nlgauge.score([text_of(short)], [text_of(short)], metric=f"{name}:profile=released,{options}")
+    with pytest.raises(nlgauge.InputError, match="does not have the document 'cats sat"):
+        nlgauge.score([text_of(short)], [text_of(short)], metric=f"{name}:profile=released,{options},lowercase=yes")
+    shown = run("metrics", "show", name).out
+    assert "released   lower case" not in shown
+    assert "All profiles tag and encode the texts as given" in shown

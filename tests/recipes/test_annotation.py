@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+import nlgauge
 from nlgauge.annotate import load_annotator
 from nlgauge.clouds.cloud import Cloud
 from nlgauge.corpus.views import TextView
@@ -100,8 +101,48 @@ def test_metrics_of_one_process_annotate_a_text_once() -> None:
 
 
 def test_another_language_is_pointed_to_conllu() -> None:
-    with pytest.raises(RecipeError, match=r"'spacy-en' knows en, and the texts are 'de'; name CoNLL-U files"):
+    with pytest.raises(RecipeError, match=r"'spacy-en' reads en, and the texts are 'de'; give CoNLL-U annotations"):
         AnnotatedBERTScore(lang="de", model="minilm").score(["Hallo"], ["Hallo"])
+
+
+GERMAN = ["Die Katzen sassen. Ein Hund bellte.", "Er ging."]
+
+
+@pytest.mark.parametrize("metric", ["ds-focus", "ds-sent", "discoscore"])
+def test_sources_are_not_annotated_as_english_unless_they_are_said_to_be(metric: str) -> None:
+    with pytest.raises(RecipeError, match=r"language of the sources is not given; say src_lang=en .*parses\.conllu"):
+        nlgauge.score(HYPS, sources=GERMAN, metric=metric, against="source")
+    with pytest.raises(RecipeError, match=r"'spacy-en' reads en, and the sources are 'de'; give CoNLL-U annotations"):
+        nlgauge.score(HYPS, sources=GERMAN, metric=metric, against="source", src_lang="de")
+    with pytest.raises(RecipeError, match="language of the sources is not given"):
+        nlgauge.matrix(HYPS, GERMAN, metric=f"{metric}:against=source")
+
+
+def test_english_sources_are_scored_as_references_would_be_and_replayed_by_signature() -> None:
+    score = nlgauge.score(HYPS, sources=REFS, metric="ds-sent:against=source,src_lang=en,model=minilm")
+    as_references = nlgauge.score(HYPS, REFS, metric="ds-sent:model=minilm")
+    np.testing.assert_array_equal(score.segments["score"], as_references.segments["score"])
+    again = nlgauge.score(HYPS, sources=REFS, metric=str(score.signature))
+    np.testing.assert_array_equal(again.segments["score"], score.segments["score"])
+
+
+def test_language_that_one_metric_names_counts_for_metrics_of_texts() -> None:
+    with pytest.raises(RecipeError, match="lc: annotator 'spacy-en' reads en, and the texts are 'de'"):
+        nlgauge.score_systems({"a": GERMAN}, GERMAN, metrics=["lc", "bertscore:model=muse"], lang="de")
+
+
+def test_corpus_is_not_explained_by_english_tags_of_foreign_sources() -> None:
+    with pytest.raises(RecipeError, match="bertscore: annotator 'spacy-en' reads en, and the sources are 'de'"):
+        nlgauge.explain_corpus(HYPS, sources=GERMAN, metric="bertscore:against=source,model=muse", src_lang="de")
+
+
+def test_spacy_folder_of_another_language_is_refused(tmp_path: Path) -> None:
+    import spacy
+
+    spacy.blank("de").to_disk(tmp_path / "de_blank")
+    recipe = AnnotatedBERTScore(annotator=str(tmp_path / "de_blank"), lang="en", model="minilm")
+    with pytest.raises(RecipeError, match=r"de_blank' reads de, and the texts are 'en'"):
+        recipe.score(HYPS, REFS)
 
 
 def test_a_request_names_annotators_that_are_here_and_no_files(parses: str) -> None:

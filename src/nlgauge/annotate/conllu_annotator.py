@@ -30,6 +30,7 @@ class ConlluAnnotator:
     """Sentences of files, and a rule for sentences."""
 
     engine = ""
+    language = ""
 
     def __init__(self, paths: Sequence[Path], *, sentences: str, trees: bool) -> None:
         self._rule = sentences

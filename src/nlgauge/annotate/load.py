@@ -37,6 +37,10 @@ class _Source(Annotator, Protocol):
     def engine(self) -> str:
         """The package that annotates, with its version; empty for files."""
 
+    @property
+    def language(self) -> str:
+        """The one language that it reads; empty where that is not known (files) or there are several."""
+
 
 class LoadedAnnotator:
     """An annotator that remembers texts: what several metrics ask for is annotated once.
@@ -62,6 +66,11 @@ class LoadedAnnotator:
     def engine(self) -> str:
         """The package that annotates, with its version; empty for files."""
         return self._annotator.engine
+
+    @property
+    def language(self) -> str:
+        """The one language that it reads; empty where that is not known (files) or there are several."""
+        return self._annotator.language
 
     def annotate(self, texts: Sequence[str]) -> list[AnnotatedText]:
         """The texts in their order, annotated."""

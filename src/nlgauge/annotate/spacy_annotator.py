@@ -48,6 +48,12 @@ class SpacyAnnotator:
         self._check_parts(folder)
 
     @property
+    def language(self) -> str:
+        """The language of the model; empty for one of several languages, which spaCy calls xx."""
+        language = str(self._meta["lang"])
+        return "" if language in ("xx", "mul") else language
+
+    @property
     def _package(self) -> str:
         """The model in spaCy's words, such as en_core_web_sm-3.8.0."""
         # The registry's copy of the English model has its publisher in the name.

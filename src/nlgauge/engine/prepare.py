@@ -31,6 +31,7 @@ from nlgauge.engine.notes import (
 from nlgauge.engine.unknown import UnknownPairs
 from nlgauge.errors import ModelNotFoundError, RecipeError
 from nlgauge.files.digests import short_digest
+from nlgauge.recipes.annotation import check_annotated_languages
 from nlgauge.recipes.composite import CompositeMetric, Resolved, leaves, signed_together
 from nlgauge.recipes.defaults import with_reason
 from nlgauge.recipes.metric import Metric, TextMetric
@@ -173,6 +174,7 @@ def prepare(
         if isinstance(metric, VectorMetric):
             specs.setdefault(metric.encoding, []).append(number)
             corpus.compared_with(metric.against, metric=metric.name)  # complains before a model is loaded
+    check_annotated_languages(leaves(recipes))
     if warn:
         warn_about_languages(leaves(recipes))
 

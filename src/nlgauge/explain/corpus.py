@@ -25,10 +25,13 @@ from nlgauge.corpus.texts import References
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.explain.annotation import annotate_each
 from nlgauge.explain.explanation import Attribution, Explanation, Side, Word
+from nlgauge.explain.options import split_options
 from nlgauge.explain.pairs import iter_explanations
 from nlgauge.files.html import HtmlCell, html_table
+from nlgauge.recipes.annotation import check_annotator
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.signature import Signature
+from nlgauge.scoring import one_metric, resolved_call
 from nlgauge.stats.checks import Vector, check_level, check_resampling
 from nlgauge.stats.resampling import bootstrap_sums, expanded_tail
 from nlgauge.text.characters import is_punctuation
@@ -138,6 +141,11 @@ def explain_corpus(
     check_resampling(resamples, seed)
     tagger = load_annotator(annotator, extra="explain")
     asked = options | {"shapley": method == "shapley", "leave_one_out": method == "leave-one-out", "side": side}
+    if tagger.language:
+        _, of_recipe = split_options(asked)
+        named = one_metric(metric, of_recipe, function="explain_corpus")
+        (recipe,), _, _ = resolved_call(named, of_recipe)
+        check_annotator(recipe, annotator, (tagger.language,))
     first: tuple[Explanation, Attribution] | None = None
     parts: list[_TextParts] = []
     count = 0

@@ -4,13 +4,14 @@
     F_v = sum_(u in N(v)) Z_u                                  over the mentions u of focus v           (equation 1)
     DS-Focus = 1/N sum_(v in Omega) ||F_v^hyp - F_v^ref||       Omega: foci of both, N: of the hypothesis (equation 2)
 
-It is a distance: lower is better. Paper and released code disagree (D6.1 to D6.4); a profile names one consistent
-set:
+It is a distance: lower is better. All profiles tag and encode the texts as given, and compare lemmas and spellings in
+lower case. The released code puts the texts in lower case before it tags them, as `lowercase=yes` does. Paper and
+released code disagree (D6.1 to D6.4); a profile names one consistent set:
 
-    profile    texts       a mention is                       its vector           distance  a focus of one side only
-    released   lower case  a word spelt as a noun's lemma     last piece, unit     squared   ignored; none common: 0
-    paper      as given    a noun, by its lemma               mean of its pieces   norm      ignored; none common: 0
-    corrected  as given    a noun, by its lemma               mean, unit           norm      is at the origin there
+    profile    a mention is                       its vector           distance  a focus of one side only
+    released   a word spelt as a noun's lemma     last piece, unit     squared   ignored; none common: 0
+    paper      a noun, by its lemma               mean of its pieces   norm      ignored; none common: 0
+    corrected  a noun, by its lemma               mean, unit           norm      is at the origin there
 
 Under the first two a hypothesis that shares no focus with its reference gets 0, the best distance there is; such
 segments are counted and warned of. On Newsroom, where 37 % of the released scores are such zeros, the distance

@@ -6,12 +6,13 @@
     G  = mean, max, min, sum over the rows of S^, laid side by side
     DS-Sent = cos(G^hyp, G^ref)                                                                     (equation 3)
 
-It is a similarity. Paper and released code disagree (D6.5 to D6.7); a profile names one consistent set:
+It is a similarity. All profiles tag and encode the texts as given; the released code puts them in lower case first, as
+`lowercase=yes` does. Paper and released code disagree (D6.5 to D6.7); a profile names one consistent set:
 
-    profile    texts       rows of S^   [CLS]          a reference of one sentence          entities: cosine above
-    released   lower case  unit length  in sentence 1  mean of cosines, counted twice       .5
-    paper      as given    as they are  left out       a graph as any other                 .8
-    corrected  as given    as they are  left out       a graph as any other, counted once   .8
+    profile    rows of S^   [CLS]          a reference of one sentence          entities: cosine above
+    released   unit length  in sentence 1  mean of cosines, counted twice       .5
+    paper      as they are  left out       a graph as any other                 .8
+    corrected  as they are  left out       a graph as any other, counted once   .8
 
 For DS-Sent `corrected` is what the paper says. `adjacency=none` leaves the graph out (Table 3); `match=greedy` and
 `match=optimal` align the rows of S^ instead of taking statistics (Table 4): the F of greedy matching as in BERTScore,

@@ -11,6 +11,7 @@ metric of texts is an `AnnotatedTextMetric`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,11 +20,19 @@ from nlgauge.annotate.load import ANNOTATORS, SENTENCE_RULES, LoadedAnnotator
 from nlgauge.errors import RecipeError
 from nlgauge.models.catalog import CARDS
 from nlgauge.recipes.kinds import Choice
-from nlgauge.recipes.metric import TextMetric
+from nlgauge.recipes.metric import Metric, TextMetric
 from nlgauge.recipes.options import option
 from nlgauge.recipes.resources import LoadContext, Loaded, Resource
+from nlgauge.recipes.vector_metric import VectorMetric
 
-__all__ = ["AnnotatedTextMetric", "AnnotatorName", "annotator_option", "sentences_option"]
+__all__ = [
+    "AnnotatedTextMetric",
+    "AnnotatorName",
+    "annotator_option",
+    "check_annotated_languages",
+    "check_annotator",
+    "sentences_option",
+]
 
 
 class AnnotatorName(Resource):
@@ -41,19 +50,59 @@ class AnnotatorName(Resource):
         return {name: known if known in self.words else "file"}
 
     def load(self, value: str, context: LoadContext) -> Loaded:
-        """The annotator, which metrics of one run share."""
-        made = self.load_for(value, sentences=getattr(context.metric, "sentences", "rules"), lang=context.metric.lang)
+        """The annotator, which metrics of one run share; it must read the language of both texts."""
+        made = self.load_for(value, sentences=getattr(context.metric, "sentences", "rules"))
+        if made.language:
+            check_annotator(context.metric, value, (made.language,))
         return Loaded(made.label, made, made.engine)
 
-    def load_for(self, value: str, *, sentences: str, lang: str = "") -> LoadedAnnotator:
-        """The annotator, for texts of a language where one is named."""
-        if value in CARDS and lang and not CARDS[value].knows_language(lang):
-            msg = (
-                f"the annotator {value!r} knows {', '.join(CARDS[value].languages)}, and the texts are {lang!r}; "
-                "name CoNLL-U files that UDPipe or Stanza wrote, such as parses.conllu"
-            )
-            raise RecipeError(msg)
+    def load_for(self, value: str, *, sentences: str) -> LoadedAnnotator:
+        """The annotator."""
         return load_annotator(value, sentences=sentences, trees=self.trees)
+
+
+def check_annotated_languages(metrics: Sequence[Metric], *, target: str = "", source: str = "") -> None:
+    """Refuse annotators known by name that do not read the texts, before anything is loaded.
+
+    `target` and `source` are languages that the data names. A language that one recipe of a call names (`lang=`) is
+    that of the texts, also for metrics without that option.
+    """
+    named = [metric.lang for metric in metrics if isinstance(metric, VectorMetric) and metric.lang]
+    for metric in metrics:
+        about = metric.options().get("annotator")
+        value = getattr(metric, "annotator", "")
+        if about is not None and isinstance(about.kind, AnnotatorName) and value in CARDS:
+            known = CARDS[value].languages
+            check_annotator(metric, value, known, targets=[*filter(None, [target]), *named], source=source)
+
+
+def check_annotator(
+    metric: Metric, annotator: str, known: Sequence[str], *, targets: Sequence[str] = (), source: str = ""
+) -> None:
+    """Refuse an annotator of these languages where the texts, or the sources, are not known to be of one of them."""
+    reads = f"annotator {annotator!r} reads {', '.join(known)}"
+    conllu = "give CoNLL-U annotations, such as annotator=parses.conllu (UDPipe and Stanza write them)"
+    for language in (getattr(metric, "lang", ""), *targets):
+        if language and not _is_known(language, known):
+            msg = f"{metric.name}: {reads}, and the texts are {language!r}; {conllu}"
+            raise RecipeError(msg)
+    if getattr(metric, "against", "refs") != "source":
+        return
+    language = getattr(metric, "src_lang", "") or source
+    if not language:
+        msg = (
+            f"{metric.name}: {reads}, and the language of the sources is not given; "
+            f"say src_lang={known[0]} (--src-lang {known[0]}) if it is that one, otherwise {conllu}"
+        )
+        raise RecipeError(msg)
+    if not _is_known(language, known):
+        msg = f"{metric.name}: {reads}, and the sources are {language!r}; {conllu}"
+        raise RecipeError(msg)
+
+
+def _is_known(language: str, known: Sequence[str]) -> bool:
+    """Whether a language is one of these; regions (`pt-BR`) do not count."""
+    return language.lower().replace("_", "-").partition("-")[0] in known
 
 
 def annotator_option(default: str = "spacy-en", *, trees: bool = False) -> Any:

@@ -118,7 +118,7 @@ class VectorMetric(Metric, Generic[Representation]):
     src_lang: str = option(
         "",
         Text("a language code such as de", empty=True, lower=True),
-        help="language of the sources, where transforms need it",
+        help="language of the sources, where transforms or an annotator need it",
         signed=False,
         unset="none",
     )
