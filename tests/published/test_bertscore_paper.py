@@ -76,7 +76,10 @@ def test_the_ablation_changes_one_part_at_a_time() -> None:
     assert whole.model is not None
     assert whole.model.name == "MNLI_BERT"
     assert found["Vanilla: F BERT"].recipe == "bertscore:layer=9"
-    assert not found["IDF-L + SEP: F BERT"].computed
+    # SEP weighs hypotheses by their own idf, which is idf=both of BERTScore.
+    assert found["IDF-L + SEP: F BERT"].recipe == "bertscore:layer=9,idf=both"
+    assert found["IDF-L + SEP: F BERT"].recipe_for_other_models == "bertscore:idf=both"
+    assert found["IDF-L + SEP + RM: F BERT"].note == "only shown: BERTScore has no option of nlgauge for RM"
     assert not found["IDF-S: WMD1"].computed
 
 

@@ -109,9 +109,9 @@ def _search(args: argparse.Namespace) -> int:
     others = [released_rows(table, name) for name in args.released]
     others += imported_rows(table, args.scores, columns=columns, lower_is_better=args.lower_is_better)
     run = RunOptions.of(run_options(args))
-    scored = (
-        score_table(table, args.metric, run=run, **metric_options(args)) if args.metric else ScoreTable(table, ())
-    )
+    scored = ScoreTable(table, ())
+    if args.metric:
+        scored = score_table(table, args.metric, run=run, undefined="raise", **metric_options(args))
     found = search_ensembles(
         scored.add(*others).metrics,
         table.gold(args.criterion),

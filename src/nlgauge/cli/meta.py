@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from nlgauge.cli.checks import check_metrics
 from nlgauge.cli.common import (
@@ -153,21 +156,36 @@ def _meta(args: argparse.Namespace) -> int:
         check_question(question, table, documents=significance.documents)
         significance.resolved(question)
     run = RunOptions.of(run_options(args))
-    scored = (
-        score_table(table, args.metric, run=run, **metric_options(args)) if args.metric else ScoreTable(table, ())
-    )
+    scored = ScoreTable(table, ())
+    if args.metric:
+        scored = score_table(table, args.metric, run=run, undefined="nan", **metric_options(args))
+        _check_scored(scored, alone=not released)
     scored = scored.add(*released)
+    asked_for = scored.names
     if card.texts and not args.no_sentinels:
         scored = scored.add(*sentinels_of(table))
     results = [
-        evaluate(scored, agreement=agreement, significance=significance, progress=run.progress, **asked)
+        evaluate(
+            scored, agreement=agreement, significance=significance, undefined="nan", progress=run.progress, **asked
+        )
         for agreement in args.agreement
     ]
     write_output(args.output, render_agreement(results, format=args.format, width=args.width))
     for number, result in enumerate(results) if args.plot else ():
         with saving(args.plot) as target:
             plot_agreement(result, target if number == 0 else target.with_stem(f"{target.stem}-{result.agreement}"))
+    values = [cell.value for result in results for name in asked_for for cell in result.cells[name].values()]
+    if values and not np.isfinite(values).any():
+        print(f"nlgauge: no agreement of {table.name} could be computed; the notes say why", file=sys.stderr)
+        return 1
     return 0
+
+
+def _check_scored(scored: ScoreTable, *, alone: bool) -> None:
+    """Raise what kept every metric from being computed, where nothing else was asked for."""
+    errors = [error for metric in scored.metrics for error in metric.failed.values()]
+    if alone and len(errors) == len(scored.metrics) * len(scored.table.langpairs):
+        raise errors[0]
 
 
 def _table(args: argparse.Namespace, card: DataCard) -> JudgementTable:

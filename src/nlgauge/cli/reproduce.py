@@ -182,7 +182,7 @@ def _list(args: argparse.Namespace, at: str | None) -> None:
     printed: dict[str, list[str]] = {}
     for item in INVENTORY:
         for name in item.entries:
-            printed.setdefault(name, []).append(f"{item.paper}, {item.name}")
+            printed.setdefault(name, []).append(item.title)
     found = [
         ListedTable(table, tuple(printed.get(table.id, ())), data_at(table, at), models_at(table))
         for table in PAPER_TABLES.values()

@@ -24,6 +24,7 @@ from typing import Any, Literal
 import numpy as np
 
 from nlgauge.engine.progress import Progress, progress_stage
+from nlgauge.errors import NlgaugeError
 from nlgauge.files.html import HtmlCell, html_table
 from nlgauge.meta.answer import Judgements, judgements
 from nlgauge.meta.metric_scores import MetricScores, ScoreTable
@@ -31,6 +32,7 @@ from nlgauge.meta.question import CORRELATIONS, Question, Significance, check_qu
 from nlgauge.meta.ranks import MetricComparison, compare_metrics, small_products
 from nlgauge.meta.tie_comparison import compare_tie_accuracies
 from nlgauge.stats import bootstrap_correlations, bootstrap_mean, correlate
+from nlgauge.stats.correlation import Undefined
 
 __all__ = ["LEAST_ITEMS", "AgreementTable", "Cell", "evaluate"]
 
@@ -149,10 +151,13 @@ def evaluate(
     criterion: str | None = None,
     aggregate: Literal["mean", "median"] = "mean",
     significance: Significance | None = None,
+    undefined: Undefined = "raise",
     progress: bool = False,
 ) -> AgreementTable:
     """The agreement of each metric with people, per language pair, with intervals and significance.
 
+    A metric, or a language pair, whose agreement cannot be computed has nan in its cells, with the reason in their
+    notes. Where that is so of all cells, it is an error, or with `undefined="nan"` a table without a value.
     `progress` shows a bar on stderr while metrics are tested against each other.
     """
     table = scored.table
@@ -163,12 +168,22 @@ def evaluate(
     unit = "document" if significance.documents else question.unit
     cells: dict[str, dict[str, Cell]] = {name: {} for name in scored.names}
     notes = list(table.notes)
+    errors: list[NlgaugeError] = []
     for number, langpair in enumerate(table.langpairs, start=1):
-        people = judgements(question, table, langpair, documents=significance.documents)
+        try:
+            people = judgements(question, table, langpair, documents=significance.documents)
+        except NlgaugeError as error:
+            for name in scored.names:
+                cells[name][langpair] = Cell(float("nan"), note=str(error))
+                errors.append(error)
+            continue
         found = {}
         for metric in scored.metrics:
-            one = people.answer(metric, **significance.draws)
-            found[metric.name] = Cell(one.value, count=one.count, note=one.note)
+            try:
+                found[metric.name] = _cell(people, metric, significance)
+            except NlgaugeError as error:
+                found[metric.name] = Cell(float("nan"), note=str(error))
+                errors.append(error)
         if significance.documents and (people.items >= LEAST_ITEMS or not question.testable):
             notes.append(f"{langpair}: {people.items} documents are drawn as wholes, instead of {question.unit}s")
         if people.items >= LEAST_ITEMS:
@@ -179,6 +194,8 @@ def evaluate(
             notes.append(f"{langpair}: {few}, fewer than {LEAST_ITEMS}: no interval and no significance test")
         for name, cell in found.items():
             cells[name][langpair] = cell
+    if errors and undefined != "nan" and len(errors) == len(scored.metrics) * len(table.langpairs):
+        raise errors[0]
     return AgreementTable(
         table.name,
         criterion or table.default_criterion or "official system scores",
@@ -190,6 +207,14 @@ def evaluate(
         tuple(notes),
         {"aggregate": aggregate, "unit": unit, **asdict(significance)},
     )
+
+
+def _cell(people: Judgements, metric: MetricScores, significance: Significance) -> Cell:
+    """The agreement of a metric on a language pair, without interval and test."""
+    if people.langpair in metric.failed:
+        raise metric.failed[people.langpair]
+    one = people.answer(metric, **significance.draws)
+    return Cell(one.value, count=one.count, note=one.note)
 
 
 def _add_significance(

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.data import UNKNOWN_SYSTEM, JudgementTable
-from nlgauge.errors import InputError, RecipeError
+from nlgauge.errors import InputError, NlgaugeError, RecipeError
 from nlgauge.files.html import HtmlCell, html_table
 from nlgauge.stats.checks import numbers
 
@@ -59,6 +59,8 @@ class MetricScores:
     """Recipe part of the signature by language pair; one text where idf makes no difference between systems."""
     corpus: Mapping[tuple[str, str], float] = field(default_factory=dict)
     """Score of the whole system by language pair and system, for metrics (BLEU) whose score is no mean."""
+    failed: Mapping[str, NlgaugeError] = field(default_factory=dict)
+    """Why there are no scores (all nan), by language pair."""
 
     def __post_init__(self) -> None:
         values = numbers(self.values, f"scores of {self.name!r}").copy()

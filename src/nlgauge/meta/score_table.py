@@ -22,14 +22,18 @@ from nlgauge.data import JudgementTable
 from nlgauge.engine.notes import warn_about_languages
 from nlgauge.engine.progress import progress_stage
 from nlgauge.engine.run import run_metrics
-from nlgauge.errors import InputError, RecipeError
+from nlgauge.errors import InputError, MissingExtraError, ModelError, NlgaugeError, RecipeError
 from nlgauge.meta.metric_scores import MetricScores, ScoreTable
 from nlgauge.meta.sentinels import sentinel_rows
+from nlgauge.recipes.annotation import check_annotated_languages
 from nlgauge.recipes.composite import CompositeMetric, leaves
 from nlgauge.recipes.metric import Metric, TextMetric
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.vector_metric import VectorMetric
+from nlgauge.scores import Score
 from nlgauge.scoring import recipes_and_run
+from nlgauge.stats.correlation import Undefined
+from nlgauge.text.languages import LANGUAGE_CODES
 
 __all__ = ["released_rows", "score_table", "sentinels_of", "table_corpora"]
 
@@ -37,12 +41,18 @@ IdfTexts: TypeAlias = Literal["files", "grid", "pooled"]
 
 
 def score_table(
-    table: JudgementTable, metrics: Sequence[str | Metric], *, run: RunOptions | None = None, **options: Any
+    table: JudgementTable,
+    metrics: Sequence[str | Metric],
+    *,
+    run: RunOptions | None = None,
+    undefined: Undefined = "raise",
+    **options: Any,
 ) -> ScoreTable:
     """Score every row of a table; options are those of `nlgauge.score`, and `run` those of the run in one object.
 
     A text is encoded once per language pair and window for all metrics. A metric given as text is called by
-    that text in the result (`bertscore:layer=4`).
+    that text in the result (`bertscore:layer=4`). With `undefined="nan"` a metric that cannot be computed for a
+    language pair has nan there, and the reason in `MetricScores.failed`; the other scores stay.
     """
     if isinstance(metrics, str | Metric):
         metrics = [metrics]
@@ -54,6 +64,7 @@ def score_table(
     values = [{name: np.full(len(table), np.nan) for name in recipe.components} for recipe in recipes]
     signatures: list[dict[str, str]] = [{} for _ in recipes]
     corpus: list[dict[tuple[str, str], float]] = [{} for _ in recipes]
+    failed: list[dict[str, NlgaugeError]] = [{} for _ in recipes]
     # What looks at the texts only counts no idf, and its corpus scores are those of whole systems.
     plain = [at for at, recipe in enumerate(recipes) if isinstance(recipe, TextMetric)]
     # What scales over a corpus scales over a language pair, as published. What counts no idf needs no whole files,
@@ -70,18 +81,29 @@ def score_table(
     for number, langpair in enumerate(table.langpairs, start=1):
         # Texts first, because a package that is missing shows there before anything is encoded.
         for chosen, corpora in ((plain, system_corpora), (pooled, pooled_corpora), (encoded, table_corpora)):
-            parts = list(corpora(table, langpair)) if chosen else []
+            left = _left(chosen, langpair, failed)
+            try:
+                parts = list(corpora(table, langpair)) if left else []
+            except NlgaugeError as error:
+                if undefined != "nan":
+                    raise
+                parts = []
+                for at in left:
+                    failed[at][langpair] = error
             for place, (part, rows) in enumerate(parts, start=1):
                 with progress_stage(_stage(number, len(table.langpairs), place, len(parts))):
-                    scores = run_metrics([recipes[at] for at in chosen], part, running)
-                systems = list(part.systems)
-                for at, score in enumerate(scores):
-                    metric, system = chosen[at // len(systems)], systems[at % len(systems)]
-                    for name, found in score.segments.items():
-                        values[metric][name][rows[system]] = found
-                    signatures[metric].setdefault(langpair, score.signature.recipe_part)
-                    if score.main in score.corpus:
-                        corpus[metric][langpair, system] = score.corpus[score.main]
+                    for metric, scores in _scored(recipes, left, part, running, undefined, langpair):
+                        if isinstance(scores, NlgaugeError):
+                            failed[metric].setdefault(langpair, scores)
+                            continue
+                        for system, score in zip(part.systems, scores, strict=True):
+                            for name, found in score.segments.items():
+                                values[metric][name][rows[system]] = found
+                            signatures[metric].setdefault(langpair, score.signature.recipe_part)
+                            if score.main in score.corpus:
+                                corpus[metric][langpair, system] = score.corpus[score.main]
+                left = [at for at in left if langpair not in failed[at]]
+        _forget_failed(table, langpair, values, failed)
     return ScoreTable(
         table,
         tuple(
@@ -93,10 +115,67 @@ def score_table(
                 distances=recipe.distances,
                 signatures=signatures[at],
                 corpus=corpus[at],
+                failed=failed[at],
             )
             for at, (name, recipe) in enumerate(zip(names, recipes, strict=True))
         ),
     )
+
+
+def _scored(
+    recipes: Sequence[Metric],
+    chosen: Sequence[int],
+    part: Corpus,
+    run: RunOptions,
+    undefined: Undefined,
+    langpair: str,
+) -> Iterator[tuple[int, list[Score] | NlgaugeError]]:
+    """Scores of the systems by each chosen metric, in one go; one that fails alone is told apart from the others."""
+    if not chosen:
+        return
+    asked = [recipes[at] for at in chosen]
+    # A table of one's own may have any name in the place of its languages.
+    source, target = (code if code in LANGUAGE_CODES else "" for code in langpair.rpartition("-")[::2])
+    try:
+        check_annotated_languages(leaves(asked), source=source, target=target)
+        scores = run_metrics(asked, part, run)
+    except NlgaugeError as error:
+        if undefined != "nan":
+            raise
+        if len(chosen) == 1:
+            yield chosen[0], error
+            return
+        for at in chosen:
+            yield from _scored(recipes, [at], part, run, undefined, langpair)
+    else:
+        count = len(part.systems)
+        yield from ((at, scores[number * count : (number + 1) * count]) for number, at in enumerate(chosen))
+
+
+def _left(chosen: Sequence[int], langpair: str, failed: Sequence[dict[str, NlgaugeError]]) -> list[int]:
+    """Metrics still to be tried: one that lacked a model or a package for earlier texts lacks it for these, too."""
+    left = []
+    for at in chosen:
+        lacking = [error for error in failed[at].values() if isinstance(error, ModelError | MissingExtraError)]
+        if lacking:
+            failed[at][langpair] = lacking[0]
+        else:
+            left.append(at)
+    return left
+
+
+def _forget_failed(
+    table: JudgementTable,
+    langpair: str,
+    values: Sequence[Mapping[str, NDArray[np.float64]]],
+    failed: Sequence[Mapping[str, NlgaugeError]],
+) -> None:
+    """Leave no scores of some systems where those of others could not be computed."""
+    rows = [at for at, pair in enumerate(table.langpair) if pair == langpair]
+    for own, errors in zip(values, failed, strict=True):
+        if langpair in errors:
+            for components in own.values():
+                components[rows] = np.nan
 
 
 def _stage(pair: int, pairs: int, part: int, parts: int) -> str:

@@ -6,8 +6,8 @@
     G  = mean, max, min, sum over the rows of S^, laid side by side
     DS-Sent = cos(G^hyp, G^ref)                                                                     (equation 3)
 
-It is a similarity. All profiles tag and encode the texts as given; the released code puts them in lower case first, as
-`lowercase=yes` does. Paper and released code disagree (D6.5 to D6.7); a profile names one consistent set:
+It is a similarity. All profiles tag and encode the texts as given; the released code puts them in lower case first,
+as `lowercase=yes` does. Paper and released code disagree (D6.5 to D6.7); a profile names one consistent set:
 
     profile    rows of S^   [CLS]          a reference of one sentence          entities: cosine above
     released   unit length  in sentence 1  mean of cosines, counted twice       .5

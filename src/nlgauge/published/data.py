@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from nlgauge.data import JudgementTable, RankedPairs, WmtPackage, find_data_card, load, load_wmt_rankings, locate
 from nlgauge.data.table import select_known
 from nlgauge.encoders import Encoder, load_encoder
-from nlgauge.errors import FileFormatError, InputError, MissingExtraError, ModelError, RecipeError
+from nlgauge.errors import FileFormatError, InputError, MissingExtraError, ModelError, NlgaugeError, RecipeError
 from nlgauge.meta.question import Question
 from nlgauge.meta.relative_ranking import ranked_rows
 from nlgauge.models.catalog import find_card
@@ -29,6 +30,7 @@ __all__ = [
     "find_model",
     "kept_columns",
     "models_at",
+    "or_missing",
     "slice_of",
 ]
 
@@ -59,6 +61,20 @@ class JudgedRows(NamedTuple):
 def slice_of(question: Question, langpair: str, *, data: str = "") -> DataSlice:
     """The rows that answer a question for a language pair, or those of another data set that stand for them."""
     return DataSlice(data or question.data, () if data else question.options, langpair, question.ranked)
+
+
+@contextmanager
+def or_missing(what: str, missing: dict[str, None]) -> Iterator[None]:
+    """Enter what cannot be computed as missing, with the reason, so that the rest of a table stays.
+
+    A broken file stays an error: what is read from it cannot be trusted elsewhere either.
+    """
+    try:
+        yield
+    except FileFormatError:
+        raise
+    except NlgaugeError as error:
+        missing[f"{what}: {error}"] = None
 
 
 def data_at(table: PaperTable, at: str | os.PathLike[str] | None) -> dict[str, bool]:

@@ -10,9 +10,8 @@ import numpy as np
 
 from nlgauge.data import JudgementTable
 from nlgauge.data.table import select_known
-from nlgauge.errors import MissingExtraError, ModelNotFoundError
 from nlgauge.features.run import Discourse, discourse
-from nlgauge.published.data import find_judged, kept_columns, slice_of
+from nlgauge.published.data import find_judged, kept_columns, or_missing, slice_of
 from nlgauge.published.results import ReproducedCell, ReproducedRow, Reproduction, agrees
 from nlgauge.published.run import NEEDS_VECTORS
 from nlgauge.published.table import Column, Mean, PaperTable, TableRow
@@ -92,8 +91,9 @@ def _measured(table: JudgementTable, missing: dict[str, None], vectors: str | No
     alike: dict[tuple[str, ...], dict[str, list[int]]] = {}
     for system, own in rows.items():
         alike.setdefault(tuple(table.segment[at] for at in own), {})[system] = own
-    try:
-        return [
+    measured: list[Discourse] = []
+    with or_missing(f"features of {table.name}", missing):
+        measured += [
             discourse(
                 {system: [table.hypothesis[at] for at in own] for system, own in group.items()},
                 [table.references[at] for at in next(iter(group.values()))],
@@ -101,9 +101,7 @@ def _measured(table: JudgementTable, missing: dict[str, None], vectors: str | No
             )
             for group in alike.values()
         ]
-    except (MissingExtraError, ModelNotFoundError) as error:
-        missing[str(error)] = None
-        return []
+    return measured
 
 
 def _values(found: Sequence[Discourse], table: JudgementTable, part: str, scale: float) -> dict[str, float]:

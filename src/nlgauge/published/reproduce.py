@@ -16,9 +16,9 @@ import numpy as np
 
 from nlgauge.data import JudgementTable
 from nlgauge.data.table import select_known
-from nlgauge.errors import DataWarning, MissingExtraError, ModelNotFoundError, RecipeError
+from nlgauge.errors import DataWarning, FileFormatError, NlgaugeError, RecipeError
 from nlgauge.meta import MetricScores, Question, answer, released_rows, score_table
-from nlgauge.published.data import DataSlice, JudgedRows, find_judged, kept_columns, slice_of
+from nlgauge.published.data import DataSlice, JudgedRows, find_judged, kept_columns, or_missing, slice_of
 from nlgauge.published.factors.reproduce import reproduce_factors
 from nlgauge.published.factors.table import FactorTable
 from nlgauge.published.feature_table import FeatureTable, reproduce_features
@@ -188,12 +188,15 @@ def _slice_values(
     for row, column in asked:
         if row.name in scores and column.question is not None:
             one = scores[row.name]
-            if isinstance(run.table, HybridTable):
-                number, why = hybrid_value(run.table, judged.table, one, part.langpair)
-            else:
-                number, why = _agreement(judged, one, column.question, part.langpair)
+            number, why = float("nan"), ""
+            with or_missing(f"value of {row.name}, {column.label}", run.missing):
+                if isinstance(run.table, HybridTable):
+                    number, why = hybrid_value(run.table, judged.table, one, part.langpair)
+                else:
+                    number, why = _agreement(judged, one, column.question, part.langpair)
             if not np.isfinite(number):
-                run.missing[f"value of {row.name}, {column.label}: {why}"] = None
+                if why:
+                    run.missing[f"value of {row.name}, {column.label}: {why}"] = None
                 continue
             other = row.identical_released_column
             identical = bool(other) and np.array_equal(one.values, judged.table.released.get(other, ()))
@@ -218,27 +221,37 @@ def _scores(
         elif row.model is None or run.model_is_here():
             recipes[row.model is not None].setdefault(run.recipe(row, langpair), []).append(row)
     with_model: dict[str, Any] = {"model": run.model} | ({} if run.layer is None else {"layer": run.layer})
+    failed: dict[str, list[str]] = {}
     for needs_model, wanted in recipes.items():
-        for one in _scored(run, table, list(wanted), with_model if needs_model else {}):
-            for row in wanted[one.name]:
-                found[row.name] = one.component(row.component) if row.component else one
+        for recipe, one in _scored(run, table, list(wanted), with_model if needs_model else {}):
+            for row in wanted[recipe]:
+                if isinstance(one, NlgaugeError):
+                    failed.setdefault(str(one), []).append(row.name)
+                else:
+                    found[row.name] = one.component(row.component) if row.component else one
+    for why, names in failed.items():
+        run.missing[f"value of {', '.join(names)}, {langpair or table.name}: {why}"] = None
     return found
 
 
 def _scored(
     run: PublishedRun, table: JudgementTable, recipes: Sequence[str], options: Mapping[str, Any]
-) -> Iterator[MetricScores]:
-    """Scores of recipes; one that lacks a package, a list or a model is named as missing, and the others stay."""
+) -> Iterator[tuple[str, MetricScores | NlgaugeError]]:
+    """Scores of recipes, or why there are none: one that cannot be computed leaves the others."""
     if not recipes:
         return
     try:
-        yield from score_table(table, recipes, run=run.options, **options).metrics
-    except (MissingExtraError, ModelNotFoundError) as error:
+        scored = score_table(table, recipes, run=run.options, **options).metrics
+    except FileFormatError:
+        raise
+    except NlgaugeError as error:
         if len(recipes) == 1:
-            run.missing[str(error)] = None
+            yield recipes[0], error
             return
         for recipe in recipes:
             yield from _scored(run, table, [recipe], options)
+    else:
+        yield from ((one.name, one) for one in scored)
 
 
 def _agreement(judged: JudgedRows, scores: MetricScores, question: Question, langpair: str) -> tuple[float, str]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from nlgauge.data.table import select_known
 from nlgauge.errors import MissingExtraError, RecipeError
+from nlgauge.published.data import or_missing
 from nlgauge.published.density import LINEAR, Fitter, flow_fitter, simulate_density
 from nlgauge.published.papers.zhao_2022 import DensityRow, DensityTable
 from nlgauge.published.rankings.table import RankingOptions
@@ -44,10 +45,14 @@ def _row(table: DensityTable, row: DensityRow, options: RankingOptions, missing:
     if fit is not None:
         spread = []
         for label, setup in zip(labels, table.setups, strict=True):
-            found = table.scale * simulate_density(setup, fit, runs=options.draws or _RUNS, seed=options.seed)
-            ours[label] = float(found.mean())
-            spread.append(float(found.std(ddof=1)) if len(found) > 1 else 0.0)
-        reason = "; ".join(filter(None, [f"deviation over runs up to {np.max(spread):.1f}", row.note]))
+            with or_missing(f"value of {row.name}, {label}", missing):
+                found = table.scale * simulate_density(setup, fit, runs=options.draws or _RUNS, seed=options.seed)
+                ours[label] = float(found.mean())
+                spread.append(float(found.std(ddof=1)) if len(found) > 1 else 0.0)
+        spread_note = (
+            f"deviation over runs up to {np.max(spread):.1f}" if spread else "not computed: see what is missing"
+        )
+        reason = "; ".join(filter(None, [spread_note, row.note]))
     elif row.computed:
         reason = "not computed: see what is missing"
     cells = {label: ReproducedCell(row.published.get(label), ours.get(label)) for label in labels}

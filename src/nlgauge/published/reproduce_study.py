@@ -16,7 +16,7 @@ from nlgauge.engine.checkpoint import Checkpoint
 from nlgauge.errors import InputError, MissingExtraError, RecipeError
 from nlgauge.meta.question import Question
 from nlgauge.models.catalog import find_card
-from nlgauge.published.data import NO_MODEL, DataSlice, JudgedRows, find_judged, slice_of
+from nlgauge.published.data import NO_MODEL, DataSlice, JudgedRows, find_judged, or_missing, slice_of
 from nlgauge.published.run import PublishedRun, Value
 from nlgauge.published.study import PaperStudy, StudyRow
 from nlgauge.published.table import Column, Mean
@@ -117,12 +117,13 @@ class StudyRun(PublishedRun):
                 state = Checkpoint(None if self.inputs.state is None else Path(self.inputs.state))
             texts = self._texts(lang) if "idf-random" in self.study.grids else None
             for question, asked in _by_question(columns):
-                result = self._result(judged, question, sweeps, texts, state)
-                for row in self._computed:
-                    for column in asked:
-                        value = self._value(row, column, question, result)
-                        if value is not None:
-                            found[row.name, column.label] = value
+                with or_missing(f"values of {', '.join(column.label for column in asked)}", self.missing):
+                    result = self._result(judged, question, sweeps, texts, state)
+                    for row in self._computed:
+                        for column in asked:
+                            value = self._value(row, column, question, result)
+                            if value is not None:
+                                found[row.name, column.label] = value
         return found | self._best_on_average(kept)
 
     def _best_on_average(self, kept: Sequence[Column | Mean]) -> dict[tuple[str, str], Value]:

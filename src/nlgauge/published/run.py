@@ -111,12 +111,14 @@ class PublishedRun:
             unwanted = row.model is not None and self.model == NO_MODEL
             return "not computed: --model none" if unwanted else "not computed: see what is missing"
         same = agrees(cells.values(), self.table.decimals)
+        other_model = row.model is not None and not row.model.matches(self.model)
         identical = all(one.identical for one in ours)
         settings = " or ".join(dict.fromkeys(one.settings for one in ours if one.settings))
-        reasons = [same] if same else []
+        # What another model made is not the published score, even where the decimals agree.
+        reasons = [same.replace("as published", "same decimals as in print") if other_model else same] if same else []
         if identical:
             reasons.append(f"value for value the scores of {row.identical_released_column}")
-        if row.model is not None and not row.model.matches(self.model):
+        if row.model is not None and other_model:
             reasons.append(f"another model: {self.model} (published: {row.model.name})")
         if settings:
             reasons.append(settings)

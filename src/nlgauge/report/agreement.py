@@ -49,7 +49,8 @@ def _grid(result: AgreementTable, mark: str) -> Table:
     averaged = len(result.langpairs) > 1
     columns = ["metric", *result.langpairs, *(["average"] if averaged else [])]
     rows: list[list[Cell]] = []
-    notes: list[str] = []
+    shared = _shared_notes(result)
+    notes = [f"{langpair}: {note}" for langpair, note in shared.items()]
     averages = result.averages
     for name, row in result.cells.items():
         cells: list[Cell] = [name]
@@ -57,7 +58,7 @@ def _grid(result: AgreementTable, mark: str) -> Table:
             cell = row[langpair]
             missing = not math.isfinite(cell.value)
             cells.append(None if missing else Marked(cell.value) if cell.unbeaten else cell.value)
-            if cell.note:
+            if cell.note and langpair not in shared:
                 notes.append(f"{name}, {langpair}: {cell.note}")
         if averaged:
             cells.append(averages[name] if math.isfinite(averages[name]) else None)
@@ -68,6 +69,16 @@ def _grid(result: AgreementTable, mark: str) -> Table:
         rows.append([f"n ({what})", *result.counts.values(), *([None] if averaged else [])])
     caption = f"{result.data}: {_NAMES[result.agreement]} with {result.criterion}, {result.level} level"
     return Table(columns, rows, caption, [*_explained(result, mark), *notes])
+
+
+def _shared_notes(result: AgreementTable) -> dict[str, str]:
+    """By language pair, the note that all metrics have there: it is said once."""
+    shared = {}
+    for langpair in result.langpairs:
+        notes = {row[langpair].note for row in result.cells.values()}
+        if len(notes) == 1 and len(result.cells) > 1 and (note := notes.pop()):
+            shared[langpair] = note
+    return shared
 
 
 def _explained(result: AgreementTable, mark: str) -> list[str]:

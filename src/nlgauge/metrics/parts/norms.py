@@ -2,7 +2,7 @@
 
 The published code standardises over the file at hand (D15), so that a pair's score depends on the others. Here they
 come from a file that `nlgauge ensemble fit` made, or from the table that is shipped: metrics as they are without
-options, with the models minilm and muse, on the rows of `wmt17-testset` (docs/ensembles.md).
+options, with the models minilm, mpnet and muse, on the rows of `wmt17-testset` (docs/ensembles.md).
 """
 
 from __future__ import annotations

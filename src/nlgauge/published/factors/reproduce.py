@@ -13,7 +13,7 @@ from nlgauge.errors import MissingExtraError, ModelError, RecipeError
 from nlgauge.explain.factors.columns import CLB, FactorOptions
 from nlgauge.explain.factors.run import explain_factors
 from nlgauge.explain.factors.surrogate import FactorStudy, Intervals, Surrogate, fit_surrogates
-from nlgauge.published.data import NO_MODEL, DataSlice, find_judged
+from nlgauge.published.data import NO_MODEL, DataSlice, find_judged, or_missing
 from nlgauge.published.factors.table import R2, FactorColumns, FactorRow, FactorTable
 from nlgauge.published.results import ReproducedCell, ReproducedRow, Reproduction
 from nlgauge.recipes.run_options import RunOptions
@@ -68,11 +68,13 @@ def reproduce_factors(
         part = find_judged(DataSlice(group.card, (), group.langpair, ranked=False), at, missing)
         if part is not None:
             judged = part.table
-            found |= {(group.label, name): one for name, one in _released(table, group, judged).items()}
-            found |= {
-                (group.label, name): one
-                for name, one in _scored(table, group, judged, at, model, run, missing).items()
-            }
+            with or_missing(f"released scores of {group.label}", missing):
+                found |= {(group.label, name): one for name, one in _released(table, group, judged).items()}
+            with or_missing(f"metrics of {group.label}", missing):
+                found |= {
+                    (group.label, name): one
+                    for name, one in _scored(table, group, judged, at, model, run, missing).items()
+                }
     made = tuple(_row(table, row, found) for row in table.rows)
     encoded = model if any(row.recipe for row in shown) else ""
     return Reproduction(

@@ -51,10 +51,10 @@ def _row(name: str, values: dict[str, float]) -> TableRow:
 
 
 def _greedy(name: str, values: dict[str, float], parts: list[str], model: PublishedModel) -> TableRow:
-    lacking = [part for part in ("SEP", "PMEANS", "RM") if part in parts]
+    lacking = [part for part in ("PMEANS", "RM") if part in parts]
     if lacking:
         return TableRow(name, values, note=_NO_OPTION.format(", ".join(lacking)))
-    idf = "idf=refs" if "IDF-L" in parts else ""
+    idf = "idf=both" if "SEP" in parts else "idf=refs" if "IDF-L" in parts else ""
     return TableRow(
         name,
         values,

@@ -2,7 +2,8 @@
 
 On MLQE-PE the published evaluation took `model_scores`, the translation model's log-likelihood of its own output, for
 the human score (D22). Both targets stand side by side: the columns of the language pairs are correlations with people
-(`z_mean`), those called `wrong` with the log-likelihood. Tables 1 and 6 are examples, and not carried.
+(`z_mean`), those called `wrong` with the log-likelihood. Tables 1 and 6 have scores of single sentences and are
+not carried; docs/published-tables.md has the command for them.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import numpy as np
 from nlgauge.compare.table import SystemScores
 from nlgauge.data import JudgementTable, find_data_card, load, locate
 from nlgauge.errors import InputError
+from nlgauge.published.data import or_missing
 from nlgauge.published.rankings.table import PublishedFrames
 
 __all__ = ["FrameSet", "find_frames", "frames_of"]
@@ -61,10 +62,11 @@ def find_frames(
             where = "no folder of data was given (--at PATH)" if at is None else f"not under {os.fspath(at)!r}"
             missing[f"data set {card.name}: {where}; published at {card.published}"] = None
             continue
-        frames = frames_of(load(one.card, place))
-        if reverse:
-            frames = {name: scores.take(scores.systems[::-1]) for name, scores in frames.items()}
-        found.append(FrameSet(one.label, one.task, frames))
+        with or_missing(f"frames of {one.label}", missing):
+            frames = frames_of(load(one.card, place))
+            if reverse:
+                frames = {name: scores.take(scores.systems[::-1]) for name, scores in frames.items()}
+            found.append(FrameSet(one.label, one.task, frames))
     if absent := [one for one in asked if not one.card]:
         setups = sum(one.metrics for one in absent)
         missing[f"{setups} setups whose frames the published repository lacks: {_listed(absent)}"] = None

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.data.table import select_known
+from nlgauge.published.data import or_missing
 from nlgauge.published.papers.peyrard_2021 import FAMILIES, SETUPS
 from nlgauge.published.rankings.disagreement import PAIRS, by_data, by_metric, by_task, disagreements
 from nlgauge.published.rankings.frames import FrameSet, find_frames
@@ -32,6 +33,8 @@ class _Found:
     values: dict[tuple[str, str], float] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    missing: dict[str, None] = field(default_factory=dict)
+    """Rows that could not be computed, and why."""
 
     def add(self, row: RankingRow, columns: Iterable[str], values: Iterable[float], reason: str = "") -> None:
         """A row, in the order of the columns; what is not defined is left out, and counts stay whole numbers."""
@@ -69,7 +72,7 @@ def reproduce_rankings(
         found = _ON_FRAMES[table.experiment](table, sets, options) if sets else _Found()
     made = tuple(_row(table, row, found) for row in table.rows)
     notes = (*found.notes, *_changed(options))
-    return Reproduction(table, "", table.columns, made, tuple(missing), notes, asdict(options))
+    return Reproduction(table, "", table.columns, made, (*missing, *found.missing), notes, asdict(options))
 
 
 def _row(table: RankingTable, row: RankingRow, found: _Found) -> ReproducedRow:
@@ -109,7 +112,9 @@ def _by_data(table: RankingTable, sets: Sequence[FrameSet], options: RankingOpti
     by_label = {one.label: one for one in sets}
     labels = [column.label for column in table.columns]
     for row in table.rows:
-        if row.computed and row.key[0] in by_label:
+        if not row.computed or row.key[0] not in by_label:
+            continue
+        with or_missing(f"values of {row.name}", found.missing):
             parts = by_data(by_label[row.key[0]], FAMILIES[row.key[1]], options)
             values, errors = (
                 [float(getattr(parts[pair], kind)[at]) for at in range(len(MEASURES)) for pair in PAIRS]
@@ -143,9 +148,11 @@ def _by_metric(table: RankingTable, sets: Sequence[FrameSet], options: RankingOp
             continue
         kind, name = row.key
         of_task = [one for one in sets if one.task == name]
-        measured = (
-            by_metric(sets, name, options) if kind == "metric" else by_task(of_task, options) if of_task else {}
-        )
+        measured = {}
+        with or_missing(f"values of {row.name}", found.missing):
+            measured = (
+                by_metric(sets, name, options) if kind == "metric" else by_task(of_task, options) if of_task else {}
+            )
         if measured:
             used = [one.label for one in (sets if kind == "metric" else of_task)]
             found.add(row, labels, [measured[pair][0] for pair in PAIRS], f"on {', '.join(used)} only")
@@ -172,10 +179,11 @@ def _ties(table: RankingTable, sets: Sequence[FrameSet], options: RankingOptions
         if not chosen:
             continue
         by_label = {one.label: one.frames for one in sets}
-        counts = count_ties([by_label[label][metric] for label, metric in chosen])
-        hidden = 100 * counts.hidden / max(1, counts.exact + counts.hidden)
-        shares = [table.scale * float(np.mean([by_frame[key] for key in chosen])) for by_frame in measured]
-        found.add(row, labels, [*counts, hidden, *shares], f"{len(chosen)} frames")
+        with or_missing(f"values of {row.name}", found.missing):
+            counts = count_ties([by_label[label][metric] for label, metric in chosen])
+            hidden = 100 * counts.hidden / max(1, counts.exact + counts.hidden)
+            shares = [table.scale * float(np.mean([by_frame[key] for key in chosen])) for by_frame in measured]
+            found.add(row, labels, [*counts, hidden, *shares], f"{len(chosen)} frames")
     return found
 
 

@@ -14,7 +14,7 @@ from nlgauge.data import JudgementTable
 from nlgauge.data.table import select_known
 from nlgauge.ensembles import Gain, ensemble_gains
 from nlgauge.meta import MetricScores
-from nlgauge.published.data import DataSlice, find_judged
+from nlgauge.published.data import DataSlice, find_judged, or_missing
 from nlgauge.published.results import ReproducedCell, ReproducedRow, Reproduction, agrees
 from nlgauge.published.robustness.table import RobustnessRow, RobustnessTable
 from nlgauge.stress import TripleStudy, released_wins, triples_of_table
@@ -41,7 +41,7 @@ def reproduce_robustness(
     missing: dict[str, None] = {}
     parts = {card: find_judged(DataSlice(card, (), "", ranked=False), at, missing) for card in wanted}
     tables = {card: part.table for card, part in parts.items() if part is not None}
-    by_row = {"overlap": _overlaps, "wins": _wins, "gains": _gains}[table.experiment](table, tables)
+    by_row = {"overlap": _overlaps, "wins": _wins, "gains": _gains}[table.experiment](table, tables, missing)
     notes = _matched(tables) if table.experiment == "gains" else []
     made = tuple(_row(table, row, by_row.get(row.name, {})) for row in table.rows)
     return Reproduction(table, "", table.columns, made, tuple(missing), tuple(notes))
@@ -63,19 +63,27 @@ def _row(table: RobustnessTable, row: RobustnessRow, ours: Mapping[str, float]) 
     return ReproducedRow(row.name, cells, "released scores", "; ".join(reason for reason in reasons if reason))
 
 
-def _overlaps(table: RobustnessTable, tables: Mapping[str, JudgementTable]) -> dict[str, _Values]:
+def _overlaps(
+    table: RobustnessTable, tables: Mapping[str, JudgementTable], missing: dict[str, None]
+) -> dict[str, _Values]:
     found = {}
     for row in table.rows:
         if row.card in tables:
-            triples = triples_of_table(tables[row.card])
-            with_b, with_c = triples.overlaps.mean(axis=1).tolist()
-            labels = (column.label for column in table.columns)
-            found[row.name] = dict(zip(labels, (with_b, with_c, len(triples)), strict=True))
+            with or_missing(f"value of {row.name}", missing):
+                triples = triples_of_table(tables[row.card])
+                with_b, with_c = triples.overlaps.mean(axis=1).tolist()
+                labels = (column.label for column in table.columns)
+                found[row.name] = dict(zip(labels, (with_b, with_c, len(triples)), strict=True))
     return found
 
 
-def _wins(table: RobustnessTable, tables: Mapping[str, JudgementTable]) -> dict[str, _Values]:
-    studies = {card: released_wins(triples_of_table(one)) for card, one in tables.items()}
+def _wins(
+    table: RobustnessTable, tables: Mapping[str, JudgementTable], missing: dict[str, None]
+) -> dict[str, _Values]:
+    studies: dict[str, TripleStudy] = {}
+    for card, one in tables.items():
+        with or_missing(f"values of {card}", missing):
+            studies[card] = released_wins(triples_of_table(one))
     titles = {"freitag": "Freitag", "paws": "PAWS"}
     found: dict[str, _Values] = {}
     for row in table.rows:
@@ -93,7 +101,9 @@ def _of_metric(study: TripleStudy, metric: str, title: str) -> _Values:
     return {f"{title} {what}": value for what, value in values.items()}
 
 
-def _gains(table: RobustnessTable, tables: Mapping[str, JudgementTable]) -> dict[str, _Values]:
+def _gains(
+    table: RobustnessTable, tables: Mapping[str, JudgementTable], missing: dict[str, None]
+) -> dict[str, _Values]:
     judged = tables.get("wmt17-testset")
     found: dict[str, _Values] = {}
     if judged is None:
@@ -106,8 +116,9 @@ def _gains(table: RobustnessTable, tables: Mapping[str, JudgementTable]) -> dict
         human, pairs = judged.gold()[here], [judged.langpair[row] for row in here]
         for row in table.rows:
             if row.card == card:
-                members = [MetricScores(name, scored.released[name][there]) for name in row.key]
-                found[row.name] = _gain_values(members, human, pairs, all_pairs=card == "factors-wmt")
+                with or_missing(f"value of {row.name}", missing):
+                    members = [MetricScores(name, scored.released[name][there]) for name in row.key]
+                    found[row.name] = _gain_values(members, human, pairs, all_pairs=card == "factors-wmt")
     return found
 
 
