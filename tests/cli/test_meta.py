@@ -164,3 +164,39 @@ def test_documents_of_the_data_or_of_a_file(judged: Path, capsys: pytest.Capture
     ):
         assert main([*command, *more]) == status
         assert word in capsys.readouterr().err
+
+
+def test_soft_accuracy_that_cannot_be_computed_does_not_lose_pearson(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "gaps.tsv"
+    rng = np.random.default_rng(1)
+    lines = ["segment\tsystem\thypothesis\treference\thuman"]
+    for segment in range(9):
+        for system in range(3):
+            judged = f"{rng.random():.3f}" if segment % 3 == system else ""
+            lines.append(f"{segment}\ts{system}\ta cat sat {segment} {'x' * system}\ta cat sat {segment}\t{judged}")
+    path.write_text("\n".join(lines) + "\n")
+    columns = ("references=reference", "system=system", "segment=segment", "human=human")
+    data = ["--data", "custom", "--at", str(path), "--set", *columns]
+    asked = ["meta", *data, "--metric", "chrf", "rouge1", "--level", "system", "--quiet", "--agreement"]
+    assert main([*asked, "pearson", "spa"]) == 0
+    pearson, spa = capsys.readouterr().out.split("\n\n", 1)
+    assert "Pearson's r" in pearson
+    assert "soft pairwise accuracy" in spa
+    assert spa.count("no segment was judged for every system") == 1, "said once for all metrics"
+    assert main([*asked, "spa"]) == 1
+    assert "no agreement of gaps.tsv could be computed" in capsys.readouterr().err
+
+
+def test_metric_that_cannot_be_computed_at_all_is_an_error(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["meta", "--data", "custom", "--at", str(own), "--set", *COLUMNS, "released=other", "--quiet"]
+    assert main([*asked, "--metric", "bertscore:layer=99"]) == 2
+    assert "layer must be" in capsys.readouterr().err
+    assert main([*asked, "--metric", "bertscore:layer=99", "chrf"]) == 0
+    assert "bertscore:layer=99, und: layer must be" in capsys.readouterr().out
+
+
+def test_seed_of_the_draws_is_said_beside_soft_accuracy(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(command(own, "--level", "system", "--agreement", "spa", "--seed", "4")) == 0
+    assert "p values from 100 draws, seed 4" in capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -397,3 +398,95 @@ def test_data_without_documents_says_so() -> None:
     made = table()
     with pytest.raises(InputError, match="made does not say which document a row is of"):
         evaluate(ScoreTable(made, (released_rows(made, "other"),)), significance=Significance(documents=True))
+
+
+def with_gaps(made: JudgementTable) -> JudgementTable:
+    """People judged each segment for one system only, so that no segment was judged for every system."""
+    judged = [int(segment) % 3 == int(system[1:]) for segment, system in zip(made.segment, made.system, strict=True)]
+    return replace(made, human={"adequacy": np.where(judged, made.human["adequacy"], np.nan)})
+
+
+def test_agreement_that_cannot_be_computed_leaves_empty_cells_and_a_note() -> None:
+    made = with_gaps(table(systems=3, segments=12))
+    scored = ScoreTable(made, (released_rows(made, "other"), *sentinels_of(made)))
+    assert np.isfinite(evaluate(scored, level="system").cells["other"]["en"].value)
+    found = evaluate(scored, level="system", agreement="spa", undefined="nan")
+    assert np.isnan([cell.value for row in found.cells.values() for cell in row.values()]).all()
+    assert found.cells["other"]["en"].note.startswith("no segment was judged for every system")
+    with pytest.raises(InputError, match="no segment was judged for every system"):
+        evaluate(scored, level="system", agreement="spa")
+
+
+def two_pairs() -> JudgementTable:
+    """Twelve rows of de-en, and twelve of si-en, whose first text minilm cannot read."""
+    made = table(systems=3, segments=4)
+    texts = ("ශ්‍රී ලංකාව", *made.hypothesis[1:])
+    return replace(
+        made,
+        segment=(*made.segment, *made.segment),
+        system=(*made.system, *made.system),
+        langpair=("de-en",) * 12 + ("si-en",) * 12,
+        hypothesis=(*made.hypothesis, *texts),
+        references=(*made.references, *made.references),
+        human={"adequacy": np.tile(made.human["adequacy"], 2)},
+        released={"other": np.tile(made.released["other"], 2)},
+    )
+
+
+def test_language_pair_that_a_metric_cannot_score_leaves_the_other_cells() -> None:
+    made = two_pairs()
+    with pytest.raises(InputError, match="Sinhala"):
+        score_table(made, ["bertscore", "chrf"])
+    scored = score_table(made, ["bertscore", "chrf"], undefined="nan")
+    found = evaluate(scored)
+    alone = evaluate(score_table(made.where(langpair="de-en"), ["bertscore", "chrf"]))
+    for name in ("bertscore", "chrf"):
+        assert found.cells[name]["de-en"].value == alone.cells[name]["de-en"].value
+    assert np.isfinite(found.cells["chrf"]["si-en"].value)
+    assert np.isnan(found.cells["bertscore"]["si-en"].value)
+    assert "Sinhala" in found.cells["bertscore"]["si-en"].note
+    assert np.isnan(found.averages["bertscore"])
+
+
+def test_bug_in_a_metric_is_not_taken_for_a_missing_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise IndexError("a bug")
+
+    monkeypatch.setattr(sys.modules["nlgauge.meta.score_table"], "run_metrics", broken)
+    with pytest.raises(IndexError, match="a bug"):
+        score_table(table(), ["chrf"], undefined="nan")
+
+
+def test_metric_without_its_model_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NLGAUGE_OFFLINE", "1")
+    found = evaluate(score_table(two_pairs(), ["bertscore:model=no/such", "chrf"], undefined="nan"))
+    assert np.isfinite(found.averages["chrf"])
+    assert "no/such" in found.cells["bertscore:model=no/such"]["si-en"].note
+
+
+def test_texts_of_a_language_pair_are_not_annotated_as_english() -> None:
+    made = replace(table(), langpair=("en-de",) * 12)
+    with pytest.raises(RecipeError, match="lc: annotator 'spacy-en' reads en, and the texts are 'de'"):
+        score_table(made, ["lc"])
+    scored = score_table(made, ["lc", "chrf"], undefined="nan")
+    assert list(scored["lc"].failed) == ["en-de"]
+    assert np.isfinite(scored["chrf"].values).all()
+
+
+def test_seed_4_gives_the_soft_accuracy_of_mt_metrics_eval() -> None:
+    made = table(systems=4, segments=30)
+    scored = ScoreTable(made, (released_rows(made, "other"),))
+    # mt-metrics-eval's pce.py by hand: 1,000 draws of default_rng(4), p the share of flips that reach the difference.
+    signs = 2 * np.rint(np.random.default_rng(4).random((1000, 30), dtype=np.float32)).astype(float) - 1
+    sides = [values.reshape(4, 30) for values in (made.human["adequacy"], made.released["other"])]
+
+    def p_value(scores: Any, i: int, j: int) -> float:
+        difference = scores[i] - scores[j]
+        return float(np.mean(signs @ difference >= difference.sum() - 1e-12))
+
+    pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
+    expected = 1 - np.mean([abs(p_value(sides[0], *pair) - p_value(sides[1], *pair)) for pair in pairs])
+    asked: dict[str, Any] = {"level": "system", "agreement": "spa"}
+    found = evaluate(scored, **asked, significance=Significance(seed=4))
+    assert found.cells["other"]["en"].value == pytest.approx(expected, abs=1e-12)
+    assert evaluate(scored, **asked).cells["other"]["en"].value != pytest.approx(expected, abs=1e-12), "seed 12345"

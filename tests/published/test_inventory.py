@@ -29,6 +29,29 @@ def test_each_item_has_an_entry_or_a_reason_and_each_entry_an_item() -> None:
     assert len(set(named)) == len(named)
 
 
+def item(paper: str, name: str) -> PrintedItem:
+    (found,) = (one for one in INVENTORY if (one.paper, one.name) == (paper, name))
+    return found
+
+
+def test_item_that_is_carried_in_part_says_which_part() -> None:
+    of_lists = item("reproducibility study", "Figure 4")
+    questions = [column.question for column in PAPER_TABLES["repro-table10"].questions]
+    assert {question.level for question in questions if question is not None} == {"segment"}
+    assert of_lists.title.endswith("(segments by BERTScore and MoverScore-1; not systems, TAC and MoverScore-2)")
+    assert "not (c), sizes of test sets" in item("dissertation, chapter 11", "Figure 4").title
+    # Data that no loader reads: print is shown, and nothing of ours.
+    of_print = {name for one in INVENTORY if "in print only" in one.part for name in one.entries}
+    assert of_print == {name for name, table in PAPER_TABLES.items() if table.unavailable and not table.data}
+
+
+def test_scores_of_examples_are_not_called_no_result() -> None:
+    for number, count in ((1, 12), (6, 24)):
+        reason = item("SentSim", f"Table {number}").reason
+        assert reason.startswith(f"{count} scores")
+        assert "nlgauge score --segments" in reason
+
+
 def names_of(item: PrintedItem) -> list[str]:
     """Tables and figures one by one: `Figures 2 to 4` are three."""
     several = re.fullmatch(r"Figures (\d+) to (\d+)", item.name)

@@ -259,6 +259,41 @@ def test_one_recipe_that_lacks_a_package_leaves_the_others(testset: Path, monkey
     assert any("NLTK's stop words" in what for what in result.missing)
 
 
+def test_column_that_cannot_be_computed_leaves_the_others(testset: Path) -> None:
+    write(
+        testset / "testset_lv-en.tsv",
+        "LP\tsource\ttranslation\treference\tHUMAN_score\tsentBLEU",
+        *(f"lv-en\ts\tශ්‍රී ලංකාව\tthe cat sat\t{human}\t0.5" for human in HUMAN),
+    )
+    model = PublishedModel("minilm")
+    table = small(
+        TableRow("bert", {"lv-en": 0.5}, recipe="bertscore", model=model),
+        TableRow("mover", recipe="moverscore:idf=none", model=model),
+        TableRow("chrf", recipe="chrf"),
+    )
+    result = reproduce(table, at=testset, model="minilm")
+    for name in ("bert", "mover"):
+        assert row(result, name)["cs-en"] is not None
+        assert row(result, name)["lv-en"] is None
+        assert row(result, name)["avg"] is None
+    assert result.rows[0].cells["lv-en"].published == 0.5
+    (why,) = (what for what in result.missing if "Sinhala" in what)
+    assert why.startswith("value of bert, mover, lv-en: ")
+
+
+def test_row_of_another_model_is_not_called_as_published(testset: Path) -> None:
+    made = small(TableRow("x", recipe="bertscore", model=PublishedModel("minilm")), pairs=("cs-en",))
+    value = row(reproduce(made, at=testset, model="minilm"), "x")["cs-en"]
+    assert isinstance(value, float)
+    published = {"cs-en": round(value, 3)}
+    for model, why in (
+        ("minilm", "as published"),
+        ("roberta-large", "same decimals as in print; another model: minilm (published: roberta-large)"),
+    ):
+        table = small(TableRow("x", published, recipe="bertscore", model=PublishedModel(model)), pairs=("cs-en",))
+        assert reason(reproduce(table, at=testset, model="minilm"), "x") == why
+
+
 def test_known_errors_of_earlier_entries_are_mended() -> None:
     # SentSim's Table 3 averages nine pairs; over the seven that are here it is (computed from the printed values):
     sevens = [one.published["avg of 7"] for one in PAPER_TABLES["sentsim-table3"].rows]
@@ -421,3 +456,13 @@ def test_rouge_l_of_moverscore_table_3_is_nearest_with_f_and_the_best_reference(
     off = [abs(cell.difference) for cell in result.rows[0].cells.values() if cell.difference is not None]
     assert len(off) == 6
     assert sum(off) / 6 == pytest.approx(0.030, abs=5e-4)
+
+
+@pytest.mark.slow
+def test_sinhala_does_not_lose_the_other_pairs_of_repro_table_4(data_folder: Path) -> None:
+    table = PAPER_TABLES["repro-table4"]
+    result = reproduce(table, at=data_folder, langpairs=["en-de", "si-en"], rows=["SSS + BERTScore"])
+    (bert,) = result.rows
+    assert bert.cells["en-de"].ours is not None
+    assert bert.cells["si-en"].ours is None
+    assert any("si-en" in what and "Sinhala" in what for what in result.missing)

@@ -196,7 +196,12 @@ INVENTORY: tuple[PrintedItem, ...] = (
     *_items(_CHAPTER.format(11), "bt", (1, 3, 4)),
     *_figures(_CHAPTER.format(11), "bt", (2, 3, 6)),
     PrintedItem(_CHAPTER.format(11), "Figure 4", ("bt-figure4",), part="(a) and (b); not (c), sizes of test sets"),
-    PrintedItem(_CHAPTER.format(11), "Table 11.1", ("bt-table11.1",)),
+    PrintedItem(
+        _CHAPTER.format(11),
+        "Table 11.1",
+        ("bt-table11.1",),
+        part="values in print only: the submissions to the shared task are not public",
+    ),
     PrintedItem(_CHAPTER.format(11), "Table 2", ("bt-figure2",)),
     *_left_out(
         _CHAPTER.format(11),

@@ -84,6 +84,8 @@ def _shared_notes(result: AgreementTable) -> dict[str, str]:
 def _explained(result: AgreementTable, mark: str) -> list[str]:
     """What the mark means, or why there is none."""
     options, notes = result.options, list(result.notes)
+    if result.agreement == "spa":
+        notes.append(f"p values from {options.get('resamples')} draws, seed {options.get('seed')}")
     if not result.mark:
         if not Question(agreement=result.agreement).testable:
             notes.append(f"no metric is marked: there is no significance test for {_NAMES[result.agreement]}")
