@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
-from nlgauge.errors import RecipeError
+from nlgauge.errors import InputError, RecipeError
 from nlgauge.published.catalog import find_paper_table
 from nlgauge.published.density import LINEAR, Setup, draw, flow_fitter, precision_of, simulate_density
+from nlgauge.published.papers.zhao_2022 import DensityTable
 from nlgauge.published.rankings.table import RankingOptions
 from nlgauge.published.reproduce import reproduce
 from nlgauge.report.reproduction import render_reproduction
@@ -61,3 +64,23 @@ def test_a_flow_finds_what_is_bent() -> None:
         simulate_density(setup, fit, runs=1) for fit in (flow_fitter(), LINEAR["centred rotation"])
     )
     assert flow > 1.5 * rotation
+
+
+def test_setup_that_cannot_be_simulated_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = find_paper_table("density-simulation")
+    assert isinstance(table, DensityTable)
+    row = next(row for row in table.rows if row.computed and row.key in LINEAR)
+    module = sys.modules["nlgauge.published.reproduce_density"]
+    simulated = module.simulate_density
+
+    def failing(setup: object, *args: object, **options: object) -> object:
+        if setup == table.setups[0]:
+            raise InputError("no words are left")
+        return simulated(setup, *args, **options)
+
+    monkeypatch.setattr(module, "simulate_density", failing)
+    result = reproduce(table, rows=row.name, rankings=RankingOptions(draws=1))
+    first, *others = [cell.ours for cell in result.rows[0].cells.values()]
+    assert first is None
+    assert None not in others
+    assert result.missing == (f"value of {row.name}, {table.columns[0].label}: no words are left",)
