@@ -10,7 +10,13 @@ from nlgauge.clouds.cloud import unit_rows
 from nlgauge.encoders import encode_texts, load_encoder
 from nlgauge.encoders.blas import one_blas_thread
 from nlgauge.transport import greedy as module
-from nlgauge.transport import greedy_match, greedy_match_points, greedy_scores
+from nlgauge.transport import (
+    greedy_match,
+    greedy_match_points,
+    greedy_scores,
+    greedy_values,
+    sharing_long_matches,
+)
 
 
 def test_bertscore_recall_is_a_quasi_transport() -> None:
@@ -64,3 +70,36 @@ def test_large_clouds_are_matched_in_parts(at_once: int, monkeypatch: pytest.Mon
     assert all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
     table = greedy_scores([(x, u), (x[:4], u[:4])], [(y, v), (y, v), (y[:2], v[:2])])
     assert table[0, 1].tolist() == [expected.precision, expected.recall, expected.f1]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_blocks_of_large_clouds_give_the_bits_of_one_piece(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    x, y = (unit_rows(rng.normal(size=(size, 16)).astype(np.float32)) for size in (37, 23))
+    u, v = rng.random(37), rng.random(23)
+    expected = greedy_match(x @ y.T, u, v)[:3]
+    assert greedy_values(x, y, u, v) == expected
+    monkeypatch.setattr(module, "_AT_ONCE", 1)
+    monkeypatch.setattr(module, "_BLOCK", (8, 5))
+    calls: list[int] = []
+    with one_blas_thread, sharing_long_matches(threads, lambda: calls.append(1)):
+        found = greedy_values(x, y, u, v)
+        alone = greedy_values(x, x, u, u)
+    assert found == pytest.approx(expected, abs=1e-7), "a block is another product, whose last bits may differ"
+    assert alone == pytest.approx((1, 1, 1), abs=1e-6)
+    assert len(calls) == 2 * 5, "once for each of the blocks of 8 rows"
+    with one_blas_thread, sharing_long_matches(1, lambda: None):
+        assert greedy_values(x, y, u, v) == found, "threads move no bit"
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_long_match_can_be_ended_between_two_blocks(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_AT_ONCE", 1)
+    monkeypatch.setattr(module, "_BLOCK", (1, 1))
+    x = np.eye(4, dtype=np.float32)
+
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    with sharing_long_matches(threads, stop), pytest.raises(KeyboardInterrupt):
+        greedy_values(x, x, np.ones(4), np.ones(4))

@@ -14,6 +14,7 @@ import numpy as np
 
 from nlgauge.encoders import EmbeddingCache, Encoder, encode_texts
 from nlgauge.encoders.blas import one_blas_thread
+from nlgauge.encoders.load import default_threads
 from nlgauge.engine.comparisons import Comparisons
 from nlgauge.engine.interrupts import between_pairs
 from nlgauge.engine.notes import SEGMENTS
@@ -25,6 +26,7 @@ from nlgauge.errors import InputError, TooLongError
 from nlgauge.recipes.results import Comparison, Pair
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.text import Tokens
+from nlgauge.transport import sharing_long_matches
 
 __all__ = ["compare", "planned_encodings"]
 
@@ -80,6 +82,7 @@ def _compare_group(
     found: dict[int, dict[str, dict[int, Comparison]]] = {
         number: {system: {} for system in one.corpus.systems} for number, one in metrics.items()
     }
+    threads = options.threads or default_threads()
     with Progress(total, show=options.progress) as advance:
         for window, texts in planned:
             vectors = encode_texts(
@@ -93,7 +96,7 @@ def _compare_group(
             encoded = dict(zip(texts, vectors, strict=True))
             for number, one in metrics.items():
                 run_text_models(one, window, encoded)
-                with one_blas_thread:
+                with one_blas_thread, sharing_long_matches(threads, between_pairs):
                     _compare_window(one, Representations(one, encoded), window, found[number], options.alignments)
     return found
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from nlgauge.corpus.texts import Corpus
 from nlgauge.engine.compare import compare
+from nlgauge.engine.estimate import say_if_long
 from nlgauge.engine.finish import finish
 from nlgauge.engine.notes import SEGMENTS, TextNames
 from nlgauge.engine.prepare import SignatureCheck, prepare
@@ -30,4 +31,5 @@ def run_metrics(
     `names` is how messages call segments.
     """
     prepared = prepare(metrics, corpus, options, check_signature=check_signature, names=names)
+    say_if_long(prepared)
     return finish(prepared, compare(prepared), names=names)

@@ -44,7 +44,7 @@ from nlgauge.recipes.options import option
 from nlgauge.recipes.resources import StopwordList, idf_option
 from nlgauge.recipes.results import Comparison, Pair, SystemResult
 from nlgauge.recipes.vector_metric import State, VectorMetric
-from nlgauge.transport import check_size, greedy_match_points, greedy_scores
+from nlgauge.transport import check_size, greedy_match_points, greedy_scores, greedy_values
 
 __all__ = ["BERTScore"]
 
@@ -95,14 +95,11 @@ class BERTScore(VectorMetric[Cloud]):
         return Cloud(x, weights, lambda: text.tokenizer.token_strings(tokens), zero, partial(token_spans, tokens))
 
     def compare(self, x: Cloud, y: Cloud, state: State, *, align: bool) -> Pair:
-        if align:
-            check_size(
-                len(x), len(y), what="an alignment", instead="score the pair without one, or align parts of it"
-            )
-        match = greedy_match_points(x.points, y.points, x.weights, y.weights)  # P, R, F of section 3
-        values = (match.precision, match.recall, match.f1)
         if not align:
-            return Pair(values)
+            return Pair(greedy_values(x.points, y.points, x.weights, y.weights))  # P, R, F of section 3
+        check_size(len(x), len(y), what="an alignment", instead="score the pair without one, or align parts of it")
+        match = greedy_match_points(x.points, y.points, x.weights, y.weights)
+        values = (match.precision, match.recall, match.f1)
         alignment = Alignment(
             reference_index=0,
             hypothesis_tokens=x.labels,

@@ -37,7 +37,7 @@ from nlgauge.metrics.parts.sentsim_options import DISTANCES, SentSimOptions
 from nlgauge.metrics.parts.wmdo import equal_word_links, wmdo
 from nlgauge.recipes.results import Comparison, Pair, SystemResult
 from nlgauge.recipes.vector_metric import State
-from nlgauge.transport import greedy_match_points
+from nlgauge.transport import greedy_values
 
 if TYPE_CHECKING:  # a second model is loaded where one is used
     from nlgauge.encoders.whole_text.sentences import SentenceEncoder
@@ -86,7 +86,7 @@ class GreedyMatching:
         """F"""
         if x is None or y is None:
             return 0.0
-        return float(greedy_match_points(x.points, y.points, x.weights, y.weights).f1)
+        return greedy_values(x.points, y.points, x.weights, y.weights)[2]
 
 
 @dataclass(frozen=True)

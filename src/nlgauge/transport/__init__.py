@@ -7,7 +7,14 @@ from nlgauge.transport.barycentre import (
 )
 from nlgauge.transport.distances import squared_distances
 from nlgauge.transport.exact import Plan, Problem, exact_transport, exact_transports, normalised_weights
-from nlgauge.transport.greedy import GreedyMatch, greedy_match, greedy_match_points, greedy_scores
+from nlgauge.transport.greedy import (
+    GreedyMatch,
+    greedy_match,
+    greedy_match_points,
+    greedy_scores,
+    greedy_values,
+    sharing_long_matches,
+)
 from nlgauge.transport.relaxed import RelaxedBound, relaxed_transport
 from nlgauge.transport.sinkhorn import EntropicPlan, sinkhorn_transport
 from nlgauge.transport.size import check_size
@@ -31,8 +38,10 @@ __all__ = [
     "greedy_match",
     "greedy_match_points",
     "greedy_scores",
+    "greedy_values",
     "normalised_weights",
     "relaxed_transport",
+    "sharing_long_matches",
     "sinkhorn_transport",
     "solve",
     "squared_distances",

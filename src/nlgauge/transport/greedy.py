@@ -5,19 +5,29 @@ BERTScore's equations: with similarity S (rows: hypothesis x, columns: reference
     P = sum_i u_i max_j S_ij / sum_i u_i      R = sum_j v_j max_i S_ij / sum_j v_j      F = 2PR / (P + R)
 
 The similarities of two long texts are looked at some rows at a time, so that memory grows with their lengths and not
-with the product of them.
+with the product of them. Blocks of them are shared out to threads (`sharing_long_matches`); a block's bits depend on
+neither the number of threads nor their order.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["GreedyMatch", "greedy_match", "greedy_match_points", "greedy_scores"]
+__all__ = [
+    "GreedyMatch",
+    "greedy_match",
+    "greedy_match_points",
+    "greedy_scores",
+    "greedy_values",
+    "sharing_long_matches",
+]
 
 #: Similarities that are looked at together: as many as stay in a processor's cache.
 _CACHED = 2**18
@@ -25,6 +35,13 @@ _CACHED = 2**18
 
 #: Similarities that are computed at once: 64 MB. More than two texts of 4,000 tokens have are taken in parts.
 _AT_ONCE = 2**24
+
+#: Rows and columns of a block of similarities of two long texts: 8 MB, so that taking the maxima is not slower than
+#: computing them.
+_BLOCK = (1024, 2048)
+
+#: Threads for two long texts, and what is called between two of their blocks.
+_SHARING: ContextVar[tuple[int, Callable[[], None]]] = ContextVar("sharing", default=(1, lambda: None))
 
 #: Unit vectors, a row per point, and their weights.
 Weighted: TypeAlias = tuple[NDArray[np.float32], NDArray[np.float64]]
@@ -44,6 +61,16 @@ class GreedyMatch(NamedTuple):
     """For each column, the most similar row."""
     column_best: NDArray[np.float32]
     """For each column, that similarity."""
+
+
+@contextmanager
+def sharing_long_matches(threads: int, between: Callable[[], None]) -> Iterator[None]:
+    """Share out blocks of two long texts to threads meanwhile, and call `between` after each; it may raise."""
+    token = _SHARING.set((threads, between))
+    try:
+        yield
+    finally:
+        _SHARING.reset(token)
 
 
 def greedy_match(
@@ -85,6 +112,59 @@ def greedy_match_points(
     return _matched(row_partner, row_best, column_partner, column_best, row_weight, column_weight)
 
 
+def greedy_values(
+    x: NDArray[np.float32],
+    y: NDArray[np.float32],
+    row_weight: NDArray[np.float64],
+    column_weight: NDArray[np.float64],
+) -> tuple[float, float, float]:
+    """Precision, recall and F of `greedy_match_points`, which for large clouds is faster without the partners."""
+    if len(x) * len(y) <= _AT_ONCE:
+        match = greedy_match(x @ y.T, row_weight, column_weight)
+        return match.precision, match.recall, match.f1
+    return _weighted(*_best_of_blocks(x, y), row_weight, column_weight)
+
+
+def _best_of_blocks(
+    x: NDArray[np.float32], y: NDArray[np.float32]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The best similarity of each row and of each column."""
+    threads, between = _SHARING.get()
+    height, width = _BLOCK
+    row_best = np.empty(len(x), dtype=np.float32)
+    column_best = np.full(len(y), -np.inf, dtype=np.float32)
+
+    def best_of_rows(start: int) -> NDArray[np.float32]:
+        rows = x[start : start + height].copy()  # else BLAS takes another routine where x and y are one array
+        best = np.full(len(rows), -np.inf, dtype=np.float32)
+        columns = np.empty(len(y), dtype=np.float32)
+        space = np.empty(len(rows) * width, dtype=np.float32)
+        for at in range(0, len(y), width):
+            part = y[at : at + width]
+            block = np.matmul(rows, part.T, out=space[: len(rows) * len(part)].reshape(len(rows), len(part)))
+            np.maximum(best, block.max(axis=1), out=best)
+            columns[at : at + width] = block.max(axis=0)
+        row_best[start : start + height] = best
+        return columns
+
+    starts = range(0, len(x), height)
+    if threads < 2:
+        for start in starts:
+            np.maximum(column_best, best_of_rows(start), out=column_best)
+            between()
+        return row_best, column_best
+    from concurrent.futures import ThreadPoolExecutor  # here, because its import takes a moment
+
+    pool = ThreadPoolExecutor(threads)
+    try:
+        for columns in pool.map(best_of_rows, starts):
+            np.maximum(column_best, columns, out=column_best)
+            between()
+    finally:
+        pool.shutdown(cancel_futures=True)  # an interrupted run does not wait for the rest
+    return row_best, column_best
+
+
 def _best(
     similarity: NDArray[np.float32],
 ) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64], NDArray[np.float32]]:
@@ -103,10 +183,19 @@ def _matched(
     row_weight: NDArray[np.float64],
     column_weight: NDArray[np.float64],
 ) -> GreedyMatch:
+    values = _weighted(row_best, column_best, row_weight, column_weight)
+    return GreedyMatch(*values, row_partner, row_best, column_partner, column_best)
+
+
+def _weighted(
+    row_best: NDArray[np.float32],
+    column_best: NDArray[np.float32],
+    row_weight: NDArray[np.float64],
+    column_weight: NDArray[np.float64],
+) -> tuple[float, float, float]:
     precision = float(row_best @ row_weight / row_weight.sum())
     recall = float(column_best @ column_weight / column_weight.sum())
-    f1 = harmonic_mean(precision, recall)
-    return GreedyMatch(precision, recall, f1, row_partner, row_best, column_partner, column_best)
+    return precision, recall, harmonic_mean(precision, recall)
 
 
 def harmonic_mean(precision: float, recall: float) -> float:
@@ -130,7 +219,7 @@ def greedy_scores(rows: Sequence[Weighted], columns: Sequence[Weighted]) -> NDAr
             if len(beside) * y.shape[1] * x.shape[1] > _AT_ONCE:
                 for row, column in itertools.product(at.tolist(), beside.tolist()):
                     (left, weight), (right, other) = rows[row], columns[column]
-                    found[row, column] = greedy_match_points(left, right, weight, other)[:3]
+                    found[row, column] = greedy_values(left, right, weight, other)
                 continue
             size = max(1, _CACHED // (y.shape[0] * y.shape[1] * x.shape[1]))
             for start in range(0, len(at), size):
