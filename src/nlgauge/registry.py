@@ -255,8 +255,9 @@ def _member_from_signature(signature: Signature, replace: Mapping[str, Any]) -> 
 
 def _refuse_blank(given: Mapping[str, Any]) -> None:
     """An empty value is an unset variable of a shell, and must not stand for the default."""
-    for name in ("model", "lang"):
-        if given.get(name) == "":
+    for name in ("model", "lang", "tokenize"):
+        value = given.get(name)
+        if isinstance(value, str) and not value:
             msg = f"{name} is empty; leave it out for the default, or check the variable that it comes from"
             raise RecipeError(msg)
 

@@ -447,6 +447,7 @@ def test_warnings_are_talk_and_quiet_stops_them(run: Run, folder: Path) -> None:
     truncated, empty = loud.err.splitlines()
     assert truncated.startswith("nlgauge: warning: 1 segment (4): ")
     assert "512" in truncated
+    assert truncated.endswith("to score whole texts, use --long windows")
     assert empty.startswith("nlgauge: warning: 2 segments (3, 5): ")
     (record,) = loud.scores
     assert record["counts"] == {"truncated": 1, "empty": 2, "zero_weight": 0}

@@ -152,3 +152,58 @@ def test_package_behind_a_tokenizer_or_stemmer_is_signed(recipe: str, field: str
 def test_package_that_is_not_used_is_not_signed(recipe: str) -> None:
     fields = nlgauge.score(["The cats sat."], ["A cat sat."], metric=recipe).signature.recipe
     assert not {"tokenize_engine", "stemmer_engine"} & set(fields)
+
+
+CHINESE = ["猫坐在垫子上面睡觉。", "火车因为暴风雨晚点了二十分钟。"]
+CHINESE_REFS = ["猫坐在垫子上面。", "火车因为暴风雨晚点二十分钟。"]
+
+
+def test_bleu_takes_the_tokenizer_of_the_language() -> None:
+    """As sacrebleu chooses it for `--language-pair xx-zh`; the tokenizer is in the signature."""
+    found = nlgauge.score(CHINESE, CHINESE_REFS, metric="bleu", lang="zh")
+    assert found.system_score == sacrebleu.corpus_bleu(CHINESE, [CHINESE_REFS], tokenize="zh").score
+    assert found.system_score > 50
+    assert found.signature.recipe["tokenize"] == "zh"
+    again = nlgauge.score(CHINESE, CHINESE_REFS, metric=found.signature)
+    assert (again.system_score, again.signature) == (found.system_score, found.signature)
+    assert nlgauge.BLEU(lang="zh-TW").tokenize == "zh"
+    assert nlgauge.BLEU(lang="ja").tokenize == "ja-mecab"
+    assert nlgauge.BLEU(lang="ko").tokenize == "ko-mecab"
+    assert nlgauge.BLEU(lang="zh", tokenize="char").tokenize == "char", "what is named comes first"
+    assert nlgauge.BLEU(lang="de") != nlgauge.BLEU(lang="zh")
+    assert nlgauge.BLEU(lang="de").tokenize == nlgauge.BLEU().tokenize == "13a"
+
+
+@pytest.mark.parametrize(
+    ("references", "says"),
+    [
+        (CHINESE_REFS, r"look Chinese, but bleu:tokenize=13a .* use lang='zh' \(bleu:tokenize=zh\)$"),
+        (["私は猫が好きです。"], r"look Japanese, .* use lang='ja' \(bleu:tokenize=ja-mecab\)"),
+        (["나는 고양이를 좋아합니다."], r"look Korean, .* use lang='ko' \(bleu:tokenize=ko-mecab\)"),
+    ],
+)
+def test_bleu_warns_of_texts_that_it_cannot_split(references: list[str], says: str) -> None:
+    with pytest.warns(nlgauge.LanguageWarning, match=says):
+        found = nlgauge.score(references, references, metric="bleu")
+    assert found.signature.recipe["tokenize"] == "13a"
+    assert found.system_score == sacrebleu.corpus_bleu(references, [references]).score, "the number is sacrebleu's"
+
+
+def test_bleu_does_not_warn_of_texts_that_are_cut_into_words() -> None:
+    for references, options in (
+        (["猫 坐 在 垫子 上面 。", "火车 晚点 了 。"], {}),
+        (["The restaurant 北京 was full."], {}),
+        (CHINESE_REFS, {"tokenize": "char"}),
+        (HYPS, {"lang": "de"}),
+    ):
+        nlgauge.score(references, references, metric="bleu", **options)  # a warning is an error here
+
+
+def test_a_tokenizer_that_is_not_installed_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "MeCab", None)
+    monkeypatch.delitem(sys.modules, "sacrebleu.tokenizers.tokenizer_ja_mecab", raising=False)
+    says = r"'ja-mecab' is not installed; run pip install 'sacrebleu\[ja\]', or use bleu:tokenize=char"
+    with pytest.raises(nlgauge.MissingExtraError, match=says):
+        nlgauge.score(["私は猫が好きです。"], ["私は猫が好きです。"], metric="bleu", lang="ja")
+    with pytest.raises(nlgauge.RecipeError, match="tokenize is empty"):
+        nlgauge.score(HYPS, REFS, metric="bleu", tokenize="")

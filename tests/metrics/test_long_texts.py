@@ -141,6 +141,16 @@ def test_truncation_stays_the_default_with_its_count() -> None:
     assert found.notes.windows == ()
 
 
+def test_truncation_warning_names_windows() -> None:
+    """Two texts that differ only beyond the limit get the same score; the warning says how to tell them apart."""
+    start = words(40)
+    texts = [f"{start} {words(30)}"], [f"{start} {words(30)}"]
+    with pytest.warns(TruncationWarning, match=r"not scored; to score whole texts, use long='windows'$"):
+        cut = nlgauge.score(*texts, metric=BERTSCORE, model="short")
+    assert cut.system_score == pytest.approx(1, abs=1e-6)
+    assert nlgauge.score(*texts, metric=BERTSCORE, model="short", long="windows").system_score < 0.99
+
+
 def test_the_count_of_texts_in_windows_is_said() -> None:
     says = r"3 segments \(0, 2, 3\): texts over 20 tokens were read in windows of 20, one every 9 tokens"
     with pytest.warns(WindowsWarning, match=says):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from nlgauge.corpus.texts import Corpus
 from nlgauge.corpus.tokens import TokenizedCorpus
-from nlgauge.encoders.languages import warn_if_unsupported
+from nlgauge.encoders.languages import one_language_of, warn_if_unsupported, warn_of_other_language
 from nlgauge.errors import (
     ConvergenceWarning,
     EmptyPairError,
@@ -32,11 +32,12 @@ from nlgauge.errors import (
     user_stacklevel,
 )
 from nlgauge.recipes.defaults import COVERED_SCRIPTS, offer_multilingual
-from nlgauge.recipes.metric import Metric
+from nlgauge.recipes.metric import Metric, TextMetric
 from nlgauge.recipes.results import Comparison
 from nlgauge.recipes.vector_metric import VectorMetric
 from nlgauge.scores import SegmentNotes
 from nlgauge.text import Tokens
+from nlgauge.text.function_words import LANGUAGE_NAMES, language_of_texts
 from nlgauge.text.scripts import count_scripts, foreign_script
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "warn_about_foci",
     "warn_about_languages",
     "warn_about_nouns",
+    "warn_about_text_language",
     "warn_about_tokens",
     "warn_about_weights",
 ]
@@ -165,13 +167,18 @@ def check_texts(corpus: Corpus, *, empty: str, names: TextNames = SEGMENTS) -> d
 
 
 def warn_about_tokens(
-    tokenized: TokenizedCorpus, notes: Mapping[str, SegmentNotes], names: TextNames = SEGMENTS
+    tokenized: TokenizedCorpus,
+    notes: Mapping[str, SegmentNotes],
+    names: TextNames = SEGMENTS,
+    *,
+    languages: Collection[str] = (),
 ) -> None:
-    """Warn of what `check_tokens` noted."""
+    """Warn of what `check_tokens` noted; `languages` are those that the recipes name, and have been judged by."""
     _warn(
         TruncationWarning,
         (at for note in notes.values() for at in note.truncated),
-        f"texts were truncated to the limit of {tokenized.limit} tokens",
+        f"texts were truncated to the limit of {tokenized.limit} tokens, and the rest of them was not scored; "
+        "to score whole texts, use long='windows'",
         names,
     )
     if tokenized.windows is not None:
@@ -181,6 +188,7 @@ def warn_about_tokens(
     warn_about_empty(notes, names)
     _warn_about_unknown(tokenized, notes, names)
     _warn_about_scripts(tokenized, names)
+    _warn_about_function_words(tokenized, languages)
 
 
 def warn_about_fallbacks(
@@ -224,15 +232,25 @@ def warn_about_foci(found: Iterable[int], unmatched: str, names: TextNames = SEG
 def warn_about_languages(metrics: Iterable[Metric], *, named_by_data: Iterable[str] = ()) -> None:
     """Warn of each language that a recipe, or the data, names and the recipe's model does not know."""
     of_data = tuple(named_by_data)
-    named = {
-        (one.model, language): None
-        for one in metrics
-        if isinstance(one, VectorMetric)
-        for language in (one.lang, one.src_lang, *of_data)
-        if language
-    }
-    for model, language in named:
-        warn_if_unsupported(model, language, stacklevel=user_stacklevel())
+    named: dict[tuple[str, str], bool] = {}
+    for one in metrics:
+        if isinstance(one, VectorMetric):
+            against_source = one.against == "source"
+            for language, read in (
+                (one.lang, True),
+                (one.src_lang, against_source),
+                *((code, False) for code in of_data),
+            ):
+                if language:
+                    named[one.model, language] = named.get((one.model, language), False) or read
+    for (model, language), read in named.items():
+        warn_if_unsupported(model, language, read=read, stacklevel=user_stacklevel())
+
+
+def warn_about_text_language(metric: TextMetric, corpus: Corpus) -> None:
+    """Warn of references in a language that a metric of texts scores badly."""
+    if problem := metric.language_problem(corpus.references):
+        warnings.warn(problem, LanguageWarning, stacklevel=user_stacklevel())
 
 
 def _too_long(name: str, sides: Sequence[Tokens], limit: int, *, against_source: bool) -> str:
@@ -278,6 +296,21 @@ def _warn_about_scripts(tokenized: TokenizedCorpus, names: TextNames) -> None:
     scripts = sorted({script for _, script in found})
     what = f"texts in {' and '.join(scripts)} script, which model {model!r} does not cover, so scores mean little"
     _warn(LanguageWarning, (at for at, _ in found), f"{what}; {offer_multilingual(scripts, model=model)}", names)
+
+
+def _warn_about_function_words(tokenized: TokenizedCorpus, named: Collection[str]) -> None:
+    """Warn of texts that are plainly in another language than the only one of the model."""
+    corpus, model = tokenized.corpus, tokenized.encoder.model
+    own = one_language_of(model)
+    if not own:
+        return
+    judged = {own, *(language.partition("-")[0] for language in named)}
+    for texts in (itertools.chain(*corpus.systems.values()), itertools.chain(*corpus.references)):
+        language = language_of_texts(texts)
+        if language and language not in judged:
+            judged.add(language)
+            what = f"texts look {LANGUAGE_NAMES[language]}"
+            warn_of_other_language(model, what, language, stacklevel=user_stacklevel())
 
 
 def _foreign_script(text: str, tokenized: TokenizedCorpus) -> str:

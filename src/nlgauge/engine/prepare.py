@@ -26,6 +26,7 @@ from nlgauge.engine.notes import (
     check_tokens,
     warn_about_empty,
     warn_about_languages,
+    warn_about_text_language,
     warn_about_tokens,
 )
 from nlgauge.engine.unknown import UnknownPairs
@@ -255,6 +256,8 @@ def _prepare_texts(
             notes = check_texts(view, empty=options.empty, names=names)
             if warn:
                 warn_about_empty(notes, names)
+        if warn:
+            warn_about_text_language(metric, view)
         found[number] = PreparedTextMetric(metric, view, notes, signature)
     return found
 
@@ -280,7 +283,8 @@ def _prepare_group(
     for against, view in views.items():
         notes[against] = check_tokens(view, long=options.long, empty=options.empty, names=names)
         if warn:
-            warn_about_tokens(view, notes[against], names)
+            languages = {one.lang for one in metrics.values() if one.lang}
+            warn_about_tokens(view, notes[against], names, languages=languages)
     made = {
         number: prepare_metric(one, views[one.against], notes[one.against], unknown[one.against], options)
         for number, one in metrics.items()

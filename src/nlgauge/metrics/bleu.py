@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, ClassVar
@@ -12,6 +15,8 @@ from nlgauge.metrics.parts.packages import package
 from nlgauge.metrics.parts.sacrebleu_metric import SacreBLEUMetric
 from nlgauge.recipes.kinds import Choice, Text
 from nlgauge.recipes.options import option
+from nlgauge.text.languages import language_code
+from nlgauge.text.scripts import count_scripts
 
 __all__ = ["BLEU"]
 
@@ -24,6 +29,26 @@ _TOKENIZER_PACKAGES = {
     "flores101": ("sentencepiece",),
     "flores200": ("sentencepiece",),
 }
+
+#: Tokenizer by language, as sacrebleu chooses it; by this table alone, never by what is installed.
+_TOKENIZERS = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
+_DEFAULT = "13a"
+
+#: Packages behind tokenizers, by the module that shows whether they are installed.
+_PACKAGES = {"ja-mecab": ("MeCab", "sacrebleu[ja]"), "ko-mecab": ("mecab_ko", "sacrebleu[ko]")}
+
+#: Tokenizers that find words at spaces.
+_AT_SPACES = frozenset({"13a", "intl"})
+
+#: Scripts of Chinese, Japanese and Korean.
+_CJK = frozenset({"Han", "Hiragana", "Katakana", "Hangul", "Bopomofo"})
+_KANA = frozenset({"Hiragana", "Katakana"})
+
+#: Letters between two spaces from which on texts count as not cut into words: words of these languages have about 2.
+_LETTERS_OF_A_WORD = 2.5
+
+#: References that are looked at.
+_MOST_TEXTS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,9 +71,44 @@ class BLEU(SacreBLEUMetric):
 
     case: str = option("mixed", Choice("mixed", "lower"), help="lower: compare in lower case", short="c")
     tokenize: str = option(
-        "13a", Text("a tokenizer of sacrebleu: 13a, intl, char, none, zh, ..."), help="tokenizer of BLEU", short="tok"
+        "",
+        Text("a tokenizer of sacrebleu: 13a, intl, char, none, zh, ...", empty=True),
+        help="tokenizer of BLEU",
+        short="tok",
+        unset="by language, else 13a",
+    )
+    lang: str = option(
+        "",
+        Text("a language code such as en", empty=True),
+        help="language of the texts: chooses zh, ja-mecab or ko-mecab where no tokenizer is named, else 13a",
+        signed=False,
+        unset="none",
     )
     smooth: str = option("exp", Choice("exp", "floor", "add-k", "none"), help="smoothing of BLEU", short="s")
+
+    def resolve(self) -> None:
+        """The tokenizer that the language asks for."""
+        object.__setattr__(self, "lang", language_code(self.lang) if self.lang else "")
+        if not self.tokenize:
+            object.__setattr__(self, "tokenize", _TOKENIZERS.get(self.lang.partition("-")[0], _DEFAULT))
+
+    def language_problem(self, references: Sequence[Sequence[str]]) -> str:
+        """Whether words are looked for at spaces in texts of a language that does not put them there."""
+        if self.tokenize not in _AT_SPACES:
+            return ""
+        texts = [text for group in references[:_MOST_TEXTS] for text in group]
+        letters = sum(map(count_scripts, texts), Counter[str]())
+        cjk = sum(letters[script] for script in _CJK)
+        if cjk * 2 <= letters.total() or cjk <= _LETTERS_OF_A_WORD * sum(len(text.split()) for text in texts):
+            return ""
+        korean = letters["Hangul"] * 2 > cjk
+        code = "ko" if korean else "ja" if sum(letters[script] for script in _KANA) * 10 > cjk else "zh"
+        name = {"ko": "Korean", "ja": "Japanese", "zh": "Chinese"}[code]
+        use = f"use lang='{code}' (bleu:tokenize={_TOKENIZERS[code]})"
+        module, extra = _PACKAGES.get(_TOKENIZERS[code], ("", ""))
+        if module and importlib.util.find_spec(module) is None:
+            use += f", which needs: pip install '{extra}'; or use bleu:tokenize=char"
+        return f"references look {name}, but bleu:tokenize={self.tokenize} splits them at spaces only; {use}"
 
     @property
     def _formula(self) -> str:
@@ -75,5 +135,13 @@ class BLEU(SacreBLEUMetric):
                 force=True,  # no word about tokenised texts: data sets are as they are
             )
         except (RuntimeError, ImportError) as error:  # tokenizers of some languages are packages of their own
-            msg = f"tokenizer {self.tokenize!r} of sacrebleu cannot be used here: {' '.join(str(error).split())}"
+            if self.tokenize in _PACKAGES:
+                extra = _PACKAGES[self.tokenize][1]
+                msg = (
+                    f"BLEU's tokenizer {self.tokenize!r} is not installed; run pip install '{extra}', or use "
+                    "bleu:tokenize=char"
+                )
+            else:
+                why = " ".join(str(error).split())
+                msg = f"tokenizer {self.tokenize!r} of sacrebleu cannot be used here: {why}"
             raise MissingExtraError(msg) from error

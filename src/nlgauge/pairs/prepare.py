@@ -17,6 +17,7 @@ from nlgauge.engine.notes import (
     check_tokens,
     warn_about_empty,
     warn_about_languages,
+    warn_about_text_language,
     warn_about_tokens,
 )
 from nlgauge.engine.prepare import (
@@ -83,7 +84,7 @@ def prepare_pairs(recipe: Metric, plan: PairPlan, options: RunOptions, check: Si
         refuse_unknown(list(found), list(found.values()), view.encoder.model)
     if options.empty == "error":
         plan.refuse_empty(notes.empty)
-    warn_about_tokens(listed, {"": notes}, plan.names)
+    warn_about_tokens(listed, {"": notes}, plan.names, languages=[recipe.lang] if recipe.lang else [])
     one = prepare_metric(recipe, view, {"": notes}, UnknownPairs(), options)
     if one.uses_neighbours:
         msg = f"transforms={POSITION_NORM!r} looks at a text's neighbours in a corpus, which pairs do not have"
@@ -167,4 +168,5 @@ def _prepare_texts(recipe: TextMetric, plan: PairPlan, options: RunOptions, chec
         plan.refuse_empty(notes[""].empty)
     warn_about_empty(notes, plan.names)
     corpus = Corpus({"": plan.hypotheses}, [(text,) for text in plan.references])
+    warn_about_text_language(recipe, corpus)
     return PreparedPairs(plan, PreparedTextMetric(recipe, corpus, notes, signature), notes[""], options)

@@ -247,6 +247,10 @@ class TextMetric(Metric):
     def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
         """Scores of one system."""
 
+    def language_problem(self, references: Sequence[Sequence[str]]) -> str:
+        """Why scores mean little in the language of these references; empty where nothing is wrong."""
+        return ""
+
     def corpus_scores(self, statistics: CorpusCounts) -> Mapping[str, float]:
         """Scores of a whole corpus from the counts of its segments, where they are no means over segments."""
         msg = (

@@ -85,6 +85,7 @@ function withoutFlags(text) {
   return text
     .replace(/ \(--[\w-]+\)|, --[\w-]+( \w+)?(?=\))/g, "")
     .replace(/\(--[\w-]+ [\w-]+: /g, "(")
+    .replace("use long='windows'", "give the metric the option window=model, as in bertscore:window=model")
     .replace("(empty='zero')", "(under “More”, below the metrics)");
 }
 
