@@ -138,3 +138,34 @@ def test_importing_the_library_leaves_interrupts_alone() -> None:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert done.stdout == "True\n"
+
+
+NOT_UTF8 = b"\xff\xfe.txt"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file systems elsewhere take names of characters only")
+@pytest.mark.parametrize(
+    ("command", "status", "says"),
+    [
+        (("compare", "a.txt", NOT_UTF8, "--refs", "ref.txt", "-m", "chrf", "--report", "x.html"), 0, r"\xff\xfe.txt"),
+        (("score", NOT_UTF8, "--refs", "ref.txt", "-m", "chrf", "-f", "tsv"), 0, r"\xff\xfe.txt"),
+        (("score", "--table", b"\xff.tsv", "--columns", "hyp=h,ref=r", "--parts", "p", "-m", "chrf"), 0, "1 of 1"),
+        (
+            ("score", "--table", NOT_UTF8, "--columns", "hyp=h,ref=r", "--parts", "p", "-m", "chrf"),
+            2,
+            "no column 'h'",
+        ),
+    ],
+    ids=["report", "tsv", "table", "no such column"],
+)
+def test_a_file_name_that_is_not_utf8(folder: Path, command: tuple[str | bytes, ...], status: int, says: str) -> None:
+    """In a process, because the streams of a test take any text."""
+    Path(os.fsdecode(folder / os.fsdecode(NOT_UTF8))).write_bytes((folder / "b.txt").read_bytes())
+    Path(os.fsdecode(folder / os.fsdecode(b"\xff.tsv"))).write_bytes(b"h\tr\na b\ta c\nd e\td e\n")
+    done = subprocess.run([sys.executable, "-m", "nlgauge", *command], cwd=folder, capture_output=True, check=False)
+    assert done.returncode == status, done.stderr
+    assert says in (done.stdout + done.stderr).decode()
+    assert b"Traceback" not in done.stderr
+    assert b"lost sys.stderr" not in done.stderr
+    if "--report" in command:
+        assert r"\xff\xfe.txt" in (folder / "x.html").read_text(encoding="utf-8")

@@ -191,3 +191,10 @@ def test_a_first_row_of_numbers_is_not_taken_for_names(tmp_path: Path, name: str
         read_score_file(write(tmp_path, name, text))
     (found,) = read_score_file(write(tmp_path, name, text.replace(text[:1], "system ", 1)))
     assert found.systems[0].startswith("system "), "a name that is no number is enough"
+
+
+def test_an_empty_object_has_no_scores(tmp_path: Path) -> None:
+    file = tmp_path / "e.json"
+    file.write_text("{}")
+    with pytest.raises(FileFormatError, match=r"e\.json: no scores; expected a list of objects by system"):
+        read_score_file(file)

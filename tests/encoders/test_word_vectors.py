@@ -33,3 +33,14 @@ def test_a_packed_file_is_another_one_with_the_same_vectors(tmp_path: Path) -> N
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match=r"no file of word vectors .*glove\.txt"):
         load_word_vectors(tmp_path / "glove.txt")
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path: Path) -> None:
+    file = tmp_path / "vectors.txt"
+    file.write_bytes(b"\xef\xbb\xbfcat 1 0\nsat 0 1\n")
+    vectors = load_word_vectors(file)
+    found = vectors("cat")
+    assert found is not None
+    assert found.tolist() == [1, 0]
+    file.write_bytes(b"\xef\xbb\xbf2 2\ncat 1 0\nsat 0 1\n")  # with the first line of word2vec
+    assert len(load_word_vectors(file)) == 2

@@ -14,7 +14,7 @@ from nlgauge.errors import FileFormatError
 from nlgauge.files.csv_files import csv_records, csv_rows
 from nlgauge.files.textfiles import parse_source, read_texts
 
-CELL = st.text(st.characters(exclude_categories=["Cs"]))
+CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))  # NUL is refused
 
 
 @given(st.lists(st.lists(CELL, min_size=2, max_size=2), min_size=1, max_size=5), st.sampled_from(["\n", "\r\n"]))

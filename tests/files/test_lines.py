@@ -45,3 +45,23 @@ def test_damage_is_named(tmp_path: Path) -> None:
         list(stream_lines(str(zipped)))
     with pytest.raises(InputError, match="no such file"):
         list(stream_lines(str(tmp_path / "none.txt")))
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ("The cat.\nTwo.\n".encode("utf-16-le"), 1),
+        ("猫坐在垫子上。\n".encode("utf-16-be"), 1),
+        (b"one\ntwo\x00\n", 2),
+    ],
+)
+def test_utf16_without_a_mark_and_nul_are_refused(tmp_path: Path, content: bytes, line: int) -> None:
+    file = tmp_path / "texts.txt"
+    file.write_bytes(content)
+    for read in (lambda: split_lines(content, "texts.txt"), lambda: list(stream_lines(str(file)))):
+        with pytest.raises(FileFormatError, match=rf"texts\.txt, line {line}: .*convert"):
+            read()
+
+
+def test_other_control_characters_are_part_of_a_text() -> None:
+    assert split_lines(b"a\x01b\x7f\tc\n", "texts.txt") == ["a\x01b\x7f\tc"]

@@ -55,3 +55,41 @@ def test_stop_words_of_spacy_and_nltk(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "nltk.corpus", None)
     with pytest.raises(nlgauge.MissingExtraError, match="pip install nltk"):
         load_stopwords("nltk-en")
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path: Path) -> None:
+    from nlgauge.text import load_stopwords
+
+    plain, marked = tmp_path / "plain.txt", tmp_path / "marked.txt"
+    plain.write_bytes(b"the\ncat\n")
+    marked.write_bytes(b"\xef\xbb\xbfthe\ncat\n")
+    assert load_stopwords(str(marked)).words == {"the", "cat"}
+    assert load_stopwords(str(marked)).label == load_stopwords(str(plain)).label
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("empty.txt", "", "empty"),
+        ("blank.txt", "\n \n", "holds no words; write a word per line"),
+        ("list.json", '["the", "a"]', "is JSON, not a list of words; write a word per line"),
+        ("list.txt", '{\n  "the": 1}', "is JSON"),
+        ("list.tsv", "the\n", "is a table with tabs"),
+        ("tagged.txt", "the\tDET\na\tDET\n", "is a table with tabs"),
+        ("list.csv", "the\n", "is a table with commas"),
+        ("row.txt", "the,a,an\n", "is a table with commas"),
+    ],
+)
+def test_files_that_are_no_list_of_words_are_refused(tmp_path: Path, name: str, content: str, says: str) -> None:
+    from nlgauge.text import load_stopwords
+
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    with pytest.raises(nlgauge.InputError, match=says):
+        load_stopwords(str(tmp_path / name))
+
+
+def test_punctuation_may_be_on_a_list(tmp_path: Path) -> None:
+    from nlgauge.text import load_stopwords
+
+    (tmp_path / "list").write_text(",\n.\n[\nthe an\n", encoding="utf-8")
+    assert load_stopwords(str(tmp_path / "list")).words == {",", ".", "[", "the", "an"}

@@ -122,9 +122,10 @@ def _open_streams() -> None:
         sys.stdout = ClosedOutput()
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open for as long as the process runs
-    for stream in (sys.stdout, sys.stderr):
+    # A message may quote a file name that is not UTF-8; the message must not get lost for it.
+    for stream, errors in ((sys.stdout, "strict"), (sys.stderr, "backslashreplace")):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8")
+            stream.reconfigure(encoding="utf-8", errors=errors)
 
 
 def _drop_stdout() -> None:

@@ -212,6 +212,9 @@ def _comet_rows(path: str) -> Iterator[Row]:
             f"compared without --scores: nlgauge compare {path} OTHER.json"
         )
         raise FileFormatError(msg)
+    if not content:
+        msg = f"{path}: no scores; expected a list of objects by system, as comet-score --to_json writes it"
+        raise FileFormatError(msg)
     for system, items in content.items():
         if not isinstance(items, list) or not items:
             msg = (

@@ -40,7 +40,7 @@ def text_digest(text: str) -> str:
     >>> text_digest("nlgauge")[:12]
     'c46bcba720b9'
     """
-    return bytes_digest(text.encode())
+    return bytes_digest(text.encode("utf-8", "surrogatepass"))  # a file name may hold bytes that are not UTF-8
 
 
 def bytes_digest(data: bytes) -> str:

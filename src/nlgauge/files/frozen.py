@@ -97,8 +97,8 @@ class FrozenTable(ABC):
             raise InputError(msg) from error
         except UnicodeDecodeError as error:
             raise FileFormatError(cls._is_not(name)) from error
-        except OSError as error:
-            msg = f"{cls.KIND} {name!r} cannot be read: {error.strerror or error}"
+        except (OSError, ValueError) as error:  # ValueError: a null character in the path
+            msg = f"{cls.KIND} {name!r} cannot be read: {getattr(error, 'strerror', None) or error}"
             raise FileFormatError(msg) from error
         try:
             content = json.loads(text)

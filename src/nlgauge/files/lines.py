@@ -96,12 +96,20 @@ def whole_text(data: bytes, name: str) -> str:
 def _decoded(data: bytes, name: str, *, first: int, start: bytes) -> str:
     """Text of bytes that begin at line `first`; `start` shows what the file looks like."""
     try:
-        return data.decode("utf-8")
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + first
         hint = "it looks like UTF-16; convert it" if start.startswith(_UTF16) else "convert the file"
         msg = f"{name}, line {line}: byte {data[error.start]:#04x} is not UTF-8; {hint} to UTF-8"
         raise FileFormatError(msg) from error
+    if (nul := data.find(b"\0")) >= 0:
+        line = data.count(b"\n", 0, nul) + first
+        msg = (
+            f"{name}, line {line}: a NUL character, which texts do not have; the file looks like UTF-16 without a "
+            "byte order mark, or is not text; convert it to UTF-8"
+        )
+        raise FileFormatError(msg)
+    return text
 
 
 def _unzipped(data: bytes, name: str) -> bytes:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,6 +46,9 @@ __all__ = [
 
 #: Characters of a text that a message quotes.
 _SHOWN = 60
+
+#: The start of a file that nlgauge wrote.
+_OWN_FORMAT = re.compile(r'\{\s*"format":\s*"(nlgauge-[\w/-]+)"')
 
 Format = Literal["text", "tsv", "csv", "jsonl"]
 _FORMATS: dict[str, Format] = {"text": "text", "tsv": "tsv", "csv": "csv", "jsonl": "jsonl"}
@@ -255,15 +259,27 @@ def _check_parallel(columns: Sequence[tuple[str, Sequence[str]]]) -> None:
 
 
 def file_label(spec: str) -> str:
-    """How a file shows in a table: without its folder."""
-    return "stdin" if spec == "-" else os.path.basename(spec) or spec
+    """How a file shows in a table: without its folder, and with escapes for bytes that are not UTF-8."""
+    return "stdin" if spec == "-" else _printable(os.path.basename(spec) or spec)
+
+
+def _printable(name: str) -> str:
+    r"""A file name that can be written anywhere: Python keeps bytes that are not UTF-8 as halves of characters.
+
+    >>> _printable("a\udcff.txt")
+    'a\\xff.txt'
+    """
+    try:
+        return os.fsencode(name).decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:  # half a character that stands for no byte
+        return name.encode("utf-8", "backslashreplace").decode()
 
 
 def _system_labels(specs: Sequence[str]) -> Mapping[str, str]:
     """What each system is called; files of one name in several folders keep their folders."""
     labels = [file_label(spec) for spec in specs]
     if len(set(labels)) < len(labels):
-        labels = list(specs)
+        labels = [_printable(spec) for spec in specs]
     for spec in specs:
         if list(specs).count(spec) > 1:
             msg = f"the file {spec!r} is given twice; each system needs one of its own"
@@ -303,8 +319,21 @@ def _values(data: bytes, source: TextSource) -> Iterator[tuple[int, Any]]:
         return iter([(line, fields[column]) for line, fields in records[1:]])
     lines = split_lines(data, source.name)
     if source.format == "text":
+        _refuse_own_file(lines, source)
         return enumerate(lines, start=1)
     return _tsv_values(lines, source) if source.format == "tsv" else _jsonl_values(lines, source)
+
+
+def _refuse_own_file(lines: Sequence[str], source: TextSource) -> None:
+    """A file that nlgauge wrote has one format and no texts; its lines would be taken for segments."""
+    found = _OWN_FORMAT.match("".join(lines[:2]))
+    if found is None:
+        return
+    if found[1].startswith("nlgauge-scores/"):
+        msg = f"{source.name!r} is a saved run, not texts; to compare saved runs, use: nlgauge compare {source.name}"
+    else:
+        msg = f"{source.name!r} is a file of nlgauge ({found[1]}), not texts; name a file of texts"
+    raise FileFormatError(msg)
 
 
 def _tsv_values(lines: list[str], source: TextSource) -> Iterator[tuple[int, str]]:

@@ -13,16 +13,24 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from nlgauge.errors import InputError, MissingExtraError, RecipeError
+from nlgauge.errors import FileFormatError, InputError, MissingExtraError, RecipeError
 from nlgauge.files.digests import short_digest
+from nlgauge.files.lines import read_bytes, whole_text
 
 __all__ = ["StopWords", "load_stopwords"]
+
+#: The start of a JSON list or object of texts.
+_JSON = re.compile(r"\s*(\[|\{)\s*\"")
+
+#: A comma between two fields; a comma by itself may be on a list of words.
+_COMMA_IN_LINE = re.compile(r"[^\s,],[^\s,]|\w,[ \t]*\w")
 
 
 @dataclass(frozen=True)
@@ -55,11 +63,35 @@ def load_stopwords(name: str) -> StopWords:
     if dash and source in _SOURCES and not Path(name).is_file():
         return _by_name(name, source, language)
     try:
-        return StopWords("file", frozenset(Path(name).read_text(encoding="utf-8").split()))
-    except (OSError, UnicodeDecodeError) as error:
+        text = whole_text(read_bytes(name), name)
+    except InputError as error:
         lists = ", ".join(f"{source}-LANG" for source in _SOURCES)
         msg = f"stop-word file {name!r} cannot be read: {error}; lists by name are: {lists}"
         raise InputError(msg) from error
+    return StopWords("file", frozenset(_words_of_file(text, name)))
+
+
+def _words_of_file(text: str, name: str) -> list[str]:
+    """The words, at least one; a table or JSON is refused, because its words would carry commas and brackets."""
+    words = text.split()
+    if not words:
+        msg = f"stop-word file {name!r} holds no words; write a word per line, or leave stopwords= out"
+        raise FileFormatError(msg)
+    kind = _is_table(text, name)
+    if kind:
+        msg = f"stop-word file {name!r} is {kind}, not a list of words; write a word per line"
+        raise FileFormatError(msg)
+    return words
+
+
+def _is_table(text: str, name: str) -> str:
+    """What a file is instead of a list of words, by its name or its content; empty for a list."""
+    suffix = name.lower().removesuffix(".gz").rpartition(".")[2]
+    if suffix in {"json", "jsonl"} or _JSON.match(text):
+        return "JSON"
+    if suffix == "tsv" or "\t" in text.strip():
+        return "a table with tabs"
+    return "a table with commas" if suffix == "csv" or _COMMA_IN_LINE.search(text) else ""
 
 
 @lru_cache(maxsize=64)  # recipes of one run then hold one and the same set, which compares at once

@@ -114,7 +114,7 @@ def _lines(path: Path) -> Iterator[str]:
     opened = packed.get(path.suffix, open)
     try:
         # Some words of the published files are no valid UTF-8; nobody can write them in a text either.
-        with opened(path, "rt", encoding="utf-8", errors="replace", newline="\n") as file:
+        with opened(path, "rt", encoding="utf-8-sig", errors="replace", newline="\n") as file:
             yield from file
     except OSError as error:
         msg = f"word vectors {path.name!r} cannot be read: {error}"

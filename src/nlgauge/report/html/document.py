@@ -59,7 +59,7 @@ def write_report(
     page = html_report(
         comparison, scores=scores, texts=texts, explanations=explanations, tables=tables, options=options
     )
-    write_atomic(Path(path), page.encode("utf-8"))
+    write_atomic(Path(path), page.encode("utf-8", "backslashreplace"))
 
 
 def html_report(
