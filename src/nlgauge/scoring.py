@@ -120,7 +120,12 @@ def resolved_call(
     recipes, run = recipes_and_run(named, options)
     check_overridden(named, options)
     expected = [metric if isinstance(metric, Signature) else None for metric in named]
-    if run.get("long") == "windows" and any(_cuts(*pair) for pair in zip(expected, recipes, strict=True)):
+    long = run.get("long")
+    if (
+        isinstance(long, str)
+        and long == "windows"
+        and any(_cuts(*pair) for pair in zip(expected, recipes, strict=True))
+    ):
         msg = "the signature is of a score whose long texts were cut, and long='windows' gives another; leave one out"
         raise SignatureError(msg)
     run = _engine_of_signatures(expected) | run

@@ -10,7 +10,7 @@ import pytest
 from tests.compare.made_scores import table
 
 import nlgauge
-from nlgauge import Score, SystemScores
+from nlgauge import Score, SystemScores, compare_systems
 from nlgauge.compare import system_scores
 from nlgauge.compare.sources import score_tables
 from nlgauge.errors import InputError
@@ -89,3 +89,9 @@ def test_results_against_other_references_are_refused() -> None:
     with pytest.raises(InputError, match=r"different references: segment 1 has \('d e g',\) and \('d e h',\)"):
         system_scores([*first, *other])
     assert system_scores([*first, *same])[0].systems == ("a", "b")
+
+
+@pytest.mark.parametrize("scores", [3, None, "bleu", object()])
+def test_what_is_no_scores_is_refused_by_its_value(scores: object) -> None:
+    with pytest.raises(InputError, match=f"mapping of numbers by metric and system, got {scores!r}"):
+        compare_systems(scores)  # type: ignore[arg-type]

@@ -24,6 +24,12 @@ def score_tables(scores: Scores) -> list[SystemScores]:
     if isinstance(scores, Mapping):
         tables = [_from_mapping(metric, systems) for metric, systems in scores.items()]
     else:
+        if not isinstance(scores, Sequence) or isinstance(scores, str | bytes):
+            msg = (
+                "scores must be results of nlgauge.score_systems, SystemScores objects, or a mapping of numbers by "
+                f"metric and system, got {scores!r}"
+            )
+            raise InputError(msg)
         tables = [table for table in scores if isinstance(table, SystemScores)]
         results = [score for score in scores if isinstance(score, Score)]
         if len(tables) + len(results) != len(scores):

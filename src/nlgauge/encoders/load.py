@@ -15,7 +15,7 @@ from nlgauge.encoders.precision import DEFAULT_PRECISION, check_precision
 from nlgauge.errors import ModelError, RecipeError, UnsupportedModelError
 from nlgauge.files.digests import file_digest
 from nlgauge.models.catalog import encoder_names, find_card
-from nlgauge.models.resolve import ModelFiles, resolve
+from nlgauge.models.resolve import ModelFiles, check_length, resolve
 
 __all__ = [
     "add_encoder",
@@ -86,6 +86,7 @@ def load_encoder(
     if model in _added:
         _refuse_precision_of_added(model, precision)
         return _added[model]
+    check_length(model)
     host = current_host()
     if host is None:
         return _load(model, engine, precision, threads, device, progress)

@@ -113,6 +113,9 @@ class ModelFiles:
         return text_digest("\n".join(f"{name} {file_digest(self.path / name)}" for name in names))
 
 
+#: Characters of a path.
+_LONGEST_PATH = 4096
+
 _FOLDER_HINT = "a model's folder holds config.json, the weights and the tokenizer side by side"
 
 
@@ -130,6 +133,7 @@ def resolve(model: str | os.PathLike[str], *, download: bool = True, progress: b
     if not model.strip():
         msg = f"a model is a name ({', '.join(CARDS)}), a folder or a hub id, got {model!r}"
         raise RecipeError(msg)
+    check_length(model)
     if _is_path(model):
         return _local(model)
     why_not = None if download else "only models that are here were asked for"
@@ -141,6 +145,13 @@ def resolve(model: str | os.PathLike[str], *, download: bool = True, progress: b
     if Path(model).is_dir():
         return _local(model)
     return _from_hub(model, why_not=why_not, progress=progress)
+
+
+def check_length(model: str) -> None:
+    """Refuse what is too long to be the name of anything, before a file system does so in words of its own."""
+    if len(model) > _LONGEST_PATH or any(len(part.encode("utf-8", "replace")) > 255 for part in Path(model).parts):
+        msg = f"model must be a name, a folder or a hub id, got {len(model)} characters: {model[:40]!r}..."
+        raise RecipeError(msg)
 
 
 def _is_path(model: str) -> bool:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
+
+import numpy as np
 
 from nlgauge.encoders.cache import DEFAULT_GIGABYTES
 from nlgauge.encoders.precision import DEFAULT_PRECISION, check_precision
@@ -40,6 +44,14 @@ class RunOptions:
     """Most that the folder may hold, in GB; what was used least recently goes first."""
 
     def __post_init__(self) -> None:
+        for name in ("engine", "precision", "device", "long", "empty"):
+            if not isinstance(getattr(self, name), str):
+                msg = f"{name} must be a text, got {getattr(self, name)!r}"
+                raise RecipeError(msg)
+        for name in ("alignments", "progress"):
+            if not isinstance(getattr(self, name), bool | np.bool_ | int):
+                msg = f"{name} must be True or False, got {getattr(self, name)!r}"
+                raise RecipeError(msg)
         if not isinstance(self.batch_tokens, int) or self.batch_tokens < 1:
             msg = f"batch_tokens must be a whole number, at least 1, got {self.batch_tokens!r}"
             raise RecipeError(msg)
@@ -48,7 +60,13 @@ class RunOptions:
                 msg = f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
                 raise RecipeError(msg)
         check_precision(self.precision)
-        if self.cache is not None and not isinstance(self.cache, str | os.PathLike):
+        size = self.cache_size
+        if isinstance(size, bool) or not isinstance(size, numbers.Real) or not 0 < size < math.inf:
+            msg = f"cache_size must be a number of gigabytes above 0, got {size!r}"
+            raise RecipeError(msg)
+        if self.cache is not None and (
+            not isinstance(self.cache, str | os.PathLike) or "\0" in os.fsdecode(self.cache)
+        ):
             msg = f"cache must be a folder, got {self.cache!r}"
             raise RecipeError(msg)
 
