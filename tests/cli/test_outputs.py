@@ -158,3 +158,19 @@ def test_a_result_is_not_called_compressed(refused: Refusal, folder: Path) -> No
     """`-o x.json.gz` would be a text table under that name, which nothing reads."""
     assert "cannot write 'x.json.gz': results are not compressed" in refused(1, *SCORE, "-o", "x.json.gz")
     assert not (folder / "x.json.gz").exists()
+
+
+@pytest.mark.parametrize("name", ["out.xlsx", "out.PDF", "fig.png", "table.docx", "scores.parquet"])
+def test_a_table_is_not_written_under_the_name_of_another_format(refused: Refusal, folder: Path, name: str) -> None:
+    said = refused(1, *SCORE, "-o", name)
+    assert f"cannot write {name!r}: results are text, not {Path(name).suffix.lower()}; use a name such as" in said
+    assert "--format" in said
+    assert not (folder / name).exists()
+
+
+@pytest.mark.parametrize("place", ["hyps", "refs"])
+def test_a_saved_run_is_not_read_as_texts(run: Run, refused: Refusal, place: str) -> None:
+    assert run(*SCORE, "-o", "run.json").status == 0
+    names = ("run.json", "ref.txt") if place == "hyps" else ("a.txt", "run.json")
+    said = refused(1, "score", names[0], "--refs", names[1], "-m", "chrf")
+    assert "'run.json' is a saved run, not texts; to compare saved runs, use: nlgauge compare run.json" in said

@@ -87,3 +87,12 @@ def test_files_for_deployment_name_flags_that_are_there(path: Path) -> None:
     named = re.findall(r"--[a-z][a-z-]+", commands)
     assert named
     assert set(named) <= set(known)
+
+
+def test_a_file_is_no_folder_for_jobs(
+    served: list[Settings], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.txt").write_text("text")
+    assert main(["serve", "--data", str(tmp_path / "a.txt")]) == 1
+    assert "a.txt' is a file; give a folder for the jobs of the service" in capsys.readouterr().err
+    assert served == []

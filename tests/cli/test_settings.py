@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -196,3 +197,60 @@ def test_a_baseline_is_made_for_the_language_or_the_model(run: Run, folder: Path
 def test_other_commands_do_not_read_them(run: Run, folder: Path, words: tuple[str, ...]) -> None:
     settings(folder, "this is no TOML\n")
     assert run(*words).status == 0
+
+
+posix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="who owns a file is a question of POSIX")
+
+
+@posix
+@pytest.mark.parametrize("name", ["nlgauge.toml", "pyproject.toml"])
+@pytest.mark.parametrize("unsafe", ["folder", "file"])
+def test_settings_that_others_may_write_are_not_read_and_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str, unsafe: str
+) -> None:
+    shared, below = tmp_path / "shared", tmp_path / "shared" / "mine"
+    below.mkdir(parents=True)
+    settings(shared, "threads = 3\n" if name == "nlgauge.toml" else "[tool.nlgauge]\nthreads = 3\n", name=name)
+    assert find_settings(below) == Settings(name, threads=3)
+    (shared if unsafe == "folder" else shared / name).chmod(0o777)
+    assert find_settings(below) is None
+    told = capsys.readouterr().err
+    assert f"{str(shared / name)!r} was not read, because other users may write" in told
+    assert "set NLGAUGE_CONFIG to its path" in told
+    monkeypatch.setenv("NLGAUGE_CONFIG", str(shared / name))
+    assert find_settings(below) == Settings(name, threads=3)
+
+
+@posix
+def test_settings_of_another_user_are_not_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in /tmp, where others may make files, and nobody may change those of others (the sticky bit)."""
+    tmp_path.chmod(0o1777)
+    settings(tmp_path, "threads = 3\n")
+    assert find_settings(tmp_path) == Settings("nlgauge.toml", threads=3), "one's own file there is one's own"
+    owner = (tmp_path / "nlgauge.toml").stat().st_uid
+    monkeypatch.setattr(os, "getuid", lambda: owner + 1)
+    if owner == 0:  # root's files are trusted
+        os.chown(tmp_path / "nlgauge.toml", 12345, -1)
+    assert find_settings(tmp_path) is None
+    assert "because it belongs to another user" in capsys.readouterr().err
+
+
+@posix
+def test_a_project_of_others_that_does_not_name_nlgauge_is_passed_over_in_silence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings(tmp_path, "[tool.other]\nthreads = 3\n", name="pyproject.toml")
+    tmp_path.chmod(0o777)
+    assert find_settings(tmp_path) is None
+    assert capsys.readouterr().err == ""
+
+
+@posix
+def test_quiet_does_not_hide_settings_that_were_not_read(run: Run, folder: Path) -> None:
+    settings(folder, 'metrics = ["bleu"]\n')
+    (folder / "nlgauge.toml").chmod(0o666)
+    done = run("score", "a.txt", "--refs", "ref.txt", "-q", "-m", "chrf")
+    assert done.status == 0
+    assert "was not read" in done.err

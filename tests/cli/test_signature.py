@@ -152,6 +152,11 @@ def test_another_metric_is_another_recipe(run: Run, signature: str) -> None:
     assert result.out.splitlines()[-1].split() == ["recipe", "metric", "bertscore", "otherscore"]
 
 
+def test_diff_refuses_words(refused: Refusal, signature: str) -> None:
+    assert "'x' is not a signature: expected METRIC|key:value|..." in refused(2, "signature", "diff", "x", "y")
+    assert "'y' is not a signature" in refused(2, "signature", "diff", signature, "y")
+
+
 def test_diff_refuses_what_is_no_signature(refused: Refusal, signature: str) -> None:
     assert "'layer'" in refused(2, "signature", "diff", signature, "bertscore|layer")
 

@@ -364,3 +364,10 @@ def test_a_text_file_is_not_an_idf_file(refused: Refusal) -> None:
     message = refused(1, *SCORE, "--idf", "a.txt")
     assert "'a.txt' is not an idf file" in message
     assert "line 1 column 1" not in message
+
+
+def test_idf_refuses_a_device_that_it_cannot_use(refused: Refusal) -> None:
+    assert "device 'mean'" in refused(2, "idf", "build", "a.txt", "-o", "idf.json", "--device", "mean")
+    assert "threads must be" in refused(2, "idf", "build", "a.txt", "-o", "idf.json", "--threads", "0").replace(
+        "--", ""
+    )

@@ -688,3 +688,13 @@ def test_a_reference_that_is_not_in_the_file_is_refused(tmp_path: Path) -> None:
 def test_several_raters_are_averaged(tmp_path: Path) -> None:
     table = load("mqm-ted", mqm(tmp_path, *MQM, "a d 1 7 r9 源 A|big|cat. No-error No-error"))
     assert table.gold().tolist() == [pytest.approx(-3.05)]
+
+
+def test_a_data_set_is_not_looked_for_in_a_huge_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nlgauge.data.loaders import folders
+
+    monkeypatch.setattr(folders, "_MOST_ENTRIES", 20)
+    for number in range(30):
+        (tmp_path / "other" / str(number)).mkdir(parents=True)
+    with pytest.raises(InputError, match=r"holds more than 20 files, .* like 'DA-seglevel\.csv'.* name the folder"):
+        load("wmt17", tmp_path)

@@ -46,6 +46,16 @@ _INPUTS = (
     "budget",
 )
 
+#: Suffixes of files that are not text, so that a table under such a name could not be opened.
+_NOT_WRITTEN = frozenset(
+    f".{name}"
+    for name in (
+        *("bmp", "eps", "gif", "jpeg", "jpg", "pdf", "png", "ps", "svg", "tif", "tiff", "webp"),
+        *("doc", "docx", "odp", "ods", "odt", "ppt", "pptx", "rtf", "xls", "xlsb", "xlsm", "xlsx"),
+        *("feather", "h5", "parquet", "pickle", "pkl", "sqlite", "zip"),
+    )
+)
+
 
 class ClosedOutput(io.TextIOBase):
     """Stands for a standard output that the shell has closed (`>&-`)."""
@@ -66,6 +76,12 @@ def check_outputs(args: argparse.Namespace) -> None:
         if not path or path == "-":
             continue
         check_writable(path)
+        if name == "output" and (suffix := Path(path).suffix.lower()) in _NOT_WRITTEN:
+            msg = (
+                f"cannot write {path!r}: results are text, not {suffix}; use a name such as result.txt or "
+                "result.json (--format: json, tsv, latex or markdown); figures are written by --plot"
+            )
+            raise InputError(msg)
         if path.lower().endswith(".gz"):
             msg = f"cannot write {path!r}: results are not compressed; give a name without .gz"
             raise InputError(msg)

@@ -96,6 +96,9 @@ def add_commands(commands: Any) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
+    if args.data and args.data.expanduser().exists() and not args.data.expanduser().is_dir():
+        msg = f"--data {str(args.data)!r} is a file; give a folder for the jobs of the service"
+        raise InputError(msg)
     settings = Settings(
         host=args.host,
         port=args.port,

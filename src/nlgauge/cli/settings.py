@@ -5,17 +5,19 @@
     threads = 2
 
 The first file that has any, in the current folder or one above it, counts; `NLGAUGE_CONFIG` names another one, or
-`none`. They are read by the commands that score texts or freeze tables for scoring, never by the library: a program
-says what it wants. A flag, a metric's own option and a signature come before them, and what they chose is in the
-signature like any other choice. Commands that recompute a published table (`reproduce`), bring languages together
-(`align`, `sentsim`) or run for others (`serve`) do not read them: there the model is named by a paper, is one across
-languages, or is the operator's choice.
+`none`. A file that another user owns or may write to is not read, unless `NLGAUGE_CONFIG` names it. Settings are read
+by the commands that score texts or freeze tables for scoring, never by the library: a program says what it wants. A
+flag, a metric's own option and a signature come before them, and what they chose is in the signature like any other
+choice. Commands that recompute a published table (`reproduce`), bring languages together (`align`, `sentsim`) or run
+for others (`serve`) do not read them: there the model is named by a paper, is one across languages, or is the
+operator's choice.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import stat
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -89,9 +91,45 @@ def find_settings(folder: Path) -> Settings | None:
         return None if named.lower() == "none" else _read(Path(named))
     for place in (folder, *folder.parents):
         for name in ("nlgauge.toml", "pyproject.toml"):
-            if (place / name).is_file() and (found := _read(place / name)) is not None:
+            path = place / name
+            if path.is_file() and _is_trusted(path) and (found := _read(path)) is not None:
                 return found
     return None
+
+
+def _is_trusted(path: Path) -> bool:
+    """Whether nobody but this user, or root, can have written a file; one that others may have written is named.
+
+    Settings choose the model, and a folder above the current one may be anybody's, such as /tmp. Groups are trusted:
+    many systems give each user one of their own.
+    """
+    if not hasattr(os, "getuid"):
+        return True  # Windows
+    try:
+        entry, content, folder = path.lstat(), path.stat(), path.parent.stat()
+    except OSError:
+        return True  # whoever reads it says what is wrong with it
+    mine = (os.getuid(), 0)
+    replaceable = folder.st_mode & stat.S_IWOTH and not folder.st_mode & stat.S_ISVTX
+    if entry.st_uid not in mine or content.st_uid not in mine:
+        reason = "it belongs to another user"
+    elif content.st_mode & stat.S_IWOTH or replaceable:
+        reason = "other users may write to it, or to its folder"
+    else:
+        return True
+    if path.name == "nlgauge.toml" or _mentions_nlgauge(path):
+        # Also with --quiet: what is left out here may change the model.
+        what = f"{str(path)!r} was not read, because {reason}; to use it, set NLGAUGE_CONFIG to its path"
+        print(f"nlgauge: warning: {what}", file=sys.stderr)
+    return False
+
+
+def _mentions_nlgauge(path: Path) -> bool:
+    """Whether a project file may have settings of nlgauge."""
+    try:
+        return b"nlgauge" in path.read_bytes()
+    except OSError:
+        return False
 
 
 def _read(path: Path) -> Settings | None:

@@ -41,11 +41,7 @@ def _show(args: argparse.Namespace) -> int:
         print(f"\nas a recipe: {foreign.recipe()}")
         print("not in the hash: " + ", ".join(foreign.missing()))
         return 0
-    signature = Signature.parse(args.signature)
-    if not signature.recipe and not signature.run:
-        msg = f"{args.signature!r} is not a signature: expected METRIC|key:value|..."
-        raise SignatureError(msg)
-    signature = todays_signature(signature)
+    signature = todays_signature(_parse(args.signature))
     check_signature_fields(signature)
     for one in {id(one): one for one in (signature, *member_signatures(signature))}.values():
         _check_options(one)
@@ -85,9 +81,18 @@ def _diff(args: argparse.Namespace) -> int:
     return status
 
 
+def _parse(text: str) -> Signature:
+    """A signature with at least one field; a bare word is none."""
+    signature = Signature.parse(text)
+    if not signature.recipe and not signature.run:
+        msg = f"{text!r} is not a signature: expected METRIC|key:value|..."
+        raise SignatureError(msg)
+    return signature
+
+
 def _of_today(text: str) -> Signature:
     """A signature under today's names, so that an old one can be compared; an unknown metric's as it stands."""
-    signature = Signature.parse(text)
+    signature = _parse(text)
     return todays_signature(signature) if signature.metric in METRICS else signature
 
 

@@ -72,7 +72,13 @@ def _build_idf(args: argparse.Namespace) -> int:
     inputs = Inputs()
     documents = (text for spec in args.corpus for text in inputs.stream(parse_source(spec)))
     options = RunOptions.of(run_options(args))
-    encoder = load_encoder(args.model or "minilm", engine=options.engine, progress=options.progress)
+    encoder = load_encoder(
+        args.model or "minilm",
+        engine=options.engine,
+        threads=options.threads,
+        device=options.device,
+        progress=options.progress,
+    )
     whole = args.long == "windows"
     source = ", ".join(file_label(spec) for spec in args.corpus)
     tokenizer = encoder.tokenizer.with_prefix_space(args.prefix_space, model=encoder.model)

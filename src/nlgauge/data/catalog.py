@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import warnings
 from collections.abc import Iterable
@@ -11,6 +12,7 @@ from typing import Any
 
 from nlgauge.data.card import DataCard
 from nlgauge.data.cards import DATA_CARDS
+from nlgauge.data.loaders.folders import files_below
 from nlgauge.data.table import JudgementTable
 from nlgauge.errors import DeprecatedNameWarning, InputError, RecipeError
 from nlgauge.names import did_you_mean
@@ -41,9 +43,16 @@ def locate(card: DataCard, path: str | os.PathLike[str]) -> Path | None:
         return base if any(base.match(pattern) for pattern in telling) else None
     for folder in card.folders:
         place = base / folder
-        if place.is_dir() and any(next(place.glob(pattern), None) is not None for pattern in telling):
+        if place.is_dir() and any(_has(place, pattern) for pattern in telling):
             return place
     return None
+
+
+def _has(place: Path, pattern: str) -> bool:
+    """Whether a folder has such a file; one that is too large to look through has none."""
+    with contextlib.suppress(InputError):
+        return next(files_below(place, pattern), None) is not None
+    return False
 
 
 def load(

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import fnmatch
 import io
+import os
 import re
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from nlgauge.errors import FileFormatError, InputError
 from nlgauge.files.lines import read_bytes
 
-__all__ = ["archive_members", "find_below", "language_files", "need_file"]
+__all__ = ["archive_members", "files_below", "find_below", "language_files", "need_file"]
+
+#: Files and folders that are looked through for a data set. The largest package that is known has some 2,000.
+_MOST_ENTRIES = 50_000
 
 
 def language_files(path: Path, pattern: str, name: str) -> dict[str, Path]:
@@ -40,11 +46,31 @@ def find_below(path: Path, *names: str) -> Path | None:
     for name in names:
         if (path / name).exists():
             return path / name
-    found = sorted(file for name in names for file in path.rglob(name))
+    found = sorted(file for name in names for file in files_below(path, f"**/{name}"))
     if len(found) > 1:
         msg = f"{path}: {names[0]!r} is there {len(found)} times, as {found[0]} and {found[1]}; name the folder"
         raise InputError(msg)
     return found[0] if found else None
+
+
+def files_below(path: Path, pattern: str) -> Iterator[Path]:
+    """What `path.glob(pattern)` finds; a search at any depth (`**/NAME`) ends with an error in a huge folder."""
+    name = pattern.removeprefix("**/")
+    if name == pattern:
+        yield from path.glob(pattern)
+        return
+    seen = 0
+    for place, folders, files in os.walk(path):
+        seen += len(folders) + len(files)
+        if seen > _MOST_ENTRIES:
+            msg = (
+                f"{path} holds more than {_MOST_ENTRIES:,} files, and no data set with files like {name!r} was found "
+                "among the first of them; name the folder of the data set itself"
+            )
+            raise InputError(msg)
+        for entry in (*folders, *files):
+            if fnmatch.fnmatchcase(entry, name):
+                yield Path(place, entry)
 
 
 def archive_members(path: Path, *names: str) -> list[tuple[str, bytes]]:
