@@ -565,7 +565,7 @@ def test_the_embedded_model_before_it_was_pulled(
 
 
 def test_rescaling_without_a_baseline_names_the_command_that_builds_one(refused: Refusal) -> None:
-    command = ("score", "a.txt", "--refs", "ref.txt", "--model", "minilm", "--rescale", "yes", "--lang", "fi")
+    command = ("score", "a.txt", "--refs", "ref.txt", "--model", "minilm", "--rescale", "yes", "--lang", "fi", "-q")
     message = refused(1, *command)
     assert "'minilm'" in message
     assert "'fi'" in message

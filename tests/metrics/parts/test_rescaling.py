@@ -49,6 +49,7 @@ def test_an_empty_side_is_zero_before_rescaling() -> None:
     assert score.counts["empty"] == 1
 
 
+@pytest.mark.filterwarnings("ignore::nlgauge.LanguageWarning")
 def test_no_baseline_is_an_error_not_a_label() -> None:
     with pytest.raises(nlgauge.BaselineError, match="baseline build"):
         nlgauge.score(HYP, REFS[:1], rescale=True, metric="bertscore:lang=de,model=minilm")
