@@ -19,6 +19,10 @@ from nlgauge.transforms.position_norm import POSITION_BATCH, position_norm
 from nlgauge.transforms.remap import Operation, Origin, Remapping, fit_remapping
 
 MODEL, LAYER = "minilm", 4
+
+#: The model is English; languages are named only to tell the two sides apart.
+pytestmark = pytest.mark.filterwarnings("ignore::nlgauge.LanguageWarning")
+
 #: Any text serves as a source, for what is tested are numbers.
 SOURCES = [
     "Rain fell all night.",

@@ -43,7 +43,7 @@ _COMMON = {
     "model": "minilm, mpnet, muse, a folder or a hub id",
     "layer": "of the model (default: the tuned one)",
     "idf": "none, refs, both or an idf file (by metric)",
-    "lang": "of the texts; chooses the model (en) and BLEU's tokenizer",
+    "lang": "language; sets default model and BLEU's tokenizer",
 }
 
 

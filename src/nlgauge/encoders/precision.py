@@ -45,7 +45,7 @@ _VECTORS = re.compile(rf"(.*)-((?:{'|'.join(PRECISIONS)})(?:@[^-]+)?)", re.DOTAL
 
 def check_precision(name: str) -> str:
     """The precision, if there is one of that name."""
-    if name not in PRECISIONS:
+    if not isinstance(name, str) or name not in PRECISIONS:
         msg = f"precision must be one of {', '.join(PRECISIONS)}, got {name!r}"
         raise RecipeError(msg)
     return name

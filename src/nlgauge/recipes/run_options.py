@@ -44,7 +44,7 @@ class RunOptions:
     """Most that the folder may hold, in GB; what was used least recently goes first."""
 
     def __post_init__(self) -> None:
-        for name in ("engine", "precision", "device", "long", "empty"):
+        for name in ("engine", "device", "long", "empty"):
             if not isinstance(getattr(self, name), str):
                 msg = f"{name} must be a text, got {getattr(self, name)!r}"
                 raise RecipeError(msg)
