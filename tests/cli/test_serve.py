@@ -47,6 +47,14 @@ def test_flags_become_settings(served: list[Settings], tmp_path: Path, monkeypat
     [
         ("--host 0.0.0.0", 2, "--insecure"),
         ("--port 99999", 2, "port must be"),
+        ("--threads 0", 2, "--threads must be a whole number, 1 or more, got 0"),
+        ("--preload x", 2, "--preload must be known models by name"),
+        ("--stop-seconds -1", 2, "--stop-seconds must be 0 to 86400 seconds, got -1"),
+        ("--max-seconds inf", 2, "(--max-seconds)"),
+        ("--trust-proxy x", 2, "--trust-proxy must be an IP address or network"),
+        ("--host-name a,b", 2, "--host-name must be a name such as scores.example.org"),
+        ("--allow-origin javascript:x", 2, "--allow-origin must be one site such as https://example.org"),
+        ("--allow-origin *", 2, "--allow-origin must be one site such as https://example.org"),
         ("--max-texts 0", 2, "limit texts"),
         ("--key-file nowhere", 1, "key file 'nowhere' cannot be read"),
     ],
@@ -56,6 +64,26 @@ def test_what_is_wrong_is_said_at_once(
 ) -> None:
     assert main(["serve", *flags.split()]) == status
     assert says in capsys.readouterr().err
+    assert served == []
+
+
+@pytest.mark.parametrize("content", ["", "\n \n\t\n"])
+def test_a_key_file_without_a_key_is_refused(
+    served: list[Settings], tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str
+) -> None:
+    (tmp_path / "keys").write_text(content)
+    assert main(["serve", "--key-file", str(tmp_path / "keys")]) == 1
+    assert f"the key file {str(tmp_path / 'keys')!r} has no key" in capsys.readouterr().err
+    assert served == []
+
+
+@pytest.mark.parametrize("content", ["", "  "])
+def test_an_empty_variable_for_the_key_is_refused(
+    served: list[Settings], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], content: str
+) -> None:
+    monkeypatch.setenv("NLGAUGE_API_KEY", content)
+    assert main(["serve"]) == 2
+    assert "NLGAUGE_API_KEY is set but empty" in capsys.readouterr().err
     assert served == []
 
 

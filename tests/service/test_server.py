@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import socket
 import sqlite3
@@ -15,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.service.conftest import KEY, Running, started
@@ -135,6 +137,171 @@ def test_headers_are_bounded_and_silent_clients_harm_nobody(running: Running) ->
         large = exchange(running.port, b"GET /v1 HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"x" * 10**6 + b"\r\n\r\n")
         assert large[9:12] in {b"", b"400", b"431"}
         assert running.post("/v1/score", PAIR).status_code == 200
+
+
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A service with a key, small limits and little patience for headers."""
+    limits = ("--max-waiting", "10", "--max-header-seconds", "2", "--max-connections", "100")
+    folder = tmp_path_factory.mktemp("narrow")
+    with started(folder, "--preload", "--max-body-bytes", "100000", *limits, NLGAUGE_API_KEY=KEY) as service:
+        yield service
+
+
+def connected(stack: contextlib.ExitStack, port: int, content: bytes) -> socket.socket:
+    """A connection on which something was sent; it is closed with the stack."""
+    connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
+    connection.sendall(content)
+    return connection
+
+
+def read_all(connection: socket.socket) -> bytes:
+    """What comes until the other side closes."""
+    parts = []
+    with contextlib.suppress(ConnectionError):
+        while part := connection.recv(65536):
+            parts.append(part)
+    return b"".join(parts)
+
+
+#: Requests that need no key to keep the service waiting: inside a header, before it, inside a body.
+UNFINISHED = [
+    b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ",
+    b"",
+    b"POST /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{",
+]
+
+
+@pytest.mark.parametrize("content", UNFINISHED, ids=["header", "nothing", "body"])
+def test_unfinished_requests_lock_nobody_out(narrow: Running, content: bytes) -> None:
+    # 60 connections are more than the 40 requests that may be under way, 150 more than may be open.
+    for count in (60, 150):
+        with contextlib.ExitStack() as stack:
+            for _ in range(count):
+                connected(stack, narrow.port, content)
+            assert narrow.get("/healthz").status_code == 200
+            assert narrow.get("/v1", headers={"x-api-key": KEY}).status_code == 200
+
+
+def test_headers_have_a_deadline(narrow: Running) -> None:
+    with contextlib.ExitStack() as stack:
+        slow, silent = (connected(stack, narrow.port, content) for content in UNFINISHED[:2])
+        begin = time.monotonic()
+        while time.monotonic() - begin < 30:  # a letter now and then does not move the deadline
+            try:
+                slow.sendall(b"x")
+            except ConnectionError:
+                break
+            time.sleep(0.3)
+        answer = read_all(slow)
+        assert answer == b"" or answer.startswith(b"HTTP/1.1 408 ")
+        assert time.monotonic() - begin < 30
+        assert read_all(silent) == b""
+        told = connected(stack, narrow.port, UNFINISHED[0])
+        head, _, body = read_all(told).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 408 ")
+        assert json.loads(body)["detail"] == "the request headers did not arrive within 2 seconds"
+
+
+def test_a_connection_is_used_again_after_the_deadline_for_its_first_headers(narrow: Running) -> None:
+    with contextlib.ExitStack() as stack:
+        request = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+        connection = connected(stack, narrow.port, request)
+        answers = stack.enter_context(connection.makefile("rb"))
+        for _ in range(3):
+            assert b"ok\n" in iter(answers.readline, b"")
+            time.sleep(1.5)
+            connection.sendall(request)
+        assert b"ok\n" in iter(answers.readline, b"")
+
+
+def test_two_lengths_of_one_body_are_refused(narrow: Running) -> None:
+    with contextlib.ExitStack() as stack:
+        both = HEAD + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+        answer = read_all(connected(stack, narrow.port, both + b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"))
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"either Content-Length or Transfer-Encoding" in answer
+    assert answer.count(b"HTTP/1.1") == 1  # what follows is not read as a request
+
+
+@pytest.mark.parametrize("key", [KEY, "wrong"])
+def test_a_client_that_sends_too_much_gets_to_read_why(narrow: Running, key: str) -> None:
+    body = b"x" * 20_000_000
+    head = HEAD + b"X-API-Key: " + key.encode() + b"\r\nContent-Length: " + str(len(body)).encode() + b"\r\n\r\n"
+    with contextlib.ExitStack() as stack:
+        connection = connected(stack, narrow.port, head)
+        time.sleep(0.5)  # the refusal is there before the body is sent
+        connection.sendall(body)  # today's plain clients read nothing before they have sent all
+        answer = read_all(connection)
+    assert answer.startswith(b"HTTP/1.1 413 " if key == KEY else b"HTTP/1.1 401 ")
+
+
+def command(folder: Path, *flags: str) -> list[str]:
+    return [sys.executable, "-m", "nlgauge", "serve", "--port", "0", "--preload", "--data", str(folder), *flags]
+
+
+def refused(arguments: list[str], **more: Any) -> str:
+    """The one line that a service which cannot start leaves on stderr."""
+    ended = subprocess.run(arguments, capture_output=True, text=True, timeout=300, **more)
+    assert ended.returncode == 1, ended.stderr
+    (line,) = ended.stderr.splitlines()
+    return line
+
+
+def test_a_second_service_of_one_folder_is_refused_in_a_line(running: Running) -> None:
+    folder = running.log.parent / "data"
+    expected = f"nlgauge: error: the folder {str(folder)!r} belongs to a service that is running; give each one its"
+    assert refused(command(folder)).startswith(expected)
+
+
+def test_a_port_that_is_taken_is_refused_in_a_line(running: Running, tmp_path: Path) -> None:
+    assert f"port {running.port}: Address already in use" in refused(command(tmp_path, "--port", str(running.port)))
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused_in_a_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("texts\n")
+    assert f"cannot keep jobs in {str(tmp_path / 'file')!r}: File exists" in refused(command(tmp_path / "file"))
+
+
+FULL = """\
+import sqlite3, sys
+class Full(sqlite3.Connection):
+    def execute(self, *given):
+        if "journal_mode" in given[0]:
+            raise sqlite3.OperationalError("database or disk is full")
+        return super().execute(*given)
+connect = sqlite3.connect
+sqlite3.connect = lambda *given, **named: connect(*given, factory=Full, **named)
+from nlgauge.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_full_disk_is_told_in_a_line(tmp_path: Path) -> None:
+    simulated = [sys.executable, "-c", FULL, *command(tmp_path)[3:]]
+    assert f"cannot keep jobs in {str(tmp_path)!r}: database or disk is full" in refused(simulated)
+
+
+@pytest.fixture
+def full_disk(tmp_path: Path) -> Iterator[Path]:
+    """A folder on a file system of its own without a free byte, where the tests may mount one."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode != 0:
+        pytest.skip("a file system cannot be mounted here")
+    try:
+        with contextlib.suppress(OSError), (disk / "filler").open("wb", buffering=0) as filler:
+            while True:
+                filler.write(b"x" * 4096)
+        yield disk
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_disk_that_is_full_is_told_in_a_line(full_disk: Path) -> None:
+    (full_disk / "data").mkdir()
+    assert f"cannot keep jobs in {str(full_disk / 'data')!r}: " in refused(command(full_disk / "data"))
 
 
 def test_another_address_needs_a_key(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 from nlgauge.cli.parsing import add_hidden
 from nlgauge.encoders import engine_names
 from nlgauge.encoders.precision import PRECISIONS
-from nlgauge.errors import InputError, MissingExtraError
-from nlgauge.service.settings import Limits, Settings
+from nlgauge.errors import InputError, MissingExtraError, RecipeError
+from nlgauge.service.settings import Limits, Settings, flag_of_limit
 
 __all__ = ["add_commands"]
 
@@ -36,6 +36,8 @@ _LIMITS = {
     "job_explained_characters": "characters of all pairs of a job to explain",
     "recipes": "metrics of a request",
     "seconds": "seconds of a request that is answered at once",
+    "header_seconds": "seconds for the headers of a request to arrive",
+    "connections": "open connections",
     "waiting": "requests that wait",
     "queued_jobs": "jobs that wait",
     "streams": "clients that watch jobs",
@@ -87,8 +89,7 @@ def add_commands(commands: Any) -> None:
     limits = parser.add_argument_group("limits")
     for entry in fields(Limits):
         value = getattr(defaults.limits, entry.name)
-        flag = f"--max-{entry.name.replace('_', '-')}" if not entry.name.startswith("keep") else None
-        name = flag or f"--{entry.name.replace('_', '-')}"
+        name = flag_of_limit(entry.name)
         text = f"{_LIMITS[entry.name]} ({value:,.16g})"
         add_hidden(limits, name, dest=entry.name, type=type(value), default=value, metavar="N", help=text)
     parser.add_help_all()
@@ -130,11 +131,20 @@ def _run(args: argparse.Namespace) -> int:
 
 def _keys(path: str | None) -> tuple[str, ...]:
     """From the environment and a file; never from the command line, which everybody on the machine can read."""
-    found = [os.environ.get("NLGAUGE_API_KEY", "")]
+    keys = []
+    if (own := os.environ.get("NLGAUGE_API_KEY")) is not None:
+        if not own.strip():
+            msg = "NLGAUGE_API_KEY is set but empty: set it to the key, or unset it to serve without one"
+            raise RecipeError(msg)
+        keys.append(own)
     if path is not None:
         try:
-            found += Path(path).read_text(encoding="utf-8").split()
+            in_file = Path(path).read_text(encoding="utf-8").split()
         except (OSError, UnicodeDecodeError) as error:
             msg = f"the key file {path!r} cannot be read: {getattr(error, 'strerror', None) or error}"
             raise InputError(msg) from error
-    return tuple(key for key in found if key)
+        if not in_file:
+            msg = f"the key file {path!r} has no key: write one key per line, or leave out --key-file"
+            raise InputError(msg)
+        keys += in_file
+    return tuple(keys)

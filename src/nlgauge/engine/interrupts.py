@@ -1,4 +1,4 @@
-"""Whoever waits for a long run may look at it between two pairs, and end it."""
+"""Whoever waits for a long run may look at it between two pairs, or inside a long iteration, and end it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LOOK: ContextVar[Callable[[], None] | None] = ContextVar("nlgauge_look", defaul
 
 @contextmanager
 def watched(look: Callable[[], None]) -> Iterator[None]:
-    """Runs of this thread call `look` between two pairs meanwhile; what it raises ends them."""
+    """Runs of this thread call `look` between two pairs, and within slow ones; what it raises ends them."""
     token = _LOOK.set(look)
     try:
         yield

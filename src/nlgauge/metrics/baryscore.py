@@ -35,6 +35,7 @@ from nlgauge.clouds.aggregate import barycentre_of_layers
 from nlgauge.clouds.cloud import Cloud, unit_rows
 from nlgauge.corpus.views import TextView
 from nlgauge.encoders import Encoder
+from nlgauge.engine.interrupts import between_pairs
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.parts.transport_metric import Alone, Problem, TransportMetric
 from nlgauge.recipes.kinds import JoinedNames
@@ -140,6 +141,7 @@ class BaryScore(TransportMetric):
                 problem.costs,
                 regularisation=float(name.removeprefix("SD_")),
                 stable=self.profile != "released",
+                check=between_pairs,
             )  # SD_r = <T_r, C>
             values.append(soft.cost)
             converged = converged and soft.converged

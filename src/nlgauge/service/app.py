@@ -37,7 +37,7 @@ _ANYWHERE = {
     400: "the request cannot be read",
     401: "no key, or a wrong one",
     403: "from a page of another site",
-    408: "the body did not arrive in time",
+    408: "the headers or the body did not arrive in time",
     413: "over a limit of size",
     415: "not JSON",
     421: "the Host header names another host",
@@ -55,7 +55,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        await asyncio.to_thread(service.start)
+        if not service.ready:  # `serve` starts it before
+            await asyncio.to_thread(service.start)
         try:
             yield
         finally:

@@ -26,6 +26,9 @@ _OPEN_FOLDER = "/assets/"
 #: Seconds for the whole body of a request to arrive.
 _BODY_SECONDS = 60.0
 
+#: Requests under way, waiting for their body or for their answer, for each request that may wait to be computed.
+_UNDER_WAY = 4
+
 #: Clients that are remembered for the rate limit.
 _MOST_CLIENTS = 10_000
 
@@ -73,6 +76,7 @@ class Guard:
         self._hosts = settings.accepted_hosts
         self._keys = [_digest(key.encode()) for key in settings.keys]
         self._rate = RateLimit(settings.limits.rate)
+        self._under_way = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request in, or answer it."""
@@ -82,16 +86,25 @@ class Guard:
         if scope["type"] != "http":  # no websockets here
             await send({"type": "websocket.close", "code": 1008})
             return
+        self._under_way += 1
         try:
-            self._check(scope)
-            body = await self._body(scope, receive)
-        except ProblemError as problem:
-            await problem_response(problem, {"Connection": "close"})(scope, receive, send)
-            return
-        await self._app(scope, _replay(body, receive), send)
+            try:
+                self._check(scope)
+                # What needs no key has no body either: nobody is waited for before a key was given.
+                body = b"" if _is_open(scope) else await self._body(scope, receive)
+            except ProblemError as problem:
+                await problem_response(problem, {"Connection": "close"})(scope, receive, send)
+                return
+            await self._app(scope, _replay(body, receive), send)
+        finally:
+            self._under_way -= 1
 
     def _check(self, scope: Scope) -> None:
         headers = _headers(scope)
+        if "content-length" in headers and "transfer-encoding" in headers:
+            # A proxy may take the other one for the length: what follows would be a request that it never saw.
+            msg = "a request has either Content-Length or Transfer-Encoding, not both"
+            raise ProblemError(400, msg, kind="framing")
         host = headers.get("host", "")
         if _without_port(host) not in self._hosts:
             raise ProblemError(421, "the Host header does not name this service", kind="host")
@@ -104,10 +117,14 @@ class Guard:
         own = (f"http://{host}", f"https://{host}")
         if origin is not None and origin not in (*own, *self._settings.allow_origins):
             raise ProblemError(403, "a page of another site may not use this service", kind="origin")
-        open_to_all = scope["path"] in _OPEN or scope["path"].startswith(_OPEN_FOLDER)
-        if self._keys and not open_to_all and not self._knows(headers):
+        if _is_open(scope):
+            return
+        if self._keys and not self._knows(headers):
             msg = "give an API key: 'Authorization: Bearer KEY' or 'X-API-Key: KEY'"
             raise ProblemError(401, msg, kind="key")
+        if self._under_way > _UNDER_WAY * self._settings.limits.waiting:
+            msg = f"{self._under_way - 1} requests are under way already"
+            raise ProblemError(503, msg, kind="busy", retry_after=1)
 
     def _knows(self, headers: dict[str, str]) -> bool:
         """Whether a key was given that opens the service; all are compared, each in constant time."""
@@ -209,6 +226,10 @@ def _replay(body: bytes, receive: Receive) -> Callable[[], Awaitable[Any]]:
 
 def _too_large(most: int) -> ProblemError:
     return ProblemError(413, f"the body has more than {most} bytes", kind="body-too-large", limit=most)
+
+
+def _is_open(scope: Scope) -> bool:
+    return scope["path"] in _OPEN or scope["path"].startswith(_OPEN_FOLDER)
 
 
 def _headers(scope: Scope) -> dict[str, str]:

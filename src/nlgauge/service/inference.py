@@ -31,6 +31,7 @@ from nlgauge.engine.interrupts import watched
 from nlgauge.engine.prepare import Prepared
 from nlgauge.scores import Score
 from nlgauge.service.calls import ScoreCall
+from nlgauge.service.costs import estimated_seconds
 from nlgauge.service.problems import ProblemError
 from nlgauge.text import Tokens
 
@@ -237,12 +238,19 @@ def _score_together(thread: InferenceThread, chosen: Sequence[_Waiting], batch_t
     with hosted(_KnownVectors(thread, known)):
         for one, ready in prepared.items():
             try:
+                _check_estimate(ready, longest)
                 # By the time of the processor: a busy machine makes no request larger.
                 with watched(deadline(longest, SlowError, time.thread_time)):
                     scores = one.call.finish(ready, one.call.compare(ready))
                 one.future.set_result(Scored(scores, one.call.warnings))
             except Exception as error:  # whoever waits for it is told
                 one.future.set_exception(error)
+
+
+def _check_estimate(prepared: Prepared, longest: float) -> None:
+    """One pair alone may take minutes: it must not begin in the thread that all share."""
+    if estimated_seconds(prepared) > longest:
+        raise SlowError(longest)
 
 
 _Key: TypeAlias = tuple[int, tuple[int, ...], bytes]

@@ -9,15 +9,21 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import uvicorn
 
 from nlgauge.errors import InputError
 from nlgauge.service.app import create_app
+from nlgauge.service.connections import Connection, Connections
 from nlgauge.service.monitoring import JsonLines, log
+from nlgauge.service.service import Service
 from nlgauge.service.settings import Settings
 
 __all__ = ["serve"]
+
+#: Files that the process may have open next to its connections: models, jobs, libraries.
+_OTHER_FILES = 200
 
 
 def serve(settings: Settings, *, on_start: Callable[[str], None] | None = None) -> None:
@@ -26,32 +32,38 @@ def serve(settings: Settings, *, on_start: Callable[[str], None] | None = None) 
     `on_start` is told the address, once connections are accepted. The process works in the service's folder from here
     on, so that no word of a request can be the name of a file that lies about, and fetches nothing.
     """
+    app = create_app(settings)
     listening = _listen(settings)
     address = _address(listening, settings)
-    settings.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _make_folder(settings)
     os.environ["NLGAUGE_OFFLINE"] = "1"
     _log_lines()
-    app = create_app(settings)
     os.chdir(settings.folder)
+    # Before uvicorn, which would log a traceback and end the process with its own status.
+    service: Service = app.state.service
+    service.start()
+    limits = settings.limits
+    shared = Connections(header_seconds=limits.header_seconds, most=_most_connections(limits.connections))
     config = uvicorn.Config(
         app,
+        http=partial(Connection, shared=shared),  # type: ignore[arg-type]  # it is called like the class
+        ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=bool(settings.trust_proxy),
         forwarded_allow_ips=settings.trust_proxy or None,
         timeout_graceful_shutdown=max(1, round(settings.stop_seconds)),
-        limit_concurrency=settings.limits.waiting * 4,
         h11_max_incomplete_event_size=32_768,
         lifespan="on",
     )
     server = _Server(config, lambda: on_start(address) if on_start is not None else None)
     # What watches a job must end before uvicorn waits for open connections.
-    server.on_stop = app.state.service.stopping.set
-    server.run(sockets=[listening])
-    if not server.was_started:
-        msg = "the service could not start; the log says why"
-        raise InputError(msg)
+    server.on_stop = service.stopping.set
+    try:
+        server.run(sockets=[listening])
+    except OSError as error:  # two services may have taken one port at the same moment
+        raise _no_address(settings, error) from error
 
 
 class _Server(uvicorn.Server):
@@ -59,7 +71,6 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._on_start = on_start
         self.on_stop: Callable[[], None] = lambda: None
-        self.was_started = False
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -75,7 +86,6 @@ class _Server(uvicorn.Server):
         """Say where the service is."""
         await super().startup(sockets)
         if self.started:
-            self.was_started = True
             self._on_start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -94,10 +104,41 @@ def _listen(settings: Settings) -> socket.socket:
         listening.bind((settings.host, settings.port))
     except OSError as error:
         listening.close()
-        why = error.strerror or error
-        msg = f"cannot listen on {settings.host}, port {settings.port}: {why}; choose another one (--port)"
-        raise InputError(msg) from error
+        raise _no_address(settings, error) from error
     return listening
+
+
+def _no_address(settings: Settings, error: OSError) -> InputError:
+    why = error.strerror or error
+    return InputError(f"cannot listen on {settings.host}, port {settings.port}: {why}; choose another one (--port)")
+
+
+def _make_folder(settings: Settings) -> None:
+    try:
+        settings.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        msg = (
+            f"cannot keep jobs in {str(settings.folder)!r}: {error.strerror or error}; choose another folder (--data)"
+        )
+        raise InputError(msg) from error
+
+
+def _most_connections(wanted: int) -> int:
+    """How many connections the process may have open; the system's limit of files is raised where it can be."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return wanted
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return wanted
+    needed = wanted + _OTHER_FILES
+    if soft < needed:
+        raised = needed if hard == resource.RLIM_INFINITY else min(hard, needed)
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
+            soft = raised
+    return max(1, min(wanted, soft - _OTHER_FILES))
 
 
 def _address(listening: socket.socket, settings: Settings) -> str:

@@ -13,6 +13,7 @@ from nlgauge.encoders.host import hosted
 from nlgauge.engine.interrupts import watched
 from nlgauge.errors import NlgaugeError
 from nlgauge.service.calls import Caller, ScoreCall
+from nlgauge.service.costs import estimated_seconds
 from nlgauge.service.inference import InferenceThread, Scored, SlowError, deadline
 from nlgauge.service.jobs import JobRunner
 from nlgauge.service.monitoring import Monitor, log
@@ -32,6 +33,10 @@ _SMALL_CHARACTERS = 12_000
 
 #: Seconds of computing for which the pairs of a small request may keep the others waiting.
 _SMALL_SECONDS = 1.0
+
+#: A request is refused before it starts where the estimate is so many times what is allowed. An estimate may be wrong
+#: by such a factor; what takes too long after all is ended when its time is up.
+_ESTIMATE_MARGIN = 2.0
 
 #: Larger requests that are answered at once run in so many threads.
 _LARGER = 2
@@ -119,8 +124,11 @@ class Service:
             return work()
 
     def score_here(self, call: ScoreCall) -> Scored:
-        """Score a request in the thread at hand, which is that of larger work."""
+        """Score a request in the thread at hand, that of larger work; not where it would take far too long."""
         prepared = call.prepare()
+        seconds, most = estimated_seconds(prepared), self.settings.limits.seconds
+        if seconds > _ESTIMATE_MARGIN * most:
+            raise _too_heavy(seconds, most)
         return Scored(call.finish(prepared, call.compare(prepared)), call.warnings)
 
     def _preload(self, model: str) -> None:
@@ -128,8 +136,16 @@ class Service:
         pair = ScoreRequest.model_validate({"hyps": ["a"], "refs": ["a"], "options": {"model": model}})
         try:
             self._hosted(lambda: self.score_here(self.caller.score(pair)))
-        except NlgaugeError as error:
+        except (NlgaugeError, OSError) as error:
             log.warning("model not loaded", extra={"fields": {"model": model, "reason": str(error)}})
+
+
+def _too_heavy(seconds: float, most: float) -> ProblemError:
+    msg = (
+        f"this request is estimated to take about {seconds:,.0f} seconds, and at most {most:g} are allowed; post it "
+        "to /v1/jobs/score or /v1/jobs/compare, where work may take longer, or send fewer or shorter texts"
+    )
+    return ProblemError(413, msg, kind="too-slow")
 
 
 def _too_slow(seconds: float) -> ProblemError:

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import ipaddress
+import math
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
+from nlgauge.encoders import engine_names
+from nlgauge.encoders.load import is_added
+from nlgauge.encoders.precision import PRECISIONS
 from nlgauge.errors import RecipeError
 from nlgauge.files.cache_dir import cache_dir
+from nlgauge.models.catalog import encoder_names, find_card
 
-__all__ = ["Limits", "Settings", "default_folder", "is_loopback"]
+__all__ = ["Limits", "Settings", "default_folder", "flag_of_limit", "is_loopback"]
+
+#: Seconds that a stop may wait at most: a day.
+_LONGEST_STOP = 86_400.0
 
 #: Names under which a browser or a program on the same machine reaches the service.
 _LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
@@ -28,7 +36,7 @@ class Limits:
     text_characters: int = 100_000
     texts: int = 1_000
     """Texts of a request that is answered at once: outputs of all systems, references and sources."""
-    job_texts: int = 10_000
+    job_texts: int = 100_000
     pairs: int = 10_000
     """Pairs of texts that a request for all of them (matrix, rank) has compared at once."""
     job_pairs: int = 1_000_000
@@ -42,6 +50,10 @@ class Limits:
     """Metrics of one request."""
     seconds: float = 60.0
     """Of one request that is answered at once; looked at between two pairs of texts."""
+    header_seconds: float = 10.0
+    """For the headers of a request to arrive."""
+    connections: int = 4_000
+    """Connections that may be open; above it the one that has waited longest for its client is closed."""
     waiting: int = 256
     """Requests that may wait to be computed."""
     queued_jobs: int = 100
@@ -56,9 +68,15 @@ class Limits:
     """What all kept results may take; the oldest go first."""
 
     def __post_init__(self) -> None:
-        for name, value in self.__dict__.items():
-            if not value > 0:
-                msg = f"limit {name} must be above 0, got {value!r}"
+        for about in fields(self):
+            value, whole = getattr(self, about.name), isinstance(about.default, int)
+            if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
+                fits = False
+            else:
+                fits = math.isfinite(value) and value > 0
+            if not fits:
+                kind = "a whole number" if whole else "a finite number"
+                msg = f"limit {about.name} must be {kind} above 0, got {value!r} ({flag_of_limit(about.name)})"
                 raise RecipeError(msg)
 
 
@@ -116,12 +134,37 @@ class Settings:
         if self.root_path and not re.fullmatch(r"(/[A-Za-z0-9._~-]+)+", self.root_path):
             msg = f"root_path must be like /scores or /tools/scores, without a / at its end, got {self.root_path!r}"
             raise RecipeError(msg)
-        if not 0 <= self.port <= 65535:
-            msg = f"port must be 0 to 65535, got {self.port}"
-            raise RecipeError(msg)
-        if not 0 <= self.batch_wait <= 1:
-            msg = f"batch_wait must be 0 to 1 second, got {self.batch_wait!r}"
-            raise RecipeError(msg)
+        _refuse("port", self.port, "0 to 65535", fits=_is_whole(self.port) and 0 <= self.port <= 65535)
+        _refuse("batch_wait", self.batch_wait, "0 to 1 second", fits=_is_between(self.batch_wait, 0, 1))
+        _refuse(
+            "stop_seconds",
+            self.stop_seconds,
+            f"0 to {_LONGEST_STOP:g} seconds",
+            fits=_is_between(self.stop_seconds, 0, _LONGEST_STOP),
+        )
+        for name in ("threads", "batch_tokens"):
+            value = getattr(self, name)
+            fits = (_is_whole(value) and value >= 1) or (name == "threads" and value is None)
+            _refuse(name, value, "a whole number, 1 or more", fits=fits)
+        _refuse("engine", self.engine, " or ".join(engine_names()), fits=self.engine in engine_names())
+        _refuse("precision", self.precision, " or ".join(PRECISIONS), fits=self.precision in PRECISIONS)
+        for model in self.preload:
+            known = find_card(model) is not None or is_added(model)
+            _refuse("preload", model, f"known models by name: {', '.join(encoder_names())}", fits=known)
+        self._check_names()
+
+    def _check_names(self) -> None:
+        """Refuse names of hosts, sites and proxies that no request can ever match."""
+        for name in self.host_names:
+            wanted = "a name such as scores.example.org or an address such as [::1], without scheme, port or path"
+            _refuse("host_name", name, wanted, fits=_is_host(name))
+        for origin in self.allow_origins:
+            wanted = "one site such as https://example.org, in lower case and without a path ('*' is not accepted)"
+            _refuse("allow_origin", origin, wanted, fits=_is_origin(origin))
+        if self.trust_proxy:
+            wanted = "an IP address or network such as 127.0.0.1 or 10.0.0.0/8, or several with commas between them"
+            fits = all(_is_network(part.strip()) for part in self.trust_proxy.split(","))
+            _refuse("trust_proxy", self.trust_proxy, wanted, fits=fits)
 
     @property
     def accepted_hosts(self) -> frozenset[str]:
@@ -149,3 +192,54 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def flag_of_limit(name: str) -> str:
+    """The flag of `nlgauge serve` that sets a limit.
+
+    >>> flag_of_limit("job_texts"), flag_of_limit("keep_days")
+    ('--max-job-texts', '--keep-days')
+    """
+    return f"--{'' if name.startswith('keep') else 'max-'}{name.replace('_', '-')}"
+
+
+def _refuse(name: str, value: object, wanted: str, *, fits: bool) -> None:
+    """Refuse a setting; it is named as the command line has it, which Python spells with underscores."""
+    if not fits:
+        msg = f"--{name.replace('_', '-')} must be {wanted}, got {value!r}"
+        raise RecipeError(msg)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_between(value: object, least: float, most: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
+
+
+def _is_host(name: str) -> bool:
+    """Whether a Host header can have this name before its port."""
+    if name.startswith("[") and name.endswith("]"):
+        try:
+            return ipaddress.ip_address(name[1:-1]).version == 6
+        except ValueError:
+            return False
+    return re.fullmatch(r"(?!-)[A-Za-z0-9_-]{1,63}(\.(?!-)[A-Za-z0-9_-]{1,63})*", name) is not None
+
+
+def _is_origin(text: str) -> bool:
+    """Whether a browser can send it as an origin: ports that go without saying are left out."""
+    match = re.fullmatch(r"(https?)://([^:/@?#]+|\[[0-9a-f:.]+\])(?::([1-9][0-9]{0,4}))?", text)
+    if match is None or text != text.lower():
+        return False
+    scheme, host, port = match.groups()
+    return _is_host(host) and (scheme, port) not in {("http", "80"), ("https", "443")} and int(port or 1) <= 65535
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ipaddress.ip_network(text)
+    except ValueError:
+        return False
+    return True

@@ -60,8 +60,15 @@ class JobStore:
     def __init__(self, folder: Path, *, instance: str = "") -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._instance = instance
-        self._owned = _own(folder)
         self._lock = threading.RLock()
+        try:
+            self._owned = _own(folder)
+            self._open(folder)
+        except sqlite3.Error as error:  # such as a full disk, or a file that is not a database
+            msg = f"cannot keep jobs in {str(folder)!r}: {error}; free some space or choose another folder (--data)"
+            raise InputError(msg) from error
+
+    def _open(self, folder: Path) -> None:
         self._base = sqlite3.connect(folder / "jobs.sqlite3", check_same_thread=False, isolation_level=None)
         self._base.execute("PRAGMA auto_vacuum = INCREMENTAL")
         self._base.execute("PRAGMA journal_mode = WAL")
@@ -193,6 +200,8 @@ def _own(folder: Path) -> sqlite3.Connection:
         claim.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError as error:
         claim.close()
+        if "locked" not in str(error):
+            raise
         msg = f"the folder {str(folder)!r} belongs to a service that is running; give each one its own (--data)"
         raise InputError(msg) from error
     return claim

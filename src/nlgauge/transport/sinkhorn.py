@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import threading
 import warnings
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,7 +29,8 @@ MOST_ITERATIONS = 10_000
 #: POT's stop: the error of the marginals, looked at every tenth iteration.
 _STOP = 1e-9
 
-#: Filters of warnings belong to the process: two threads that change and restore them must not interleave.
+#: Filters of warnings belong to the process: two threads that change and restore them must not interleave. Only the
+#: plain iteration needs it, which takes a moment: the one on logarithms may take minutes.
 _QUIET = threading.Lock()
 
 
@@ -47,11 +50,13 @@ def sinkhorn_transport(
     regularisation: float,
     stable: bool = True,
     most_iterations: int = MOST_ITERATIONS,
+    check: Callable[[], None] | None = None,
 ) -> EntropicPlan:
     """The plan of `regularisation`, by the plain iteration and, where that fails, by the one on logarithms.
 
     The second takes ten times as long, and seconds for regularisation .001. `stable=False` returns what the
-    plain one has, as the released BaryScore does. A plan that is not at rest misses a marginal.
+    plain one has, as the released BaryScore does. A plan that is not at rest misses a marginal. `check` is called
+    every tenth iteration, and may raise to end the work.
 
     >>> round(sinkhorn_transport([1, 1], [1, 1], np.array([[0.0, 2.0], [2.0, 0.0]]), regularisation=0.1).cost, 6)
     0.0
@@ -62,21 +67,46 @@ def sinkhorn_transport(
     rows, columns = normalised_weights(a, what="a"), normalised_weights(b, what="b")
     keep = np.ix_(rows > 0, columns > 0)
     problem = rows[rows > 0], columns[columns > 0], np.ascontiguousarray(cost[keep])
-    plan, rest = _iterate(*problem, regularisation, "sinkhorn", most_iterations)
+    run = partial(_iterate, *problem, regularisation, most=most_iterations, stop=_Stop(_STOP, check))
+    with _QUIET, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what POT warns of is in the second value
+        plan, rest = run("sinkhorn")
     if stable and not rest:
-        plan, rest = _iterate(*problem, regularisation, "sinkhorn_log", most_iterations)
+        plan, rest = run("sinkhorn_log")  # without a warning
     flow = np.zeros_like(cost)
     flow[keep] = plan
     return EntropicPlan(float(np.vdot(flow, cost)), flow, rest)
 
 
+class _Stop(np.float64):
+    """POT's stop. POT has no callback, but compares the error with this number every tenth iteration."""
+
+    def __new__(cls, value: float, check: Callable[[], None] | None) -> _Stop:
+        made = super().__new__(cls, value)
+        made._check = check
+        return made
+
+    _check: Callable[[], None] | None
+
+    def __gt__(self, error: Any) -> Any:  # `error < stop`: Python asks the operand of the derived type first
+        if self._check is not None:
+            self._check()
+        return super().__gt__(error)
+
+
 def _iterate(
-    a: NDArray[np.float64], b: NDArray[np.float64], cost: NDArray[np.float64], reg: float, method: str, most: int
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    cost: NDArray[np.float64],
+    reg: float,
+    method: str,
+    *,
+    most: int,
+    stop: _Stop,
 ) -> tuple[NDArray[np.float64], bool]:
     import ot
 
-    with _QUIET, warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # what POT warns of is in the second value
-        plan, log = ot.sinkhorn(a, b, cost, reg, method=method, numItermax=most, stopThr=_STOP, log=True)
+    with np.errstate(all="ignore"):
+        plan, log = ot.sinkhorn(a, b, cost, reg, method=method, numItermax=most, stopThr=stop, log=True, warn=False)
     rest = bool(log["err"]) and log["err"][-1] < _STOP and bool(np.isfinite(plan).all())
     return plan, bool(rest)

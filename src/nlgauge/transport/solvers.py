@@ -9,6 +9,7 @@ relaxed       a lower bound without a plan: at most as much
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -49,8 +50,17 @@ def regularisation(solver: str) -> float:
     return value
 
 
-def solve(solver: str, a: ArrayLike, b: ArrayLike, costs: NDArray[np.float64]) -> Solution:
+def solve(
+    solver: str,
+    a: ArrayLike,
+    b: ArrayLike,
+    costs: NDArray[np.float64],
+    *,
+    check: Callable[[], None] | None = None,
+) -> Solution:
     """What it costs to move the weights `a` (rows) onto `b` (columns), by the solver of that name.
+
+    `check` is called now and then while the solver iterates, and may raise to end the work.
 
     >>> costs = np.array([[0.0, 2.0], [2.0, 0.0]])
     >>> solve("exact", [3, 1], [1, 3], costs).cost, solve("relaxed", [3, 1], [1, 3], costs).cost
@@ -60,4 +70,4 @@ def solve(solver: str, a: ArrayLike, b: ArrayLike, costs: NDArray[np.float64]) -
         return Solution(*exact_transport(a, b, costs))
     if solver == RELAXED:
         return Solution(*relaxed_transport(a, b, [costs]).plan(a, b))
-    return Solution(*sinkhorn_transport(a, b, costs, regularisation=regularisation(solver)))
+    return Solution(*sinkhorn_transport(a, b, costs, regularisation=regularisation(solver), check=check))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from nlgauge.clouds.alignments import Flow
 from nlgauge.clouds.cloud import Cloud
+from nlgauge.engine.interrupts import between_pairs
 from nlgauge.metrics.parts.solver import solver_option
 from nlgauge.recipes.kinds import Choice
 from nlgauge.recipes.options import option
@@ -49,7 +50,7 @@ class Problem:
     @cached_property
     def plan(self) -> Solution:
         """The solver's plan, solved where somebody asks for it."""
-        return solve(self.solver, self.x.weights, self.y.weights, self.costs)
+        return solve(self.solver, self.x.weights, self.y.weights, self.costs, check=between_pairs)
 
     @property
     def cost(self) -> float:
