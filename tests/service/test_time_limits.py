@@ -13,8 +13,12 @@ from starlette.testclient import TestClient
 from tests.service.test_jobs import ended, submitted
 
 import nlgauge
+from nlgauge.corpus.checks import make_corpus
+from nlgauge.engine.prepare import prepare
 from nlgauge.metrics.rouge import RougeL
+from nlgauge.scoring import resolved_call
 from nlgauge.service import service as services
+from nlgauge.service.costs import estimated_seconds
 from nlgauge.service.settings import Limits
 
 TEXTS = {"hyps": [f"a cat sat {number}" for number in range(70)], "refs": ["the cat sat"] * 70}
@@ -75,6 +79,54 @@ def test_a_small_request_that_is_slow_moves_out_of_the_way(
     assert len(slowed.pairs) >= 8
     expected = nlgauge.score(FEW["hyps"], FEW["refs"], metric="rougel").to_dict()
     assert json.dumps(answer.json()["scores"]) == json.dumps([expected])
+
+
+#: Words of one token each; entropic transport with regularisation .001 between two such texts takes a minute or more.
+WORDS = [str(number) for number in range(1, 251)]
+HEAVY = {"metrics": ["baryscore:measures=all"]}
+
+
+def test_a_heavy_request_is_refused_before_it_starts(made: Callable[..., TestClient]) -> None:
+    service = made()
+    texts = {"hyps": [" ".join(WORDS)] * 8, "refs": [" ".join(reversed(WORDS))] * 8}
+    for path in ("score", "compare"):
+        begin = time.monotonic()
+        answer = service.post(f"/v1/{path}", json={**texts, **HEAVY})
+        assert time.monotonic() - begin < 30  # it would take many minutes
+        assert answer.status_code == 413
+        assert answer.json()["type"].endswith("too-slow")
+        assert "and at most 60 are allowed; post it to /v1/jobs/score or /v1/jobs/compare" in answer.json()["detail"]
+    job = service.post("/v1/jobs/score", json={**texts, **HEAVY})
+    assert job.status_code == 202
+    service.post(f"/v1/jobs/{job.json()['id']}/cancel")
+
+
+def test_one_pair_does_not_outlive_the_time_of_a_request(
+    made: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services, "_ESTIMATE_MARGIN", 1e9)  # as if the estimate were far too low
+    service = made(limits=Limits(seconds=0.5))
+    begin = time.monotonic()
+    answer = service.post("/v1/score", json={"hyps": [" ".join(WORDS)], "refs": [" ".join(WORDS[::-1])], **HEAVY})
+    assert time.monotonic() - begin < 30
+    assert (answer.status_code, answer.json()["type"]) == (413, "urn:nlgauge:problem:too-slow")
+
+
+def test_the_estimate_grows_with_tokens_and_lets_normal_requests_pass() -> None:
+    def seconds(metric: str, words: int, count: int, **options: Any) -> float:
+        corpus = make_corpus({"a": [" ".join(WORDS[:words])] * count}, [" ".join(WORDS[:words])] * count)
+        recipes, run, _ = resolved_call([metric], options)
+        return estimated_seconds(prepare(recipes, corpus, run))
+
+    # Measured on one core with minilm: 17 s of 125 x 125 tokens and 72 s of 250 x 250 at regularisation .001.
+    assert 17 / 3 < seconds("baryscore:measures=SD_0.001", 125, 1) < 17 * 3
+    assert seconds("baryscore:measures=SD_0.001", 100, 4) == pytest.approx(
+        4 * seconds("baryscore:measures=SD_0.001", 100, 1)
+    )
+    assert seconds("moverscore", 100, 1, solver="sinkhorn-0.001") > 5
+    # As many texts as one request may have, of 30 words, under metrics that take milliseconds.
+    for metric in ("bertscore", "moverscore", "baryscore", "baryscore:measures=SD_1", "chrf"):
+        assert seconds(metric, 30, 500) < 1
 
 
 def test_a_job_is_cancelled_between_two_pairs(service: TestClient, slowed: Slowed) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -59,3 +61,51 @@ def test_points_without_mass_take_no_part() -> None:
 def test_a_regularisation_is_positive(regularisation: float) -> None:
     with pytest.raises(RecipeError, match="above 0"):
         sinkhorn_transport([1], [1], np.ones((1, 1)), regularisation=regularisation)
+
+
+def test_whoever_waits_may_end_the_iteration() -> None:
+    rng = np.random.default_rng(3)
+    costs = rng.random((40, 40))
+    calls = 0
+
+    def check() -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sinkhorn_transport(np.ones(40), np.ones(40), costs, regularisation=0.001, check=check)
+    assert calls == 5
+
+
+@pytest.mark.parametrize(("regularisation", "method"), [(0.1, "sinkhorn"), (0.001, "sinkhorn_log")])
+def test_the_plan_is_that_of_pot_to_the_bit(regularisation: float, method: str) -> None:
+    import ot
+
+    rng = np.random.default_rng(4)
+    costs, a, b = rng.random((12, 15)) * 2, rng.random(12), rng.random(15)
+    settings = {"method": method, "numItermax": 300, "stopThr": 1e-9, "warn": False}
+    expected = ot.sinkhorn(a / a.sum(), b / b.sum(), costs, regularisation, **settings)
+    plan = sinkhorn_transport(a, b, costs, regularisation=regularisation, most_iterations=300, check=lambda: None)
+    np.testing.assert_array_equal(plan.flow, expected)
+
+
+def test_a_slow_plan_keeps_no_other_thread_waiting() -> None:
+    costs = np.random.default_rng(5).random((60, 60))
+    asked = 0
+
+    def solve_another() -> None:
+        nonlocal asked
+        asked += 1
+        other = threading.Thread(
+            target=sinkhorn_transport, args=([1, 1], [1, 1], costs[:2, :2]), kwargs={"regularisation": 1}
+        )
+        # 50 iterations ask five times: the plain one first, then, as it does not converge, the one on logarithms.
+        if asked > 5:
+            other.start()
+            other.join(60)
+            assert not other.is_alive()
+
+    sinkhorn_transport(np.ones(60), np.ones(60), costs, regularisation=0.005, most_iterations=50, check=solve_another)
+    assert asked == 10
