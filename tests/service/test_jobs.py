@@ -174,7 +174,7 @@ def test_what_fails_says_why(service: TestClient, monkeypatch: pytest.MonkeyPatc
     [
         ({**BODY, "metrics": ["nonsense"]}, 422),
         ({**BODY, "options": {"model": "/etc"}}, 422),
-        ({"hyps": ["a"] * 5001, "refs": ["a"] * 5001}, 413),
+        ({"hyps": ["a"] * 50_001, "refs": ["a"] * 50_001}, 413),
     ],
 )
 def test_what_cannot_run_is_refused_before_it_is_queued(
@@ -276,3 +276,13 @@ def test_a_stop_does_not_wait_for_ever_for_work_that_cannot_be_stopped(
     monkeypatch.setattr(running, "stop", lambda: None)
     assert made().get(f"/v1/jobs/{name}").json()["state"] == "interrupted"
     held.go.set()
+
+
+def test_a_job_of_too_many_texts_names_the_way_out(made: Callable[..., TestClient]) -> None:
+    service = made(limits=Limits(job_texts=5))
+    answer = service.post("/v1/jobs/score", json={"hyps": ["a"] * 3, "refs": ["a"] * 3})
+    assert answer.status_code == 413
+    assert answer.json()["detail"] == (
+        "6 texts in one request, and at most 5 are taken; use fewer systems or segments, or start the service with "
+        "--max-job-texts N"
+    )

@@ -14,6 +14,7 @@ from tests.service.pages import (
     choose_metrics,
     fill,
     fill_long,
+    page_of,
     run,
     table_score,
 )
@@ -21,7 +22,8 @@ from tests.service.pages import (
 import nlgauge
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Browser, Locator, Page
+    from tests.service.conftest import Running
 
 pytestmark = pytest.mark.browser
 
@@ -86,6 +88,28 @@ def test_greedy_matches_and_transport_of_the_same_pair(page: Page) -> None:
     page.get_by_role("button", name="Next").click()
     page.locator("#segment h3").filter(has_not_text="Segment 1").wait_for()
     assert page.get_by_label("Alignment", exact=True).input_value() == "greedy"
+
+
+def test_texts_of_several_rows_have_lines_of_one_word_only(browser: Browser, serving: Running) -> None:
+    drawn = "view => [...view.querySelectorAll('path')].filter(path => path.getClientRects().length).length"
+    long, other = (" ".join(texts).replace(".", "") for texts in (HYPS, REFS))
+    with page_of(browser, f"{serving.url}/", viewport={"width": 380, "height": 800}) as page:
+        fill(page, {"A": [long, "Yes, sure."]}, [other, "Yes, sure."])
+        choose_metrics(page, "bertscore")
+        run(page)
+        page.locator("#segments-list .row[data-segment='0']").click()
+        view = page.locator("#segment .alignment.wrapped")
+        view.wait_for()
+        assert view.locator("path").count() > 10
+        assert view.evaluate(drawn) == 0
+        words(view, 0).nth(1).hover()
+        view.locator(".said").filter(has_text="ferry: matched with ferry").wait_for()
+        assert 1 <= view.evaluate(drawn) <= 4
+        # Texts that take a row each have all their lines.
+        page.locator("#segments-list .row[data-segment='1']").click()
+        short = page.locator("#segment .alignment:not(.wrapped):has(path[d])")
+        short.wait_for()
+        assert short.evaluate(drawn) == short.locator("path").count() >= 2
 
 
 def test_a_metric_without_vectors_has_no_alignment(page: Page) -> None:

@@ -23,7 +23,7 @@ from nlgauge.service.policy import Policy
 from nlgauge.service.problems import ProblemError
 from nlgauge.service.said import collected_warnings
 from nlgauge.service.schemas import ScoreRequest, Sized, TextsRequest
-from nlgauge.service.settings import Settings
+from nlgauge.service.settings import Settings, flag_of_limit
 
 __all__ = ["Asked", "Caller", "ScoreCall", "check_pairs", "check_size"]
 
@@ -147,10 +147,12 @@ def check_size(request: Sized, settings: Settings, *, job: bool) -> int:
         msg = f"{len(request.metrics)} metrics in one request, and at most {limits.recipes} are taken"
         raise ProblemError(413, msg, kind="too-many-metrics")
     texts = request.texts()
-    most = limits.job_texts if job else limits.texts
+    name = "job_texts" if job else "texts"
+    most = getattr(limits, name)
     if len(texts) > most:
-        hint = "" if job else f"; post it to /v1/jobs, where {limits.job_texts} are"
-        msg = f"{len(texts)} texts in one request, and at most {most} are taken{hint}"
+        hint = "" if job else f"post it to /v1/jobs, where {limits.job_texts:,} are, or "
+        more = f"use fewer systems or segments, or start the service with {flag_of_limit(name)} N"
+        msg = f"{len(texts):,} texts in one request, and at most {most:,} are taken; {hint}{more}"
         raise ProblemError(413, msg, kind="too-many-texts")
     longest = max(map(len, texts), default=0)
     if longest > limits.text_characters:

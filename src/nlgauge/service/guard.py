@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nlgauge.service.monitoring import Monitor, log
 from nlgauge.service.problems import ProblemError, problem_response
-from nlgauge.service.settings import Settings
+from nlgauge.service.settings import Settings, flag_of_limit
 
 __all__ = ["Guard", "Observer", "RateLimit"]
 
@@ -138,12 +138,13 @@ class Guard:
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         limits = self._settings.limits
-        most = limits.job_bytes if scope["path"].startswith("/v1/jobs/") else limits.body_bytes
+        limit = "job_bytes" if scope["path"].startswith("/v1/jobs/") else "body_bytes"
+        most: int = getattr(limits, limit)
         stated = _headers(scope).get("content-length", "")
         if stated.isdigit() and (len(stated) > 18 or int(stated) > most):
-            raise _too_large(most)
+            raise _too_large(limit, most)
         try:
-            return await asyncio.wait_for(_read(receive, most), _BODY_SECONDS)
+            return await asyncio.wait_for(_read(receive, limit, most), _BODY_SECONDS)
         except asyncio.TimeoutError:
             raise ProblemError(408, "the body did not arrive in time", kind="timeout") from None
 
@@ -198,7 +199,7 @@ class Observer:
             log.info("answered", extra={"fields": fields})
 
 
-async def _read(receive: Receive, most: int) -> bytes:
+async def _read(receive: Receive, limit: str, most: int) -> bytes:
     parts: list[bytes] = []
     size = 0
     while True:
@@ -208,7 +209,7 @@ async def _read(receive: Receive, most: int) -> bytes:
         part = message.get("body", b"")
         size += len(part)
         if size > most:
-            raise _too_large(most)
+            raise _too_large(limit, most)
         parts.append(part)
         if not message.get("more_body"):
             return b"".join(parts)
@@ -224,8 +225,9 @@ def _replay(body: bytes, receive: Receive) -> Callable[[], Awaitable[Any]]:
     return replayed
 
 
-def _too_large(most: int) -> ProblemError:
-    return ProblemError(413, f"the body has more than {most} bytes", kind="body-too-large", limit=most)
+def _too_large(limit: str, most: int) -> ProblemError:
+    msg = f"the body has more than {most} bytes; send fewer texts, or start the service with {flag_of_limit(limit)} N"
+    return ProblemError(413, msg, kind="body-too-large", limit=most)
 
 
 def _is_open(scope: Scope) -> bool:

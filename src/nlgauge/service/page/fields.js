@@ -22,10 +22,12 @@ class TextFields {
   }
 
   addSystem(name = this.unusedName(`system ${this.systems.length + 1}`)) {
-    const field = new TextField({ id: "system", label: "", changed: this.changed });
+    const several = (files) => this.takeSystems(files, entry);
+    const field = new TextField({ id: "system", label: "", changed: this.changed, several });
     const input = make("input", { type: "text", maxlength: 200, spellcheck: "false", autocomplete: "off" });
     input.value = name;
     input.addEventListener("input", () => {
+      input.dataset.typed = "yes";
       field.complain("");
       this.changed();
     });
@@ -42,7 +44,8 @@ class TextFields {
   }
 
   addReferences() {
-    const field = new TextField({ id: "references", label: "", changed: this.changed });
+    const several = (files) => this.takeReferences(files, entry);
+    const field = new TextField({ id: "references", label: "", changed: this.changed, several });
     const remove = make("button", { type: "button", text: "Remove" });
     const element = make("div", { class: "entry" }, field.element);
     field.element.querySelector(".text-head").append(remove);
@@ -78,22 +81,28 @@ class TextFields {
     });
   }
 
-  // Several files become a system each; the first ones go to systems that have no text yet.
-  async takeSystems(files) {
-    for (const file of files) {
+  // Several files become a system each, named after its file. The first one goes to the system that it was given to,
+  // the others, and all that were given to none, to systems that have no text yet.
+  async takeSystems(files, given = null) {
+    for (const [at, file] of files.entries()) {
       const empty = this.systems.find(({ field }) => !field.text);
-      const entry = empty ?? this.addSystem();
-      await entry.field.take(file);
-      if (entry.field.text) entry.name.value = this.unusedName(systemName(file.name), entry);
+      const entry = (at === 0 && given) || empty || this.addSystem();
+      if (!(await entry.field.take(file)) || entry.name.dataset.typed) continue; // a name that was typed stays
+      entry.name.value = this.unusedName(systemName(file.name), entry);
     }
     this.changed();
   }
 
-  async takeReferences(files) {
-    for (const file of files) {
+  async takeReferences(files, given = null) {
+    for (const [at, file] of files.entries()) {
       const empty = this.references.find(({ field }) => !field.text);
-      await (empty ?? this.addReferences()).field.take(file);
+      await ((at === 0 && given) || empty || this.addReferences()).field.take(file);
     }
+  }
+
+  // Texts of a request, as the service counts them.
+  get count() {
+    return this.all.reduce((sum, field) => sum + field.lineCount, 0);
   }
 
   unusedName(name, entry) {

@@ -33,6 +33,33 @@ function formMistakes(fields, metrics) {
   return found;
 }
 
+// What the form has too much of for one request, and what to do about it; looked at after every change.
+function sizeMistake(fields) {
+  const { job_texts: mostTexts, job_bytes: mostBytes, systems: mostSystems } = service.limits;
+  const shown = (number) => number.toLocaleString("en");
+  if (fields.systems.length > mostSystems)
+    return `There are ${shown(fields.systems.length)} systems, and at most ${shown(mostSystems)} are compared.`;
+  if (fields.count > mostTexts)
+    return (
+      `There are ${shown(fields.count)} texts, and at most ${shown(mostTexts)} are scored in one run. Use fewer ` +
+      "systems or segments, or start the service with --max-job-texts N."
+    );
+  const letters = fields.all.reduce((sum, { text }) => sum + text.length, 0);
+  if (letters > mostBytes)
+    return (
+      `The texts have more than ${shown(mostBytes)} bytes. Use fewer systems or segments, or start the service with ` +
+      "--max-job-bytes N."
+    );
+  return "";
+}
+
+function showSize(fields) {
+  const words = sizeMistake(fields);
+  const place = byId("size-error");
+  if (place.textContent !== words) place.textContent = words;
+  return words;
+}
+
 // After a paste it is mostly a blank line too many.
 function unequalLines(here, first) {
   const endsBlank = (lines) => lines.at(-1)?.trim() === "";

@@ -25,6 +25,10 @@ class Runner {
       this.say(`${counted(mistakes.length, "thing")} to mend before anything can be scored.`);
       return;
     }
+    if (showSize(this.fields)) {
+      this.say("");
+      return;
+    }
     const body = this.body();
     await this.watched(async () => {
       const started = performance.now();

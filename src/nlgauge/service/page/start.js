@@ -35,8 +35,11 @@ async function load() {
 
 async function startForm(records, models) {
   let address = null;
+  let waits = 0;
   const changed = () => {
     if (!address) return;
+    clearTimeout(waits);
+    waits = setTimeout(() => showSize(fields), 300); // not at every letter
     address.job = ""; // its result is no longer that of the form
     address.soon();
   };

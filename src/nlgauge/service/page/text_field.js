@@ -5,17 +5,20 @@ const MOST_SHOWN = 200_000;
 const SHOWN_LINES = 100;
 
 class TextField {
-  // id begins the ids of its parts; changed is called after every change.
-  constructor({ id, label, note = "", rows = 5, changed }) {
+  // id begins the ids of its parts; changed is called after every change; several takes the files that were opened or
+  // dropped here where the form has room for more than one.
+  constructor({ id, label, note = "", rows = 5, changed, several = null }) {
     this.changed = changed;
+    this.several = several;
+    this.lineCount = 0;
     this.wrong = null; // the part that something is wrong with
     this.file = null; // {name, text}: exactly as it was read, which a box of text does not keep
     this.box = make("textarea", { rows, spellcheck: "false", dir: "auto", autocomplete: "off" });
-    this.input = make("input", { type: "file", class: "unseen" });
+    this.input = make("input", { type: "file", class: "unseen", multiple: Boolean(several) });
     this.count = make("span", { class: "count" });
     this.error = make("p", { class: "field-error", role: "alert" });
     this.label = make("label", {});
-    this.opener = make("label", { class: "button" }, "Open a file", this.input);
+    this.opener = make("label", { class: "button" }, several ? "Open files" : "Open a file", this.input);
     this.without = make("button", { type: "button", text: "Leave the file out", hidden: true });
     this.element = make(
       "div",
@@ -35,7 +38,7 @@ class TextField {
     this.label.textContent = label;
     this.label.htmlFor = this.box.id = `${id}-text`;
     this.input.id = `${id}-file`;
-    this.input.setAttribute("aria-label", `Open a file: ${label}`);
+    this.input.setAttribute("aria-label", `${this.several ? "Open files" : "Open a file"}: ${label}`);
     this.count.id = `${id}-count`;
     this.error.id = `${id}-error`;
     this.box.setAttribute("aria-describedby", `${id}-count ${id}-error`);
@@ -47,21 +50,30 @@ class TextField {
       this.say();
     });
     this.input.addEventListener("change", async () => {
-      if (this.input.files.length) await this.take(this.input.files[0]);
+      if (this.input.files.length) await this.takeAll([...this.input.files]);
       this.input.value = ""; // so that the same file can be opened again
     });
     this.without.addEventListener("click", () => {
       this.set("");
       this.box.focus();
     });
-    acceptFiles(this.element, (files) => this.take(files[0]));
+    acceptFiles(this.element, (files) => this.takeAll(files));
   }
 
+  async takeAll(files) {
+    if (this.several) return this.several(files);
+    await this.take(files[0]);
+    if (files.length > 1) this.complain(`Only one file has a place here: ${files[0].name} was opened.`);
+  }
+
+  // Whether the file could be read.
   async take(file) {
     try {
       this.set(await readTextFile(file), file.name);
+      return true;
     } catch (error) {
       this.complain(error.message);
+      return false;
     }
   }
 
@@ -84,7 +96,7 @@ class TextField {
 
   say() {
     this.complain("");
-    const count = this.lines.length;
+    const count = (this.lineCount = this.lines.length);
     const from = this.file ? ` from ${this.file.name}` : "";
     const part = this.box.readOnly ? `; the first ${SHOWN_LINES} are shown` : "";
     this.count.textContent = count ? `${counted(count, "line")}${from}${part}` : "";

@@ -51,7 +51,12 @@ function alignmentView(found, alignment) {
   return view;
 }
 
+// Lines between texts of several rows would run across words, and each across the others: there only those of the word
+// that is pointed at are drawn.
+const wraps = ({ words }) => words.some((word) => word.offsetTop !== words[0].offsetTop);
+
 function drawLinks(view, sides, links, paths) {
+  view.classList.toggle("wrapped", sides.some(wraps));
   const base = view.getBoundingClientRect();
   links.forEach(([i, j], at) => {
     const from = sides[0].words[i].getBoundingClientRect();
