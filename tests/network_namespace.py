@@ -66,9 +66,24 @@ def run_without_network(
         text=True,
         timeout=300,
     )
-    calls = [line.partition(" ")[2].strip() for line in trace.read_text(encoding="utf-8").splitlines()]
+    calls = _whole_calls(trace.read_text(encoding="utf-8").splitlines())
     network = [call for call in calls if _leaves_machine(call)]
     return Behaviour(done.returncode, done.stdout, done.stderr, network, sorted(set(_written(calls, folder))))
+
+
+def _whole_calls(lines: Iterable[str]) -> list[str]:
+    """Calls without their process; a call that another one interrupts is on two lines, the second with its result."""
+    calls, unfinished = [], dict[str, str]()
+    for line in lines:
+        process, _, call = line.partition(" ")
+        call = call.strip()
+        if call.endswith("<unfinished ...>"):
+            unfinished[process] = call.removesuffix("<unfinished ...>")
+        elif resumed := re.match(r"<\.\.\. \w+ resumed>(.*)", call):
+            calls.append(unfinished.pop(process, "") + resumed[1])
+        else:
+            calls.append(call)
+    return calls + list(unfinished.values())
 
 
 def _leaves_machine(call: str) -> bool:

@@ -40,8 +40,9 @@ def test_the_lanes_run_all_but_the_long_one() -> None:
 
 
 def test_workflows_use_actions_by_commit() -> None:
-    folder = Path(__file__).parents[1] / ".github" / "workflows"
-    steps = [step for path in folder.glob("*.yml") for step in re.findall(r"uses: (.*)", path.read_text("utf-8"))]
+    root = Path(__file__).parents[1]
+    files = [*(root / ".github" / "workflows").glob("*.yml"), root / "action.yml"]
+    steps = [step for path in files for step in re.findall(r"uses: (.*)", path.read_text("utf-8"))]
     assert len(steps) > 10
     # A tag can be moved to other code; the version in the comment is for readers, and for Dependabot.
     assert [step for step in steps if not re.fullmatch(r"[\w.-]+/[\w.-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", step)] == []

@@ -164,6 +164,7 @@ def test_reporting_packages_are_imported_in_one_place() -> None:
 
 def run_python(code: str, home: Path) -> str:
     environment = {"PATH": os.environ["PATH"], "HOME": str(home), "TMPDIR": str(home)}
+    environment |= {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}  # Windows needs it
     environment |= {"PYTHONPATH": str(SOURCE.parent), "ORT_DISABLE_TELEMETRY": "0"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     return done.stdout

@@ -609,3 +609,12 @@ def test_files_of_the_wrong_shape(refused: Refusal, run: Run, folder: Path) -> N
     assert "'two.json' holds 2 systems, so it cannot be called 'x'" in refused(
         2, "compare", "x=two.json", "base.json"
     )
+
+
+def test_gate_that_cannot_run_is_reported_in_json(run: Run, folder: Path) -> None:
+    found = run("compare", "a.txt", "missing.txt", "--refs", "ref.txt", "--gate", "--format", "json")
+    assert found.status == 1
+    record = json.loads(found.out)["gate"]
+    assert record["result"] == "not-run"
+    assert "missing.txt" in record["sentence"]
+    assert "missing.txt" in found.err

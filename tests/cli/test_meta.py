@@ -186,7 +186,7 @@ def test_soft_accuracy_that_cannot_be_computed_does_not_lose_pearson(
     assert "soft pairwise accuracy" in spa
     assert spa.count("no segment was judged for every system") == 1, "said once for all metrics"
     assert main([*asked, "spa"]) == 1
-    assert "no agreement of gaps.tsv could be computed" in capsys.readouterr().err
+    assert "no agreement could be computed for gaps.tsv" in capsys.readouterr().err
 
 
 def test_metric_that_cannot_be_computed_at_all_is_an_error(own: Path, capsys: pytest.CaptureFixture[str]) -> None:

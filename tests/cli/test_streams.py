@@ -107,6 +107,8 @@ def test_too_little_memory_is_an_error_without_traceback(folder: Path, megabytes
         capture_output=True,
         text=True,
         preexec_fn=limit,
+        timeout=300,
+        check=False,
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert "Traceback" not in done.stderr

@@ -233,3 +233,28 @@ def test_a_test_on_the_other_side_than_the_scores_is_undecided() -> None:
         found = gate(comparison, base=base, new=other)
         assert found.result == "undecided"
         assert found.sentence == "test sign favours old, but new has the better score"
+
+
+@pytest.mark.parametrize(
+    ("test", "alpha", "ties", "remedy"),
+    [
+        ("randomisation", 0.001, 0, "use more segments"),  # 2 ** -9 = .00195 is the smallest share of sign patterns
+        ("sign", 0.05, 7, "use more segments"),  # three segments differ: 2 ** -2 = .25
+        ("bootstrap", 0.0001, 0, "use more segments"),
+    ],
+)
+def test_gate_is_undecided_where_no_p_value_could_fail_it(
+    test: TestName, alpha: float, ties: int, remedy: str
+) -> None:
+    old = np.arange(10.0)
+    new = old - np.where(np.arange(10) < ties, 0.0, 10.0 + 0.1 * np.arange(10))
+    comparison = compare_systems({"bleu": {"old": old.tolist(), "new": new.tolist()}}, test=test)
+    found = gate(comparison, base="old", new="new", alpha=alpha)
+    assert found.result == "undecided"
+    assert f"not below {alpha:g}; {remedy}" in found.sentence
+
+
+def test_identical_outputs_pass_under_every_test() -> None:
+    for test in ("bootstrap", "randomisation", "sign", "wilcoxon", "t"):
+        comparison = compare_systems({"bleu": {"old": OLD.tolist(), "new": OLD.tolist()}}, test=test)
+        assert gate(comparison, base="old", new="new").result == "passed", test

@@ -116,7 +116,9 @@ def test_a_short_signature_is_refused_as_a_recipe(signature: str) -> None:
 
 def test_a_hash_of_bert_score_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["signature", "show", lines("bert-score-hash.txt")[0]]) == 0
-    recipe = "--metric bertscore:layer=17,idf=refs,multiref=best-each,rescale=yes,prefix_space=no --model roberta-large"
+    recipe = (
+        "--metric bertscore:layer=17,idf=refs,multiref=best-each,rescale=yes,prefix_space=no --model roberta-large"
+    )
     assert recipe in capsys.readouterr().out
 
 

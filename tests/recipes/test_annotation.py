@@ -111,7 +111,7 @@ GERMAN = ["Die Katzen sassen. Ein Hund bellte.", "Er ging."]
 
 @pytest.mark.parametrize("metric", ["ds-focus", "ds-sent", "discoscore"])
 def test_sources_are_not_annotated_as_english_unless_they_are_said_to_be(metric: str) -> None:
-    with pytest.raises(RecipeError, match=r"language of the sources is not given; say src_lang=en .*parses\.conllu"):
+    with pytest.raises(RecipeError, match=r"language of the sources is not given; use src_lang=en .*parses\.conllu"):
         nlgauge.score(HYPS, sources=GERMAN, metric=metric, against="source")
     with pytest.raises(RecipeError, match=r"'spacy-en' reads en, and the sources are 'de'; give CoNLL-U annotations"):
         nlgauge.score(HYPS, sources=GERMAN, metric=metric, against="source", src_lang="de")

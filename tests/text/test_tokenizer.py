@@ -245,5 +245,5 @@ def test_tokenizer_with_a_space_of_its_own_gets_no_second_one(tmp_path: Path) ->
     assert spaced.token_strings(spaced.encode(["the the"])[0]) == ("<s>", "Ġthe", "Ġthe", "</s>")
     assert tokenizer.with_prefix_space("auto").signed_prefix_space == "yes"
     assert spaced.digest == tokenizer.digest
-    with pytest.raises(RecipeError, match="prefix_space=no cannot be had with model 'own'"):
+    with pytest.raises(RecipeError, match="prefix_space=no is not possible with model 'own'"):
         tokenizer.with_prefix_space("no", model="own")

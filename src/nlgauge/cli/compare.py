@@ -40,6 +40,7 @@ from nlgauge.report.comparison import (
     further_tables,
     gate_lines,
     render_comparison,
+    render_gate_not_run,
 )
 
 __all__ = ["GATE_FAILED", "GATE_UNDECIDED", "add_commands"]
@@ -218,7 +219,13 @@ def _run(args: argparse.Namespace) -> int:
     read_unit(args)
     settings = _settings(args)
     check_command(args)
-    found, inputs = _compared(args, settings)
+    try:
+        found, inputs = _compared(args, settings)
+    except NlgaugeError as error:
+        if args.gate and args.format == "json":
+            # A program that reads the record learns that there is no decision; the message goes to stderr as well.
+            write_output(args.output, render_gate_not_run(in_flags(str(error))))
+        raise
     status = _gate_status(found.gate, strict=bool(args.strict))
     try:
         _write(found, inputs, args)

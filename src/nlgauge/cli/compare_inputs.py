@@ -22,7 +22,7 @@ from nlgauge.data.score_files import ScoreSpec, metric_name, read_score_files
 from nlgauge.errors import RecipeError
 from nlgauge.files.digests import bytes_digest, short_digest
 from nlgauge.files.lines import read_bytes
-from nlgauge.files.textfiles import ParallelTexts, read_parallel
+from nlgauge.files.textfiles import ParallelTexts, printable, read_parallel
 from nlgauge.saved_scores import SavedScores
 from nlgauge.scores import Score
 from nlgauge.scoring import recipes_and_run, score_systems
@@ -119,7 +119,7 @@ def _named(text: str) -> tuple[str | None, str]:
     name, equals, spec = text.partition("=")
     if not equals or not name or os.sep in name or os.path.exists(text):
         return None, text
-    return name, spec
+    return printable(name), spec
 
 
 def _scored(

@@ -176,7 +176,10 @@ def _meta(args: argparse.Namespace) -> int:
             plot_agreement(result, target if number == 0 else target.with_stem(f"{target.stem}-{result.agreement}"))
     values = [cell.value for result in results for name in asked_for for cell in result.cells[name].values()]
     if values and not np.isfinite(values).any():
-        print(f"nlgauge: no agreement of {table.name} could be computed; the notes say why", file=sys.stderr)
+        print(
+            f"nlgauge: no agreement could be computed for {table.name}; see the notes below the tables",
+            file=sys.stderr,
+        )
         return 1
     return 0
 

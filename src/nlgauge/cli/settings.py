@@ -127,7 +127,7 @@ def _is_trusted(path: Path) -> bool:
 def _mentions_nlgauge(path: Path) -> bool:
     """Whether a project file may have settings of nlgauge."""
     try:
-        return b"nlgauge" in path.read_bytes()
+        return b"tool.nlgauge" in path.read_bytes()
     except OSError:
         return False
 

@@ -152,9 +152,11 @@ def _undecided(found: MetricComparison, pair: PairRow, settings: CompareSettings
     if units < LEAST_FOR_A_VERDICT or pair.p_value is None:
         too_few = "is too few" if units == 1 else "are too few"
         return f"{_counted(found)} {too_few} to decide, at least {LEAST_FOR_A_VERDICT} are needed"
-    least = smallest_p(settings, units=units, instances=found.n)
+    differing = pair.wins + pair.losses
+    least = smallest_p(settings, units=units, differing=differing) if differing else 0.0
     if least >= alpha:
-        remedy = "use more segments" if settings.test in ("wilcoxon", "sign") else "use more permutations"
+        more_draws = 2.0 ** (1 - min(units, differing)) < alpha and settings.test in ("randomisation", "bootstrap")
+        remedy = "use more permutations" if more_draws else "use more segments"
         return f"the smallest possible p value of test {settings.test} is {least:.2g}, not below {alpha:g}; {remedy}"
     better = pair.first if pair.difference > 0 else pair.second if pair.difference < 0 else None
     if pair.p_value < alpha and pair.favoured is not None and pair.favoured != better:

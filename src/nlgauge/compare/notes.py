@@ -59,7 +59,7 @@ def _size(found: MetricComparison, sample: Sample, settings: CompareSettings) ->
         )
     drawn = settings.test in ("bootstrap", "randomisation") and settings.correction == "holm"
     enough = sample.units >= LEAST_FOR_A_VERDICT
-    least = smallest_p(settings, units=sample.units, instances=found.n) if drawn and enough else 0.0
+    least = smallest_p(settings, units=sample.units, differing=found.n) if drawn and enough else 0.0
     if least * len(found.pairs) >= settings.alpha:
         said.append(
             f"{settings.score_draws} draws cannot show a difference after Holm's correction for {len(found.pairs)} "

@@ -222,19 +222,21 @@ def strictest_alpha(settings: CompareSettings, pairs: int) -> float:
     return settings.alpha / pairs if settings.correction == "holm" else settings.alpha
 
 
-def smallest_p(settings: CompareSettings, *, units: int, instances: int) -> float:
+def smallest_p(settings: CompareSettings, *, units: int, differing: int) -> float:
     """The smallest p value that the test that decides can give; 0 where there is no bound.
 
-    Tests by draws of units are limited by their number, those of signs by the 2 ** instances patterns of signs.
+    `units` are what is drawn, `differing` the instances that are not ties. Tests by draws are limited by their
+    number; tests of signs, and swaps of units, by the number of patterns of signs.
 
-    >>> smallest_p(CompareSettings(test="sign"), units=10, instances=10)
+    >>> smallest_p(CompareSettings(test="sign"), units=10, differing=10)
     0.001953125
     """
+    patterns = 2.0 ** (1 - differing)
     if settings.test == "randomisation":
-        return 1 / (settings.permutations + 1)
+        return max(1 / (settings.permutations + 1), patterns, 2.0 ** (1 - units))
     if settings.test == "bootstrap":
         return float(expanded_p(np.array(1 / (settings.score_draws + 1)), units))
-    return 2.0 ** (1 - instances) if settings.test in ("wilcoxon", "sign") else 0.0
+    return patterns if settings.test in ("wilcoxon", "sign") else 0.0
 
 
 def detectable_errors(alpha: float, units: int) -> float:

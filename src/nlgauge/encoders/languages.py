@@ -6,7 +6,7 @@ import warnings
 
 from nlgauge.errors import LanguageWarning
 from nlgauge.models.catalog import find_card
-from nlgauge.text.function_words import LANGUAGE_NAMES
+from nlgauge.text.function_words import language_name
 
 __all__ = ["one_language_of", "warn_if_unsupported", "warn_of_other_language"]
 
@@ -54,8 +54,8 @@ def warn_if_unsupported(model: str, language: str, *, read: bool = False, stackl
         )
         warnings.warn(msg, LanguageWarning, stacklevel=stacklevel + 1)
     elif read and (own := one_language_of(model)) and language.partition("-")[0] != own:
-        named = LANGUAGE_NAMES.get(language.partition("-")[0], language)
-        warn_of_other_language(model, f"texts are in {named}", language, stacklevel=stacklevel + 1)
+        what = f"texts are in {language_name(language)}"
+        warn_of_other_language(model, what, language, stacklevel=stacklevel + 1)
 
 
 def warn_of_other_language(model: str, what: str, language: str, *, stacklevel: int = 2) -> None:
@@ -63,6 +63,6 @@ def warn_of_other_language(model: str, what: str, language: str, *, stacklevel: 
     multilingual = find_card(_MULTILINGUAL)
     known = multilingual is not None and multilingual.knows_language(language)
     offer = f"a multilingual model, such as model='{_MULTILINGUAL}'" if known else "a model of that language (model=)"
-    own = LANGUAGE_NAMES[one_language_of(model)]
+    own = language_name(one_language_of(model))
     msg = f"{what}, but model {model!r} was trained on {own} only; use {offer}"
     warnings.warn(msg, LanguageWarning, stacklevel=stacklevel + 1)

@@ -105,8 +105,8 @@ def _decoded(data: bytes, name: str, *, first: int, start: bytes) -> str:
     if (nul := data.find(b"\0")) >= 0:
         line = data.count(b"\n", 0, nul) + first
         msg = (
-            f"{name}, line {line}: a NUL character, which texts do not have; the file looks like UTF-16 without a "
-            "byte order mark, or is not text; convert it to UTF-8"
+            f"{name}, line {line}: NUL character; the file may be UTF-16 without a byte order mark, or not text; "
+            "convert it to UTF-8"
         )
         raise FileFormatError(msg)
     return text

@@ -38,6 +38,7 @@ __all__ = [
     "TextSource",
     "file_label",
     "parse_source",
+    "printable",
     "read_candidates",
     "read_parallel",
     "read_references",
@@ -260,13 +261,13 @@ def _check_parallel(columns: Sequence[tuple[str, Sequence[str]]]) -> None:
 
 def file_label(spec: str) -> str:
     """How a file shows in a table: without its folder, and with escapes for bytes that are not UTF-8."""
-    return "stdin" if spec == "-" else _printable(os.path.basename(spec) or spec)
+    return "stdin" if spec == "-" else printable(os.path.basename(spec) or spec)
 
 
-def _printable(name: str) -> str:
+def printable(name: str) -> str:
     r"""A file name that can be written anywhere: Python keeps bytes that are not UTF-8 as halves of characters.
 
-    >>> _printable("a\udcff.txt")
+    >>> printable("a\udcff.txt")
     'a\\xff.txt'
     """
     try:
@@ -279,7 +280,7 @@ def _system_labels(specs: Sequence[str]) -> Mapping[str, str]:
     """What each system is called; files of one name in several folders keep their folders."""
     labels = [file_label(spec) for spec in specs]
     if len(set(labels)) < len(labels):
-        labels = [_printable(spec) for spec in specs]
+        labels = [printable(spec) for spec in specs]
     for spec in specs:
         if list(specs).count(spec) > 1:
             msg = f"the file {spec!r} is given twice; each system needs one of its own"

@@ -92,7 +92,7 @@ def check_annotator(
     if not language:
         msg = (
             f"{metric.name}: {reads}, and the language of the sources is not given; "
-            f"say src_lang={known[0]} (--src-lang {known[0]}) if it is that one, otherwise {conllu}"
+            f"use src_lang={known[0]} (--src-lang {known[0]}) if that is their language, otherwise {conllu}"
         )
         raise RecipeError(msg)
     if not _is_known(language, known):

@@ -36,7 +36,15 @@ from nlgauge.report.other_comparisons import run_pairs_table, run_table, verdict
 from nlgauge.report.table import Cell, Table, escape_markdown, visible
 from nlgauge.report.verdicts import metric_verdict, on_the_winner, plain
 
-__all__ = ["CompareFormat", "Compared", "TableName", "further_tables", "gate_lines", "render_comparison"]
+__all__ = [
+    "CompareFormat",
+    "Compared",
+    "TableName",
+    "further_tables",
+    "gate_lines",
+    "render_comparison",
+    "render_gate_not_run",
+]
 
 CompareFormat = Literal["text", "json", "tsv", "latex", "markdown"]
 TableName = Literal["ranking", "pairs", "wins", "disagreements"]
@@ -166,6 +174,11 @@ def _tsv_table(found: Compared, name: TableName) -> Table:
     if name == "disagreements":
         return disagreement_table(comparison)
     return ranking_table(comparison.metrics, comparison.settings, named=True, budgets=found.budgets)
+
+
+def render_gate_not_run(reason: str) -> str:
+    """The JSON record of a gate that could not run."""
+    return json_text({"nlgauge": __version__, "gate": {"result": "not-run", "sentence": reason}})
 
 
 def _record(found: Compared) -> dict[str, Any]:

@@ -14,9 +14,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-__all__ = ["LANGUAGE_NAMES", "language_of_texts"]
+__all__ = ["LANGUAGE_NAMES", "language_name", "language_of_texts"]
 
-#: Names in English, of all languages that can be told.
+#: Names in English of all languages that can be detected.
 LANGUAGE_NAMES = {
     "cs": "Czech",
     "da": "Danish or Norwegian",
@@ -36,6 +36,19 @@ LANGUAGE_NAMES = {
     "ro": "Romanian",
     "sv": "Swedish",
     "tr": "Turkish",
+}
+
+#: Names of further languages, for messages.
+_OTHER_NAMES = {
+    "ar": "Arabic",
+    "el": "Greek",
+    "hi": "Hindi",
+    "ja": "Japanese",
+    "ko": "Korean",
+    "ru": "Russian",
+    "th": "Thai",
+    "uk": "Ukrainian",
+    "zh": "Chinese",
 }
 
 _WORDS = {
@@ -93,6 +106,15 @@ _FEWEST, _LEAST_SHARE = 8, 0.04
 
 #: How many times as many function words it has as the language with the next most.
 _AHEAD = 3
+
+
+def language_name(code: str) -> str:
+    """The English name of a language, or its code; a region (`pt-BR`) does not count.
+
+    >>> language_name("zh-TW"), language_name("xx")
+    ('Chinese', 'xx')
+    """
+    return (LANGUAGE_NAMES | _OTHER_NAMES).get(code.partition("-")[0], code)
 
 
 def language_of_texts(texts: Iterable[str]) -> str:

@@ -29,8 +29,8 @@ __all__ = ["StopWords", "load_stopwords"]
 #: The start of a JSON list or object of texts.
 _JSON = re.compile(r"\s*(\[|\{)\s*\"")
 
-#: A comma between two fields; a comma by itself may be on a list of words.
-_COMMA_IN_LINE = re.compile(r"[^\s,],[^\s,]|\w,[ \t]*\w")
+#: A comma between two fields; a comma by itself, or in a number such as 1,000, may be on a list of words.
+_COMMA_IN_LINE = re.compile(r"[^\W\d],[ \t]*\w|\w,[ \t]*[^\W\d]|[\"'],")
 
 
 @dataclass(frozen=True)

@@ -222,7 +222,7 @@ class TextTokenizer:
             raise RecipeError(msg)
         if choice == "no" and self._own_space:
             msg = (
-                f"prefix_space=no cannot be had with model {model!r}: its tokenizer.json asks for a space before "
+                f"prefix_space=no is not possible with model {model!r}: its tokenizer.json asks for a space before "
                 "each text; leave prefix_space out"
             )
             raise RecipeError(msg)
