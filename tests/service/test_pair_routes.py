@@ -58,7 +58,7 @@ def test_warnings_are_in_the_answer(service: TestClient) -> None:
         ("matrix", {"a": A, "metric": "bertscore:model=/etc"}, 422, "not on offer"),
         ("matrix", {"a": ["x"] * 101, "b": ["x"] * 100}, 413, "10100 pairs"),
         ("matrix", {"a": ["x", "y" * 100_001]}, 413, "a[1]: a text has 100001 characters"),
-        ("matrix", {"a": ["x"] * 1001}, 413, "1001 texts"),
+        ("matrix", {"a": ["x"] * 1001}, 413, "1,001 texts"),
         ("rank", {"candidates": [["a"], []]}, 422, "candidates[1]: the list is empty"),
         ("rank", {"candidates": [["a"]], "refs": ["a", "b"]}, 422, "2 entries for 1"),
         ("rank", {"candidates": [["x"] * 102]}, 413, "10302 pairs"),

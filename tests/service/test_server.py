@@ -260,7 +260,7 @@ def test_a_port_that_is_taken_is_refused_in_a_line(running: Running, tmp_path: P
 
 def test_a_file_in_the_place_of_the_folder_is_refused_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("texts\n")
-    assert f"cannot keep jobs in {str(tmp_path / 'file')!r}: File exists" in refused(command(tmp_path / "file"))
+    assert f"--data {str(tmp_path / 'file')!r} is a file; give a folder" in refused(command(tmp_path / "file"))
 
 
 FULL = """\
