@@ -208,7 +208,7 @@ REPORTS: dict[str, list[str]] = {
     ],
     "large-tables": [
         "nlgauge score --table judged.tsv --columns hyp=hypothesis,ref=reference --metric chrf "
-        "--shard-rows 10 --parts parts",
+        "--shard-rows 10 --parts parts --quiet",
         "nlgauge score --merge parts",
         "nlgauge score --merge parts --format json",
     ],
@@ -250,6 +250,7 @@ MASKS = {
     r"(?m)^(# digest: )[0-9a-f]{64}$": r"\1DIGEST",
     r"(?m)^((?:bounds of|\S+: (?:norms|baseline|centre|clp|umd)) .*, )[0-9a-f]{12}(?=$|:)": r"\1DIGEST",
     r"\bfile\[[0-9a-f]+\]": "file[DIGEST]",
+    r"\|range:[0-9a-f]{12}": "|range:DIGEST",
 }
 
 #: Groups without such digests: that of an idf file is of whole numbers.

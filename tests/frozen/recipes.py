@@ -85,8 +85,8 @@ ONE_REFERENCE = frozenset(recipe for recipe in RECIPES if "bounds-refs" in recip
 
 #: Metrics without an encoder, which have no option `unknown`.
 WITHOUT_VECTORS = frozenset(
-    ("bleu", "chrf", "rouge1", "rouge2", "rougel", "lc", "rc", "entity-graph", "lexical-graph", "lexical-chain")
-    + ("focus-frequency",)
+    {"bleu", "chrf", "rouge1", "rouge2", "rougel", "lc", "rc"}
+    | {"entity-graph", "lexical-graph", "lexical-chain", "focus-frequency"}
 )
 
 #: Longer than 512 tokens.

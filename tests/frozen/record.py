@@ -58,7 +58,11 @@ def record_scores(place: Workplace) -> Files:
     """Scores, signatures, notes and warnings of every recipe."""
     for path in recipes.FILES.iterdir():
         shutil.copy(path, place.folder)
-    return {f"{slug(recipe)}.json": place.json(scores_of(recipe)) for recipe in recipes.RECIPES}
+    return {f"{slug(recipe)}.json": place.json(scores_of(recipe), masks=_RANGE) for recipe in recipes.RECIPES}
+
+
+#: The bounds files that recipes name are fixed; only the range over the corpus is computed.
+_RANGE = {pattern: new for pattern, new in commands.MASKS.items() if "range" in pattern}
 
 
 def scores_of(recipe: str) -> dict[str, Any]:
@@ -213,7 +217,7 @@ def _reader(place: Workplace, name: str = "reader") -> Iterator[Callable[[Step],
     folder = place.folder / name
     folder.mkdir(exist_ok=True)
     with reading(folder) as reader:
-        yield lambda step: place.clean(_step_block(step, reader.do(step)))
+        yield lambda step: place.clean(_step_block(step, reader.do(step)), masks=commands.MASKS)
 
 
 # The service

@@ -102,9 +102,9 @@ class Workplace:
             text = re.sub(pattern, new, text)
         return NUMBER.sub(lambda number: _rounded(number[0], self.digits or DIGITS), _VERSION.sub(r"\1X", text))
 
-    def json(self, value: Any) -> str:
+    def json(self, value: Any, *, masks: Mapping[str, str] | None = None) -> str:
         """A value as JSON with short lines."""
-        return self.clean(short_json(value) + "\n")
+        return self.clean(short_json(value) + "\n", masks=masks)
 
     def _printed(self, out: str) -> list[str]:
         try:
@@ -243,8 +243,10 @@ def _width(value: Any) -> int:
 class _PageText(html.parser.HTMLParser):
     """The text of a page, a row of a table on a line, and how many shapes its figures have."""
 
-    _LINE_ENDS = frozenset(("p", "div", "li", "h1", "h2", "h3", "h4", "tr", "caption", "section", "summary", "details",
-                            "figcaption", "pre", "title", "svg"))  # fmt: skip
+    _LINE_ENDS = frozenset(
+        {"p", "div", "li", "h1", "h2", "h3", "h4", "tr", "caption", "section", "summary", "details"}
+        | {"figcaption", "pre", "title", "svg"}
+    )
 
     def __init__(self) -> None:
         super().__init__()
