@@ -251,6 +251,7 @@ MASKS = {
     r"(?m)^((?:bounds of|\S+: (?:norms|baseline|centre|clp|umd)) .*, )[0-9a-f]{12}(?=$|:)": r"\1DIGEST",
     r"\bfile\[[0-9a-f]+\]": "file[DIGEST]",
     r"\|range:[0-9a-f]{12}": "|range:DIGEST",
+    r"(\|transforms:[\w-]+)\[[0-9a-f]{12}\]": r"\1[DIGEST]",
 }
 
 #: Groups without such digests: that of an idf file is of whole numbers.

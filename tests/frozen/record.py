@@ -310,9 +310,10 @@ def _job_blocks(address: str, request: str, status: int, *, job: str) -> str:
     """A job when it is done, not as it was in the queue, and its result in all forms."""
     ended = _wait_for_job(f"{address}/v1/jobs/{job}")
     blocks = [_answer_block(request, status, ended)]
-    for form in ("json", *JOB_FORMATS.get(json.loads(ended)["kind"], ())):
+    kind = json.loads(ended)["kind"]
+    for form in ("json", *JOB_FORMATS.get(kind, ())):
         query = f"/v1/jobs/{job}/result?format={form}"
-        blocks.append(_answer_block(f"GET {query}", *_answer(address + query)))
+        blocks.append(_answer_block(f"GET {query} ({kind})", *_answer(address + query)))
     return "\n".join(blocks).replace(job, "JOB")
 
 
