@@ -11,9 +11,9 @@ pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from nlp_capsule import EURLEX, CapsuleConfig, CapsuleNetwork, count_parameters, new_network  # noqa: E402
+from nlp_capsule.array_routing import adaptive_kde_routing, squash  # noqa: E402
 from nlp_capsule.layers import Compression, FeatureMaps, PrimaryCapsules, Proposals  # noqa: E402
 
-from nlgauge.clouds.routing import adaptive_kde_routing, squash  # noqa: E402
 from nlgauge.errors import InputError, RecipeError  # noqa: E402
 
 SMALL = CapsuleConfig(vocabulary=11, labels=5, words=6, dimensions=10, filters=3, capsule=4, compressed=7)

@@ -1,4 +1,4 @@
-"""Routing of torch batches is nlgauge's routing of arrays, instance by instance."""
+"""Routing of torch batches equals routing of arrays, instance by instance."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
+from nlp_capsule import array_routing as arrays  # noqa: E402
 from nlp_capsule import routing  # noqa: E402
 
-from nlgauge.clouds import routing as arrays  # noqa: E402
 from nlgauge.errors import InputError, RecipeError  # noqa: E402
 
 #: As in nlgauge, and with the options that have another rule.

@@ -10,7 +10,7 @@ Routing (MoverScore, appendix A.2; the paper leaves alpha, epsilon, the distance
 code exists, D5.11). The reading here: one vector v per token, squared distance between unit vectors, Epanechnikov
 kernel k(d) = max(0, 1 - d), softmax over layers, start at the mean, by default alpha = 1 (`step`) and epsilon = 0.05.
 Inside the kernel's support k' is constant, so v is the mean of the layers with d < 1, weighted by gamma. Routing of
-many inputs to many outputs, as in capsule networks, is in `clouds/routing.py`.
+many inputs to many outputs, as in capsule networks, is in `examples/nlp-capsule`.
 
 Barycentre (BaryScore): each layer is a weighted cloud, and the vectors are the points of the cloud that is
 nearest to all of them in transport. It starts at the mean of each token's layers, which it seldom leaves.

@@ -1,6 +1,6 @@
 """Routing by agreement for batches of torch tensors, with gradients.
 
-The rules are those of `nlgauge.clouds.routing`, which explains them and is what tests compare with. Here a tensor of
+The rules are those of `nlp_capsule.array_routing`, which explains them; tests compare the two. Here a tensor of
 proposals is (batch, inputs, outputs, width), and every instance still stops on its own (D7.6): one that has settled
 leaves the batch, so that no result depends on its neighbours.
 

@@ -22,7 +22,7 @@ paper and its code part, `update` says whose rule is followed:
 
 An array is one instance, and every instance stops on its own: a batch that stops as one (D7.6) would let a result
 depend on its neighbours. With one output the softmax over outputs is 1 whatever happens, so nothing is routed: layers
-of a token are joined by `clouds/aggregate.py`, where the softmax is over the layers.
+of a token are joined by nlgauge's `aggregation=kde-routing`, where the softmax is over the layers.
 """
 
 from __future__ import annotations
