@@ -20,7 +20,6 @@ ORDER = [
     "telemetry",
     "errors",
     "names",
-    "old_names",
     "stats",
     "transport",
     "files",

@@ -27,8 +27,6 @@
     ├── NoNounWarning                       texts without a noun were scored 0 by a metric of nouns
     ├── NoFocusWarning                      texts share no focus with any of their references
     ├── LanguageWarning                     a language, or the script of a text, that the model was not trained on
-    ├── OldFileWarning (FutureWarning)      a file of an earlier version, without a digest
-    ├── DeprecatedNameWarning (FutureWarning)  an option, a value or a file under a name that will go
     └── DataWarning                         a data set holds something that a user must know of
 
 Catch `nlgauge.NlgaugeError` for all of them, or the builtin in brackets where you would anyway.
@@ -43,7 +41,6 @@ __all__ = [
     "BaselineError",
     "ConvergenceWarning",
     "DataWarning",
-    "DeprecatedNameWarning",
     "DigestError",
     "EmptyPairError",
     "EmptyTextWarning",
@@ -57,7 +54,6 @@ __all__ = [
     "NlgaugeWarning",
     "NoFocusWarning",
     "NoNounWarning",
-    "OldFileWarning",
     "RecipeError",
     "ServiceError",
     "SignatureError",
@@ -183,16 +179,8 @@ class LanguageWarning(NlgaugeWarning):
     """A language was named, or a text is in a script, that the model was not trained on."""
 
 
-class OldFileWarning(NlgaugeWarning, FutureWarning):
-    """A file that an earlier version wrote without a digest, so that nobody sees whether it changed."""
-
-
 class DataWarning(NlgaugeWarning):
     """A data set holds something that a user must know of: rows left out, a gold column that is no human score."""
-
-
-class DeprecatedNameWarning(NlgaugeWarning, FutureWarning):
-    """An option, a value or a file was named as in an earlier version; the message says how it is called now."""
 
 
 def user_stacklevel() -> int:

@@ -28,11 +28,9 @@ from nlgauge.recipes.composite import (
     texts_of_options,
 )
 from nlgauge.recipes.metric import Metric, TextMetric
-from nlgauge.recipes.options import renamed
 from nlgauge.recipes.resources import Resource
 from nlgauge.recipes.signature import (
     ABBREVIATIONS,
-    FORMER_ABBREVIATIONS,
     GRAMMAR,
     RUNNER_FIELDS,
     Signature,
@@ -181,8 +179,7 @@ def with_options(text: str, shared: Mapping[str, str]) -> str:
     name, _ = split_recipe(text)
     metric = metric_class(name)
     given = metric.known_options(split_recipe(text)[1])
-    others = renamed(shared, metric.options(), where=f"metric {metric.name!r}")
-    given |= {key: value for key, value in others.items() if key in metric.options() and key not in given}
+    given |= {key: value for key, value in shared.items() if key in metric.options() and key not in given}
     if issubclass(metric, CompositeMetric):
         members = split_outside(given.get("members", metric.options()["members"].default), "+")
         rest = {key: value for key, value in shared.items() if key not in metric.options()}
@@ -210,9 +207,8 @@ def parse_metric(text: str, **shared: Any) -> Metric:
     _, given = split_recipe(text)
     known = metric.options()
     _refuse_blank(shared | given)
-    others = renamed(shared, known, where=f"metric {metric.name!r}")
     return metric.from_options(
-        {key: value for key, value in others.items() if key in known} | metric.known_options(given)
+        {key: value for key, value in shared.items() if key in known} | metric.known_options(given)
     )
 
 
@@ -240,12 +236,11 @@ def recipe_from_signature(signature: str | Signature, **replace: Any) -> Metric:
             # Sources are annotated only where somebody says that they are of the annotator's language.
             options.setdefault("src_lang", CARDS[options["annotator"]].languages[0])
     _refuse_blank(replace)
-    given = renamed(replace, metric.options(), where=f"metric {metric.name!r}")
     for key, value in options.items():
-        if value == "file" and key not in given and isinstance(metric.options()[key].kind, Resource):
+        if value == "file" and key not in replace and isinstance(metric.options()[key].kind, Resource):
             msg = f"the signature names its {key} file by digest only ({recipe[key]}); say {key}=PATH"
             raise SignatureError(msg)
-    return metric.from_options(options | given)
+    return metric.from_options(options | replace)
 
 
 def _member_from_signature(signature: Signature, replace: Mapping[str, Any]) -> Metric:
@@ -277,7 +272,7 @@ def check_signature_fields(signature: Signature) -> type[Metric]:
             known += tuple(member_key(number, key) for key in signature_fields(metric_class(member.metric)))
     for key in signature.recipe:
         if key not in known:
-            short = key in ABBREVIATIONS.values() or key in FORMER_ABBREVIATIONS
+            short = key in ABBREVIATIONS.values()
             hint = "; this is the short form, which does not parse back" if short else ""
             msg = f"a {metric.name} signature has no field {key!r}{hint}; it has: {', '.join(known)}"
             raise SignatureError(msg)
@@ -285,14 +280,13 @@ def check_signature_fields(signature: Signature) -> type[Metric]:
 
 
 def todays_signature(signature: Signature) -> Signature:
-    """A signature under today's names; one of a later grammar is refused."""
+    """A signature under the metric's proper name; one of a later grammar is refused."""
     grammar = signature.recipe.get("sig")
     if grammar not in {None, GRAMMAR}:
         msg = f"the signature has grammar {grammar!r}, and this version reads {GRAMMAR!r}; update nlgauge"
         raise SignatureError(msg)
     metric = metric_class(signature.metric)
-    recipe = renamed(signature.recipe, metric.options(), where="signature")
-    if issubclass(metric, CompositeMetric) and "members" not in recipe:
+    if issubclass(metric, CompositeMetric) and "members" not in signature.recipe:
         msg = f"the signature of {metric.name} names no members: expected {metric.name}|members:A+B|..."
         raise SignatureError(msg)
-    return Signature(metric.name, recipe, signature.run)
+    return Signature(metric.name, signature.recipe, signature.run)

@@ -241,7 +241,7 @@ class Score:
         """A result from what `to_dict` made of it, segments included; JSON between the two changes nothing.
 
         >>> score = Score.from_dict({"system": None, "metric": "chrf", "main": "score", "higher_is_better": True,
-        ...     "signature": "chrf|nlgauge:0.1.0", "segments": [{"segment": 0, "score": 50.0}]})
+        ...     "signature": "chrf|nlgauge:0.2.0", "segments": [{"segment": 0, "score": 50.0}]})
         >>> score.system_score
         50.0
         """

@@ -14,11 +14,10 @@ from nlgauge.encoders.load import is_added
 from nlgauge.encoders.precision import precision_name
 from nlgauge.engine.prepare import SignatureCheck
 from nlgauge.engine.run import run_metrics
-from nlgauge.errors import DeprecatedNameWarning, NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
+from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
 from nlgauge.names import did_you_mean
 from nlgauge.recipes.composite import CompositeMetric, member_signatures
 from nlgauge.recipes.metric import Metric, looks_alone
-from nlgauge.recipes.options import renamed
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.signature import ENGINE_FIELDS, VERSION_FIELDS, Signature
 from nlgauge.recipes.vector_metric import VectorMetric
@@ -175,15 +174,12 @@ def check_overridden(metrics: Sequence[str | Metric | Signature], options: Mappi
     if len(texts) < len(metrics):
         return  # a signature meets its options where it is read, and a finished recipe takes none
     classes = [metric_class(metric_name(text)) for text in texts]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecatedNameWarning)  # said where the recipe is made
-        own = [metric.known_options(split_recipe(text)[1]) for metric, text in zip(classes, texts, strict=True)]
-        shared = [renamed(options, metric.options(), where="options") for metric in classes]
-    for name in dict.fromkeys(key for given in shared for key in given):
+    own = [metric.known_options(split_recipe(text)[1]) for metric, text in zip(classes, texts, strict=True)]
+    for name, value in options.items():
         knowing = [n for n, metric in enumerate(classes) if name in metric.options()]
-        if knowing and all(name in own[n] and str(own[n][name]) != str(shared[n][name]) for n in knowing):
+        if knowing and all(name in own[n] and str(own[n][name]) != str(value) for n in knowing):
             first = knowing[0]
-            found, value = own[first][name], shared[first][name]
+            found = own[first][name]
             msg = f"{name} is {found} in the metric {texts[first]!r} but {value} for the whole call; say it once"
             raise RecipeError(msg)
 
@@ -260,9 +256,8 @@ def _check_known(shared: Mapping[str, Any], recipes: Sequence[Metric], run_names
             recipe.known_options_of_members() if isinstance(recipe, CompositeMetric) else recipe.options()
         ).items()
     }
-    former = {old.name for about in known.values() for old in about.formerly}
     for name in shared:
-        if name not in known and name not in former:
+        if name not in known:
             names = ", ".join(dict.fromkeys(recipe.name for recipe in recipes))
             msg = (
                 f"option {name!r} is not known to any metric of this call ({names}: {', '.join(known)}); "

@@ -105,25 +105,9 @@ def test_what_help_hides_is_shown_on_request_and_taken(run: Run) -> None:
     assert run(*SCORE, "--multiref", "mean", "--long", "error", "-q").status == 0
 
 
-def test_an_old_spelling_is_taken_with_a_warning(run: Run) -> None:
-    command = (
-        "score",
-        "a.txt",
-        "--source",
-        "ref.txt",
-        "--metric",
-        "bertscore",
-        "--against",
-        "source",
-        "--model",
-        "minilm",
-    )
-    new = run(*command, "--src-lang", "de", "-q")
-    assert (new.status, new.err) == (0, "")
-    old = run(*command, "--src_lang", "de")
-    assert old.out == new.out
-    assert "nlgauge: warning: --src_lang is now --src-lang" in old.err
-    assert run(*command, "--src_lang", "de", "-q").err == ""
+def test_a_flag_with_an_underscore_is_refused_with_a_hint(run: Run) -> None:
+    result = run(*SCORE, "--src_lang", "de")
+    assert (result.status, "did you mean '--src-lang'?" in result.err) == (2, True)
 
 
 def test_a_usage_error_is_a_line_of_usage_and_the_error(run: Run) -> None:

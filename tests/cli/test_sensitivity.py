@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Refusal, Run, write_lines
 
-from nlgauge.cli import main
-
 FILES = ("sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "ref2.txt", "--quiet")
 
 
@@ -124,12 +122,6 @@ def test_a_wrong_command_says_what_is_missing(
 
 def test_a_missing_study_file(refused: Refusal) -> None:
     assert "mine.toml" in refused(1, "sensitivity", "a.txt", "--refs", "ref.txt", "--study", "mine.toml")
-
-
-def test_the_old_name_of_a_flag_still_works(capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["sensitivity", "--data", "tac2008", "--at", "nowhere", "--preset", "punctuation", "--without-people"]
-    assert main(command) == 1
-    assert "warning: --without-people is now --without-humans" in capsys.readouterr().err
 
 
 def test_what_the_settings_start_from_is_signed(run: Run) -> None:

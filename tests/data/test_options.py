@@ -9,7 +9,7 @@ import pytest
 
 from nlgauge.cli import main
 from nlgauge.data import DATA_CARDS, find_data_card, load
-from nlgauge.errors import DeprecatedNameWarning, InputError, RecipeError
+from nlgauge.errors import InputError, RecipeError
 
 
 def test_an_option_has_the_kind_of_the_loader() -> None:
@@ -76,10 +76,3 @@ def test_a_path_is_a_path(tmp_path: Path) -> None:
         load("wmt15", tmp_path / "nowhere")
     with pytest.raises(InputError, match=r"a\.csv' does not exist$"):
         load("custom", tmp_path / "a.csv")
-
-
-def test_the_old_name_of_a_table_of_ones_own_still_works(tmp_path: Path) -> None:
-    file = tmp_path / "mine.tsv"
-    file.write_text("hypothesis\treference\tscore\nh\tr\t1\n", encoding="utf-8")
-    with pytest.warns(DeprecatedNameWarning, match="'own' is called 'custom' now"):
-        assert len(load("own", file)) == 1

@@ -47,15 +47,6 @@ def test_fields_of_the_model_come_in_the_order_of_the_table() -> None:
     assert tuple(name for cell in cells for name in re.findall(r"`(\w+)`", cell)) == RUNNER_FIELDS
 
 
-def test_every_old_name_of_an_option_is_said() -> None:
-    section = PAGE.partition("## Signatures and names of earlier versions")[2]
-    abouts = [about for metric in METRICS.values() for about in metric.options().values()]
-    for about in abouts:
-        for former in about.formerly:
-            row = next(line for line in section.splitlines() if line.startswith(f"| `{former.name}"))
-            assert f"`{about.name}" in row.split("|")[2]
-
-
 def test_the_example_is_a_signature_of_today() -> None:
     example = next(line.strip() for line in PAGE.splitlines() if line.startswith("    bertscore|"))
     signature = nlgauge.Signature.parse(example)

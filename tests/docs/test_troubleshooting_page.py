@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
-import json
 import re
 import socket
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from tests.docs.tutorial_runner import ROOT, check, reading, steps_of
 
 import nlgauge
 from nlgauge.cli import main
+from nlgauge.text.idf import IdfTable
 
 FERRY = "The ferry was cancelled."
 PAGE = ROOT / "docs" / "troubleshooting.md"
@@ -49,10 +50,8 @@ def lay_out(folder: Path) -> None:
         scores = nlgauge.score_systems({name: texts["hyp"][:lines]}, refs[:lines], metrics=f"bertscore:layer={layer}")
         nlgauge.save_scores(folder / f"{name}.json", scores, references=refs[:lines])
     assert main(["idf", "build", "sentences.txt", "-o", "other.idf", "--quiet"]) == 0
-    table = json.loads((folder / "other.idf").read_text(encoding="utf-8"))
-    table["tokenizer"] = "0" * 64
-    del table["digest"]
-    (folder / "other.idf").write_text(json.dumps(table), encoding="utf-8")
+    table = IdfTable.load(folder / "other.idf")
+    replace(table, tokenizer="0" * 64).save(folder / "other.idf")
 
 
 def test_commands_say_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,15 +112,6 @@ def test_another_file_is_left_alone(path: Path, content: str) -> None:
     assert path.read_text(encoding="utf-8") == content
 
 
-def test_a_state_of_0_1_0_is_put_aside(path: Path) -> None:
-    old = '{"format": "nlgauge-study/1"}\n{"key": "x", "signature": "s", "zero_weight": 0, "values": {"a": [0.5]}}\n'
-    path.write_text(old, encoding="utf-8")
-    with pytest.warns(NlgaugeWarning, match=r"nlgauge 0\.1.*computed again"):
-        assert len(Checkpoint(path)) == 0
-    assert path.with_name("run.state.0.1").read_text(encoding="utf-8") == old
-    assert len(Checkpoint(path)) == 0
-
-
 class Sentences:
     """A model of sentence vectors that can be another one under the same name."""
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlgauge.errors import FileFormatError, InputError, OldFileWarning
+from nlgauge.errors import FileFormatError, InputError
 from nlgauge.files.frozen import FrozenTable
 from nlgauge.metrics.parts.bounds import Bounds
 from nlgauge.text import IdfTable
@@ -116,12 +116,12 @@ def test_a_changed_bounds_file_is_refused_in_words(tmp_path: Path, entries: dict
         Bounds.load(path)
 
 
-def test_an_idf_file_of_an_earlier_version_is_read_with_a_warning(tmp_path: Path) -> None:
+def test_an_idf_file_without_a_digest_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "idf.json"
     idf().save(path)
     changed(path, digest=None)
-    with pytest.warns(OldFileWarning, match="has no digest.*nlgauge idf build"):
-        assert IdfTable.load(path).digest == idf().digest
+    with pytest.raises(FileFormatError, match=r"is damaged: 'digest' is missing.*nlgauge idf build"):
+        IdfTable.load(path)
     changed(path, frequency={})
     with pytest.raises(FileFormatError, match="'frequency' holds no token"):
         IdfTable.load(path)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nlgauge
-from nlgauge.errors import DeprecatedNameWarning, RecipeError
+from nlgauge.errors import RecipeError
 from nlgauge.recipes.kinds import Choice, JoinedNames, JoinedNumbers, Kind, Number, Pattern, Text, Whole
 from nlgauge.recipes.metric import Metric
 from nlgauge.recipes.options import BY_PROFILE
@@ -95,34 +95,6 @@ def test_a_recipe_travels(metric: str) -> None:
     assert again.with_options() == recipe
 
 
-OLD = [
-    ("bertscore", "cut=9", "max_tokens", 9),
-    ("moverscore", "casing=lower", "lowercase", "yes"),
-    ("baryscore", "values=W+SD_1", "measures", "W+SD_1"),
-    ("sentsim", "flip=-b", "distance_as", "negative"),
-    ("sentsim:combine=wmdo", "links=words", "wmdo_matches", "words"),
-    ("xmoverscore", "steps=position-norm", "transforms", "position-norm"),
-]
-
-
-@pytest.mark.parametrize(("metric", "old", "name", "value"), OLD)
-def test_an_old_name_works_with_a_warning(metric: str, old: str, name: str, value: object) -> None:
-    text = f"{metric}{',' if ':' in metric else ':'}{old}"
-    with pytest.warns(DeprecatedNameWarning, match=f"is now called '{name}"):
-        assert getattr(parse_metric(text), name) == value
-    key, _, given = old.partition("=")
-    recipe = type(parse_metric(metric))
-    others = {"combine": "wmdo"} if key == "links" else {}
-    with pytest.warns(DeprecatedNameWarning, match=name):
-        made = recipe(**others, **{key: int(given) if given.isdigit() else given})
-    assert getattr(made, name) == value
-
-
-def test_both_names_of_one_option_are_refused() -> None:
-    with pytest.raises(RecipeError, match="'cut' is an earlier name of 'max_tokens'; give one of the two"):
-        nlgauge.BERTScore(cut=9, max_tokens=8)
-
-
 def test_what_means_nothing_in_a_recipe_is_refused() -> None:
     with pytest.raises(
         RecipeError, match=r"exponents='1\+2' belongs to aggregation=pmeans, and the aggregation is last"
@@ -160,13 +132,6 @@ def test_a_number_is_signed_to_its_last_digit(value: float) -> None:
 def test_a_name_with_a_meaning_for_every_metric_is_refused(name: str) -> None:
     with pytest.raises(RecipeError, match=f"cannot be called '{name}'"):
         type("Mine", (nlgauge.TextMetric,), {name: nlgauge.option("a", Choice("a", "b"), help="mine")})
-
-
-@pytest.mark.filterwarnings("ignore::nlgauge.DeprecatedNameWarning")
-@pytest.mark.parametrize(("text", "name"), [("bertscore:cut=20", "max_tokens"), ("bertscore:max_tokens=20", "cut")])
-def test_an_option_of_the_call_is_not_lost_beside_its_other_name(text: str, name: str) -> None:
-    with pytest.raises(RecipeError, match=r"max_tokens is 20 in the metric .* but 30 for the whole call"):
-        nlgauge.score(["a cat"], ["a cat"], metric=text, **{name: 30})
 
 
 def test_transforms_that_would_do_nothing_are_refused() -> None:

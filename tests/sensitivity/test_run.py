@@ -354,14 +354,6 @@ def test_what_holds_of_all_settings_is_said_once() -> None:
     assert len(caught) == 1
 
 
-def test_former_names_still_work(table: JudgementTable) -> None:
-    result = run_study(Study(["bertscore"], [Sweep({"layer": ["2", "4"]})]), table)
-    with pytest.warns(DeprecationWarning, match=r"effects"):
-        assert result.movements == result.effects
-    with pytest.warns(DeprecationWarning, match=r"effect\(\)"):
-        assert result.movement("bertscore", "layer", "score") == result.effects[0]
-
-
 def test_options_are_checked() -> None:
     for wrong in ({"agreement": "rmse"}, {"ddof": 2}, {"levels": ("paragraph",)}, {"alpha": 0}):
         with pytest.raises(RecipeError):

@@ -20,7 +20,7 @@ from nlgauge._version import __version__
 from nlgauge.cli.checks import check_arguments, in_flags
 from nlgauge.cli.common import protect_stdin_columns
 from nlgauge.cli.outputs import ClosedOutput
-from nlgauge.cli.parsing import CommandParser, renamed_flags
+from nlgauge.cli.parsing import CommandParser
 from nlgauge.cli.settings import apply_settings
 from nlgauge.errors import NlgaugeError, NlgaugeWarning, RecipeError
 
@@ -104,8 +104,6 @@ def _run(words: Sequence[str]) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore" if quiet else "always", NlgaugeWarning)
         warnings.showwarning = _WarningsOnce().show  # type: ignore[assignment]  # its tail of arguments is not needed
-        for text in renamed_flags(args):
-            warnings.warn(text, NlgaugeWarning, stacklevel=2)
         apply_settings(args)
         check_arguments(args)
         status: int = args.run(args)

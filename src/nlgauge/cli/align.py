@@ -13,7 +13,6 @@ from nlgauge.cli.align_options import add_model, chosen_layer, warn_of_languages
 from nlgauge.cli.align_train import add_train
 from nlgauge.cli.common import file_label, run_options, text_source
 from nlgauge.cli.outputs import check_has_name, saving
-from nlgauge.cli.parsing import add_renamed
 from nlgauge.encoders import load_encoder
 from nlgauge.encoders.precision import vectors_digest
 from nlgauge.errors import RecipeError
@@ -52,7 +51,6 @@ def _add_centroids(actions: Any) -> None:
     centroids.add_argument(
         "--transforms", default="none", help="files of 'align fit' or 'align means', joined by + (%(default)s)"
     )
-    add_renamed(centroids, "--steps", "--transforms", dest="transforms", metavar="FILES")
     centroids.add_argument("--source-lang", metavar="LANG", help="that a re-mapping moves (the first)")
     add_model(centroids)
     centroids.set_defaults(run=_centroids)

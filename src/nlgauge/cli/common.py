@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nlgauge.cli.parsing import add_hidden, add_renamed
+from nlgauge.cli.parsing import add_hidden
 from nlgauge.cli.settings import DefaultMetrics
 from nlgauge.encoders import engine_names
 from nlgauge.encoders.precision import PRECISIONS
@@ -151,19 +151,17 @@ def add_metric_options(
         field = METRICS[knowing[name][0]].options()[name]
         text = _COMMON.get(name) or f"{field.help} ({', '.join(knowing[name])})"
         text = "; ".join([*([also[name]] if also and name in also else []), text])
-        add_option_flag(group, name, field, help=text, hidden=name not in _COMMON, taken=knowing)
+        add_option_flag(group, name, help=text, hidden=name not in _COMMON)
 
 
 def add_option_flag(
     group: Any,
     name: str,
-    field: Any,
     *,
     help: str,  # noqa: A002 - as argparse has it
     hidden: bool = False,
-    taken: Collection[str] = (),
 ) -> None:
-    """A flag for an option of a recipe, and its former spellings but for those that are `taken` by other options."""
+    """A flag for an option of a recipe."""
     dest, flag, metavar = f"option_{name}", flag_of(name), name.upper()
     if flag in group._option_string_actions:  # a flag of the command; NAME:option=value sets the option of a metric
         return
@@ -171,11 +169,6 @@ def add_option_flag(
         add_hidden(group, flag, dest=dest, metavar=metavar, help=help.replace("%", "%%"))
     else:
         group.add_argument(flag, dest=dest, metavar=metavar, help=help.replace("%", "%%"))
-    if f"--{name}" != flag:  # with an underscore
-        add_renamed(group, f"--{name}", flag, dest=dest, metavar=metavar)
-    for old in field.formerly:
-        if old.name not in taken and flag_of(old.name) not in group._option_string_actions:
-            add_renamed(group, flag_of(old.name), flag, dest=dest, metavar=metavar, type=old.now)
 
 
 def metric_options(args: argparse.Namespace) -> dict[str, str]:

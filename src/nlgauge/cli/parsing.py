@@ -1,7 +1,6 @@
 """The parser that all commands share: no abbreviated flags, short usage errors, help that fits a screen.
 
-A flag that few need is hidden from `--help` (`add_hidden`) and shown by `--help-all`. A flag that was renamed is
-still accepted under its old spelling (`add_renamed`), with a warning.
+A flag that few need is hidden from `--help` (`add_hidden`) and shown by `--help-all`.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any, NoReturn
 
 from nlgauge.names import did_you_mean
 
-__all__ = ["CommandParser", "add_hidden", "add_renamed", "is_shown", "renamed_flags"]
+__all__ = ["CommandParser", "add_hidden", "is_shown"]
 
 #: Where the real help of a hidden flag is kept on its action.
 _FULL_HELP = "full_help"
@@ -122,31 +121,6 @@ def add_hidden(target: Any, *flags: str, help: str, **options: Any) -> None:  # 
     vars(action)[_FULL_HELP] = help
 
 
-class _Renamed(argparse.Action):
-    """Stores what the flag's new spelling would, and keeps both spellings for a warning."""
-
-    def __init__(self, option_strings: Sequence[str], dest: str, new: str = "", **options: Any) -> None:
-        super().__init__(option_strings, dest, **options)
-        self.new = new
-
-    def __call__(self, _: Any, namespace: argparse.Namespace, values: Any, flag: str | None = None) -> None:
-        setattr(namespace, self.dest, self.const if self.nargs == 0 else values)
-        namespace.renamed = [*getattr(namespace, "renamed", []), (flag, self.new)]
-
-
-def add_renamed(target: Any, old: str, new: str, *, dest: str, **options: Any) -> None:
-    """Keep the old spelling of a flag."""
-    target.add_argument(
-        old, dest=dest, action=_Renamed, new=new, default=argparse.SUPPRESS, help=argparse.SUPPRESS, **options
-    )
-
-
 def is_shown(action: argparse.Action) -> bool:
-    """Whether `--help-all` shows a flag: all but old spellings."""
+    """Whether `--help-all` shows a flag."""
     return action.help is not argparse.SUPPRESS or _FULL_HELP in vars(action)
-
-
-def renamed_flags(args: argparse.Namespace) -> list[str]:
-    """A warning for each old spelling that was used."""
-    pairs = getattr(args, "renamed", [])
-    return [f"{old} is now {new}; the old spelling will be refused from nlgauge 0.3 on" for old, new in pairs]

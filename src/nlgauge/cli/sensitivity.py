@@ -30,7 +30,7 @@ from nlgauge.cli.documents import (
     with_documents,
 )
 from nlgauge.cli.outputs import saving, write_output
-from nlgauge.cli.parsing import add_hidden, add_renamed
+from nlgauge.cli.parsing import add_hidden
 from nlgauge.cli.score import check_systems_first
 from nlgauge.data import JudgementTable
 from nlgauge.errors import RecipeError
@@ -67,7 +67,6 @@ def add_commands(commands: Any) -> None:
     add_text_inputs(parser)
     data = add_data_options(parser, title="data with human judgements, instead of files", required=False)
     add_hidden(data, "--without-humans", action="store_true", help="leave out systems that are people")
-    add_renamed(data, "--without-people", "--without-humans", dest="without_humans", nargs=0, const=True)
     add_hidden(data, "--rows", type=int, metavar="N", help="the first N rows of each language pair and system")
     add_documents_of_data(data)
     what = parser.add_argument_group("what varies")

@@ -44,7 +44,7 @@ def add_commands(commands: Any) -> None:
     calibrate.add_argument("--combine", default="all", help=f"parts, of {', '.join(PARTS)} (%(default)s)")
     recipe = SentSim.options()
     for name in _OPTIONS:
-        add_option_flag(calibrate, name, recipe[name], help=recipe[name].help)
+        add_option_flag(calibrate, name, help=recipe[name].help)
     add_run_options(calibrate)
     add_text_options(calibrate)
     calibrate.add_help_all()

@@ -8,7 +8,6 @@ from nlgauge.data.loaders.mt_metrics_eval import load_mt_metrics_eval
 from nlgauge.data.loaders.wmt_package import WmtPackage, load_wmt_rankings
 from nlgauge.data.score_files import ImportedScores, read_score_file, read_score_files
 from nlgauge.data.table import UNKNOWN_SYSTEM, Documents, ErrorSpan, JudgementTable, RankedPairs
-from nlgauge.old_names import old_names
 
 __all__ = [
     "DATA_CARDS",
@@ -33,16 +32,3 @@ __all__ = [
     "read_score_files",
     "recognise",
 ]
-
-__getattr__ = old_names(
-    __name__,
-    {
-        "load_own_table": "load_custom",
-        "stream_lines": "nlgauge.files.lines:stream_lines",
-        "Inputs": "nlgauge.files.textfiles:Inputs",
-        "TextSource": "nlgauge.files.textfiles:TextSource",
-        "parse_source": "nlgauge.files.textfiles:parse_source",
-        "read_references": "nlgauge.files.textfiles:read_references",
-        "read_texts": "nlgauge.files.textfiles:read_texts",
-    },
-)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -14,21 +13,14 @@ from nlgauge.data.card import DataCard
 from nlgauge.data.cards import DATA_CARDS
 from nlgauge.data.loaders.folders import files_below
 from nlgauge.data.table import JudgementTable
-from nlgauge.errors import DeprecatedNameWarning, InputError, RecipeError
+from nlgauge.errors import InputError, RecipeError
 from nlgauge.names import did_you_mean
 
 __all__ = ["DATA_CARDS", "DataCard", "find_data_card", "load", "locate"]
 
-#: Names of 0.1, which work until 0.3.
-_OLD_NAMES = {"own": "custom"}
-
 
 def find_data_card(name: str) -> DataCard:
     """The card of that name."""
-    if name in _OLD_NAMES:
-        msg = f"the data set {name!r} is called {_OLD_NAMES[name]!r} now; the old name works until 0.3"
-        warnings.warn(msg, DeprecatedNameWarning, stacklevel=3)
-        name = _OLD_NAMES[name]
     if name not in DATA_CARDS:
         msg = f"no data set is known as {name!r}; known are {', '.join(DATA_CARDS)}{did_you_mean(name, DATA_CARDS)}"
         raise RecipeError(msg)

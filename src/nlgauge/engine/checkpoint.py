@@ -33,9 +33,6 @@ __all__ = ["Checkpoint", "compare_with_checkpoint"]
 _FORMAT = "nlgauge-checkpoint/1"
 _HEAD = json.dumps({"format": _FORMAT}).encode() + b"\n"
 
-#: How files of 0.1.0 begin, which kept scores without a checksum.
-_OLD_HEAD = b'{"format": "nlgauge-study/1"}\n'
-
 _LINE = re.compile(rb'\{"sum": "([0-9a-f]{64})", ("key": "([0-9a-f]{64})", "systems": .*)\}', re.DOTALL)
 
 
@@ -96,9 +93,6 @@ class Checkpoint:
     def _read(self, path: Path) -> None:
         try:
             data = path.read_bytes() if path.exists() else b""
-            if data.startswith(_OLD_HEAD):
-                _put_aside(path)
-                data = b""
             if _HEAD.startswith(data):  # new, or killed before its first line was whole
                 path.write_bytes(_HEAD)
                 return
@@ -154,16 +148,6 @@ def _texts_digest(corpus: Corpus, segments: range) -> str:
     for index in segments:
         state.update(json.dumps(segment_texts([corpus], index)).encode() + b"\n")
     return state.hexdigest()
-
-
-def _put_aside(path: Path) -> None:
-    kept = path.with_name(path.name + ".0.1")
-    os.replace(path, kept)
-    msg = (
-        f"{str(path)!r} was written by nlgauge 0.1, whose state files have no checksums; it is now {kept.name!r}, "
-        "and what it holds is computed again"
-    )
-    warnings.warn(msg, NlgaugeWarning, stacklevel=user_stacklevel())
 
 
 def _warn_of_damage(path: Path, lines: list[int]) -> None:

@@ -215,7 +215,7 @@ class Explanation:
                 beside=tuple(Link(**link) for link in record["beside"]),
                 attributions=tuple(_attribution(one) for one in record["attributions"]),
                 notes=tuple(record["notes"]),
-                references=_references(record.get("references")),
+                references=_references(record["references"]),
             )
         except (KeyError, TypeError) as error:
             msg = f"the dict is not one of Explanation.to_dict(): {error!r}"
@@ -261,7 +261,6 @@ def _plain_references(found: SeveralReferences) -> dict[str, Any]:
 
 
 def _references(record: Mapping[str, Any] | None) -> SeveralReferences | None:
-    """Records of earlier versions have none."""
     return None if record is None else SeveralReferences(**{**record, "scores": tuple(record["scores"])})
 
 

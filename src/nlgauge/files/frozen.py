@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.errors import FileFormatError, InputError, OldFileWarning
+from nlgauge.errors import FileFormatError, InputError
 from nlgauge.files.atomic import write_atomic
 
 if TYPE_CHECKING:
@@ -135,15 +134,10 @@ class FrozenTable(ABC):
 
 
 def check_digest(found: str, stated: object, *, kind: str, name: str, command: str) -> None:
-    """Refuse numbers that are not those of the digest in the file; warn where an earlier version wrote none."""
-    if stated is None:
-        msg = (
-            f"{kind} {name!r} has no digest, so that a change in it would go unnoticed; make it again with "
-            f"'{command}' (files without one are read until 0.3)"
-        )
-        warnings.warn(msg, OldFileWarning, stacklevel=4)
-    elif stated != found:
-        msg = f"{kind} {name!r} is damaged: its numbers are not those of its digest; make it again with '{command}'"
+    """Refuse numbers that are not those of the digest in the file."""
+    if stated != found:
+        reason = "'digest' is missing" if stated is None else "its numbers are not those of its digest"
+        msg = f"{kind} {name!r} is damaged: {reason}; make it again with '{command}'"
         raise FileFormatError(msg)
 
 

@@ -35,7 +35,6 @@ from nlgauge.meta.soft_accuracy import (
 from nlgauge.meta.tie_accuracy import CalibrationCurve, TieAccuracy, calibration_curve, tie_calibrated_accuracy
 from nlgauge.meta.tie_comparison import TieComparison, compare_tie_accuracies
 from nlgauge.meta.tune_layer import LayerTuning, tune_layer
-from nlgauge.old_names import old_names
 
 __all__ = [
     "AGREEMENTS",
@@ -91,7 +90,3 @@ __all__ = [
     "tune_layer",
     "unweighted_mean",
 ]
-
-__getattr__ = old_names(
-    __name__, {"Agreement": "AgreementTable", "RowScores": "MetricScores", "ScoredTable": "ScoreTable"}
-)

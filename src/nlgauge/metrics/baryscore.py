@@ -81,7 +81,6 @@ class BaryScore(TransportMetric):
         help="W (exact), SD_r (entropic)",
         short="ms",
         in_profile=False,
-        formerly="values",
     )
     idf: str = idf_option(BY_PROFILE)
 

@@ -16,7 +16,6 @@ __all__ = [
     "SplitZip",
     "WheelFolder",
     "card_of_digest",
-    "card_of_weights",
     "encoder_names",
     "find_card",
 ]
@@ -288,11 +287,6 @@ def find_card(name: str) -> ModelCard | None:
 def card_of_digest(digest: str) -> ModelCard | None:
     """The known model of this digest (`Encoder.digest`), wherever its files lie; None if there is none."""
     return next((card for card in CARDS.values() if card.weights_digest == digest), None)
-
-
-def card_of_weights(short: str) -> ModelCard | None:
-    """The known model whose weights have this digest, as a signature shows it; None if there is none."""
-    return next((card for card in CARDS.values() if short and card.weights_digest.startswith(short)), None)
 
 
 def encoder_names() -> tuple[str, ...]:

@@ -70,10 +70,7 @@ class ModelFiles:
 
     @cached_property
     def digest(self) -> str:
-        """The model's identity: the weights' digest where the configuration is the known one, else one of both.
-
-        So files that an earlier version made for a known model, by its weights, stay valid.
-        """
+        """The model's identity: the weights' digest where the configuration is the known one, else one of both."""
         card = card_of_digest(self.weights_digest)
         known = self._one_file or (card is not None and card.config == self.config_digest)
         return self.weights_digest if known else text_digest(f"{self.weights_digest}\n{self.config_digest}")

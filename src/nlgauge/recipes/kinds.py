@@ -10,7 +10,7 @@ import math
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 __all__ = [
@@ -74,11 +74,9 @@ class Choice(Kind):
 class Pattern(Kind):
     """A word of a certain form, such as `layer-4`."""
 
-    def __init__(self, pattern: str, values: str, *, formerly: Mapping[str, str] | None = None) -> None:
+    def __init__(self, pattern: str, values: str) -> None:
         self._pattern = re.compile(pattern)
         self._values = values
-        self._formerly = dict(formerly or {})
-        """Words that had another name, and their names now."""
 
     @property
     def values(self) -> str:
@@ -87,9 +85,9 @@ class Pattern(Kind):
 
     def check(self, value: Any) -> str:
         """A text of the form."""
-        if not isinstance(value, str) or not self._pattern.fullmatch(self._formerly.get(value, value)):
+        if not isinstance(value, str) or not self._pattern.fullmatch(value):
             raise ValueError
-        return self._formerly.get(value, value)
+        return value
 
 
 class Text(Kind):

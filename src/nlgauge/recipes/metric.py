@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from nlgauge.corpus.texts import References
 from nlgauge.errors import RecipeError
 from nlgauge.names import did_you_mean
-from nlgauge.recipes.options import BY_PROFILE, Option, option_of, renamed
+from nlgauge.recipes.options import BY_PROFILE, Option, option_of
 from nlgauge.recipes.results import SystemResult
 from nlgauge.recipes.run_options import RunOptions
 from nlgauge.recipes.signature import PACKAGE, RUNNER_FIELDS, declare_field
@@ -110,15 +110,14 @@ class Metric(ABC, metaclass=_RecipeType):
 
     @classmethod
     def known_options(cls, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Options under today's names; one that the metric does not have is an error."""
+        """The options as they are; one that the metric does not have is an error."""
         options = cls.options()
-        now = renamed(given, options, where=f"metric {cls.name!r}")
-        for name in now:
+        for name in given:
             if name not in options:
                 hint = did_you_mean(name, options)
                 msg = f"metric {cls.name!r} has no option {name!r}{hint}; it has: {', '.join(options)}"
                 raise RecipeError(msg)
-        return now
+        return dict(given)
 
     @classmethod
     def from_options(cls, given: Mapping[str, Any]) -> Self:

@@ -8,15 +8,13 @@ short signature calls them, and the tables in the documentation follow from it.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field
 from typing import Any
 
-from nlgauge.errors import DeprecatedNameWarning, RecipeError, user_stacklevel
+from nlgauge.errors import RecipeError
 from nlgauge.recipes.kinds import Kind
 
-__all__ = ["BY_PROFILE", "Former", "Option", "option", "renamed"]
+__all__ = ["BY_PROFILE", "Option", "option"]
 
 _KEY = "option"
 
@@ -38,18 +36,6 @@ PROFILE_WORD = "profile"
 
 
 @dataclass(frozen=True)
-class Former:
-    """An earlier name of an option, and what its values are called now where they have changed."""
-
-    name: str
-    values: Mapping[str, str] = field(default_factory=dict)
-
-    def now(self, value: Any) -> Any:
-        """The value in today's words."""
-        return self.values.get(value, value) if isinstance(value, str) else value
-
-
-@dataclass(frozen=True)
 class Option:
     """What is known about an option."""
 
@@ -65,7 +51,6 @@ class Option:
     """Left out of a signature where it is as usual."""
     in_profile: bool = True
     """Whether another value than usual makes it another profile, shown by a star."""
-    formerly: tuple[Former, ...] = ()
     unset: str = ""
     """What an empty default stands for, in words."""
     required: bool = False
@@ -116,14 +101,11 @@ def option(
     signed: bool = True,
     optional: bool = False,
     in_profile: bool = True,
-    formerly: Former | str | None = None,
     unset: str = "",
     required: bool = False,
 ) -> Any:
     """A field of a recipe that can be set from text: `bertscore:layer=4`, `--layer 4`."""
-    former = Former(formerly) if isinstance(formerly, str) else formerly
-    formers = () if former is None else (former,)
-    about = Option("", default, kind, help, short, signed, optional, in_profile, formers, unset, required)
+    about = Option("", default, kind, help, short, signed, optional, in_profile, unset, required)
     return field(default=default, metadata={_KEY: about})
 
 
@@ -135,22 +117,3 @@ def option_of(entry: Field[Any]) -> Option | None:
     default = about.default if entry.default is MISSING else entry.default
     values = {name: getattr(about, name) for name in about.__dataclass_fields__}
     return Option(**(values | {"name": entry.name, "default": default}))
-
-
-def renamed(given: Mapping[str, Any], options: Mapping[str, Option], *, where: str) -> dict[str, Any]:
-    """Options under today's names; an earlier name warns, and both names of one option are refused."""
-    former = {old.name: (name, old) for name, about in options.items() for old in about.formerly}
-    result: dict[str, Any] = {}
-    for key, value in given.items():
-        name, now = key, value
-        if key not in options and key in former:
-            name, old = former[key]
-            now = old.now(value)
-            if name in given:
-                msg = f"{where}: {key!r} is an earlier name of {name!r}; give one of the two"
-                raise RecipeError(msg)
-            changed = "" if now == value else f"={now}"
-            msg = f"{where}: {key!r} is now called {name + changed!r}; the old name goes with version 0.3"
-            warnings.warn(msg, DeprecatedNameWarning, stacklevel=user_stacklevel())
-        result[name] = now
-    return result

@@ -47,7 +47,7 @@ ENGINE_FIELDS = ("engine", "sentence_engine", "lm_engine")
 #: The field of a metric that comes with another package: its name and version.
 PACKAGE = "package"
 
-#: Version of the grammar and of the names of fields; signatures of nlgauge 0.1 have none.
+#: Version of the grammar and of the names of fields.
 GRAMMAR = "1"
 
 #: Short names of fields, in the spirit of sacreBLEU's; options declare their own. Others keep their name.
@@ -85,9 +85,6 @@ ABBREVIATIONS = {
     "scores": "sc",
     "better": "bt",
 }
-
-#: Short names that signatures of nlgauge 0.1 have for options which are called otherwise now.
-FORMER_ABBREVIATIONS = {"va": "values", "cas": "casing", "fl": "flip", "li": "links", "sx": "steps"}
 
 #: What `nlgauge signature show` says about a field; options say it themselves.
 MEANINGS = {

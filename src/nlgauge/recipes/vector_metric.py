@@ -25,7 +25,7 @@ from nlgauge.encoders import EncodedText, Encoder
 from nlgauge.recipes.defaults import MULTILINGUAL, model_for_language
 from nlgauge.recipes.kinds import Choice, Text, Whole
 from nlgauge.recipes.metric import Metric
-from nlgauge.recipes.options import Former, option
+from nlgauge.recipes.options import option
 from nlgauge.recipes.resources import LoadContext, Loaded, Resource, TransformFiles
 from nlgauge.recipes.results import Comparison, Pair, SystemResult
 from nlgauge.recipes.run_options import RunOptions
@@ -129,7 +129,6 @@ class VectorMetric(Metric, Generic[Representation]):
         short="lc",
         optional=True,
         in_profile=False,
-        formerly=Former("casing", {"keep": "no", "lower": "yes"}),
     )
     max_tokens: int | None = option(
         None,
@@ -138,7 +137,6 @@ class VectorMetric(Metric, Generic[Representation]):
         short="mt",
         optional=True,
         in_profile=False,
-        formerly="cut",
     )
     window: int | str = option(
         NO_WINDOWS,
@@ -179,7 +177,6 @@ class VectorMetric(Metric, Generic[Representation]):
         short="tf",
         optional=True,
         in_profile=False,
-        formerly="steps",
     )
 
     def resolve(self) -> None:

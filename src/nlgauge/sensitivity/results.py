@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -165,17 +164,6 @@ class Sensitivity:
         msg = f"the study has no result for {metric}, {sweep}, {level}; it has: {known}"
         raise InputError(msg)
 
-    @property
-    def movements(self) -> tuple[SettingEffect, ...]:
-        """Former name of `effects`."""
-        _warn_of_name("movements", "effects")
-        return self.effects
-
-    def movement(self, metric: str, sweep: str, level: str) -> SettingEffect:
-        """Former name of `effect`."""
-        _warn_of_name("movement()", "effect()")
-        return self.effect(metric, sweep, level)
-
     def to_dict(self) -> dict[str, Any]:
         """Plain values; the same study of the same data gives the same JSON bytes."""
         return {
@@ -221,11 +209,6 @@ def _ranking(record: Mapping[str, Any]) -> Ranking:
     lists = {"settings": tuple(record["settings"]), "taus": tuple(record["taus"])}
     flips = tuple(Flip(**flip) for flip in record["flips"])
     return Ranking(**{**record, **lists, "systems": systems, "flips": flips})
-
-
-def _warn_of_name(old: str, new: str) -> None:
-    msg = f"Sensitivity.{old} is now called {new}; the old name goes in 0.3"
-    warnings.warn(msg, DeprecationWarning, stacklevel=3)
 
 
 def _cv(row: tuple[float | None, ...], ddof: int) -> float | None:

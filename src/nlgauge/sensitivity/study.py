@@ -35,7 +35,6 @@ from typing import Any, NamedTuple
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.files.toml_text import toml_content
 from nlgauge.recipes.metric import Metric
-from nlgauge.recipes.options import renamed
 from nlgauge.recipes.vector_metric import VectorMetric
 from nlgauge.registry import METRICS, metric_class, metric_name, parse_metric
 
@@ -57,18 +56,6 @@ class Setting(NamedTuple):
         return " + ".join(self.values)
 
 
-def todays_factors(factors: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields and values under today's names; earlier ones warn."""
-    options = {name: about for metric in METRICS.values() for name, about in metric.options().items()}
-    former = {old.name: old for about in options.values() for old in about.formerly}
-    now = {}
-    for field, values in factors.items():
-        if field not in options and field in former and not isinstance(values, str):
-            values = [former[field].now(value) for value in values]
-        now[field] = values
-    return renamed(now, options, where="sweep")
-
-
 @dataclass(frozen=True)
 class Sweep:
     """Fields and their values; all combinations are settings, the first is the base."""
@@ -82,7 +69,7 @@ class Sweep:
             raise RecipeError(msg)
         known = sorted({name for metric in METRICS.values() for name in metric.options()})
         checked = {}
-        for field, values in todays_factors(self.factors).items():
+        for field, values in self.factors.items():
             if field not in known:
                 msg = f"a sweep varies fields of recipes, got {field!r}; fields are: {', '.join(known)}"
                 raise RecipeError(msg)

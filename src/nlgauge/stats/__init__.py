@@ -1,6 +1,5 @@
 """Numbers only: resampling, tests and correlations on arrays."""
 
-from nlgauge.old_names import old_names
 from nlgauge.stats.auc import average_precision, recall_at_positives, roc_auc
 from nlgauge.stats.bootstrap import Interval, bootstrap_mean
 from nlgauge.stats.corpus_counts import CorpusCounts, bootstrap_corpus_score
@@ -87,5 +86,3 @@ __all__ = [
     "why_undefined",
     "williams",
 ]
-
-__getattr__ = old_names(__name__, {"Agreement": "RaterAgreement"})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nlgauge.errors import DataWarning, FileFormatError, ModelNotFoundError, OldFileWarning
+from nlgauge.errors import DataWarning, FileFormatError, ModelNotFoundError
 from nlgauge.metrics.parts.baseline import Baseline
 from nlgauge.metrics.parts.build_baseline import build_baseline
 
@@ -34,11 +34,11 @@ def test_a_changed_baseline_is_refused(path: Path, change: tuple[str, str]) -> N
         Baseline.load(path)
 
 
-def test_a_baseline_of_an_earlier_version_is_read_with_a_warning(path: Path) -> None:
+def test_a_baseline_without_a_digest_is_refused(path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     path.write_text("".join(line for line in lines if not line.startswith("# digest")), encoding="utf-8")
-    with pytest.warns(OldFileWarning, match="has no digest.*nlgauge baseline build"):
-        assert Baseline.load(path).digest == BASELINE.digest
+    with pytest.raises(FileFormatError, match=r"is damaged: 'digest' is missing.*nlgauge baseline build"):
+        Baseline.load(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"a line\n", b"\xff\xfe"])

@@ -21,7 +21,6 @@ from nlgauge.encoders.precision import DEFAULT_PRECISION, signed_precision
 from nlgauge.errors import InputError
 from nlgauge.files.digests import short_digest, text_digest
 from nlgauge.files.frozen import ContentError, FrozenTable, number, whole_number
-from nlgauge.models.catalog import card_of_weights
 from nlgauge.recipes.resources import LoadContext, Loaded, Resource
 from nlgauge.scores import Score
 
@@ -34,10 +33,6 @@ _AFTER = frozenset(
 
 #: What to name first where bounds do not fit.
 _MODEL = ("refs", "precision", "weights", "tokenizer", "config")
-
-#: What files of nlgauge 0.1 call a field, and its values.
-_FORMER = {"links": "wmdo_matches", "casing": "lowercase", "cut": "max_tokens", "steps": "transforms"}
-_FORMER_VALUES = {"lower": "yes"}
 
 
 @dataclass(frozen=True)
@@ -117,16 +112,12 @@ class Bounds(FrozenTable):
             if name not in self.ranges:
                 msg = f"bounds file {path!r} has no part {name!r}; it has {', '.join(self.ranges)}"
                 raise InputError(msg)
-        made = {_FORMER.get(key, key): _FORMER_VALUES.get(text, text) for key, text in self.made_with.items()}
         recipe = with_precision(recipe)
-        for key in dict.fromkeys((*_MODEL, *recipe, *made)):
+        for key in dict.fromkeys((*_MODEL, *recipe, *self.made_with)):
             if key in _AFTER or key in unused:
                 continue
             absent = DEFAULT_PRECISION if key == "precision" else "none"
-            mine, theirs = recipe.get(key, absent), made.get(key, absent)
-            if key == "config" and key not in made:  # made before 0.2: only a known model can be told
-                known = card_of_weights(made.get("weights", ""))
-                theirs = (short_digest(known.config) if known is not None else "") or "none"
+            mine, theirs = recipe.get(key, absent), self.made_with.get(key, absent)
             if mine != theirs:
                 msg = (
                     f"bounds file {path!r} was made with {key} {theirs}, and the score has {mine}; "
@@ -151,9 +142,6 @@ class Bounds(FrozenTable):
         pairs = whole_number(content["pairs"], "'pairs'")
         if not isinstance(ranges, dict) or not isinstance(made_with, dict):
             msg = "'bounds' and 'made_with' must be objects"
-            raise ContentError(msg)
-        if "digest" not in content:  # every version wrote one
-            msg = "'digest' is missing"
             raise ContentError(msg)
         for name, ends in ranges.items():
             if not isinstance(ends, list) or len(ends) != 2:

@@ -74,11 +74,7 @@ class NGramMetric(TransportMetric):
 
     aggregation: str = option(
         BY_PROFILE,
-        Pattern(
-            r"pmeans|kde-routing|barycentre|last|two-thirds|layer-\d+",
-            _AGGREGATIONS,
-            formerly={"routing": "kde-routing"},
-        ),
+        Pattern(r"pmeans|kde-routing|barycentre|last|two-thirds|layer-\d+", _AGGREGATIONS),
         help="how layers become one vector per token",
         short="ag",
     )

@@ -17,7 +17,7 @@ from nlgauge.metrics.parts.sentence_similarity import encode_sentences
 from nlgauge.metrics.parts.solver import solver_option
 from nlgauge.recipes.defaults import chosen_layer
 from nlgauge.recipes.kinds import Choice, JoinedNames, JoinedNumbers, Whole
-from nlgauge.recipes.options import Former, option
+from nlgauge.recipes.options import option
 from nlgauge.recipes.resources import SentenceModelName
 from nlgauge.recipes.results import Comparison
 from nlgauge.recipes.run_options import RunOptions
@@ -52,14 +52,12 @@ class SentSimOptions(VectorMetric[tuple[Any, ...]]):
         Choice("one-minus", "negative"),
         help="a distance B enters as e^(1-B), or as e^-B (first release)",
         short="da",
-        formerly=Former("flip", {"1-b": "one-minus", "-b": "negative"}),
     )
     wmdo_matches: str = option(
         "flow",
         Choice("flow", "words"),
         help="matches of wmdo: from the flow, or equal words",
         short="wm",
-        formerly="links",
     )
     solver: str = solver_option()
     layer: int | None = option(None, Whole(0, word="default"), help="layer whose vectors are compared", short="l")
