@@ -77,7 +77,7 @@ def test_a_package_at_segment_level(package: Path) -> None:
     assert table.references == (("one .",), ("it &apos;s three",), ("two , two",))
     assert table.source == ("jedna .", "tri", "dva")
     assert table.gold().tolist() == [0.5, -1.25, 0.0]
-    assert table.system_gold("cs-en") == {"A.1": 0.1, "B.2": -0.2}
+    assert table.system_scores["cs-en"] == {"A.1": 0.1, "B.2": -0.2}
     assert table.notes == ("no system outputs here for en-cs, which DA-seglevel.csv judges",)
     assert "WMT17" in table.citation
 
@@ -412,7 +412,7 @@ def test_mt_metrics_eval_folder(mtme: Path) -> None:
     np.testing.assert_array_equal(table.gold(), [0, -0.5, -1, math.nan, math.nan, math.nan])
     np.testing.assert_array_equal(table.gold("wmt-z"), [math.nan] * 4 + [1, 2])
     np.testing.assert_array_equal(table.released["BLEU-refA"], [math.nan, math.nan, 10, 20, 30, 40])
-    assert table.system_gold("en-de") == {"sys1": -1.0, "refB": -0.25}
+    assert table.system_scores["en-de"] == {"sys1": -1.0, "refB": -0.25}
 
 
 def test_systems_are_compared_by_segment_where_a_document_has_several(mtme: Path) -> None:

@@ -107,7 +107,7 @@ def test_wmt17_official_rows(here: Path) -> None:
     assert "tilde-nc-nmt-smt-hybrid.5050" in table.systems
     assert table.notes == ("no system outputs here for en-ru, en-zh, which DA-seglevel.csv judges",)
     assert not any(" ." in text or "&apos;" in text for text in table.hypothesis[:560])
-    assert len(table.system_gold("zh-en")) == 16
+    assert len(table.system_scores["zh-en"]) == 16
 
 
 def test_wmt17_testset_sources_are_those_of_the_package_but_for_the_quotes_of_a_spreadsheet(here: Path) -> None:
@@ -140,7 +140,7 @@ def test_wmt18_has_every_line_and_the_official_scores_of_149_systems(here: Path)
     assert sum(map(len, table.system_scores.values())) == 149
     for langpair in table.langpairs:
         part = table.where(langpair=langpair)
-        assert set(part.systems) == set(table.system_gold(langpair))
+        assert set(part.systems) == set(table.system_scores[langpair])
     # The one file with "\r\n" ends: no line keeps its "\r".
     gtcom = table.where(langpair="en-zh", system="GTCOM-Primary.5762")
     assert len(gtcom) == 3981

@@ -78,10 +78,8 @@ def test_a_released_score_is_gold_only_with_a_warning() -> None:
         np.testing.assert_array_equal(table().gold("bleu"), [10, 20, 30, 40, 50])
 
 
-def test_system_scores_are_official_or_an_error() -> None:
-    assert table().system_gold("de-en") == {"a": 0.3, "b": -0.3}
-    with pytest.raises(InputError, match=r"no official system scores for 'cs-en'; it has them for: de-en"):
-        table().system_gold("cs-en")
+def test_system_scores_are_official() -> None:
+    assert table().system_scores == {"de-en": {"a": 0.3, "b": -0.3}}
     assert "de-en" not in table().where(langpair="cs-en").system_scores
     only_systems = table(human={}, default_criterion=None)
     with pytest.raises(InputError, match="only of whole systems"):

@@ -301,8 +301,8 @@ def test_case_and_truncation_are_factors_too() -> None:
     """MiniLM reads lower case only, so case moves nothing; the multilingual model tells the two apart."""
     shouted = [text.upper() for text in FLUENT]
     table = systems_table({"shouted": shouted, "fluent": FLUENT}, REFS)
-    factors = {"lowercase": ["no", "yes"], "max_tokens": ["model", "6"]}
-    result = run_study(Study.one_at_a_time(["bertscore", "bertscore:model=muse"], factors), table)
+    sweeps = [Sweep({"lowercase": ["no", "yes"]}), Sweep({"max_tokens": ["model", "6"]})]
+    result = run_study(Study(["bertscore", "bertscore:model=muse"], sweeps), table)
     assert result.effect("bertscore", "lowercase", "score").values["shouted"] == pytest.approx(
         (nlgauge.score(FLUENT, REFS).mean,) * 2
     )

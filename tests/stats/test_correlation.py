@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 
@@ -17,7 +16,6 @@ from nlgauge.stats import (
     Correlation,
     correlate,
     kendall,
-    pair_accuracy,
     pearson,
     relative_ranking,
     spearman,
@@ -140,38 +138,3 @@ def test_a_tau_of_no_pairs_is_not_zero() -> None:
         relative_ranking([1], [math.nan])
     with pytest.raises(InputError, match="at least 1"):
         relative_ranking([], [])
-
-
-@given(rows)
-def test_pair_accuracy_counts_every_pair(pairs: list[tuple[int, int]]) -> None:
-    metric, human = zip(*pairs, strict=True)
-    right = ties = strict = 0
-    for (a, x), (b, y) in itertools.combinations(pairs, 2):
-        same = np.sign(a - b) == np.sign(x - y)
-        right += same
-        ties += x == y
-        strict += same and x != y
-    every = len(pairs) * (len(pairs) - 1) // 2
-    found = pair_accuracy(metric, human)
-    assert (found.right, found.pairs, found.human_ties) == (right, every, ties)
-    assert found.value == right / every
-    assert pair_accuracy(metric, human, human_ties="drop").value == strict / (every - ties)
-
-
-def test_pair_accuracy_of_the_published_unit_test() -> None:
-    # mt-metrics-eval, stats_test.py: testAgreement
-    found = pair_accuracy([1, 1, 2, 1, 2], [1, 2, 3, 3, 4])
-    assert (found.right, found.pairs) == (5, 10)
-
-
-def test_pair_accuracy_in_blocks_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(5)
-    metric, human = rng.integers(0, 9, size=(2, 101))
-    whole = pair_accuracy(metric, human)
-    monkeypatch.setattr("nlgauge.stats.correlation._MOST_PAIRS", 500)
-    assert pair_accuracy(metric, human) == whole
-
-
-def test_pair_accuracy_without_pairs_is_not_zero() -> None:
-    with pytest.raises(InputError, match="people tie all 3 pairs"):
-        pair_accuracy([1, 2, 3], [1, 1, 1], human_ties="drop")

@@ -10,7 +10,6 @@ from nlgauge.errors import InputError
 from nlgauge.stats import (
     bootstrap_correlations,
     correlate,
-    correlation_interval,
     paired_bootstrap,
 )
 
@@ -52,14 +51,14 @@ def test_the_interval_of_r_is_near_fishers() -> None:
     rng = np.random.default_rng(8)
     human = rng.normal(size=800)
     metric = human + rng.normal(size=800)
-    found = correlation_interval(metric, human, resamples=2000)
+    found = bootstrap_correlations([metric], human, resamples=2000).interval()
     fisher = np.tanh(np.arctanh(found.value) + np.array([-1.96, 1.96]) / np.sqrt(797))
     assert (found.low, found.high) == pytest.approx(tuple(fisher), abs=0.01)
     assert found.undefined == 0
 
 
 def test_resamples_without_a_value_are_counted() -> None:
-    found = correlation_interval([1, 2, 4], [1, 2, 3], resamples=400)
+    found = bootstrap_correlations([[1, 2, 4]], [1, 2, 3], resamples=400).interval()
     # A resample of three rows repeats one row three times with probability 3/27.
     assert found.undefined == pytest.approx(400 / 9, rel=0.4)
     assert np.isfinite([found.low, found.high]).all()
@@ -67,11 +66,11 @@ def test_resamples_without_a_value_are_counted() -> None:
 
 def test_bootstrap_refuses() -> None:
     with pytest.raises(InputError, match="metric is constant"):
-        correlation_interval([1, 1, 1], [1, 2, 3])
+        bootstrap_correlations([[1, 1, 1]], [1, 2, 3])
     with pytest.raises(InputError, match="equal length"):
         paired_bootstrap([1, 2], [1, 2, 3], [1, 2])
     with pytest.raises(InputError, match="level"):
-        correlation_interval([1, 2, 3], [1, 2, 3], level=2)
+        paired_bootstrap([1, 2, 3], [1, 3, 2], [1, 2, 3], level=2)
     with pytest.raises(InputError, match="at least 2 documents, got 1"):
         bootstrap_correlations([[1, 2, 4]], [1, 2, 3], clusters="aaa")
 

@@ -208,7 +208,7 @@ class JudgementTable:
         """
         name = self.default_criterion if criterion is None else criterion
         if name is None:
-            msg = f"{self.name} has no human scores of segments, only of whole systems; use system_gold(langpair)"
+            msg = f"{self.name} has no human scores of segments, only of whole systems; use system_scores[langpair]"
             raise InputError(msg)
         if name in self.released:
             why = self.caveats.get(name, "a score that a metric gave, not a human score")
@@ -222,14 +222,6 @@ class JudgementTable:
         if name in self.caveats:
             warnings.warn(f"{self.name}: {name!r} is {self.caveats[name]}", DataWarning, stacklevel=2)
         return self.human[name]
-
-    def system_gold(self, langpair: str) -> Mapping[str, float]:
-        """The official system-level human scores of a language pair, never a mean of segments."""
-        if langpair not in self.system_scores:
-            known = ", ".join(self.system_scores) or "none"
-            msg = f"{self.name} has no official system scores for {langpair!r}; it has them for: {known}"
-            raise InputError(msg)
-        return self.system_scores[langpair]
 
     def where(
         self,

@@ -122,18 +122,6 @@ class Study:
         return {metric: parse_metric(metric) for metric in self.metrics}
 
     @classmethod
-    def one_at_a_time(
-        cls, metrics: Sequence[str], factors: Mapping[str, Sequence[str]], *, name: str = "study"
-    ) -> Study:
-        """Each field on its own, all others as in the base recipe.
-
-        >>> study = Study.one_at_a_time(["moverscore"], {"n": ["1", "2"], "punctuation": ["drop-ascii", "keep"]})
-        >>> [[setting.label for setting in sweep.settings] for sweep in study.sweeps]
-        [['1', '2'], ['drop-ascii', 'keep']]
-        """
-        return cls(metrics, tuple(Sweep({field: values}) for field, values in factors.items()), name)
-
-    @classmethod
     def grid(cls, metrics: Sequence[str], factors: Mapping[str, Sequence[str]], *, name: str = "study") -> Study:
         """All combinations of all fields.
 

@@ -20,11 +20,9 @@ from nlgauge.stats.checks import Vector, numbers
 __all__ = [
     "KINDS",
     "Correlation",
-    "PairAccuracy",
     "RelativeRanking",
     "correlate",
     "kendall",
-    "pair_accuracy",
     "pearson",
     "relative_ranking",
     "spearman",
@@ -36,8 +34,6 @@ Ties: TypeAlias = Literal["discordant", "concordant", "half", "drop"]
 
 #: A spread below this share of the largest value is rounding, not variation.
 _ROUNDING = 1e-13
-#: Pairs held at once when all pairs of a long list are compared.
-_MOST_PAIRS = 4_000_000
 
 
 class Correlation(NamedTuple):
@@ -58,16 +54,6 @@ class RelativeRanking(NamedTuple):
     tied: int
     """Pairs that the metric scores alike, before the tie rule puts them anywhere."""
     ties: str
-    reason: str | None = None
-
-
-class PairAccuracy(NamedTuple):
-    """Share of pairs that two lists order alike."""
-
-    value: float
-    right: int
-    pairs: int
-    human_ties: int
     reason: str | None = None
 
 
@@ -136,48 +122,6 @@ def relative_ranking(
         return RelativeRanking(value, concordant, discordant, tied, ties, reason)
     value = (concordant - discordant + credit[ties] * tied) / pairs
     return RelativeRanking(value, concordant, discordant, tied, ties)
-
-
-def pair_accuracy(
-    metric: ArrayLike,
-    human: ArrayLike,
-    *,
-    human_ties: Literal["count", "drop"] = "count",
-    undefined: Undefined = "raise",
-) -> PairAccuracy:
-    """Share of all pairs i < j with sign(metric_i - metric_j) = sign(human_i - human_j).
-
-    A metric tie is wrong unless people tie as well; with `human_ties="drop"` the pairs that people tie are
-    left out, so that only preferences count.
-
-    >>> pair_accuracy([1, 2, 4, 3], [1, 2, 3, 4]).right
-    5
-    """
-    if human_ties not in ("count", "drop"):
-        msg = f"human_ties must be 'count' or 'drop', got {human_ties!r}"
-        raise RecipeError(msg)
-    scores, gold = _same_length(metric, human, ("metric", "human"), least=2)
-    reason = _not_finite(scores, "metric") or _not_finite(gold, "human")
-    if reason is not None:
-        return PairAccuracy(_refused("pair_accuracy", reason, undefined), 0, 0, 0, reason)
-    right = both_tied = gold_tied = 0
-    rows = max(1, _MOST_PAIRS // gold.size)
-    for start in range(0, gold.size, rows):
-        left = np.arange(start, min(start + rows, gold.size))
-        later = np.arange(gold.size) > left[:, None]
-        gold_sign = np.sign(gold[left, None] - gold)
-        same = (gold_sign == np.sign(scores[left, None] - scores)) & later
-        tied = (gold_sign == 0) & later
-        right += int(same.sum())
-        gold_tied += int(tied.sum())
-        both_tied += int((same & tied).sum())
-    pairs = gold.size * (gold.size - 1) // 2
-    if human_ties == "drop":
-        right, pairs = right - both_tied, pairs - gold_tied
-    if pairs == 0:
-        reason = f"people tie all {gold_tied} pairs, and these are dropped"
-        return PairAccuracy(_refused("pair_accuracy", reason, undefined), 0, 0, gold_tied, reason)
-    return PairAccuracy(right / pairs, right, pairs, gold_tied)
 
 
 def _pearson_value(metric: Vector, human: Vector) -> float:

@@ -25,7 +25,6 @@ __all__ = [
     "CorrelationDraws",
     "CorrelationInterval",
     "bootstrap_correlations",
-    "correlation_interval",
     "paired_bootstrap",
 ]
 
@@ -122,21 +121,6 @@ def bootstrap_correlations(
         if advance is not None:
             advance(len(counts))
     return CorrelationDraws(observed, draws, seed)
-
-
-def correlation_interval(
-    metric: ArrayLike,
-    human: ArrayLike,
-    *,
-    kind: str = "pearson",
-    level: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 12345,
-) -> CorrelationInterval:
-    """A correlation with its percentile bootstrap interval."""
-    check_level(level)
-    draws = bootstrap_correlations([numbers(metric, "metric")], human, kind=kind, resamples=resamples, seed=seed)
-    return draws.interval(level=level)
 
 
 def paired_bootstrap(
