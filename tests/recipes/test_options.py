@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import inspect
 import pickle
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -12,8 +15,9 @@ import pytest
 import nlgauge
 from nlgauge.errors import RecipeError
 from nlgauge.recipes.kinds import Choice, JoinedNames, JoinedNumbers, Kind, Number, Pattern, Text, Whole
-from nlgauge.recipes.metric import Metric
-from nlgauge.recipes.options import BY_PROFILE
+from nlgauge.recipes.metric import Metric, TextMetric
+from nlgauge.recipes.options import BY_PROFILE, Option, option
+from nlgauge.recipes.results import SystemResult
 from nlgauge.registry import METRICS, parse_metric
 
 
@@ -137,3 +141,53 @@ def test_a_name_with_a_meaning_for_every_metric_is_refused(name: str) -> None:
 def test_transforms_that_would_do_nothing_are_refused() -> None:
     with pytest.raises(RecipeError, match="transforms='position-norm' belongs to"):
         nlgauge.SentSim(combine="sss", transforms="position-norm")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Base(TextMetric):
+    """A metric of another package, with one option."""
+
+    name: ClassVar[str] = "options-base"
+    components: ClassVar[tuple[str, ...]] = ("score",)
+    main: ClassVar[str] = "score"
+
+    first: str = option("a", Choice("a", "b"), help="the first", signed=False)
+
+    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
+        return SystemResult({"score": np.zeros(len(hypotheses))})
+
+
+def test_options_of_a_class_are_made_once_and_cannot_be_changed() -> None:
+    for metric in (*METRICS.values(), _Base):
+        assert metric.options() is metric.options()
+        with pytest.raises(TypeError):
+            metric.options()["first"] = None  # type: ignore[index]
+
+
+def test_two_runs_make_no_option_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    nlgauge.score(["a cat"], ["the cat"], metric="bertscore")
+    made: list[str] = []
+    keep = Option.__init__
+
+    def count(self: Option, name: str, *args: Any, **rest: Any) -> None:
+        made.append(name)
+        keep(self, name, *args, **rest)
+
+    monkeypatch.setattr(Option, "__init__", count)
+    nlgauge.score(["a cat"], ["the cat"], metric="bertscore")
+    nlgauge.BERTScore(layer=4).with_options(idf="refs")
+    assert made == []
+
+
+def test_a_subclass_has_options_of_its_own_also_where_it_is_asked_before_it_is_a_dataclass() -> None:
+    assert list(_Base.options()) == ["first"]
+
+    class Derived(_Base):
+        first: str = option("b", Choice("a", "b"), help="the first", signed=False)
+        second: str = option("x", Choice("x", "y"), help="the second", signed=False)
+
+    assert list(Derived.options()) == ["first"]
+    made = dataclass(frozen=True, kw_only=True)(Derived)
+    assert {name: about.default for name, about in made.options().items()} == {"first": "b", "second": "x"}
+    assert made(second="y").given == {"second": "y"}
+    assert _Base.options()["first"].default == "a"

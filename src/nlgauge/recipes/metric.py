@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, fields
 from functools import cache
 from importlib.metadata import packages_distributions, version
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from nlgauge.corpus.texts import References
@@ -85,6 +86,8 @@ class Metric(ABC, metaclass=_RecipeType):
     """Fields of the signature that are no options, such as the version of a package."""
     leading_option: ClassVar[str] = ""
     """The option that may be given without its name, right after the colon of `name:value`."""
+    _options: ClassVar[tuple[Mapping[str, Any], Mapping[str, Option]]]
+    """What `options` answers, with the fields of the dataclass that it was made from."""
 
     def __init_subclass__(cls, **rest: Any) -> None:
         super().__init_subclass__(**rest)
@@ -101,12 +104,12 @@ class Metric(ABC, metaclass=_RecipeType):
             cls.__doc__ += _options_in_words(cls)
 
     @classmethod
-    def options(cls) -> dict[str, Option]:
+    def options(cls) -> Mapping[str, Option]:
         """What can be chosen, by name: a metric's own options first, then those that it shares with others."""
-        known = {entry.name: option_of(entry) for entry in fields(cls)}
-        names = [name for base in cls.__mro__ for name in vars(base).get("__annotations__", ())]
-        order = dict.fromkeys(["profile", *names, *known])
-        return {name: about for name in order if (about := known.get(name)) is not None}
+        # Each class keeps its own. One that was asked before it became a dataclass has other fields since.
+        if "_options" not in vars(cls) or cls._options[0] is not cls.__dataclass_fields__:
+            cls._options = (cls.__dataclass_fields__, MappingProxyType(_options_of(cls)))
+        return cls._options[1]
 
     @classmethod
     def known_options(cls, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -207,6 +210,13 @@ class Metric(ABC, metaclass=_RecipeType):
 
         corpus = make_corpus({"": hyps}, refs, ref_streams=ref_streams, sources=sources, alone=looks_alone([self]))
         return run_metrics([self], corpus, RunOptions.of(run))[0]
+
+
+def _options_of(cls: type[Metric]) -> dict[str, Option]:
+    known = {entry.name: option_of(entry) for entry in fields(cls)}
+    names = [name for base in cls.__mro__ for name in vars(base).get("__annotations__", ())]
+    order = dict.fromkeys(["profile", *names, *known])
+    return {name: about for name in order if (about := known.get(name)) is not None}
 
 
 def _options_in_words(cls: type[Metric]) -> str:
