@@ -164,7 +164,10 @@ class SentSim(SentSimOptions):
   url       = {https://aclanthology.org/2021.naacl-main.252}
 }"""
 
-    def _parts(self, state: State) -> list[Part]:
+    def _parts(self, state: State) -> tuple[Part, ...]:
+        return state.derived("sentsim parts", lambda: self._make_parts(state))
+
+    def _make_parts(self, state: State) -> tuple[Part, ...]:
         make: dict[str, Callable[[], Part]] = {
             "sss": lambda: SentenceSimilarity(state["sentence"]),
             "bertscore": lambda: GreedyMatching(state.layers[0]),
@@ -172,7 +175,7 @@ class SentSim(SentSimOptions):
             "wmdo": lambda: OrderedWordMover(state.layers[0], self._transport),
             "smd": lambda: MeanDistance(state.layers[0]),
         }
-        return [make[name]() for name in self.components[1:]]
+        return tuple(make[name]() for name in self.components[1:])
 
     def represent(self, text: TextView, state: State) -> tuple[Any, ...]:
         return tuple(part.represent(text) for part in self._parts(state))

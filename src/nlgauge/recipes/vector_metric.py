@@ -11,8 +11,8 @@ second model is named by an option, loaded before the first text is encoded, and
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["EncodingSpec", "State", "VectorMetric", "WindowTexts"]
 
 Representation = TypeVar("Representation")
+Made = TypeVar("Made")
 
 
 class EncodingSpec(NamedTuple):
@@ -72,10 +73,18 @@ class State:
     loaded: Mapping[str, Loaded]
     windows: Windows | None = None
     """How texts over the model's limit are read; None: they are cut."""
+    _made: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __getitem__(self, option: str) -> Any:
         """What the option stands for."""
         return self.loaded[option].content
+
+    def derived(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """What a recipe derives from the state: made once, and gone when the run is over."""
+        if key not in self._made:
+            self._made[key] = make()
+        made: Made = self._made[key]
+        return made
 
     @property
     def idf(self) -> IdfTables:
