@@ -148,6 +148,17 @@ def test_the_public_surface_is_all() -> None:
     assert all(getattr(nlgauge, name).__name__ == name for name in nlgauge._NAMES_ON_DEMAND)
 
 
+def test_what_a_recipe_was_given_is_read_by_its_public_name() -> None:
+    """`Metric.given`; the place where it is kept belongs to recipes/."""
+    readers = []
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            named = getattr(node, "attr", None) or (node.value if isinstance(node, ast.Constant) else None)
+            if named == "_given" and room_of(path) != "recipes":
+                readers.append(f"{path.relative_to(SOURCE)}:{node.lineno}")  # type: ignore[attr-defined]
+    assert readers == []
+
+
 def test_errors_are_all_public_and_drawn_in_the_tree() -> None:
     from nlgauge import errors
 

@@ -69,7 +69,7 @@ class DiscoScore(SentOptions[Document], FocusOptions[Document]):
     @cached_property
     def sent(self) -> DSSent:
         """The recipe of the first component."""
-        given = {name: value for name, value in self.__dict__["_given"].items() if name != "threshold"}
+        given = {name: value for name, value in self.given.items() if name != "threshold"}
         if "sent_threshold" in given:
             given["threshold"] = given["sent_threshold"]
         return DSSent(**{name: value for name, value in given.items() if name in DSSent.options()})
@@ -77,9 +77,7 @@ class DiscoScore(SentOptions[Document], FocusOptions[Document]):
     @cached_property
     def foci(self) -> DSFocus:
         """The recipe of the second component."""
-        return DSFocus(
-            **{name: value for name, value in self.__dict__["_given"].items() if name in DSFocus.options()}
-        )
+        return DSFocus(**{name: value for name, value in self.given.items() if name in DSFocus.options()})
 
     def represent(self, text: TextView, state: State) -> Document:
         return Document(self.sent.represent(text, state), self.foci.represent(text, state))

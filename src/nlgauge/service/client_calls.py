@@ -274,5 +274,5 @@ def _recipe_text(metric: AnyMetric) -> str:
     if not isinstance(metric, Metric):
         return str(metric)
     known = metric.options()
-    given = ",".join(f"{name}={known[name].kind.show(value)}" for name, value in metric.__dict__["_given"].items())
+    given = ",".join(f"{name}={known[name].kind.show(value)}" for name, value in metric.given.items())
     return f"{metric.name}:{given}" if given else metric.name
