@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import nlgauge
+from nlgauge.registry import built_in_metrics
 
 SOURCE = Path(nlgauge.__file__).parent
 
@@ -142,10 +144,38 @@ def test_no_imports_within_a_room_close_a_circle() -> None:
 
 
 def test_the_public_surface_is_all() -> None:
-    public = {name for name in vars(nlgauge) if not name.startswith("_")} | set(nlgauge._NAMES_ON_DEMAND)
-    modules = {name for name in public if type(getattr(nlgauge, name)).__name__ == "module"}
-    assert public - modules | {"__version__", *nlgauge._NAMES_ON_DEMAND} == set(nlgauge.__all__)
-    assert all(getattr(nlgauge, name).__name__ == name for name in nlgauge._NAMES_ON_DEMAND)
+    assert len(set(nlgauge.__all__)) == len(nlgauge.__all__)
+    assert set(nlgauge.__all__) == {"__version__", *nlgauge.errors.__all__, *nlgauge._NAMES}
+    assert set(nlgauge.__all__) | set(nlgauge._MODULES) <= set(dir(nlgauge))
+    for name, module in nlgauge._NAMES.items():
+        assert getattr(nlgauge, name) is getattr(importlib.import_module(module), name)
+        assert getattr(nlgauge, name).__name__ == name
+    with pytest.raises(AttributeError, match="no attribute 'nosuch'"):
+        _ = nlgauge.nosuch  # type: ignore[attr-defined]
+
+
+def test_every_metric_of_nlgauge_is_public_by_the_name_of_its_class() -> None:
+    found = {made.__name__: made.__module__ for made in built_in_metrics().values()}
+    known = {name: module for name, module in nlgauge._NAMES.items() if module.startswith("nlgauge.metrics.")}
+    assert known == found, "list a new metric in nlgauge/__init__.py: in the imports, __all__ and _NAMES"
+
+
+def test_type_checkers_see_the_names_that_are_found_at_run_time() -> None:
+    tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
+    (unseen,) = [node for node in tree.body if isinstance(node, ast.If) and "not" not in ast.unparse(node.test)]
+    seen = {
+        alias.name: f"nlgauge.{alias.name}" if node.module == "nlgauge" else node.module
+        for node in unseen.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert seen == nlgauge._NAMES | {name: f"nlgauge.{name}" for name in nlgauge._MODULES}
+
+
+def test_all_public_names_come_with_a_star() -> None:
+    code = "from nlgauge import *; import nlgauge; print(sorted(set(nlgauge.__all__) - set(globals())))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
 
 
 def test_what_a_recipe_was_given_is_read_by_its_public_name() -> None:
@@ -173,6 +203,15 @@ def test_importing_costs_no_heavy_library() -> None:
     code = f"import nlgauge, nlgauge.cli, sys; print([m for m in {heavy} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_importing_loads_no_metric_and_no_numpy() -> None:
+    code = (
+        "import nlgauge, sys; print('numpy' in sys.modules, 'nlgauge.metrics' in sys.modules,"
+        " len([name for name in sys.modules if name.startswith('nlgauge.')]) < 10)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "False False True"
 
 
 def test_public_modules_are_there_without_their_own_import() -> None:

@@ -109,3 +109,19 @@ def test_a_command_loads_only_its_own_rooms_and_packages(tmp_path: Path, command
     status, modules = done.stdout.splitlines()
     assert status == "0", done.stderr
     assert set(modules.split()) & (HEAVY | ROOMS) == LOADED[command]
+
+
+@pytest.mark.parametrize("command", ["--version", "--help", "-h", "nosuch", ""])
+def test_the_version_and_the_list_of_commands_wait_for_no_metric(command: str) -> None:
+    run = [sys.executable, "-c", _LIST, *command.split()]
+    done = subprocess.run(run, capture_output=True, text=True, check=True)
+    status, modules = done.stdout.splitlines()
+    assert status == ("0" if command.startswith("-") else "2"), done.stderr
+    loaded = set(modules.split())
+    assert not loaded & {
+        "numpy",
+        "nlgauge.metrics",
+        "nlgauge.metrics.bertscore",
+        "nlgauge.recipes",
+        "nlgauge.cli.score",
+    }

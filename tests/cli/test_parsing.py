@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from tests.cli.conftest import Refusal, Run
 
-from nlgauge.cli import build_parser, main
+from nlgauge.cli import _parser_for, build_parser, main
 from nlgauge.registry import METRICS
 
 SCORE = ("score", "a.txt", "--refs", "ref.txt")
@@ -153,3 +153,15 @@ def test_without_a_command_the_commands_are_named(command: list[str], capsys: py
     message = capsys.readouterr().err.splitlines()[-1]
     assert "is missing, one of" in message
     assert {"score", "pull", "diff"} & set(message.replace(",", "").replace(";", "").split())
+
+
+def test_the_list_of_commands_says_what_each_command_says_of_itself() -> None:
+    """`nlgauge --help` is made from a table, so that it need not load the commands."""
+
+    def told(parser: argparse.ArgumentParser) -> list[tuple[str, str | None]]:
+        (actions,) = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
+        return [(one.dest, one.help) for one in actions._choices_actions]
+
+    assert told(_parser_for(["--help"])) == told(build_parser())
+    assert _parser_for(["--help"]).format_help() == build_parser().format_help()
+    assert _parser_for(["score"]).format_usage() == build_parser().format_usage()

@@ -13,56 +13,82 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from nlgauge._startup import OUT_OF_MEMORY, is_out_of_memory, loading_is_over
 from nlgauge._version import __version__
-from nlgauge.cli.checks import check_arguments, in_flags
-from nlgauge.cli.common import protect_stdin_columns
-from nlgauge.cli.outputs import ClosedOutput
-from nlgauge.cli.parsing import CommandParser
-from nlgauge.cli.settings import apply_settings
+from nlgauge.cli.parsing import CommandParser, protect_stdin_columns
 from nlgauge.errors import NlgaugeError, NlgaugeWarning, RecipeError
 
 __all__ = ["build_parser", "main"]
 
-#: The module of each command. Only that of the command at hand is imported, so that none waits for the others.
-_MODULES = {
-    "score": "score",
-    "compare": "compare",
-    "rank": "rank",
-    "explain": "explain",
-    "discourse": "discourse",
-    "stress": "stress",
-    "meta": "meta",
-    "tune-layer": "meta",
-    "sensitivity": "sensitivity",
-    "reproduce": "reproduce",
-    "metrics": "metrics",
-    "models": "models",
-    "data": "datasets",
-    "idf": "tables",
-    "baseline": "tables",
-    "sentsim": "sentsim",
-    "ensemble": "ensemble",
-    "align": "align",
-    "normalise": "normalise",
-    "signature": "signatures",
-    "serve": "serve",
-    "completion": "completion",
+
+class _Command(NamedTuple):
+    module: str
+    help: str
+    """As the module's own parser has it, said here so that the list of commands needs no module."""
+
+
+#: Only the module of the command at hand is imported, so that none waits for the others.
+_COMMANDS = {
+    "score": _Command("score", "score one or more systems against references, or their source"),
+    "compare": _Command("compare", "say which system is better, with intervals and tests"),
+    "rank": _Command("rank", "choose the best of several candidates for each segment"),
+    "explain": _Command("explain", "why a text got its score; explanations beside marked errors"),
+    "discourse": _Command("discourse", "discourse features of documents beside their references"),
+    "stress": _Command("stress", "how far metrics fall when texts are perturbed, and whether triples fool them"),
+    "meta": _Command("meta", "correlate metrics with human judgements"),
+    "tune-layer": _Command("meta", "find the layer that agrees best with people"),
+    "sensitivity": _Command("sensitivity", "how far scores, correlations and ranks move with preprocessing"),
+    "reproduce": _Command(
+        "reproduce", "a published table or figure: values in print, ours, and why they differ; 'list' shows all"
+    ),
+    "metrics": _Command("metrics", "the metrics, their options, equations and citations"),
+    "models": _Command("models", "list, fetch, find or quantise models"),
+    "data": _Command("datasets", "data sets with human judgements: what is known, what is here"),
+    "idf": _Command("tables", "freeze inverse document frequencies to a file"),
+    "baseline": _Command("tables", "make a baseline for rescaling"),
+    "sentsim": _Command("sentsim", "bounds for SentSim"),
+    "ensemble": _Command("ensemble", "join metrics: norms of members, and a search for the best pair"),
+    "align": _Command("align", "bring the vectors of languages together"),
+    "normalise": _Command("normalise", "split contractions, change word order, remove punctuation"),
+    "signature": _Command("signatures", "explain a signature, or compare two"),
+    "serve": _Command("serve", "the service over HTTP"),
+    "completion": _Command("completion", "print a script for the shell that completes commands and flags"),
 }
+
+#: What is answered without any command.
+_ALONE = {"-h", "--help", "--version"}
 
 
 def build_parser(command: str | None = None) -> CommandParser:
-    """The command and its options; all commands where it is none of them, none for the version."""
+    """The parser of one command with its options, or of all of them."""
+    parser, commands = _front_parser()
+    wanted = _COMMANDS if command is None else {command: _COMMANDS[command]}
+    for module in dict.fromkeys(known.module for known in wanted.values()):
+        importlib.import_module(f"nlgauge.cli.{module}").add_commands(commands)
+    return parser
+
+
+def _front_parser() -> tuple[CommandParser, Any]:
+    """What is there before any command, and where commands are added."""
     parser = CommandParser(
         prog="nlgauge", description="Measure generated text so that anyone can get the same number again."
     )
     parser.add_argument("--version", action="version", version=f"nlgauge {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    wanted = [_MODULES[command]] if command in _MODULES else dict.fromkeys(_MODULES.values())
-    for name in wanted if command != "--version" else ():
-        importlib.import_module(f"nlgauge.cli.{name}").add_commands(commands)
+    return parser, parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+
+def _parser_for(words: Sequence[str]) -> CommandParser:
+    """A parser that reads these words, with no more commands than they need."""
+    first = words[0] if words else ""
+    if first in _COMMANDS:
+        return build_parser(first)
+    if first.startswith("-") and first not in _ALONE:
+        return build_parser()  # such as `--`, after which a command may come
+    parser, commands = _front_parser()
+    for name, known in _COMMANDS.items():  # to list them, or to say that the word is none of them
+        commands.add_parser(name, help=known.help)
     return parser
 
 
@@ -77,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             status = leaving.code if isinstance(leaving.code, int) else 0
         sys.stdout.flush()
     except NlgaugeError as error:
-        print(f"nlgauge: error: {in_flags(str(error))}", file=sys.stderr)
+        print(f"nlgauge: error: {_in_flags(str(error))}", file=sys.stderr)
         return 2 if isinstance(error, RecipeError) else 1
     except KeyboardInterrupt:
         print("nlgauge: interrupted", file=sys.stderr)
@@ -98,7 +124,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: Sequence[str]) -> int:
-    args = build_parser(words[0] if words else None).parse_args(words)
+    args = _parser_for(words).parse_args(words)
+    from nlgauge.cli.checks import check_arguments  # which neither the version nor the list of commands waits for
+    from nlgauge.cli.settings import apply_settings
+
     loading_is_over()
     quiet = getattr(args, "quiet", False)
     with warnings.catch_warnings():
@@ -110,6 +139,12 @@ def _run(words: Sequence[str]) -> int:
     return status
 
 
+def _in_flags(message: str) -> str:
+    from nlgauge.cli.checks import in_flags
+
+    return in_flags(message)
+
+
 def _open_streams() -> None:
     """The same bytes under any locale; and streams that the shell has closed are no streams of others."""
     if sys.stdout is None or sys.stderr is None:
@@ -117,6 +152,8 @@ def _open_streams() -> None:
         while os.open(os.devnull, os.O_RDWR) < 2:
             pass
     if sys.stdout is None:
+        from nlgauge.cli.outputs import ClosedOutput
+
         sys.stdout = ClosedOutput()
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open for as long as the process runs
@@ -139,7 +176,7 @@ class _WarningsOnce:
         self._shown: set[str] = set()
 
     def show(self, message: Warning | str, category: type[Warning], *_: Any) -> None:
-        text = in_flags(str(message))
+        text = _in_flags(str(message))
         if issubclass(category, NlgaugeWarning) and text not in self._shown:
             self._shown.add(text)
             print(f"nlgauge: warning: {text}", file=sys.stderr)

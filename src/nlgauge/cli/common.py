@@ -25,7 +25,6 @@ __all__ = [
     "file_label",
     "flag_of",
     "metric_options",
-    "protect_stdin_columns",
     "read_texts",
     "run_options",
     "text_source",
@@ -220,11 +219,6 @@ def read_texts(args: argparse.Namespace) -> ParallelTexts:
     return read_parallel(args.hyps, args.refs or (), args.source, input_format=args.input_format)
 
 
-def protect_stdin_columns(argv: Sequence[str]) -> list[str]:
-    """Let `-:COLUMN` through argparse, which would take it for an option; `text_source` undoes it."""
-    return [f"\0{text}" if text.startswith("-:") else text for text in argv]
-
-
 def text_source(text: str) -> str:
-    """An argument that names a column of texts."""
+    """An argument that names a column of texts, as the user wrote it (see `protect_stdin_columns`)."""
     return text.removeprefix("\0")

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from nlgauge.names import did_you_mean
 
-__all__ = ["CommandParser", "add_hidden", "is_shown"]
+__all__ = ["CommandParser", "add_hidden", "is_shown", "protect_stdin_columns"]
 
 #: Where the real help of a hidden flag is kept on its action.
 _FULL_HELP = "full_help"
@@ -124,3 +124,8 @@ def add_hidden(target: Any, *flags: str, help: str, **options: Any) -> None:  # 
 def is_shown(action: argparse.Action) -> bool:
     """Whether `--help-all` shows a flag."""
     return action.help is not argparse.SUPPRESS or _FULL_HELP in vars(action)
+
+
+def protect_stdin_columns(argv: Sequence[str]) -> list[str]:
+    """Let `-:COLUMN` through argparse, which would take it for an option; `text_source` of common.py undoes it."""
+    return [f"\0{text}" if text.startswith("-:") else text for text in argv]
