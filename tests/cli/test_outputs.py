@@ -22,7 +22,7 @@ def test_score_writes_the_same_bytes_to_a_file(run: Run, folder: Path, form: str
 def test_meta_and_sensitivity_write_to_a_file(run: Run, folder: Path) -> None:
     rows = ["hypothesis\treference\tscore", "a b c\ta b d\t1", "a b\tc d e\t2", "x y z\tx y z\t3", "e f\tf g\t1"]
     (folder / "own.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    meta = ("meta", "--data", "own", "--at", "own.tsv", "-m", "chrf", "--resamples", "100", "-q")
+    meta = ("meta", "--data", "custom", "--at", "own.tsv", "-m", "chrf", "--resamples", "100", "-q")
     study = (
         "sensitivity",
         "a.txt",

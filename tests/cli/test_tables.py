@@ -351,13 +351,11 @@ def test_few_sentences_and_blank_lines_are_warned_of(run: Run, folder: Path) -> 
     assert "warning: a baseline of 6 sentences and 6 pairs is uncertain" in made.err
 
 
-def test_a_file_without_a_digest_is_used_with_a_warning(run: Run, folder: Path, idf: str) -> None:
+def test_a_file_without_a_digest_is_refused(refused: Refusal, folder: Path, idf: str) -> None:
     record = json.loads((folder / idf).read_text())
     del record["digest"]
     (folder / idf).write_text(json.dumps(record))
-    result = run(*SCORE, "--idf", idf)
-    assert result.status == 0
-    assert "warning: idf file 'idf.json' has no digest" in result.err
+    assert "idf file 'idf.json' is damaged: 'digest' is missing" in refused(1, *SCORE, "--idf", idf)
 
 
 def test_a_text_file_is_not_an_idf_file(refused: Refusal) -> None:
