@@ -1,0 +1,130 @@
+"""Layers and rooms import only from those above them, and the public surface is `__all__`."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import nlgauge
+
+SOURCE = Path(nlgauge.__file__).parent
+
+#: Layers and their rooms, from the top to the bottom (docs/architecture.md).
+LAYERS = {
+    "core": ("io", "stats", "text", "encoders", "vectors", "core", "metrics"),
+    "studies": ("data", "studies", "report"),
+    "apps": ("apps",),
+}
+#: Single modules at the top of the package, before the rooms that use them and after those they use.
+MODULES_BEFORE = ("_version", "_startup", "errors")
+MODULES_OF_CORE = ("testing",)
+ORDER = [*MODULES_BEFORE, *LAYERS["core"], *MODULES_OF_CORE, *LAYERS["studies"], *LAYERS["apps"]]
+#: The front door may import from every room.
+FRONT = {"__init__", "__main__"}
+
+
+def room_of(path: Path) -> str:
+    parts = path.relative_to(SOURCE).parts
+    return parts[0].removesuffix(".py")
+
+
+def imported_rooms(path: Path) -> set[str]:
+    rooms = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            assert node.level == 0, f"{path.name}: relative import"
+            names = [node.module]
+            if node.module == "nlgauge":
+                names = [f"nlgauge.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        rooms |= {name.split(".")[1] for name in names if name.startswith("nlgauge.")}
+    return rooms
+
+
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(SOURCE)) for path in FILES])
+def test_a_room_imports_only_from_rooms_above(path: Path) -> None:
+    room = room_of(path)
+    if room in FRONT:
+        return
+    assert room in ORDER, f"{room} has no place in the order of rooms"
+    allowed = set(ORDER[: ORDER.index(room) + 1])
+    assert imported_rooms(path) <= allowed
+
+
+def imported_modules(path: Path) -> set[str]:
+    """Modules that a file imports when it is loaded (not inside a function)."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {
+        f"{node.module}.{alias.name}"
+        if (SOURCE.parent / f"{node.module}.{alias.name}".replace(".", "/")).with_suffix(".py").is_file()
+        else node.module
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("nlgauge.")
+        for alias in node.names
+    }
+
+
+def test_there_are_no_import_cycles() -> None:
+    graph = {}
+    for path in FILES:
+        name = ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
+        graph[name] = imported_modules(path) - {name}
+    cycles = []
+    done: set[str] = set()
+
+    def visit(name: str, trail: tuple[str, ...]) -> None:
+        if name in trail:
+            cycles.append(" -> ".join([*trail[trail.index(name) :], name]))
+            return
+        if name in done:
+            return
+        for other in sorted(graph.get(name, ())):
+            visit(other, (*trail, name))
+        done.add(name)
+
+    for name in sorted(graph):
+        visit(name, ())
+    assert not cycles
+
+
+def test_the_public_surface_is_all() -> None:
+    public = {name for name in vars(nlgauge) if not name.startswith("_")} | set(nlgauge._NAMES_ON_DEMAND)
+    modules = {name for name in public if type(getattr(nlgauge, name)).__name__ == "module"}
+    assert public - modules | {"__version__", *nlgauge._NAMES_ON_DEMAND} == set(nlgauge.__all__)
+    assert all(getattr(nlgauge, name).__name__ == name for name in nlgauge._NAMES_ON_DEMAND)
+
+
+def test_errors_are_all_public_and_drawn_in_the_tree() -> None:
+    from nlgauge import errors
+
+    for name in errors.__all__:
+        assert name in nlgauge.__all__
+        assert name in (errors.__doc__ or "")
+        assert issubclass(getattr(errors, name), errors.NlgaugeError | errors.NlgaugeWarning)
+
+
+def test_importing_costs_no_heavy_library() -> None:
+    heavy = ("torch", "onnxruntime", "onnx", "pandas", "transformers")
+    code = f"import nlgauge, nlgauge.apps.cli, sys; print([m for m in {heavy} if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
+
+
+def test_public_packages_are_loaded_when_they_are_used() -> None:
+    code = """
+import sys
+import nlgauge
+print(sorted({"nlgauge.studies", "nlgauge.data", "nlgauge.apps"} & set(sys.modules)))
+print(callable(nlgauge.data.load), callable(nlgauge.studies.meta.evaluate), "studies" in dir(nlgauge))
+"""
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.split("\n")[:2] == ["[]", "True True True"]
