@@ -83,7 +83,7 @@ def _race(folder: Path, chosen: dict[str, tuple[str, int]], repeats: int) -> dic
 def _contestant(kind: str, workers: int, folder: Path) -> int:
     """Score the table once, and say how long it took, models and workers loaded on the way."""
     import nlgauge
-    import nlgauge.distributed as many
+    import nlgauge.apps.cluster as many
 
     rows = [json.loads(line) for line in (folder / "pairs.jsonl").read_text(encoding="utf-8").splitlines()]
     hyps, refs = ([row[name] for row in rows] for name in ("hyp", "ref"))

@@ -19,10 +19,10 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from nlgauge.distributed.plan import RowShard
-from nlgauge.distributed.ray_pool import run_on_actors
-from nlgauge.distributed.tasks import Tasks
-from nlgauge.distributed.work import Pass, Report
+from nlgauge.apps.cluster.ray_pool import run_on_actors
+from nlgauge.apps.cluster.shards import RowShard
+from nlgauge.apps.cluster.tasks import Tasks
+from nlgauge.apps.cluster.worker import Pass, Report
 
 __all__ = ["main"]
 

@@ -17,9 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.harness import Bar, machine, peak_rss, say
-from nlgauge.compare import CompareSettings, SystemScores, bradley_terry, compare_systems, win_counts
-from nlgauge.compare.draws import strength_draws
-from nlgauge.compare.settings import TESTS
+from nlgauge.studies.compare.draws import strength_draws
+from nlgauge.studies.compare.rankings import win_counts
+from nlgauge.studies.compare.settings import TESTS, CompareSettings
+from nlgauge.studies.compare.strengths import bradley_terry
+from nlgauge.studies.compare.system_scores import SystemScores
+from nlgauge.studies.compare.systems import compare_systems
 
 __all__ = ["main"]
 

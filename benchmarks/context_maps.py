@@ -30,21 +30,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 import nlgauge
-from nlgauge.data import load
-from nlgauge.encoders import Encoder, load_encoder
+from nlgauge.data.cards import load
+from nlgauge.encoders.base import Encoder
+from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import NlgaugeWarning
-from nlgauge.stats import bootstrap_correlations
-from nlgauge.stats.bootstrap import bootstrap_mean
+from nlgauge.stats.correlation_bootstrap import bootstrap_correlations
+from nlgauge.stats.resampling import bootstrap_mean
+from nlgauge.studies.alignment.flow_fit import fit_fcnn, fit_flow, fit_gan_flow
+from nlgauge.studies.alignment.flow_losses import FlowOptions
+from nlgauge.studies.alignment.from_texts import origin_of
+from nlgauge.studies.alignment.linear import Pairs, csls, same_width
+from nlgauge.studies.alignment.parallel_words import OtherSide, texts_as_words
 from nlgauge.text.word_alignment import Links
-from nlgauge.transforms.fit.fcnn_fit import fit_fcnn
-from nlgauge.transforms.fit.flow_fit import fit_flow, fit_gan_flow
-from nlgauge.transforms.fit.flow_options import FlowOptions
-from nlgauge.transforms.fit.from_texts import origin_of
-from nlgauge.transforms.fit.neighbours import Pairs, csls
-from nlgauge.transforms.fit.parallel_words import OtherSide, texts_as_words
-from nlgauge.transforms.fit.widths import same_width
-from nlgauge.transforms.origin import Origin
-from nlgauge.transforms.remap import fit_remapping
+from nlgauge.vectors.remap import Origin, fit_remapping
 
 Rows = NDArray[np.float32]
 

@@ -20,8 +20,8 @@ import numpy as np
 import nlgauge
 from benchmarks.corpus import made_texts
 from benchmarks.harness import Contestant, Scores, Timing, machine, race, say
-from nlgauge.encoders import default_threads
-from nlgauge.transport import exact_transport, squared_distances
+from nlgauge.encoders.load import default_threads
+from nlgauge.vectors.transport import exact_transport, squared_distances
 
 __all__ = ["main"]
 

@@ -21,11 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import kendalltau
 
-from nlgauge.data import JudgementTable, load
+from nlgauge.data.cards import load
+from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import NlgaugeWarning
-from nlgauge.meta import score_table
-from nlgauge.published.papers.discoscore_2023 import ABSTRACTIVE
 from nlgauge.stats.rank_permutation import permutation_both_of_systems
+from nlgauge.studies.meta.score_table import score_table
+from nlgauge.studies.published.papers.discoscore_2023 import ABSTRACTIVE
 
 __all__ = ["main"]
 

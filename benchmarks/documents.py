@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 import nlgauge
 from benchmarks.corpus import made_texts
 from benchmarks.harness import Bar, machine, peak_rss, say
-from nlgauge.annotate import load_annotator
-from nlgauge.annotate.spacy_annotator import SpacyAnnotator
-from nlgauge.encoders import encode_texts, load_encoder
-from nlgauge.models.resolve import resolve
+from nlgauge.encoders.base import encode_texts
+from nlgauge.encoders.load import load_encoder
+from nlgauge.io.store.resolve import resolve
+from nlgauge.text.annotators import SpacyAnnotator, load_annotator
 
 __all__ = ["RECIPES", "main"]
 

@@ -12,10 +12,11 @@ import sys
 from collections.abc import Sequence
 
 from benchmarks.factor_claims import CACHE_SIZE, add_shared_options, judged_and_released
-from nlgauge.ensembles import search_ensembles
-from nlgauge.meta import ScoreTable, released_rows, score_table
-from nlgauge.recipes.run_options import RunOptions
-from nlgauge.report.ensembles import render_search
+from nlgauge.core.run_options import RunOptions
+from nlgauge.report.studies import render_search
+from nlgauge.studies.ensembles import search_ensembles
+from nlgauge.studies.meta.metric_scores import ScoreTable
+from nlgauge.studies.meta.score_table import released_rows, score_table
 
 __all__ = ["RELEASED", "main"]
 

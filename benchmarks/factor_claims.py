@@ -15,12 +15,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from nlgauge.data import JudgementTable, load
-from nlgauge.explain.factors.columns import FactorOptions
-from nlgauge.explain.factors.run import explain_factors
-from nlgauge.published.robustness.reproduce import matched_rows
-from nlgauge.recipes.run_options import RunOptions
-from nlgauge.report.factors import render_factors
+from nlgauge.core.run_options import RunOptions
+from nlgauge.data.cards import load
+from nlgauge.data.judgements import JudgementTable
+from nlgauge.report.studies import render_factors
+from nlgauge.studies.factors.columns import FactorOptions
+from nlgauge.studies.factors.surrogate import explain_factors
+from nlgauge.studies.published.robustness import matched_rows
 
 __all__ = ["CACHE_SIZE", "DATA", "add_shared_options", "drawn_rows", "judged_and_released", "main", "with_released"]
 

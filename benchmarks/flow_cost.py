@@ -25,13 +25,12 @@ import numpy as np
 import nlgauge
 from benchmarks.corpus import _data_folder, _lines, made_texts
 from benchmarks.harness import Bar, machine, say
-from nlgauge.encoders import EncodedText, Encoder, encode_texts, load_encoder
-from nlgauge.encoders.precision import vectors_digest
-from nlgauge.transforms.base import Transforms, load_transforms
-from nlgauge.transforms.fit.flow_options import FlowOptions
-from nlgauge.transforms.flow import Coupling, FlowMap
-from nlgauge.transforms.origin import Origin
-from nlgauge.transforms.remap import fit_remapping
+from nlgauge.encoders.base import EncodedText, Encoder, encode_texts, vectors_digest
+from nlgauge.encoders.load import load_encoder
+from nlgauge.studies.alignment.flow_losses import FlowOptions
+from nlgauge.vectors.network_maps import Coupling, FlowMap
+from nlgauge.vectors.remap import Origin, fit_remapping
+from nlgauge.vectors.transforms import Transforms, load_transforms
 
 _SENTENCES, _ROUNDS, _LIMIT = 160, 7, 0.15
 #: The layer whose vectors XMoverScore takes.

@@ -17,13 +17,12 @@ from scipy.stats import spearmanr
 
 from benchmarks.ensemble_claims import RELEASED
 from benchmarks.factor_claims import CACHE_SIZE, DATA, add_shared_options, judged_and_released
-from nlgauge.data import load
+from nlgauge.core.run_options import RunOptions
+from nlgauge.data.cards import load
 from nlgauge.errors import NlgaugeWarning
-from nlgauge.explain.factors.run import explain_factors
-from nlgauge.explain.factors.surrogate import Intervals
-from nlgauge.recipes.run_options import RunOptions
 from nlgauge.report.table import Cell, Table
-from nlgauge.stress import released_wins, score_triples, triples_of_table
+from nlgauge.studies.factors.surrogate import Intervals, explain_factors
+from nlgauge.studies.stress.triples import released_wins, score_triples, triples_of_table
 
 __all__ = ["main"]
 

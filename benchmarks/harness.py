@@ -22,8 +22,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge import __version__
-from nlgauge.encoders import default_threads
+from nlgauge._version import __version__
+from nlgauge.encoders.load import default_threads
 
 __all__ = [
     "Bar",

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import nlgauge
-from nlgauge.data.catalog import load
+from nlgauge.data.cards import load
 
 __all__ = ["main"]
 

@@ -26,11 +26,12 @@ from numpy.typing import NDArray
 
 import nlgauge
 from benchmarks.corpus import made_texts
-from nlgauge.clouds.cloud import unit_rows
-from nlgauge.encoders import encode_texts, load_encoder
+from nlgauge.encoders.base import encode_texts
+from nlgauge.encoders.load import load_encoder
 from nlgauge.stats.correlation import kendall, pearson
 from nlgauge.text.windows import Reading
-from nlgauge.transport import relaxed_transport, solve, squared_distances
+from nlgauge.vectors.cloud import unit_rows
+from nlgauge.vectors.transport import relaxed_transport, solve, squared_distances
 
 __all__ = ["main"]
 

@@ -22,18 +22,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.harness import Bar, machine, peak_rss, say
-from nlgauge.data import JudgementTable
-from nlgauge.meta import (
-    MetricScores,
-    ScoreTable,
-    compare_metrics,
-    compare_tie_accuracies,
-    evaluate,
-    hybrid_results,
+from nlgauge.data.judgements import JudgementTable
+from nlgauge.studies.meta.evaluation import compare_tie_accuracies, evaluate
+from nlgauge.studies.meta.hybrids import hybrid_results
+from nlgauge.studies.meta.metric_scores import MetricScores, ScoreTable
+from nlgauge.studies.meta.pairwise import (
     pairwise_difference_pearson,
     soft_pairwise_accuracies,
     tie_calibrated_accuracy,
 )
+from nlgauge.studies.meta.ranks import compare_metrics
 
 __all__ = ["main"]
 

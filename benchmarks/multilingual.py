@@ -13,9 +13,10 @@ import numpy as np
 
 from benchmarks.corpus import made_texts
 from benchmarks.harness import Clock, Contestant, Scores, machine, race
-from nlgauge.encoders import default_threads, encode_texts
+from nlgauge.encoders.base import encode_texts
 from nlgauge.encoders.engines.muse import MuseEncoder
-from nlgauge.models.resolve import resolve
+from nlgauge.encoders.load import default_threads
+from nlgauge.io.store.resolve import resolve
 
 __all__ = ["main"]
 

@@ -23,16 +23,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds.aggregate import kde_routing_of_layers
-from nlgauge.clouds.cloud import unit_rows
-from nlgauge.data import JudgementTable, load
-from nlgauge.encoders import load_encoder
+from nlgauge.data.cards import load
+from nlgauge.data.judgements import JudgementTable
+from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import NlgaugeWarning
-from nlgauge.files.atomic import write_atomic
-from nlgauge.meta import MetricScores, Question, score_table
-from nlgauge.meta.answer import judgements
-from nlgauge.stats import bootstrap_correlations
-from nlgauge.stats.correlation_rows import correlate_rows
+from nlgauge.io.storage import write_atomic
+from nlgauge.stats.correlation import correlate_rows
+from nlgauge.stats.correlation_bootstrap import bootstrap_correlations
+from nlgauge.studies.meta.metric_scores import MetricScores
+from nlgauge.studies.meta.questions import Question, judgements
+from nlgauge.studies.meta.score_table import score_table
+from nlgauge.vectors.cloud import unit_rows
+from nlgauge.vectors.points import kde_routing_of_layers
 
 __all__ = ["main"]
 

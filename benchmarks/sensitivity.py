@@ -20,11 +20,12 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.harness import Bar, Clock, Contestant, Scores, machine, peak_rss, race, say
-from nlgauge.data import JudgementTable, load
-from nlgauge.encoders import default_threads
+from nlgauge.data.cards import load
+from nlgauge.data.judgements import JudgementTable
+from nlgauge.encoders.load import default_threads
 from nlgauge.errors import NlgaugeWarning
-from nlgauge.meta import score_table
 from nlgauge.metrics.moverscore import MoverScore
+from nlgauge.studies.meta.score_table import score_table
 
 __all__ = ["main"]
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from benchmarks.harness import Contestant, Scores, race
-from nlgauge.transport import exact_transport, exact_transports, squared_distances
+from nlgauge.vectors.transport import exact_transport, exact_transports, squared_distances
 
 __all__ = ["main"]
 

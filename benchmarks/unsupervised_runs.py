@@ -21,14 +21,12 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.word_maps import Rows, dictionary, hits
-from nlgauge.encoders import load_encoder
-from nlgauge.transforms.fit.flow_losses import unit_rows
-from nlgauge.transforms.fit.neighbours import csls_pairs
-from nlgauge.transforms.fit.procrustes import principal_directions
-from nlgauge.transforms.fit.self_learning import learn_alignment
-from nlgauge.transforms.fit.unsupervised import LEAST_AGREEMENT, LEAST_GAIN
-from nlgauge.transforms.fit.vocabulary import vocabulary_of_texts
-from nlgauge.transforms.remap import fit_remapping
+from nlgauge.encoders.load import load_encoder
+from nlgauge.studies.alignment.flow_losses import unit_rows
+from nlgauge.studies.alignment.from_texts import vocabulary_of_texts
+from nlgauge.studies.alignment.linear import csls_pairs
+from nlgauge.studies.alignment.unsupervised import LEAST_AGREEMENT, LEAST_GAIN, learn_alignment
+from nlgauge.vectors.remap import fit_remapping, principal_directions
 
 #: Words of a side that are aligned, as in a fit; and the least P@1 of a run that is called good.
 _WORDS, _GOOD = 1500, 0.5

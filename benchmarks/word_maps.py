@@ -22,16 +22,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.encoders import load_encoder
-from nlgauge.stats.bootstrap import bootstrap_mean
-from nlgauge.transforms.fit.fcnn_fit import fit_fcnn
-from nlgauge.transforms.fit.flow_fit import fit_flow, fit_gan_flow
-from nlgauge.transforms.fit.flow_losses import unit_rows
-from nlgauge.transforms.fit.flow_options import FlowOptions
-from nlgauge.transforms.fit.neighbours import Pairs, csls
-from nlgauge.transforms.fit.procrustes import principal_directions
-from nlgauge.transforms.fit.vocabulary import vocabulary_of_texts
-from nlgauge.transforms.remap import fit_remapping
+from nlgauge.encoders.load import load_encoder
+from nlgauge.stats.resampling import bootstrap_mean
+from nlgauge.studies.alignment.flow_fit import fit_fcnn, fit_flow, fit_gan_flow
+from nlgauge.studies.alignment.flow_losses import FlowOptions, unit_rows
+from nlgauge.studies.alignment.from_texts import vocabulary_of_texts
+from nlgauge.studies.alignment.linear import Pairs, csls
+from nlgauge.vectors.remap import fit_remapping, principal_directions
 
 Rows = NDArray[np.float32]
 Apply = Callable[[Rows], Rows]

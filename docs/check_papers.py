@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from nlgauge.published.catalog import PAPER_TABLES
-from nlgauge.published.table import PaperTable, TableRow
+from nlgauge.studies.published.entries import PAPER_TABLES
+from nlgauge.studies.published.tables import PaperTable, TableRow
 
 __all__ = ["BROKEN", "Checked", "check_table", "main", "printed_rows", "text_of"]
 

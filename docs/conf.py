@@ -11,7 +11,7 @@ sys.path[:0] = [str(HERE / "site")]
 from pygments.lexers.special import TextLexer  # noqa: E402  # the path comes first
 from sphinx.application import Sphinx  # noqa: E402
 
-from nlgauge import __version__  # noqa: E402
+from nlgauge._version import __version__  # noqa: E402
 
 project = "nlgauge"
 copyright = "the nlgauge authors"  # noqa: A001  # Sphinx calls it so
@@ -25,6 +25,7 @@ extensions = [
     "docstrings",
     "mathml",
     "repository_links",
+    "source_tree",
 ]
 exclude_patterns = ["site", "_build"]
 

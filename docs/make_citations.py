@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from nlgauge.registry import built_in_metrics
+from nlgauge.core.registry import built_in_metrics
 
 PAGE = Path(__file__).parent / "cite.md"
 

@@ -89,7 +89,7 @@ class Figure:
         if self.made_by is not None:
             self.made_by(self.path, at)
             return
-        from nlgauge.cli import main as nlgauge
+        from nlgauge.apps.cli import main as nlgauge
 
         words = [at if word == "DATA" else word for word in self.command]
         with tempfile.TemporaryDirectory() as folder:  # what a command prints is not looked at here
@@ -107,7 +107,7 @@ def _pair(metric: str, hypothesis: str, *, ref: str = "", source: str = "", more
 def draw_sentsim(path: Path, at: str) -> None:
     """the flow behind wmd, which is a recipe of MoverScore, under the name that it has in SentSim"""
     import nlgauge
-    from nlgauge.plots.explanation import plot_flow
+    from nlgauge.report.figures.explanation import plot_flow
 
     found = nlgauge.explain_pair(f"{BOAT}.", source=KANU, metric=SENTSIM_WMD)
     plot_flow(found, path, title=f"sentsim: wmd {found.score:.3f}")
@@ -115,9 +115,9 @@ def draw_sentsim(path: Path, at: str) -> None:
 
 def draw_sentence_graph(path: Path, at: str) -> None:
     """sentences of the page's pair that share a noun, as nlgauge.metrics.parts.foci has them"""
-    from nlgauge.annotate import load_annotator
     from nlgauge.metrics.parts.foci import adjacency, noun_sentences
-    from nlgauge.plots.canvas import COLOURS, finish_figure, new_panels, save_figure
+    from nlgauge.report.figures.canvas import COLOURS, finish_figure, new_panels, save_figure
+    from nlgauge.text.annotators import load_annotator
 
     annotated = load_annotator("spacy-en").annotate([FERRY, STORM])
     figure, panels = new_panels(2, 1, width=8.0, height=1.5)
@@ -154,8 +154,8 @@ def _arc(axes: Any, first: float, second: float, high: float, colour: str) -> No
 def draw_newsroom(path: Path, at: str) -> None:
     """nlgauge.discourse on the data set newsroom, as nlgauge discourse --plot draws it"""
     import nlgauge
-    from nlgauge.data import load
-    from nlgauge.plots.discourse import plot_discourse
+    from nlgauge.data.cards import load
+    from nlgauge.report.figures.explanation import plot_discourse
 
     table = load("newsroom", at)
     systems: dict[str, dict[str, str]] = {}
@@ -172,7 +172,7 @@ def draw_newsroom(path: Path, at: str) -> None:
 
 def draw_sensitivity(path: Path, at: str) -> None:
     """nlgauge sensitivity --study grids.toml --data wmt17 --level segment on the seven pairs to English, --plot"""
-    from nlgauge.cli import main as nlgauge
+    from nlgauge.apps.cli import main as nlgauge
 
     with tempfile.TemporaryDirectory() as folder:
         study = Path(folder, "grids.toml")

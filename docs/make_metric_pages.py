@@ -25,8 +25,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nlgauge.recipes.signature import MEANINGS, RUNNER_FIELDS, Signature, plain_key
-from nlgauge.registry import built_in_metrics
+from nlgauge.core.registry import built_in_metrics
+from nlgauge.core.signature import MEANINGS, RUNNER_FIELDS, Signature, plain_key
 from nlgauge.report.metrics import describe_metric
 
 DOCS = Path(__file__).resolve().parent

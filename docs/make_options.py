@@ -15,9 +15,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from nlgauge import VectorMetric
-from nlgauge.recipes.options import BY_PROFILE, Option
-from nlgauge.registry import built_in_metrics
+from nlgauge.core.options import BY_PROFILE, Option
+from nlgauge.core.registry import built_in_metrics
+from nlgauge.core.vector_metric import VectorMetric
 
 DOCS = Path(__file__).parent
 PAGES = [DOCS / "metrics.md", *sorted((DOCS / "metrics").glob("*.md"))]

@@ -72,7 +72,7 @@ def opened(browser: Browser, report: Path, colours: Literal["light", "dark"]) ->
 
 def written(folder: Path, at: Path) -> Path:
     """The report itself."""
-    from nlgauge.cli import main as nlgauge
+    from nlgauge.apps.cli import main as nlgauge
 
     def first(source: Path, name: str) -> str:
         lines = source.read_text(encoding="utf-8").splitlines(keepends=True)[:SEGMENTS]

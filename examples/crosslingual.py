@@ -16,10 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
-from nlgauge.cli import main as nlgauge
-from nlgauge.data import JudgementTable, load
-from nlgauge.meta import score_table
-from nlgauge.stats import paired_bootstrap
+from nlgauge.apps.cli import main as nlgauge
+from nlgauge.data.cards import load
+from nlgauge.data.judgements import JudgementTable
+from nlgauge.stats.correlation_bootstrap import paired_bootstrap
+from nlgauge.studies.meta.score_table import score_table
 
 #: Data set, language pair, and the WMT18 pair whose texts are fitted on.
 TESTED = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from nlgauge.annotate import AnnotatedSentence, AnnotatedText, AnnotatedWord
+from nlgauge.text.annotation import AnnotatedSentence, AnnotatedText, AnnotatedWord
 
 TAGS = {"N": "NOUN", "P": "PROPN", "V": "VERB", "J": "ADJ", "R": "ADV", "D": "DET", ".": "PUNCT"}
 

@@ -1,4 +1,4 @@
-"""The shape of the house: rooms import only from the rooms above them, and the public surface is `__all__`."""
+"""Layers and rooms import only from those above them, and the public surface is `__all__`."""
 
 from __future__ import annotations
 
@@ -11,55 +11,21 @@ from pathlib import Path
 import pytest
 
 import nlgauge
-from nlgauge.registry import built_in_metrics
+from nlgauge.core.registry import built_in_metrics
 
 SOURCE = Path(nlgauge.__file__).parent
 
-#: Rooms and top-level modules from the top of the house to the bottom (docs/architecture.md).
-ORDER = [
-    "_version",
-    "_startup",
-    "telemetry",
-    "errors",
-    "names",
-    "stats",
-    "transport",
-    "files",
-    "models",
-    "text",
-    "annotate",
-    "encoders",
-    "transforms",
-    "clouds",
-    "corpus",
-    "recipes",
-    "scores",
-    "saved_scores",
-    "engine",
-    "metrics",
-    "registry",
-    "merging",
-    "scoring",
-    "accumulator",
-    "pairs",
-    "features",
-    "testing",
-    "data",
-    "meta",
-    "ensembles",
-    "compare",
-    "explain",
-    "stress",
-    "sensitivity",
-    "published",
-    "plots",
-    "report",
-    "distributed",
-    "service",
-    "compat",
-    "cli",
-]
-#: The package's own front door may look everywhere.
+#: Layers and their rooms, from the top to the bottom (docs/architecture.md).
+LAYERS = {
+    "core": ("io", "stats", "text", "encoders", "vectors", "core", "metrics"),
+    "studies": ("data", "studies", "report"),
+    "apps": ("apps",),
+}
+#: Single modules at the top of the package, before the rooms that use them and after those they use.
+MODULES_BEFORE = ("_version", "_startup", "errors")
+MODULES_OF_CORE = ("testing",)
+ORDER = [*MODULES_BEFORE, *LAYERS["core"], *MODULES_OF_CORE, *LAYERS["studies"], *LAYERS["apps"]]
+#: The front door may import from every room.
 FRONT = {"__init__", "__main__"}
 
 
@@ -83,16 +49,6 @@ def imported_rooms(path: Path) -> set[str]:
     return rooms
 
 
-#: Imports that look down the house, by file, each with its reason.
-BACK_EDGES = {
-    # `BERTScore().score(...)` is a convenience that hands the recipe to what runs it.
-    "recipes/metric.py": {"scores", "engine"},
-    # A recipe of recipes reads its members as any recipe is read.
-    "recipes/composite.py": {"registry"},
-    # `result.explain(3)` hands the score to what explains it, `Score.merge` to what knows the recipes.
-    "scores.py": {"explain", "merging"},
-}
-
 FILES = sorted(SOURCE.rglob("*.py"))
 
 
@@ -103,12 +59,11 @@ def test_a_room_imports_only_from_rooms_above(path: Path) -> None:
         return
     assert room in ORDER, f"{room} has no place in the order of rooms"
     allowed = set(ORDER[: ORDER.index(room) + 1])
-    allowed |= BACK_EDGES.get(path.relative_to(SOURCE).as_posix(), set())
     assert imported_rooms(path) <= allowed
 
 
 def imported_modules(path: Path) -> set[str]:
-    """Modules of the same room that a file imports when it is loaded (not inside a function)."""
+    """Modules that a file imports when it is loaded (not inside a function)."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return {
         f"{node.module}.{alias.name}"
@@ -120,7 +75,7 @@ def imported_modules(path: Path) -> set[str]:
     }
 
 
-def test_no_imports_within_a_room_close_a_circle() -> None:
+def test_there_are_no_import_cycles() -> None:
     graph = {}
     for path in FILES:
         name = ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
@@ -179,12 +134,12 @@ def test_all_public_names_come_with_a_star() -> None:
 
 
 def test_what_a_recipe_was_given_is_read_by_its_public_name() -> None:
-    """`Metric.given`; the place where it is kept belongs to recipes/."""
+    """`Metric.given`; only core/metric.py may read the attribute behind it."""
     readers = []
     for path in FILES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             named = getattr(node, "attr", None) or (node.value if isinstance(node, ast.Constant) else None)
-            if named == "_given" and room_of(path) != "recipes":
+            if named == "_given" and path != SOURCE / "core/metric.py":
                 readers.append(f"{path.relative_to(SOURCE)}:{node.lineno}")  # type: ignore[attr-defined]
     assert readers == []
 
@@ -200,7 +155,7 @@ def test_errors_are_all_public_and_drawn_in_the_tree() -> None:
 
 def test_importing_costs_no_heavy_library() -> None:
     heavy = ("torch", "onnxruntime", "onnx", "pandas", "transformers")
-    code = f"import nlgauge, nlgauge.cli, sys; print([m for m in {heavy} if m in sys.modules])"
+    code = f"import nlgauge, nlgauge.apps.cli, sys; print([m for m in {heavy} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
 
@@ -216,8 +171,9 @@ def test_importing_loads_no_metric_and_no_numpy() -> None:
 
 def test_public_modules_are_there_without_their_own_import() -> None:
     code = (
-        "import nlgauge, sys; early = {'nlgauge.compare', 'nlgauge.data', 'nlgauge.meta'} & set(sys.modules); "
-        "print(sorted(early), callable(nlgauge.data.load), callable(nlgauge.meta.evaluate), 'meta' in dir(nlgauge))"
+        "import nlgauge, sys; early = {'nlgauge.apps', 'nlgauge.data', 'nlgauge.studies'} & set(sys.modules); "
+        "print(sorted(early), callable(nlgauge.data.load), callable(nlgauge.studies.meta.evaluate),"
+        " 'studies' in dir(nlgauge))"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[] True True True"

@@ -12,15 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.annotated_texts import annotated, conllu
-from tests.cli.conftest import REFERENCE, SYSTEM_A, SYSTEM_B
+from tests.apps.cli.conftest import REFERENCE, SYSTEM_A, SYSTEM_B
 
 import nlgauge
-from nlgauge import compare, data, distributed, ensembles, meta, stress
-from nlgauge.explain.evaluate import evaluate_errors
-from nlgauge.published.catalog import find_paper_table
-from nlgauge.published.reproduce import reproduce
-from nlgauge.sensitivity.run import run_study, systems_table
-from nlgauge.sensitivity.study import Study, Sweep
+from nlgauge import data
+from nlgauge.apps import cluster as distributed
+from nlgauge.apps.cluster.merged import Estimate
+from nlgauge.studies import compare, ensembles, meta, stress
+from nlgauge.studies.explain.evaluate import evaluate_errors
+from nlgauge.studies.published.entries import find_paper_table
+from nlgauge.studies.published.reproduce import reproduce
+from nlgauge.studies.sensitivity.measure import run_study, systems_table
+from nlgauge.studies.sensitivity.study import Study, Sweep
 
 #: A name that would be an element if it were not escaped.
 NAME = "<b>&new"
@@ -138,7 +141,7 @@ RESULTS: dict[str, Callable[[Path], Any]] = {
     "distributed.score": parts,
     "distributed.merge": merged,
     "distributed.dry_run": lambda _: distributed.Prediction(
-        *(10, 10, 1, 5, 0, 100.0, 1.0, 0.5, 0.05), (distributed.prediction.Estimate(1, 2.0, 0.5, 0.1),)
+        *(10, 10, 1, 5, 0, 100.0, 1.0, 0.5, 0.05), (Estimate(1, 2.0, 0.5, 0.1),)
     ),
 }
 

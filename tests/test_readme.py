@@ -11,8 +11,8 @@ import pytest
 from tests.docs.tutorial_runner import difference
 
 import nlgauge
-from nlgauge.cli import main
-from nlgauge.registry import built_in_metrics
+from nlgauge.apps.cli import main
+from nlgauge.core.registry import built_in_metrics
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

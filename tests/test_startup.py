@@ -18,7 +18,7 @@ def said(code: str, *arguments: str, **environment: str) -> str:
 
 
 def test_a_program_that_imports_the_library_is_left_as_it_is() -> None:
-    assert said(f"import nlgauge, nlgauge.cli\n{_SAY}") == "True None"
+    assert said(f"import nlgauge, nlgauge.apps.cli\n{_SAY}") == "True None"
 
 
 @pytest.mark.parametrize(("environment", "timeout"), [({}, "4"), ({"OPENBLAS_THREAD_TIMEOUT": "20"}, "20")])

@@ -11,6 +11,7 @@ import typing
 
 from nlgauge import _startup  # noqa: F401  # first, because what a command imports takes a moment to load
 from nlgauge._version import __version__
+from nlgauge.core.hooks import register_explainer
 from nlgauge.errors import (
     AlignmentNotFoundError,
     BaselineError,
@@ -42,26 +43,26 @@ from nlgauge.errors import (
 )
 
 if typing.TYPE_CHECKING:  # at run time found by __getattr__ below
-    from nlgauge import compare as compare
+    from nlgauge import apps as apps
     from nlgauge import data as data
-    from nlgauge import distributed as distributed
-    from nlgauge import ensembles as ensembles
-    from nlgauge import meta as meta
-    from nlgauge import stress as stress
+    from nlgauge import studies as studies
     from nlgauge import testing as testing
-    from nlgauge.accumulator import Accumulator
-    from nlgauge.clouds.alignments import Alignment, Flow
-    from nlgauge.compare import SystemComparison, SystemScores, compare_systems
-    from nlgauge.corpus.documents import join_documents
-    from nlgauge.corpus.views import TextView
-    from nlgauge.encoders import Encoder, release_models
-    from nlgauge.explain.corpus import CorpusSummary, explain_corpus
-    from nlgauge.explain.explanation import Explanation
-    from nlgauge.explain.factors.columns import FactorOptions
-    from nlgauge.explain.factors.run import explain_columns, explain_factors
-    from nlgauge.explain.factors.surrogate import FactorStudy, Surrogate, fit_surrogates
-    from nlgauge.explain.pairs import explain_pair, explain_pairs
-    from nlgauge.features.run import Discourse, discourse
+    from nlgauge.apps.service.async_client import AsyncClient
+    from nlgauge.apps.service.client import Client
+    from nlgauge.core.corpus import join_documents
+    from nlgauge.core.matrix import ScoreMatrix, matrix
+    from nlgauge.core.metric import Comparison, Metric, Pair, SystemResult, TextMetric
+    from nlgauge.core.options import option
+    from nlgauge.core.rank import Ranking, rank
+    from nlgauge.core.registry import recipe_from_signature
+    from nlgauge.core.saved_scores import Accumulator, load_scores, save_scores
+    from nlgauge.core.score import Score
+    from nlgauge.core.scoring import score, score_systems
+    from nlgauge.core.signature import Signature
+    from nlgauge.core.tokens import TextView
+    from nlgauge.core.vector_metric import State, VectorMetric
+    from nlgauge.encoders.base import Encoder
+    from nlgauge.encoders.load import release_models
     from nlgauge.metrics.baryscore import BaryScore
     from nlgauge.metrics.bertscore import BERTScore
     from nlgauge.metrics.bleu import BLEU
@@ -78,20 +79,24 @@ if typing.TYPE_CHECKING:  # at run time found by __getattr__ below
     from nlgauge.metrics.sentsim import SentSim
     from nlgauge.metrics.smd import SMD
     from nlgauge.metrics.xmoverscore import XMoverScore
-    from nlgauge.pairs.matrix import ScoreMatrix, matrix
-    from nlgauge.pairs.rank import Ranking, rank
-    from nlgauge.recipes.metric import Metric, TextMetric
-    from nlgauge.recipes.options import option
-    from nlgauge.recipes.results import Comparison, Pair, SystemResult
-    from nlgauge.recipes.signature import Signature
-    from nlgauge.recipes.vector_metric import State, VectorMetric
-    from nlgauge.registry import recipe_from_signature
-    from nlgauge.report.html import ReportOptions, ReportTexts, write_report
-    from nlgauge.saved_scores import load_scores, save_scores
-    from nlgauge.scores import Score
-    from nlgauge.scoring import score, score_systems
-    from nlgauge.service.async_client import AsyncClient
-    from nlgauge.service.client import Client
+    from nlgauge.report.html.document import write_report
+    from nlgauge.report.html.inputs import ReportOptions, ReportTexts
+    from nlgauge.studies.compare.comparison import SystemComparison
+    from nlgauge.studies.compare.system_scores import SystemScores
+    from nlgauge.studies.compare.systems import compare_systems
+    from nlgauge.studies.discourse import Discourse, discourse
+    from nlgauge.studies.explain.corpus import CorpusSummary, explain_corpus
+    from nlgauge.studies.explain.explanation import Explanation
+    from nlgauge.studies.explain.pairs import explain_pair, explain_pairs
+    from nlgauge.studies.factors.columns import FactorOptions
+    from nlgauge.studies.factors.surrogate import (
+        FactorStudy,
+        Surrogate,
+        explain_columns,
+        explain_factors,
+        fit_surrogates,
+    )
+    from nlgauge.vectors.cloud import Alignment, Flow
 
 __all__ = [
     "BLEU",
@@ -192,81 +197,90 @@ __all__ = [
     "write_report",
 ]
 
-#: Public modules that are there without an import of their own: `nlgauge.compare.gate` imports the first.
-_MODULES = ("compare", "data", "distributed", "ensembles", "meta", "stress", "testing")
+#: Public packages that are imported when they are first used: `nlgauge.studies.compare.gate` imports the third.
+_MODULES = ("apps", "data", "studies", "testing")
 
 #: Public names by the module that has them. Each is imported when it is first used, so that `import nlgauge` and
 #: `nlgauge --version` need not wait for numpy and all metrics.
 _NAMES = {
-    "Accumulator": "nlgauge.accumulator",
-    "Alignment": "nlgauge.clouds.alignments",
-    "AsyncClient": "nlgauge.service.async_client",
+    "Accumulator": "nlgauge.core.saved_scores",
+    "Alignment": "nlgauge.vectors.cloud",
+    "AsyncClient": "nlgauge.apps.service.async_client",
     "BERTScore": "nlgauge.metrics.bertscore",
     "BLEU": "nlgauge.metrics.bleu",
     "BaryScore": "nlgauge.metrics.baryscore",
     "ChrF": "nlgauge.metrics.chrf",
-    "Client": "nlgauge.service.client",
-    "Comparison": "nlgauge.recipes.results",
-    "CorpusSummary": "nlgauge.explain.corpus",
+    "Client": "nlgauge.apps.service.client",
+    "Comparison": "nlgauge.core.metric",
+    "CorpusSummary": "nlgauge.studies.explain.corpus",
     "DSFocus": "nlgauge.metrics.ds_focus",
     "DSSent": "nlgauge.metrics.ds_sent",
     "DiscoScore": "nlgauge.metrics.discoscore",
-    "Discourse": "nlgauge.features.run",
-    "Encoder": "nlgauge.encoders",
+    "Discourse": "nlgauge.studies.discourse",
+    "Encoder": "nlgauge.encoders.base",
     "Ensemble": "nlgauge.metrics.ensemble",
     "EntityGraph": "nlgauge.metrics.cohesion",
-    "Explanation": "nlgauge.explain.explanation",
-    "FactorOptions": "nlgauge.explain.factors.columns",
-    "FactorStudy": "nlgauge.explain.factors.surrogate",
-    "Flow": "nlgauge.clouds.alignments",
+    "Explanation": "nlgauge.studies.explain.explanation",
+    "FactorOptions": "nlgauge.studies.factors.columns",
+    "FactorStudy": "nlgauge.studies.factors.surrogate",
+    "Flow": "nlgauge.vectors.cloud",
     "FocusFrequency": "nlgauge.metrics.focus_frequency",
     "LC": "nlgauge.metrics.cohesion",
     "LexicalChain": "nlgauge.metrics.lexical_chain",
     "LexicalGraph": "nlgauge.metrics.cohesion",
-    "Metric": "nlgauge.recipes.metric",
+    "Metric": "nlgauge.core.metric",
     "MoverScore": "nlgauge.metrics.moverscore",
-    "Pair": "nlgauge.recipes.results",
+    "Pair": "nlgauge.core.metric",
     "RC": "nlgauge.metrics.cohesion",
-    "Ranking": "nlgauge.pairs.rank",
-    "ReportOptions": "nlgauge.report.html",
-    "ReportTexts": "nlgauge.report.html",
+    "Ranking": "nlgauge.core.rank",
+    "ReportOptions": "nlgauge.report.html.inputs",
+    "ReportTexts": "nlgauge.report.html.inputs",
     "Rouge1": "nlgauge.metrics.rouge",
     "Rouge2": "nlgauge.metrics.rouge",
     "RougeL": "nlgauge.metrics.rouge",
     "SMD": "nlgauge.metrics.smd",
-    "Score": "nlgauge.scores",
-    "ScoreMatrix": "nlgauge.pairs.matrix",
+    "Score": "nlgauge.core.score",
+    "ScoreMatrix": "nlgauge.core.matrix",
     "SentSim": "nlgauge.metrics.sentsim",
-    "Signature": "nlgauge.recipes.signature",
-    "State": "nlgauge.recipes.vector_metric",
-    "Surrogate": "nlgauge.explain.factors.surrogate",
-    "SystemComparison": "nlgauge.compare",
-    "SystemResult": "nlgauge.recipes.results",
-    "SystemScores": "nlgauge.compare",
-    "TextMetric": "nlgauge.recipes.metric",
-    "TextView": "nlgauge.corpus.views",
-    "VectorMetric": "nlgauge.recipes.vector_metric",
+    "Signature": "nlgauge.core.signature",
+    "State": "nlgauge.core.vector_metric",
+    "Surrogate": "nlgauge.studies.factors.surrogate",
+    "SystemComparison": "nlgauge.studies.compare.comparison",
+    "SystemResult": "nlgauge.core.metric",
+    "SystemScores": "nlgauge.studies.compare.system_scores",
+    "TextMetric": "nlgauge.core.metric",
+    "TextView": "nlgauge.core.tokens",
+    "VectorMetric": "nlgauge.core.vector_metric",
     "XMoverScore": "nlgauge.metrics.xmoverscore",
-    "compare_systems": "nlgauge.compare",
-    "discourse": "nlgauge.features.run",
-    "explain_columns": "nlgauge.explain.factors.run",
-    "explain_corpus": "nlgauge.explain.corpus",
-    "explain_factors": "nlgauge.explain.factors.run",
-    "explain_pair": "nlgauge.explain.pairs",
-    "explain_pairs": "nlgauge.explain.pairs",
-    "fit_surrogates": "nlgauge.explain.factors.surrogate",
-    "join_documents": "nlgauge.corpus.documents",
-    "load_scores": "nlgauge.saved_scores",
-    "matrix": "nlgauge.pairs.matrix",
-    "option": "nlgauge.recipes.options",
-    "rank": "nlgauge.pairs.rank",
-    "recipe_from_signature": "nlgauge.registry",
-    "release_models": "nlgauge.encoders",
-    "save_scores": "nlgauge.saved_scores",
-    "score": "nlgauge.scoring",
-    "score_systems": "nlgauge.scoring",
-    "write_report": "nlgauge.report.html",
+    "compare_systems": "nlgauge.studies.compare.systems",
+    "discourse": "nlgauge.studies.discourse",
+    "explain_columns": "nlgauge.studies.factors.surrogate",
+    "explain_corpus": "nlgauge.studies.explain.corpus",
+    "explain_factors": "nlgauge.studies.factors.surrogate",
+    "explain_pair": "nlgauge.studies.explain.pairs",
+    "explain_pairs": "nlgauge.studies.explain.pairs",
+    "fit_surrogates": "nlgauge.studies.factors.surrogate",
+    "join_documents": "nlgauge.core.corpus",
+    "load_scores": "nlgauge.core.saved_scores",
+    "matrix": "nlgauge.core.matrix",
+    "option": "nlgauge.core.options",
+    "rank": "nlgauge.core.rank",
+    "recipe_from_signature": "nlgauge.core.registry",
+    "release_models": "nlgauge.encoders.load",
+    "save_scores": "nlgauge.core.saved_scores",
+    "score": "nlgauge.core.scoring",
+    "score_systems": "nlgauge.core.scoring",
+    "write_report": "nlgauge.report.html.document",
 }
+
+
+def _explain(score: typing.Any, segment: int, **options: typing.Any) -> typing.Any:
+    from nlgauge.studies.explain.pairs import explain_segments
+
+    return explain_segments(score, [segment], **options)[0]
+
+
+register_explainer(_explain)
 
 
 if not typing.TYPE_CHECKING:  # which see the names above, and can tell a misspelt one

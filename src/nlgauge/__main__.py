@@ -2,6 +2,6 @@
 
 import sys
 
-from nlgauge.cli import main
+from nlgauge.apps.cli import main
 
 sys.exit(main())

@@ -11,8 +11,6 @@ import signal
 import sys
 from types import FrameType, TracebackType
 
-__all__ = ["OUT_OF_MEMORY", "is_out_of_memory", "loading_is_over"]
-
 #: What a user can do, whichever allocation failed.
 OUT_OF_MEMORY = "out of memory. Free some memory or raise the memory limit (ulimit -v); smaller models need less."
 

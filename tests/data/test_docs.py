@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from nlgauge.cli import main
-from nlgauge.data import DATA_CARDS, load_custom
+from nlgauge.apps.cli import main
+from nlgauge.data.cards import DATA_CARDS
+from nlgauge.data.loaders.flat_files import load_custom
 
 TEXT = (Path(__file__).parents[2] / "docs/data.md").read_text(encoding="utf-8")
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nlgauge.data import JudgementTable, document_table, find_data_card, load, load_mt_metrics_eval
-from nlgauge.data.documents import without_long_texts
+from nlgauge.data.cards import find_data_card, load
+from nlgauge.data.judgements import JudgementTable, document_table, without_long_texts
+from nlgauge.data.loaders.mt_metrics_eval import load_mt_metrics_eval
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 
 NAN = math.nan

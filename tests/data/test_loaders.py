@@ -13,19 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlgauge.data import (
-    DATA_CARDS,
-    WmtPackage,
-    check,
-    load,
-    load_custom,
-    load_mt_metrics_eval,
-    load_wmt_rankings,
-    recognise,
-)
-from nlgauge.data.loaders.detokenise import moses_detokeniser
+from nlgauge.data.cards import DATA_CARDS, load
+from nlgauge.data.integrity import check, recognise
+from nlgauge.data.loaders.common import moses_detokeniser
+from nlgauge.data.loaders.flat_files import load_custom
+from nlgauge.data.loaders.mt_metrics_eval import load_mt_metrics_eval
+from nlgauge.data.loaders.wmt import WmtPackage, load_wmt_rankings
 from nlgauge.errors import FileFormatError, InputError, MissingExtraError, RecipeError
-from nlgauge.meta import ScoreTable, evaluate, released_rows
+from nlgauge.studies.meta.evaluation import evaluate
+from nlgauge.studies.meta.metric_scores import ScoreTable
+from nlgauge.studies.meta.score_table import released_rows
 
 
 def write(path: Path, *lines: str) -> Path:
@@ -691,7 +688,7 @@ def test_several_raters_are_averaged(tmp_path: Path) -> None:
 
 
 def test_a_data_set_is_not_looked_for_in_a_huge_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nlgauge.data.loaders import folders
+    from nlgauge.data.loaders import common as folders
 
     monkeypatch.setattr(folders, "_MOST_ENTRIES", 20)
     for number in range(30):

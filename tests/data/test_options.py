@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from nlgauge.cli import main
-from nlgauge.data import DATA_CARDS, find_data_card, load
+from nlgauge.apps.cli import main
+from nlgauge.data.cards import DATA_CARDS, find_data_card, load
 from nlgauge.errors import InputError, RecipeError
 
 

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from nlgauge.data import DATA_CARDS, UNKNOWN_SYSTEM, JudgementTable, check, load, recognise
+from nlgauge.data.cards import DATA_CARDS, load
+from nlgauge.data.integrity import check, recognise
+from nlgauge.data.judgements import UNKNOWN_SYSTEM, JudgementTable
 from nlgauge.errors import DataWarning
 
 TO_ENGLISH = ("cs-en", "de-en", "fi-en", "lv-en", "ru-en", "tr-en", "zh-en")

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nlgauge.core.signature import Signature
 from nlgauge.data.score_files import ImportedScores, ScoreSpec, read_score_file, read_score_files
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.recipes.signature import Signature
 
 VALUES = [[0.5, 0.25], [0.75, 1.0], [0.1, -2.0]]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlgauge.data import Documents, JudgementTable, RankedPairs
+from nlgauge.data.judgements import Documents, JudgementTable, RankedPairs
 from nlgauge.errors import DataWarning, InputError, RecipeError
 
 

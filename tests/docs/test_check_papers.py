@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from docs.check_papers import BROKEN, check_table, main, printed_rows, text_of
 
-from nlgauge.published.catalog import PAPER_TABLES
-from nlgauge.published.table import Column, Mean, PaperTable, TableRow
+from nlgauge.studies.published.entries import PAPER_TABLES
+from nlgauge.studies.published.tables import Column, Mean, PaperTable, TableRow
 
 TEXT = """\
 Table 1: another table.

@@ -9,7 +9,7 @@ import yaml
 from docs.make_citations import with_citations
 
 import nlgauge
-from nlgauge.registry import built_in_metrics
+from nlgauge.core.registry import built_in_metrics
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
 PAGE = (ROOT / "docs" / "cite.md").read_text(encoding="utf-8")

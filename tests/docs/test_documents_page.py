@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 from tests.docs.tutorial_runner import difference
 
-from nlgauge.annotate import load_annotator
-from nlgauge.annotate.load import SENTENCE_RULES
-from nlgauge.cli import main
+from nlgauge.apps.cli import main
 from nlgauge.errors import InputError
+from nlgauge.text.annotators import SENTENCE_RULES, load_annotator
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
 PAGE = (ROOT / "docs" / "documents.md").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import nlgauge
-from nlgauge.cli import build_parser
+from nlgauge.apps.cli import build_parser
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
 PAGE = (ROOT / "docs" / "explain-factors.md").read_text(encoding="utf-8")
@@ -26,8 +26,8 @@ def test_commands_are_understood(command: str) -> None:
 def test_names_are_there() -> None:
     for name in re.findall(r"nlgauge\.(\w+)\(", PAGE):
         assert hasattr(nlgauge, name), name
-    for module, name in re.findall(r"`(overlap|trees|morphology)\.(\w+)`", PAGE):
-        assert hasattr(importlib.import_module(f"nlgauge.explain.factors.{module}"), name)
+    for module, name in re.findall(r"`(columns|trees|morphology)\.(\w+)`", PAGE):
+        assert hasattr(importlib.import_module(f"nlgauge.studies.factors.{module}"), name)
 
 
 def test_the_picture_is_small() -> None:
@@ -37,7 +37,7 @@ def test_the_picture_is_small() -> None:
 
 def test_intervals_are_those_of_the_released_scores(data_folder: Path) -> None:
     """The paragraph on p values and intervals."""
-    from nlgauge.data import load
+    from nlgauge.data.cards import load
 
     table = load("factors-wmt", data_folder)
     study = nlgauge.explain_factors(table, factors=["SEM", "syn", "lex", "mor"], released=["bertscore", "laser"])

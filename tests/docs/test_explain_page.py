@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.docs.tutorial_runner import difference
 
-from nlgauge.cli import build_parser, main
+from nlgauge.apps.cli import build_parser, main
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
 PAGE = (ROOT / "docs" / "explain.md").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nlgauge.service.settings import Settings
+from nlgauge.apps.service.settings import Settings
 
 try:
     import tomllib

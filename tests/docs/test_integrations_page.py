@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.cli.conftest import REFERENCE, SYSTEM_A, SYSTEM_B, write_lines
+from tests.apps.cli.conftest import REFERENCE, SYSTEM_A, SYSTEM_B, write_lines
 
 import nlgauge
-from nlgauge.cli import build_parser, main
-from nlgauge.cli.settings import find_settings
-from nlgauge.files.cache_dir import cache_dir
+from nlgauge.apps.cli import build_parser, main
+from nlgauge.apps.cli.project_file import find_settings
+from nlgauge.io.storage import cache_dir
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
 PAGE = (ROOT / "docs" / "integrations.md").read_text(encoding="utf-8")

@@ -12,11 +12,11 @@ from docs.make_figures import BOAT, FIGURES, GRIDS, IMAGES, KANU, SENTSIM_WMD
 from docs.make_metric_pages import DOCS, INDEX, PAGES, Run, made, metrics_of, pages_in_order
 
 import nlgauge
-from nlgauge.cli import build_parser
-from nlgauge.recipes.profile import ProfiledMetric, ProfiledTextMetric
-from nlgauge.recipes.signature import VERSION_FIELDS, Signature
-from nlgauge.registry import built_in_metrics
-from nlgauge.sensitivity.study import load_study
+from nlgauge.apps.cli import build_parser
+from nlgauge.core.profiles import ProfiledMetric, ProfiledTextMetric
+from nlgauge.core.registry import built_in_metrics
+from nlgauge.core.signature import VERSION_FIELDS, Signature
+from nlgauge.studies.sensitivity.study import load_study
 
 HEADINGS = ("Equation", "A worked pair", "Signature", "Options", "Where paper and code disagree", "How to cite")
 IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)]*)\)")

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from nlgauge.registry import built_in_metrics
+from nlgauge.core.registry import built_in_metrics
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
 SCRIPT = ROOT / "docs" / "make_options.py"

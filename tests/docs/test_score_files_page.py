@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.docs.tutorial_runner import difference
 
-from nlgauge.cli import main
+from nlgauge.apps.cli import main
 from nlgauge.data.score_files import ROLES
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.service.conftest import listening
+from tests.apps.service.conftest import listening
 
 import nlgauge
-from nlgauge.service.settings import Limits, Settings
+from nlgauge.apps.service.settings import Limits, Settings
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
 PAGE = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")

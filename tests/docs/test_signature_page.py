@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import nlgauge
-from nlgauge.recipes.signature import MEANINGS, RUNNER_FIELDS
-from nlgauge.registry import built_in_metrics, signature_fields
+from nlgauge.core.registry import built_in_metrics, signature_fields
+from nlgauge.core.signature import MEANINGS, RUNNER_FIELDS
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
 PAGE = (ROOT / "docs" / "signature.md").read_text(encoding="utf-8")
@@ -29,7 +29,7 @@ def explained() -> set[str]:
 def test_every_field_is_in_a_table() -> None:
     # In a process of its own, because metrics that tests make declare fields too.
     code = (
-        "import json, nlgauge.recipes.signature as s; from nlgauge.registry import built_in_metrics; "
+        "import json, nlgauge.core.signature as s; from nlgauge.core.registry import built_in_metrics; "
         "built_in_metrics(); print(json.dumps(list(s.MEANINGS)))"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import nlgauge
-import nlgauge.ensembles
-from nlgauge.cli import build_parser
+import nlgauge.studies.ensembles
+from nlgauge.apps.cli import build_parser
 from nlgauge.metrics.parts.norms import load_norms
-from nlgauge.stress import PERTURBATIONS
-from nlgauge.stress.meaning import antonyms
+from nlgauge.studies.stress.perturbations import antonyms
+from nlgauge.studies.stress.suite import PERTURBATIONS
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
 PAGES = {name: (ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("stress.md", "ensembles.md")}
@@ -32,7 +32,7 @@ def test_the_table_has_every_perturbation() -> None:
     for name, _, meaning, language in rows:
         assert (meaning == "kept") == PERTURBATIONS[name].keeps_meaning, name
         assert (language == "English") == PERTURBATIONS[name].english, name
-    text = (ROOT / "src/nlgauge/stress/lists/antonyms.tsv").read_text(encoding="utf-8")
+    text = (ROOT / "src/nlgauge/studies/stress/lists/antonyms.tsv").read_text(encoding="utf-8")
     pairs = [line for line in text.splitlines() if not line.startswith("#")]
     assert f"a list of {len(pairs)} pairs" in PAGES["stress.md"]
     assert len(antonyms()) > len(pairs)
@@ -42,7 +42,7 @@ def test_names_are_there() -> None:
     for name in re.findall(r"nlgauge\.([A-Z]\w+)\(", PAGES["ensembles.md"]):
         assert hasattr(nlgauge, name), name
     for name in re.findall(r"`nlgauge\.ensembles\.(\w+)`", PAGES["ensembles.md"]):
-        assert hasattr(nlgauge.ensembles, name), name
+        assert hasattr(nlgauge.studies.ensembles, name), name
 
 
 def test_the_shipped_norms_are_of_the_rows_that_the_page_says() -> None:

@@ -15,7 +15,7 @@ import pytest
 from tests.docs.tutorial_runner import ROOT, check, reading, steps_of
 
 import nlgauge
-from nlgauge.cli import main
+from nlgauge.apps.cli import main
 from nlgauge.text.idf import IdfTable
 
 FERRY = "The ferry was cancelled."

@@ -33,9 +33,9 @@ def test_the_tutorial_on_large_tables(tmp_path: Path) -> None:
 
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
-    from tests.service.conftest import listening
+    from tests.apps.service.conftest import listening
 
-    from nlgauge.service.settings import Settings
+    from nlgauge.apps.service.settings import Settings
 
     with listening(Settings(folder=tmp_path / "jobs", preload=())) as url:
         yield url

@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
 
-from nlgauge.cli import main
+from nlgauge.apps.cli import main
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "pyproject.toml").is_file())
 

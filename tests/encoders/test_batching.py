@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from nlgauge.encoders import encode_texts
-from nlgauge.encoders.batching import equal_length_batches
-from nlgauge.text import Tokens
+from nlgauge.encoders.base import encode_texts, equal_length_batches
+from nlgauge.text.tokenizer import Tokens
 
 lengths = st.lists(st.integers(1, 40), max_size=60)
 budgets = st.integers(1, 500)

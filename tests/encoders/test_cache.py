@@ -12,9 +12,11 @@ import pytest
 from numpy.typing import NDArray
 
 import nlgauge
-from nlgauge.encoders import EmbeddingCache, EncodedText, encode_texts, load_encoder
+from nlgauge.encoders.base import EncodedText, encode_texts
+from nlgauge.encoders.cache import EmbeddingCache
+from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import InputError, NlgaugeWarning, RecipeError
-from nlgauge.text import Tokens
+from nlgauge.text.tokenizer import Tokens
 
 HYPS = ["The cat sat on the mat.", "A dog barked.", "Nobody knew the answer to it.", "Rain."]
 REFS = ["The cat was on the mat.", "The dog barked at me.", "No one knew.", "Snow and rain."]

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from tests.samples import HYPS, REFS
 
 import nlgauge
-from nlgauge.encoders import Encoder
-from nlgauge.encoders.host import current_host, hosted
+from nlgauge.encoders.base import Encoder
+from nlgauge.encoders.pool import current_host, hosted
 
 
 class Noting:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import nlgauge
-from nlgauge import LanguageWarning
-from nlgauge.encoders.languages import one_language_of, warn_if_unsupported
+from nlgauge.errors import LanguageWarning
+from nlgauge.text.languages import one_language_of, warn_if_unsupported
 
 GERMAN = [
     "Ein Mann und eine Frau sitzen auf der Bank, und das Kind ist bei ihnen.",

@@ -13,15 +13,14 @@ from tests.encoders.tiny_models import TINY, WORDS, tiny_tensors, write_model
 from tests.samples import write_dated
 
 import nlgauge
-from nlgauge.encoders import load_encoder, release_models
-from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
-from nlgauge.encoders.host import hosted
-from nlgauge.encoders.loaded import LoadedModels
+from nlgauge.core.run_options import RunOptions
+from nlgauge.encoders.engines.graph_engines import OnnxEncoder
+from nlgauge.encoders.load import LoadedModels, load_encoder, release_models
+from nlgauge.encoders.pool import hosted
 from nlgauge.errors import ModelError
-from nlgauge.meta import tune_layer
-from nlgauge.published.catalog import find_paper_table
-from nlgauge.published.data import find_model
-from nlgauge.recipes.run_options import RunOptions
+from nlgauge.studies.meta.tune_layer import tune_layer
+from nlgauge.studies.published.entries import find_paper_table
+from nlgauge.studies.published.runs import find_model
 
 
 def test_the_one_used_longest_ago_goes_first() -> None:
@@ -93,7 +92,7 @@ def test_a_table_in_print_looks_its_model_up_with_the_options_of_the_run(
 
 @pytest.mark.filterwarnings("ignore::nlgauge.UnknownWordWarning", "ignore::nlgauge.LanguageWarning")
 def test_tuning_a_layer_loads_a_model_once(tmp_path: Path, own_cache: Path, loads: list[str]) -> None:
-    from tests.meta.test_evaluation import table
+    from tests.studies.meta.test_evaluation import table
 
     folder = str(write_model(tmp_path / "tiny", TINY["bert"]))
     judged = table()

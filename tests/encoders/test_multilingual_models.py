@@ -12,7 +12,7 @@ import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 import nlgauge
-from nlgauge.encoders import load_encoder
+from nlgauge.encoders.load import load_encoder
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 from tests.encoders.tiny_models import TINY, write_model
 
 import nlgauge
-from nlgauge import InputError, RecipeError, SignatureError
-from nlgauge.encoders import Engine, load_encoder
-from nlgauge.encoders.engines import table
-from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
-from nlgauge.encoders.precision import precision_name, signed_precision, vectors_digest
+from nlgauge.core.run_options import RunOptions
+from nlgauge.encoders.base import precision_name, signed_precision, vectors_digest
+from nlgauge.encoders.engines import available as table
+from nlgauge.encoders.engines.available import Engine
+from nlgauge.encoders.engines.graph_engines import OnnxEncoder
+from nlgauge.encoders.load import load_encoder
 from nlgauge.encoders.whole_text.language_model import load_language_model
 from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
-from nlgauge.errors import BaselineError
+from nlgauge.errors import BaselineError, InputError, RecipeError, SignatureError
 from nlgauge.metrics.parts.baseline import Baseline
 from nlgauge.metrics.parts.bounds import Bounds
-from nlgauge.recipes.run_options import RunOptions
 from nlgauge.testing import hash_encoder
-from nlgauge.transforms.language_means import LanguageMeans, LanguageMoments
+from nlgauge.vectors.transforms import LanguageMeans, LanguageMoments
 
 HYPS, REFS = ["the cat sat on the red ferry", "a dog ran"], ["the cat was on a ferry", "the dog ran in the storm"]
 SIGNED = {"fp32": "fp32", "bf16": "bf16-cuda", "int8": "int8@3f0a51c2d9e8"}

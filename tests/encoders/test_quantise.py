@@ -11,12 +11,12 @@ import pytest
 from tests.encoders.tiny_models import TINY, WORDS, write_model
 
 import nlgauge
-from nlgauge import DataWarning, ModelError, UnsupportedModelError
-from nlgauge.encoders import load_encoder
-from nlgauge.encoders.engines.quantised.plans import plan_of
-from nlgauge.encoders.precision import precision_name, signed_precision
-from nlgauge.encoders.quantise import quantise_model, use_shipped_plan
-from nlgauge.models.resolve import resolve
+from nlgauge.encoders.base import precision_name, signed_precision
+from nlgauge.encoders.int8.calibrate import quantise_model, use_shipped_plan
+from nlgauge.encoders.int8.plan import plan_of
+from nlgauge.encoders.load import load_encoder
+from nlgauge.errors import DataWarning, ModelError, UnsupportedModelError
+from nlgauge.io.store.resolve import resolve
 
 ENGINES = ["onnx", "openvino"]
 

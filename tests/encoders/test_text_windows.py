@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from nlgauge.encoders import EmbeddingCache, encode_texts, load_encoder
+from nlgauge.encoders.base import encode_texts
+from nlgauge.encoders.cache import EmbeddingCache
+from nlgauge.encoders.load import load_encoder
 from nlgauge.encoders.whole_text.sentences import PooledSentences, Pooling
 from nlgauge.errors import RecipeError
-from nlgauge.testing.hash_encoder import WORDS, HashEncoder
-from nlgauge.text import Tokens
+from nlgauge.testing import WORDS, HashEncoder
+from nlgauge.text.tokenizer import Tokens
 from nlgauge.text.windows import Reading, Windows
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nlgauge.encoders.word_vectors import load_word_vectors
+from nlgauge.encoders.engines.static import load_word_vectors
 from nlgauge.errors import FileFormatError
 
 

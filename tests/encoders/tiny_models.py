@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import save_file
 from tokenizers import models, normalizers, pre_tokenizers, processors
 
-from nlgauge.encoders.engines.graphs.families import encoder_graph, family_of
+from nlgauge.encoders.graphs.families import encoder_graph, family_of
 
 WORDS = "the a cat dog ferry storm sat ran was on of and in late early red blue 7 . , ! ? ##s ##ed ##ing un ##known"
 SPECIAL = {

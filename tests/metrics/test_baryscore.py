@@ -9,10 +9,12 @@ import pytest
 from tests.samples import GoldenPairs
 
 import nlgauge
-from nlgauge.clouds.aggregate import barycentre_of_layers
-from nlgauge.clouds.cloud import unit_rows
-from nlgauge.encoders import encode_texts, load_encoder
-from nlgauge.transport import barycentre_from_origin, exact_transport, free_support_barycentre, squared_distances
+from nlgauge.encoders.base import encode_texts
+from nlgauge.encoders.load import load_encoder
+from nlgauge.vectors.barycentre import barycentre_from_origin, free_support_barycentre
+from nlgauge.vectors.cloud import unit_rows
+from nlgauge.vectors.points import barycentre_of_layers
+from nlgauge.vectors.transport import exact_transport, squared_distances
 
 ot = pytest.importorskip("ot")
 
@@ -94,7 +96,7 @@ def test_released_depends_on_rounding(thirty_pairs: dict[str, Any]) -> None:
 
 def test_from_the_layer_mean_the_barycentre_usually_is_the_layer_mean(thirty_pairs: dict[str, Any]) -> None:
     """With the weights of the corrected profile; the figures of more texts are in docs/findings.md."""
-    from nlgauge.text import IdfTable
+    from nlgauge.text.idf import IdfTable
 
     tokenizer = load_encoder("minilm").tokenizer
     same = []
@@ -122,7 +124,7 @@ def test_corrected_does_not_depend_on_the_order_of_tokens() -> None:
 
 def test_corrected_carries_the_weights_through() -> None:
     """W by hand: layer means as support, idf as weights on both sides, squared distances."""
-    from nlgauge.text import IdfTable
+    from nlgauge.text.idf import IdfTable
 
     encoder = load_encoder("minilm")
     tables = []

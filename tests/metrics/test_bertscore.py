@@ -12,9 +12,9 @@ from tests.encoders.byte_level_models import write_roberta
 from tests.samples import GoldenPairs
 
 import nlgauge
-from nlgauge.cli import main
-from nlgauge.clouds.alignments import Alignment
-from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
+from nlgauge.apps.cli import main
+from nlgauge.encoders.engines.graph_engines import OnnxEncoder
+from nlgauge.vectors.cloud import Alignment
 
 HYP = ["The ferry was called off because of the storm."]
 REFS = ["A storm stopped the ferry.", "The ferry was cancelled because of the storm.", "Ferry, storm."]
@@ -140,7 +140,7 @@ def test_over_long_text_is_cut_at_the_models_limit_and_counted() -> None:
 
 
 def test_negative_cosines_are_not_lifted_to_zero() -> None:
-    from nlgauge.transport import greedy_match
+    from nlgauge.vectors.greedy import greedy_match
 
     similarity = np.array([[-0.5, -0.2], [0.4, -0.9]], dtype=np.float32)
     match = greedy_match(similarity, np.array([1.0, 1.0]), np.array([1.0, 3.0]))

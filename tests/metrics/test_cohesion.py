@@ -106,7 +106,7 @@ def test_a_document_that_the_file_does_not_have_is_named(recipe: str) -> None:
 
 
 def test_a_document_of_too_many_sentences_is_named(recipe: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nlgauge.transport.size.MOST_COSTS", 8)
+    monkeypatch.setattr("nlgauge.vectors.transport.MOST_COSTS", 8)
     with pytest.raises(TooLongError, match=r"^segment 1: a graph of sentences of 3 x 3 points"):
         nlgauge.score([text(NO_NOUN), text(HYPOTHESIS)], metric=f"entity-graph:{recipe}")
     with pytest.raises(TooLongError, match=r"^document 0, reference 0: a graph of sentences of 3 x 3 points"):

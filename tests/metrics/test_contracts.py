@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from tests.strategies import any_text, corpora, texts
 
 import nlgauge
-from nlgauge.engine import windows as windows_module
+from nlgauge.core import compare as windows_module
+from nlgauge.core.registry import METRICS, built_in_metrics
+from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.metrics.parts.bounds import Bounds
-from nlgauge.recipes.vector_metric import VectorMetric
-from nlgauge.registry import METRICS, built_in_metrics
 
 #: The texts hold an emoji that the models do not know, on purpose: the contracts hold for such texts too.
 pytestmark = [
@@ -251,8 +251,8 @@ def test_idf_of_the_corpus_is_in_the_signature_and_can_be_frozen(tmp_path: Path)
     assert not np.array_equal(alone.f1, together.f1[:2])
     assert alone.signature.recipe["idf"] != together.signature.recipe["idf"]
 
-    from nlgauge.encoders import load_encoder
-    from nlgauge.text import IdfTable
+    from nlgauge.encoders.load import load_encoder
+    from nlgauge.text.idf import IdfTable
 
     tokenizer = load_encoder("minilm").tokenizer
     table = IdfTable.build(

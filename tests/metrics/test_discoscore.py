@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import nlgauge
-from nlgauge.cli import main
-from nlgauge.meta import score_table
+from nlgauge.apps.cli import main
+from nlgauge.core.score import joined_notes
 from nlgauge.report.scores import render
-from nlgauge.scores import joined_notes
-from nlgauge.sensitivity.run import systems_table
+from nlgauge.studies.meta.score_table import score_table
+from nlgauge.studies.sensitivity.measure import systems_table
 
 HYPS = [
     "The ferry was cancelled because of the storm. Passengers waited for the ferry all night.",

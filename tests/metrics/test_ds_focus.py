@@ -12,7 +12,7 @@ import pytest
 from tests.annotated_texts import text_of, write_conllu, write_vectors
 
 import nlgauge
-from nlgauge.encoders import load_encoder
+from nlgauge.encoders.load import load_encoder
 
 #: Lengths 5, 13 and 2; in unit length (.6, .8), (12/13, 5/13) and (0, 1).
 VECTORS = {"cat": [3.0, 4.0], "cats": [12.0, 5.0], "mat": [0.0, 2.0], "dog": [1.0, 0.0], "saw": [1.0, 1.0]}

@@ -13,16 +13,15 @@ import pytest
 
 import nlgauge
 import nlgauge.testing
+from nlgauge.core.metric import SystemResult, TextMetric
+from nlgauge.core.registry import METRICS
+from nlgauge.core.signature import Signature
 from nlgauge.encoders import base
-from nlgauge.ensembles import norms_of_scores
 from nlgauge.errors import FileFormatError, InputError, RecipeError, SignatureError
 from nlgauge.metrics.parts import norms as norms_module
 from nlgauge.metrics.parts.norms import MemberNorms, Norms, load_norms, recipe_of_member
-from nlgauge.recipes.metric import TextMetric
-from nlgauge.recipes.results import SystemResult
-from nlgauge.recipes.signature import Signature
-from nlgauge.registry import METRICS
-from nlgauge.testing.contracts import HYPOTHESES, REFERENCES
+from nlgauge.studies.ensembles import norms_of_scores
+from nlgauge.testing import HYPOTHESES, REFERENCES
 
 _SHIPPED = Path(norms_module.__file__).with_name("ensemble_norms.json")
 
@@ -111,7 +110,7 @@ def test_members_share_one_encoding(monkeypatch: pytest.MonkeyPatch, tmp_path: P
             encoded.append(len(tokens))
             return true_encode(encoder, tokens, *rest, **more)  # type: ignore[arg-type]
 
-        monkeypatch.setattr("nlgauge.engine.compare.encode_texts", counting)
+        monkeypatch.setattr("nlgauge.core.compare.encode_texts", counting)
         metric = "ensemble:bertscore(layer=3)+moverscore(idf=none)"
         options = {"model": "hash", "norms": str(tmp_path / "n.json")}
         alone = nlgauge.score(HYPOTHESES, REFERENCES, metric=metric, **options)

@@ -1,7 +1,8 @@
 """A metric's file reads like its equations: at least half of its lines are in the functions that hold them.
 
-Counted are lines with code in `represent`, `cost`, `compare`, `value` and `finish`, against all lines with code but
-for the module's docstring, imports, `__all__` and the citation.
+Counted are lines with code in `represent`, `cost`, `compare`, `value`, `finish` and their helpers, against all lines
+with code but for the module's docstring, imports, and what is declared: options with their checks, profiles,
+constants, the citation.
 """
 
 from __future__ import annotations
@@ -22,19 +23,22 @@ def lines_of(node: ast.stmt) -> set[int]:
     return set(range(node.lineno, node.end_lineno + 1))
 
 
-def is_framing(node: ast.AST) -> bool:
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return True
-    if isinstance(node, ast.Assign):
-        return getattr(node.targets[0], "id", "") == "__all__"
-    return isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") == "citation"
+def declarations(tree: ast.Module) -> list[ast.stmt]:
+    """Imports, constants of the module, and attributes of classes, which are options."""
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    kinds = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
+    declared = [node for body in (tree.body, *(made.body for made in classes)) for node in body]
+    return [
+        *(node for node in declared if isinstance(node, kinds)),
+        *(made for made in classes if made.name.endswith("Options")),
+    ]
 
 
 def share_of_equations(path: Path) -> float:
     source = path.read_text(encoding="utf-8")
     tree = ast.parse(source)
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
-    framing = lines_of(tree.body[0]).union(*(lines_of(node) for node in nodes if is_framing(node)))
+    framing = lines_of(tree.body[0]).union(*map(lines_of, declarations(tree)))
     code = {
         number for number, line in enumerate(source.splitlines(), 1) if line.strip(" #") and line.strip()[0] != "#"
     }

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import nlgauge
-from nlgauge import (
+from nlgauge.errors import (
     EmptyPairError,
     EmptyTextWarning,
     InputError,

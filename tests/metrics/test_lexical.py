@@ -127,7 +127,7 @@ def test_a_value_that_they_do_not_take_is_refused(metric: str) -> None:
 def test_a_missing_package_is_named_before_anything_is_encoded(
     metric: str, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nlgauge.engine import compare
+    from nlgauge.core import compare
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError

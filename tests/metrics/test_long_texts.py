@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import nlgauge
+from nlgauge.core.registry import parse_metric
+from nlgauge.core.score import Score
+from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.errors import RecipeError, SignatureError, TooLongError, TruncationWarning, WindowsWarning
-from nlgauge.recipes.vector_metric import VectorMetric
-from nlgauge.registry import parse_metric
-from nlgauge.scores import Score
-from nlgauge.testing.hash_encoder import WORDS, hash_encoder
+from nlgauge.testing import WORDS, hash_encoder
 
 pytestmark = pytest.mark.filterwarnings("ignore::nlgauge.WindowsWarning", "ignore::nlgauge.UnknownWordWarning")
 
@@ -242,10 +242,10 @@ def test_explanations_find_words_far_beyond_the_limit() -> None:
 
 
 def test_a_checkpoint_tells_windows_apart(tmp_path: Path) -> None:
-    from nlgauge.corpus.checks import make_corpus
-    from nlgauge.engine.checkpoint import Checkpoint, compare_with_checkpoint
-    from nlgauge.engine.prepare import prepare
-    from nlgauge.recipes.run_options import RunOptions
+    from nlgauge.core.checkpoint import Checkpoint, compare_with_checkpoint
+    from nlgauge.core.corpus import make_corpus
+    from nlgauge.core.prepare import prepare
+    from nlgauge.core.run_options import RunOptions
 
     checkpoint = Checkpoint(tmp_path / "state")
     corpus = make_corpus({"": HYPS}, REFS)
@@ -369,6 +369,6 @@ def test_solvers_that_cannot_be_are_refused(recipe: str, says: str) -> None:
 
 
 def test_a_pair_that_is_too_long_is_named_among_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nlgauge.transport.size.MOST_COSTS", 300)
+    monkeypatch.setattr("nlgauge.vectors.transport.MOST_COSTS", 300)
     with pytest.raises(TooLongError, match=r"a\[\d\] and b\[\d\]: transport of \d+ x 62 points"):
         nlgauge.matrix(HYPS[:2], REFS[:2], "moverscore:idf=none,subwords=all,punctuation=keep", model="endless")

@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 
 import nlgauge
-from nlgauge import NlgaugeWarning, Score, SignatureError
-from nlgauge.models.resolve import resolve
+from nlgauge.core.score import Score
+from nlgauge.errors import NlgaugeWarning, SignatureError
+from nlgauge.io.store.resolve import resolve
 
 HYPS = ["The cat sat on the mat.", "A dog barked all night.", "Two birds sang."]
 FIRST = ["A cat was sitting on a mat.", "All night long, dogs barked.", "Birds were singing."]

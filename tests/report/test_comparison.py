@@ -10,16 +10,17 @@ from typing import Literal
 
 import numpy as np
 import pytest
-from tests.compare.made_scores import uneven
+from tests.studies.compare.made_scores import uneven
 
 import nlgauge
-from nlgauge.compare import CompareSettings, compare_systems
-from nlgauge.compare.runs import compare_runs
-from nlgauge.compare.verdicts import Verdict, compare_verdicts
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.report.comparison import Compared, render_comparison
-from nlgauge.report.html import html_report
+from nlgauge.report.html.document import html_report
 from nlgauge.report.verdicts import metric_verdict, plain
+from nlgauge.studies.compare.repeated_runs import compare_runs
+from nlgauge.studies.compare.settings import CompareSettings
+from nlgauge.studies.compare.systems import compare_systems
+from nlgauge.studies.compare.verdicts import Verdict, compare_verdicts
 
 
 def made(count: int, *, instances: int = 12, step: float = 1.0) -> Compared:

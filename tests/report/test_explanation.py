@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nlgauge import explain_pair
 from nlgauge.report.explanation import render_explanation
+from nlgauge.studies.explain.pairs import explain_pair
 from nlgauge.testing import hash_encoder
 
 

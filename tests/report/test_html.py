@@ -15,19 +15,12 @@ import pytest
 from tests.report.report_samples import HOSTILE, Sample, explained, hostile, made, sample, unpacked
 
 import nlgauge
-from nlgauge.compare import SystemScores
-from nlgauge.report.html import (
-    PairExplanation,
-    ReportOptions,
-    ReportTexts,
-    differing_segments,
-    explain_for_report,
-    html_report,
-    write_report,
-)
-from nlgauge.report.html.matrix import pair_table
-from nlgauge.report.html.ranking import ranking_table
+from nlgauge.report.html.alignments import explain_for_report
+from nlgauge.report.html.document import html_report, write_report
+from nlgauge.report.html.figures import pair_table, ranking_table
+from nlgauge.report.html.inputs import PairExplanation, ReportOptions, ReportTexts, differing_segments
 from nlgauge.report.table import Table
+from nlgauge.studies.compare.system_scores import SystemScores
 
 
 class Parsed(HTMLParser):
@@ -314,7 +307,7 @@ def test_explanations_of_results() -> None:
     assert {(one.metric, one.system, one.segment) for one in found} == {
         ("bertscore", "b", 0), ("bertscore", "b", 1), ("moverscore", "b", 0), ("moverscore", "b", 1),
     }  # fmt: skip
-    tables = nlgauge.compare.system_scores(results)
+    tables = nlgauge.studies.compare.system_scores(results)
     texts = ReportTexts(systems, [[text] for text in references])
     page = page_of(Sample(nlgauge.compare_systems(tables, permutations=100), tables, texts), explanations=found)
     pairs = unpacked(page, "page-explanations")["pairs"]
@@ -336,7 +329,7 @@ def test_of_many_systems_the_best_and_the_furthest_are_explained() -> None:
     assert [(one.system, one.segment) for one in found] == [("a", 0), ("a", 1), ("b", 0), ("d", 1)]
     everybody = explain_for_report(results, [0], systems=list(systems))
     assert [one.system for one in everybody] == list(systems)
-    tables = nlgauge.compare.system_scores(results)
+    tables = nlgauge.studies.compare.system_scores(results)
     sample = Sample(nlgauge.compare_systems(tables, permutations=100), tables, ReportTexts(systems))
     assert unpacked(page_of(sample, explanations=found))["explained_systems"] == 2
     assert unpacked(page_of(sample))["explained_systems"] == 0

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from nlgauge.report.html.assets import (
+from nlgauge.report.html.elements import (
     COMPONENT_SCRIPTS,
     COMPONENT_STYLES,
+    Html,
     filled,
     joined_script,
     joined_style,
     page_file,
 )
-from nlgauge.report.html.elements import Html
 
 COMPONENTS = Path(str(resources.files("nlgauge.report.html"))) / "components"
 
@@ -26,7 +26,7 @@ def test_every_component_is_used() -> None:
     assert {path.name for path in COMPONENTS.iterdir()} == used
 
 
-@pytest.mark.parametrize("package", ["nlgauge.report.html", "nlgauge.service"])
+@pytest.mark.parametrize("package", ["nlgauge.report.html", "nlgauge.apps.service"])
 def test_every_page_has_all_components(package: str) -> None:
     style, script = joined_style(package), joined_script(package, ["start"])
     for path in COMPONENTS.iterdir():
@@ -35,15 +35,15 @@ def test_every_page_has_all_components(package: str) -> None:
 
 
 def test_narrow_pages_and_paper_have_the_last_word() -> None:
-    style = joined_style("nlgauge.service", ["form"])
+    style = joined_style("nlgauge.apps.service", ["form"])
     assert style.endswith((COMPONENTS / "narrow.css").read_text(encoding="utf-8"))
-    assert page_file("nlgauge.service", "form.css") in style
+    assert page_file("nlgauge.apps.service", "form.css") in style
 
 
 def test_no_name_of_a_component_is_written_again_by_a_page() -> None:
     """Scripts of a page share one function, in which a name that is declared twice is an error, or a surprise."""
     declared = re.compile(r"^(?:async )?(?:function\*? |class |const |let )(\w+)", re.M)
-    for package in ("nlgauge.report.html", "nlgauge.service"):
+    for package in ("nlgauge.report.html", "nlgauge.apps.service"):
         pages = [Path(str(resources.files(package))) / "page"]
         names = [
             name

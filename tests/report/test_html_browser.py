@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.browsing import Opened, accessibility_problems
-from tests.compare.made_scores import uneven
 from tests.report.report_samples import Sample, explained, hostile, large, sample
+from tests.studies.compare.made_scores import uneven
 
-from nlgauge.compare import compare_systems
-from nlgauge.report.html import write_report
+from nlgauge.report.html.document import write_report
+from nlgauge.studies.compare.systems import compare_systems
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgauge._version import __version__
-from nlgauge.clouds.alignments import Alignment
+from nlgauge.core.score import Score, SegmentNotes
+from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.recipes.signature import Signature
 from nlgauge.report.scores import Confidence, render
-from nlgauge.scores import Score, SegmentNotes
+from nlgauge.vectors.cloud import Alignment
 
 BIBTEX = "@inproceedings{zhang2020,\n  title = {BERTScore}\n}\n"
 
@@ -385,7 +385,7 @@ def test_confidence_is_checked() -> None:
 
 @pytest.mark.parametrize("segments", [False, True])
 def test_two_recipes_of_one_metric_are_told_apart_in_tsv(segments: bool) -> None:
-    from nlgauge import score_systems
+    from nlgauge.core.scoring import score_systems
 
     scores = score_systems({"a": ["a b"]}, ["a c"], metrics=["chrf", "chrf:words=2"])
     lines = [line.split("\t") for line in render(scores, format="tsv", segments=segments).splitlines()]

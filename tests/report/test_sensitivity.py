@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from nlgauge.compare.order import Flip
 from nlgauge.report.sensitivity import sensitivity_report, sensitivity_tables
-from nlgauge.sensitivity.results import Ranking, Sensitivity, SettingEffect
+from nlgauge.studies.compare.rankings import Flip
+from nlgauge.studies.sensitivity.results import Ranking, Sensitivity, SettingEffect
 
 EFFECT = SettingEffect(
     "moverscore", "idf", "segment", ("original", "none"), {"cs-en": (0.5, 0.75), "de-en": (0.5, 0.45)}

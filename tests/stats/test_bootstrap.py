@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nlgauge.errors import InputError
-from nlgauge.stats import bootstrap_mean
+from nlgauge.stats.resampling import bootstrap_mean
 
 
 def test_it_agrees_with_the_normal_interval_on_a_large_sample() -> None:

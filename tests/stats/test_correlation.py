@@ -12,14 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.stats import (
-    Correlation,
-    correlate,
-    kendall,
-    pearson,
-    relative_ranking,
-    spearman,
-)
+from nlgauge.stats.correlation import Correlation, correlate, kendall, pearson, relative_ranking, spearman
 
 SCIPY = {"pearson": scipy.stats.pearsonr, "spearman": scipy.stats.spearmanr, "kendall": scipy.stats.kendalltau}
 

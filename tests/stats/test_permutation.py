@@ -9,14 +9,14 @@ import pytest
 from tests.stats.made_scores import Array, clustered_scores, made_scores
 
 from nlgauge.errors import InputError
-from nlgauge.stats import (
-    pearson,
+from nlgauge.stats.correlation import pearson
+from nlgauge.stats.permutation import (
     permutation_both,
     permutation_both_pearson,
     permutation_both_pearson_of_means,
+    permutation_of_outcomes,
     swap_signs,
 )
-from nlgauge.stats.permutation import permutation_of_outcomes
 from nlgauge.stats.resampling import unit_numbers
 
 

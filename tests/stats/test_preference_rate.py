@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nlgauge import InputError
-from nlgauge.stats.preference_rate import preference
+from nlgauge.errors import InputError
+from nlgauge.stats.raters import preference
 
 
 def test_by_hand() -> None:

@@ -10,13 +10,9 @@ import pytest
 from tests.stats.made_scores import Array, made_scores
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.stats import (
-    correlate,
-    permutation_both,
-    permutation_both_of_systems,
-    permutation_both_ranks,
-    swap_signs,
-)
+from nlgauge.stats.correlation import correlate
+from nlgauge.stats.permutation import permutation_both, swap_signs
+from nlgauge.stats.rank_permutation import permutation_both_of_systems, permutation_both_ranks
 
 KINDS = ("kendall", "spearman")
 

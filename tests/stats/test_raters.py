@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.stats import cohen_kappa, fleiss_kappa, krippendorff_alpha, percent_agreement
+from nlgauge.stats.raters import cohen_kappa, fleiss_kappa, krippendorff_alpha, percent_agreement
 
 #: Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", example with four observers, twelve units
 #: and missing data; the published alphas are .743 (nominal), .815 (ordinal) and .849 (interval).

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import wilcoxon as of_scipy
 
-from nlgauge.stats.signed_rank import wilcoxon
+from nlgauge.stats.paired_tests import wilcoxon
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 12, 48, 50, 51, 200])

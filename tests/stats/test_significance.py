@@ -9,12 +9,8 @@ import numpy as np
 import pytest
 
 from nlgauge.errors import InputError
-from nlgauge.stats import (
-    bonferroni,
-    holm,
-    pearson,
-    williams,
-)
+from nlgauge.stats.correlation import pearson
+from nlgauge.stats.paired_tests import bonferroni, holm, williams
 
 
 def test_williams_of_given_correlations() -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.stats.made_scores import clustered_scores
 
 from nlgauge.errors import InputError
-from nlgauge.stats import coefficient_of_variation, paired_order, relative_difference
+from nlgauge.stats.summaries import coefficient_of_variation, paired_order, relative_difference
 
 
 def test_rd_by_hand() -> None:

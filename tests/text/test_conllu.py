@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nlgauge import FileFormatError
+from nlgauge.errors import FileFormatError
 from nlgauge.text.conllu import Contraction, parse_conllu, read_conllu
 
 #: Two sentences as UDPipe writes them, the first with a contraction, the second with an empty node and no text.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nlgauge.text.function_words import _LANGUAGE_OF_WORD, LANGUAGE_NAMES, language_of_texts
+from nlgauge.text.languages import _LANGUAGE_OF_WORD, LANGUAGE_NAMES, language_of_texts
 
 
 def test_every_list_has_words_of_its_own() -> None:

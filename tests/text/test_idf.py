@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nlgauge.encoders import load_encoder
+from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import FileFormatError, InputError, TruncationWarning
-from nlgauge.text import IdfTable, Tokens
+from nlgauge.text.idf import IdfTable
+from nlgauge.text.tokenizer import Tokens
 
 
 def document(*ids: int) -> Tokens:

@@ -9,9 +9,9 @@ from hypothesis import given
 from tests.strategies import trees
 from tests.text.trees import tree
 
-from nlgauge import RecipeError
+from nlgauge.errors import RecipeError
 from nlgauge.text.conllu import Sentence
-from nlgauge.text.normalisation import TREE_RULES, normalise_sentence, remove_punctuation
+from nlgauge.text.normalise import TREE_RULES, normalise_sentence, remove_punctuation
 
 ITALIAN = tree("""
 1 Il DET 2 det

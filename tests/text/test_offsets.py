@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nlgauge.encoders import Encoder, load_encoder
-from nlgauge.testing.hash_encoder import HashEncoder
+from nlgauge.encoders.base import Encoder
+from nlgauge.encoders.load import load_encoder
+from nlgauge.testing import HashEncoder
 
 
 def spelt(encoder: Encoder, text: str, limit: int | None = None) -> list[str]:
@@ -52,7 +53,7 @@ def test_words_that_are_left_out_have_no_token(tmp_path: Path) -> None:
 
 
 def test_tokens_of_no_text_stand_nowhere() -> None:
-    from nlgauge.text import Tokens
+    from nlgauge.text.tokenizer import Tokens
 
     ids = np.array([1, 2], dtype=np.int32)
     tokens = Tokens(ids, np.array([False, False]), ids)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nlgauge.text.scripts import count_scripts, foreign_script, script_of
+from nlgauge.text.languages import count_scripts, foreign_script, script_of
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,10 @@ import pytest
 import tokenizers
 from tests.encoders.byte_level_models import CONFIG, write_byte_level_tokenizer
 
-from nlgauge.encoders import load_encoder
+from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import InputError, ModelError, RecipeError
-from nlgauge.models.resolve import resolve
-from nlgauge.text import TextTokenizer
-from nlgauge.text.tokenizer import token_limit
+from nlgauge.io.store.resolve import resolve
+from nlgauge.text.tokenizer import TextTokenizer, token_limit
 
 
 @pytest.mark.parametrize("model", ["minilm", "mpnet"])

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nlgauge.data import load
-from nlgauge.text.treebank import treebank_words
+from nlgauge.data.cards import load
+from nlgauge.text.words import treebank_words
 
 TEXTS = [
     "They're good, aren't they? I can't, won't and shan't.",

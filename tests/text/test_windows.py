@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import any_text
 
-from nlgauge.encoders import load_encoder
+from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import RecipeError
-from nlgauge.testing.hash_encoder import HashEncoder
+from nlgauge.testing import HashEncoder
 from nlgauge.text.windows import CUT, Reading, TextWindow, Windows
 
 

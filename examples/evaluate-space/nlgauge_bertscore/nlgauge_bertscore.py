@@ -3,7 +3,7 @@
 import datasets
 import evaluate
 
-import nlgauge.compat.evaluate
+import nlgauge.apps.compat.evaluate
 
 _DESCRIPTION = "BERTScore; the hash code is a signature of all inputs by digest."
 _INPUTS = """
@@ -15,7 +15,7 @@ returns: precision, recall and f1 (a list each), and hashcode (the signature)
 
 
 class NlgaugeBertscore(evaluate.Metric):
-    """The interface of evaluate around `nlgauge.compat.evaluate`."""
+    """The interface of evaluate around `nlgauge.apps.compat.evaluate`."""
 
     def _info(self):
         text = datasets.Value("string", id="sequence")
@@ -31,5 +31,5 @@ class NlgaugeBertscore(evaluate.Metric):
         )
 
     def _compute(self, predictions, references, **options):
-        bertscore = nlgauge.compat.evaluate.load("bertscore")
+        bertscore = nlgauge.apps.compat.evaluate.load("bertscore")
         return bertscore.compute(predictions=predictions, references=references, **options)

@@ -1,13 +1,13 @@
 """Data sets with human judgements, each read into one table."""
 
-from nlgauge.data.catalog import DATA_CARDS, DataCard, find_data_card, load, locate
-from nlgauge.data.checks import DataCheck, check, recognise
-from nlgauge.data.documents import document_table
-from nlgauge.data.loaders.custom_table import load_custom
+from nlgauge.data.card import DataCard
+from nlgauge.data.cards import DATA_CARDS, find_data_card, load, locate
+from nlgauge.data.integrity import DataCheck, check, recognise
+from nlgauge.data.judgements import UNKNOWN_SYSTEM, Documents, ErrorSpan, JudgementTable, RankedPairs, document_table
+from nlgauge.data.loaders.flat_files import load_custom
 from nlgauge.data.loaders.mt_metrics_eval import load_mt_metrics_eval
-from nlgauge.data.loaders.wmt_package import WmtPackage, load_wmt_rankings
+from nlgauge.data.loaders.wmt import WmtPackage, load_wmt_rankings
 from nlgauge.data.score_files import ImportedScores, read_score_file, read_score_files
-from nlgauge.data.table import UNKNOWN_SYSTEM, Documents, ErrorSpan, JudgementTable, RankedPairs
 
 __all__ = [
     "DATA_CARDS",

@@ -1,28 +1,28 @@
-"""The data sets that nlgauge knows by name, a card each."""
+"""The data sets that nlgauge knows by name, a card each.
+
+Data sets by name: found among the cards, found in a folder, loaded.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from typing import Any
 
+from nlgauge.core.options import did_you_mean
 from nlgauge.data.card import DataCard
-from nlgauge.data.loaders.custom_table import load_custom
-from nlgauge.data.loaders.eval4nlp import load_eval4nlp
-from nlgauge.data.loaders.factor_scores import load_factor_scores
-from nlgauge.data.loaders.judged_jsonl import load_judged_jsonl
-from nlgauge.data.loaders.mlqe import load_mlqe
-from nlgauge.data.loaders.mqm import load_mqm
-from nlgauge.data.loaders.mt_metrics_eval import load_mt_metrics_eval
-from nlgauge.data.loaders.multi30k import load_multi30k
-from nlgauge.data.loaders.realsumm import load_realsumm
-from nlgauge.data.loaders.score_frames import load_score_frames
-from nlgauge.data.loaders.sentence_pairs import load_paws, load_sts
-from nlgauge.data.loaders.tac import load_tac
-from nlgauge.data.loaders.wmt_json import load_wmt_json
-from nlgauge.data.loaders.wmt_package import load_wmt_package
-from nlgauge.data.loaders.wmt_testset import load_wmt_testset
-
-__all__ = ["DATA_CARDS"]
+from nlgauge.data.judgements import JudgementTable
+from nlgauge.data.loaders.common import files_below
+from nlgauge.data.loaders.flat_files import load_custom, load_factor_scores, load_paws, load_score_frames, load_sts
+from nlgauge.data.loaders.mt_metrics_eval import load_mqm, load_mt_metrics_eval
+from nlgauge.data.loaders.quality import load_eval4nlp, load_mlqe, load_multi30k
+from nlgauge.data.loaders.summaries import load_judged_jsonl, load_realsumm, load_tac
+from nlgauge.data.loaders.wmt import load_wmt_json, load_wmt_package, load_wmt_testset
+from nlgauge.errors import InputError, RecipeError
 
 
 def _same(number: int, *langpairs: str) -> dict[str, int]:
@@ -380,3 +380,51 @@ _ALL = (
 
 #: The known data sets by name.
 DATA_CARDS: Mapping[str, DataCard] = {card.name: card for card in _ALL}
+
+
+def find_data_card(name: str) -> DataCard:
+    """The card of that name."""
+    if name not in DATA_CARDS:
+        msg = f"no data set is known as {name!r}; known are {', '.join(DATA_CARDS)}{did_you_mean(name, DATA_CARDS)}"
+        raise RecipeError(msg)
+    return DATA_CARDS[name]
+
+
+def locate(card: DataCard, path: str | os.PathLike[str]) -> Path | None:
+    """Where in a path the data set lies: the path itself, or one of its usual folders in it; None if nowhere."""
+    base = Path(path)
+    telling = [group.pattern for group in card.files if not group.shared]
+    if base.is_file():
+        return base if any(base.match(pattern) for pattern in telling) else None
+    for folder in card.folders:
+        place = base / folder
+        if place.is_dir() and any(_has(place, pattern) for pattern in telling):
+            return place
+    return None
+
+
+def _has(place: Path, pattern: str) -> bool:
+    """Whether a folder has such a file; one that is too large to look through has none."""
+    with contextlib.suppress(InputError):
+        return next(files_below(place, pattern), None) is not None
+    return False
+
+
+def load(
+    name: str, path: str | os.PathLike[str], *, langpairs: str | Iterable[str] | None = None, **options: Any
+) -> JudgementTable:
+    """The table of a known data set; `path` is its folder (or file), or a folder that holds it under its usual name.
+
+    `options` are those of the data set's loader, such as `level="system"` of WMT packages or `humans=False` of TAC.
+    """
+    card = find_data_card(name)
+    card.check_given(options)
+    if not isinstance(path, str | os.PathLike):
+        msg = f"path must be a folder or a file, got {path!r}"
+        raise InputError(msg)
+    if not Path(path).exists():
+        where = f"; {card.name} is published at {card.published}" if card.published else ""
+        msg = f"{os.fspath(path)!r} does not exist{where}"
+        raise InputError(msg)
+    table = card.loader(locate(card, path) or Path(path), langpairs=langpairs, **options)
+    return table if card.generic else replace(table, name=card.name, citation=card.citation)

@@ -21,26 +21,22 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.signature import Signature
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.files.csv_files import csv_records, csv_rows
-from nlgauge.files.digests import bytes_digest, short_digest
-from nlgauge.files.lines import read_bytes, split_lines
-from nlgauge.files.records import Row, cut, delimited_rows, json_document, json_lines, row_of
-from nlgauge.files.textfiles import parse_source
-from nlgauge.recipes.signature import Signature
-
-__all__ = [
-    "ROLES",
-    "ImportedScores",
-    "ScoreSpec",
-    "find_roles",
-    "metric_name",
-    "read_score_file",
-    "read_score_files",
-    "read_table",
-    "score_columns",
-    "signed",
-]
+from nlgauge.io.records import (
+    Row,
+    csv_records,
+    csv_rows,
+    cut,
+    delimited_rows,
+    json_document,
+    json_lines,
+    read_bytes,
+    row_of,
+    split_lines,
+)
+from nlgauge.io.storage import bytes_digest, short_digest
+from nlgauge.io.textfiles import parse_source
 
 Role = Literal["system", "segment", "document", "metric", "langpair"]
 

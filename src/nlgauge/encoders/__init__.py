@@ -2,7 +2,7 @@
 
 from nlgauge.encoders.base import EncodedText, Encoder, encode_texts
 from nlgauge.encoders.cache import EmbeddingCache
-from nlgauge.encoders.engines.table import Engine, engine_names
+from nlgauge.encoders.engines.available import Engine, engine_names
 from nlgauge.encoders.load import default_threads, load_encoder, release_models
 
 __all__ = [

@@ -1,7 +1,23 @@
-"""What every engine offers, and how texts become vectors on any of them."""
+"""Precisions that engines compute in, how a signature names them, and what keeps vectors of two of them apart.
+
+The field `engine` of a signature says library, version and precision, and where it matters the device:
+
+    onnxruntime-1.31.1-fp32     torch-2.13.0-bf16-cuda     onnxruntime-1.31.1-int8@3f0a51c2d9e8.onnx.avx512
+
+What follows `int8@` is a digest of the quantised model: there are many of one model, and their vectors differ. So do
+those of another engine, or of a processor with other instructions, which follow the digest.
+
+Batches of texts of one length, within a budget of tokens.
+
+Texts of equal length need no padding, so no attention mask exists that could let one text touch another:
+a text's vectors are the same bits in every batch. Nothing is computed for padding either.
+
+What every engine offers, and how texts become vectors on any of them.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -9,14 +25,91 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.encoders.batching import equal_length_batches
 from nlgauge.encoders.cache import EmbeddingCache
-from nlgauge.encoders.host import current_host
-from nlgauge.errors import ModelError
-from nlgauge.text import TextTokenizer, Tokens
+from nlgauge.encoders.pool import current_host
+from nlgauge.errors import ModelError, RecipeError
+from nlgauge.io.storage import short_digest
+from nlgauge.text.tokenizer import TextTokenizer, Tokens
 from nlgauge.text.windows import TextWindow
 
-__all__ = ["EncodedText", "Encoder", "Portion", "check_ids", "encode_texts", "portions"]
+#: The default first; no engine needs to have the others.
+PRECISIONS = ("fp32", "fp16", "bf16", "int8")
+
+DEFAULT_PRECISION = PRECISIONS[0]
+
+#: Those that the engine torch computes in.
+TORCH_PRECISIONS = ("fp32", "fp16", "bf16")
+
+#: Made by a plan, not by the engine alone (`engines/quantised`).
+INT8 = "int8"
+
+_SIGNED = re.compile(rf"-((?:{'|'.join(PRECISIONS)})(?:@[^-]+)?)(?=-|$)")
+_VECTORS = re.compile(rf"(.*)-((?:{'|'.join(PRECISIONS)})(?:@[^-]+)?)", re.DOTALL)
+
+
+def check_precision(name: str) -> str:
+    """The precision, if there is one of that name."""
+    if not isinstance(name, str) or name not in PRECISIONS:
+        msg = f"precision must be one of {', '.join(PRECISIONS)}, got {name!r}"
+        raise RecipeError(msg)
+    return name
+
+
+def signed_precision(engine: str) -> str:
+    """The precision that the engine of a signature names; one that names none (`static`) computes in float32.
+
+    >>> signed_precision("torch-2.13.0-bf16-cuda"), signed_precision("onnxruntime-1.31.1-int8@3f0a51c2d9e8")
+    ('bf16', 'int8@3f0a51c2d9e8')
+    """
+    found = _SIGNED.search(engine)
+    return DEFAULT_PRECISION if found is None else found[1]
+
+
+def precision_name(engine: str) -> str:
+    """The same as it is asked for, without the digest of a quantised model."""
+    return signed_precision(engine).partition("@")[0]
+
+
+def vectors_digest(encoder: Encoder) -> str:
+    """What files that were made of vectors name the vectors by: the model, and the precision unless it is fp32."""
+    precision = signed_precision(encoder.engine)
+    return encoder.digest if precision == DEFAULT_PRECISION else f"{encoder.digest}-{precision}"
+
+
+def shown_vectors(digest: str) -> str:
+    """A `vectors_digest` for people: the first digits of the model, and the precision unless it is fp32."""
+    model, precision = _parts(digest)
+    return short_digest(model) + ("" if precision == DEFAULT_PRECISION else f" in {precision}")
+
+
+def other_precision(made: str, asked: str) -> tuple[str, str] | None:
+    """The precisions of two `vectors_digest`, where they are of one model and differ in nothing else."""
+    (model, before), (same, now) = _parts(made), _parts(asked)
+    return (before, now) if model == same and before != now else None
+
+
+def _parts(digest: str) -> tuple[str, str]:
+    found = _VECTORS.fullmatch(digest)
+    return (digest, DEFAULT_PRECISION) if found is None else (found[1], found[2])
+
+
+def equal_length_batches(lengths: Sequence[int], *, budget: int) -> Iterator[list[int]]:
+    """Indices of texts, grouped by length (longest first, so that memory peaks early).
+
+    A text longer than the budget is a batch of its own.
+
+    >>> list(equal_length_batches([3, 2, 3, 3], budget=6))
+    [[0, 2], [3], [1]]
+    """
+    groups: dict[int, list[int]] = {}
+    for index, length in enumerate(lengths):
+        groups.setdefault(length, []).append(index)
+    for length in sorted(groups, reverse=True):
+        size = max(1, budget // max(1, length))
+        members = groups[length]
+        for start in range(0, len(members), size):
+            yield members[start : start + size]
+
 
 Made = TypeVar("Made")
 

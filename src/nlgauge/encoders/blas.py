@@ -10,8 +10,6 @@ import sys
 import threading
 from typing import Any
 
-__all__ = ["one_blas_thread"]
-
 
 class _SharedLimit:
     def __init__(self) -> None:

@@ -33,13 +33,11 @@ from numpy.typing import NDArray
 
 from nlgauge._version import __version__
 from nlgauge.errors import InputError, NlgaugeWarning, RecipeError
-from nlgauge.files.atomic import write_atomic
-from nlgauge.text import Tokens
+from nlgauge.io.storage import write_atomic
+from nlgauge.text.tokenizer import Tokens
 
 if TYPE_CHECKING:
     from nlgauge.encoders.base import Encoder
-
-__all__ = ["DEFAULT_GIGABYTES", "EmbeddingCache"]
 
 DEFAULT_GIGABYTES = 4.0
 

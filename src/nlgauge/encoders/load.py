@@ -1,31 +1,66 @@
-"""Load a model on an engine, once."""
+"""Models that stay in memory between calls, because a program that scores in a loop must not load each time.
+
+Load a model on an engine, once.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from pathlib import Path
+from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
-from nlgauge.encoders.base import Encoder
-from nlgauge.encoders.engines.table import Engine, engines_with, find_engine
-from nlgauge.encoders.host import current_host
-from nlgauge.encoders.loaded import LoadedModels, release_models
-from nlgauge.encoders.precision import DEFAULT_PRECISION, check_precision
+from nlgauge.encoders.base import DEFAULT_PRECISION, Encoder, check_precision
+from nlgauge.encoders.engines.available import Engine, engines_with, find_engine
+from nlgauge.encoders.pool import current_host
 from nlgauge.errors import ModelError, RecipeError, UnsupportedModelError
-from nlgauge.files.digests import file_digest
-from nlgauge.models.catalog import encoder_names, find_card
-from nlgauge.models.resolve import ModelFiles, check_length, resolve
+from nlgauge.io.storage import file_digest
+from nlgauge.io.store.catalog import encoder_names, find_card
+from nlgauge.io.store.resolve import ModelFiles, check_length, resolve
 
-__all__ = [
-    "add_encoder",
-    "default_threads",
-    "is_added",
-    "load_encoder",
-    "release_models",
-    "remove_encoder",
-    "stated_name",
-]
+Model = TypeVar("Model")
+
+_all: list[LoadedModels[Any]] = []
+
+
+class LoadedModels(Generic[Model]):
+    """The models used last, at most `most` of them; threads may share one."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._models: OrderedDict[Hashable, Model] = OrderedDict()
+        self._lock = threading.RLock()
+        _all.append(self)
+
+    def __len__(self) -> int:
+        return len(self._models)
+
+    def get(self, key: Hashable, load: Callable[[], Model]) -> Model:
+        """The model of that key, loaded if it is not here; threads that ask for it at once share one."""
+        with self._lock:
+            if key not in self._models:
+                self._models[key] = load()
+            self._models.move_to_end(key)
+            found = self._models[key]
+            while len(self._models) > self._most:
+                self._models.popitem(last=False)
+            return found
+
+    def clear(self) -> None:
+        """Let all of them go; one that is in use lives on until its user is done."""
+        with self._lock:
+            self._models.clear()
+
+
+def release_models() -> None:
+    """Let go of every model that is kept in memory; the next call loads what it needs again."""
+    for models in _all:
+        models.clear()
+
 
 #: Encoders kept for the next call: two, because some metrics have two models.
 _loaded: LoadedModels[Encoder] = LoadedModels(2)

@@ -31,23 +31,20 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds.aggregate import barycentre_of_layers
-from nlgauge.clouds.cloud import Cloud, unit_rows
-from nlgauge.corpus.views import TextView
-from nlgauge.encoders import Encoder
-from nlgauge.engine.interrupts import between_pairs
+from nlgauge.core.metric import Pair
+from nlgauge.core.options import BY_PROFILE, JoinedNames, option
+from nlgauge.core.profiles import Profile, profile_option
+from nlgauge.core.resources import idf_option
+from nlgauge.core.run_options import between_pairs
+from nlgauge.core.tokens import TextView
+from nlgauge.core.vector_metric import State
+from nlgauge.encoders.base import Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.parts.transport_metric import Alone, Problem, TransportMetric
-from nlgauge.recipes.kinds import JoinedNames
-from nlgauge.recipes.options import BY_PROFILE, option
-from nlgauge.recipes.profile import Profile, profile_option
-from nlgauge.recipes.resources import idf_option
-from nlgauge.recipes.results import Pair
-from nlgauge.recipes.vector_metric import State
-from nlgauge.transport import barycentre_from_origin, sinkhorn_transport
-
-__all__ = ["BaryScore"]
-
+from nlgauge.vectors.barycentre import barycentre_from_origin
+from nlgauge.vectors.cloud import Cloud, unit_rows
+from nlgauge.vectors.points import barycentre_of_layers
+from nlgauge.vectors.transport import sinkhorn_transport
 
 PROFILES = {"corrected": Profile(idf="both"), "released": Profile(idf="none")}
 

@@ -32,21 +32,17 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds.alignments import Alignment
-from nlgauge.clouds.cloud import Cloud
-from nlgauge.clouds.filters import TokenFilter
-from nlgauge.corpus.views import TextView, token_spans
-from nlgauge.encoders import Encoder
+from nlgauge.core.metric import Comparison, Pair, SystemResult
+from nlgauge.core.options import Choice, Whole, option
+from nlgauge.core.resources import StopwordList, idf_option
+from nlgauge.core.tokens import TextView, token_spans
+from nlgauge.core.vector_metric import State, VectorMetric, chosen_layer
+from nlgauge.encoders.base import Encoder
 from nlgauge.metrics.parts.baseline import BaselineChoice
-from nlgauge.recipes.defaults import chosen_layer
-from nlgauge.recipes.kinds import Choice, Whole
-from nlgauge.recipes.options import option
-from nlgauge.recipes.resources import StopwordList, idf_option
-from nlgauge.recipes.results import Comparison, Pair, SystemResult
-from nlgauge.recipes.vector_metric import State, VectorMetric
-from nlgauge.transport import check_size, greedy_match_points, greedy_scores, greedy_values
-
-__all__ = ["BERTScore"]
+from nlgauge.vectors.cloud import Alignment, Cloud
+from nlgauge.vectors.greedy import greedy_match_points, greedy_scores, greedy_values
+from nlgauge.vectors.points import TokenFilter
+from nlgauge.vectors.transport import check_size
 
 
 @dataclass(frozen=True, kw_only=True)

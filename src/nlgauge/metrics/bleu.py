@@ -10,15 +10,11 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, ClassVar
 
+from nlgauge.core.options import Choice, Text, option
 from nlgauge.errors import MissingExtraError, RecipeError
 from nlgauge.metrics.parts.packages import package
 from nlgauge.metrics.parts.sacrebleu_metric import SacreBLEUMetric
-from nlgauge.recipes.kinds import Choice, Text
-from nlgauge.recipes.options import option
-from nlgauge.text.languages import language_code
-from nlgauge.text.scripts import count_scripts
-
-__all__ = ["BLEU"]
+from nlgauge.text.languages import count_scripts, language_code
 
 #: Packages that tokenizers of sacrebleu call, whose versions a score depends on.
 _TOKENIZER_PACKAGES = {

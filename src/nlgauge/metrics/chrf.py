@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from nlgauge.core.options import Whole, option
 from nlgauge.metrics.parts.packages import package
 from nlgauge.metrics.parts.sacrebleu_metric import SacreBLEUMetric
-from nlgauge.recipes.kinds import Whole
-from nlgauge.recipes.options import option
-
-__all__ = ["ChrF"]
 
 
 @dataclass(frozen=True, kw_only=True)

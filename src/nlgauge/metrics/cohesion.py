@@ -11,21 +11,125 @@ Profile `released` is the code that came with DiscoScore, `paper` what the paper
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
-from nlgauge.annotate import AnnotatedText
-from nlgauge.encoders.word_vectors import WordVectors, load_word_vectors
-from nlgauge.errors import RecipeError
-from nlgauge.metrics.parts.cohesion import Devices, Foci, connectivity, devices, foci_of
-from nlgauge.metrics.parts.hypothesis_metric import HypothesisMetric
-from nlgauge.recipes.kinds import Choice, Number
-from nlgauge.recipes.options import BY_PROFILE, option
-from nlgauge.recipes.profile import Profile, ProfiledTextMetric, profile_option
-from nlgauge.recipes.resources import LoadContext, Loaded, Resource
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["LC", "RC", "EntityGraph", "LexicalGraph"]
+from nlgauge.core.annotation import AnnotatedTextMetric
+from nlgauge.core.metric import SystemResult
+from nlgauge.core.options import BY_PROFILE, Choice, Number, option
+from nlgauge.core.profiles import Profile, ProfiledTextMetric, profile_option
+from nlgauge.core.resources import LoadContext, Loaded, Resource
+from nlgauge.core.run_options import ticked
+from nlgauge.encoders.engines.static import WordVectors, load_word_vectors
+from nlgauge.errors import RecipeError, TooLongError
+from nlgauge.metrics.parts.foci import adjacency, focus_sentences, merge_entities, noun_sentences
+from nlgauge.text.annotation import AnnotatedText
+
+DeviceWords = Literal["nouns", "content"]
+Average = Literal["sentences", "entries"]
+
+#: Mentions of each focus (a lemma, or the lemmas of an entity), by the number of their sentence.
+Foci: TypeAlias = Mapping[Any, Sequence[int]]
+
+_CONTENT = ("NOUN", "PROPN", "VERB", "ADJ", "ADV")
+_NO_WORDS = ("PUNCT", "SYM", "SPACE")
+
+
+class Devices(NamedTuple):
+    """Lexical cohesion devices of a text, which are words that come again, and what they are a part of."""
+
+    lemmas: int
+    of_lemmas: int
+    mentions: int
+    of_mentions: int
+
+    @property
+    def cohesion(self) -> float:
+        """LC; 0 for a text without words to count."""
+        return self.lemmas / self.of_lemmas if self.of_lemmas else 0.0
+
+    @property
+    def repetition(self) -> float:
+        """RC; 0 for a text without words to count."""
+        return self.mentions / self.of_mentions if self.of_mentions else 0.0
+
+
+def devices(text: AnnotatedText, words: DeviceWords = "nouns") -> Devices:
+    """What of a text repeats: nouns of its nouns (released), or content words of all words (paper, D6.9)."""
+    if words == "nouns":
+        counts = Counter({lemma: len(mentions) for lemma, mentions in noun_sentences(text).items()})
+        again = [count for count in counts.values() if count > 1]
+        return Devices(len(again), len(counts), sum(again), len(counts))
+    every = [word for sentence in text.sentences for word in sentence.words if word.upos not in _NO_WORDS]
+    content = Counter(word.lemma.lower() for word in every if word.upos in _CONTENT)
+    again = [count for count in content.values() if count > 1]
+    return Devices(len(again), len({word.lemma.lower() for word in every}), sum(again), len(every))
+
+
+def foci_of(
+    text: AnnotatedText,
+    vectors: Callable[[str], NDArray[np.float32] | None] | None = None,
+    threshold: float = 0.8,
+) -> Foci:
+    """The nouns of a text; with word vectors its entities, which are nouns of like vectors."""
+    nouns = noun_sentences(text)
+    return nouns if vectors is None else focus_sentences(nouns, merge_entities(nouns, vectors, threshold))
+
+
+def connectivity(foci: Foci, sentences: int, *, weighted: bool = False, average: Average = "entries") -> float:
+    """How far foci tie sentences together: the average of the adjacency matrix (CONN); 0 without a sentence.
+
+    >>> connectivity({"cat": (0, 2), "mat": (1, 2)}, 3), connectivity({"cat": (0, 2)}, 3, average="sentences")
+    (0.16666666666666666, 0.16666666666666666)
+    """
+    if not sentences:
+        return 0.0
+    total = adjacency(foci, sentences, weighted=weighted).sum()
+    return float(total / (sentences if average == "sentences" else sentences**2))
+
+
+def focus_frequency(foci: Foci) -> float:
+    """How often foci are mentioned that come again (FREQ); 0 where none does.
+
+    >>> focus_frequency({"cat": (0, 0, 2), "mat": (1,), "dog": (0, 1)})
+    2.5
+    """
+    again = [len(mentions) for mentions in foci.values() if len(mentions) > 1]
+    return sum(again) / len(again) if again else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class HypothesisMetric(AnnotatedTextMetric):
+    """A metric of a hypothesis by itself; references are not read."""
+
+    against: ClassVar[str] = "nothing"
+    of_ties: ClassVar[bool] = False
+    """Whether it is 0 where no two sentences share a focus."""
+
+    @abstractmethod
+    def measure(self, text: AnnotatedText) -> float | None:
+        """The value of a text; None where it has nothing to measure."""
+
+    def _measured(self, text: AnnotatedText) -> float | None:
+        try:
+            return self.measure(text)
+        except TooLongError as error:
+            error.document = text.text
+            raise
+
+    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
+        values = [self._measured(text) for text in ticked(self.annotation.annotate(hypotheses))]
+        return SystemResult(
+            {self.main: np.array([0.0 if value is None else value for value in values])},
+            no_noun=tuple(at for at, value in enumerate(values) if value is None),
+            no_ties=tuple(at for at, value in enumerate(values) if self.of_ties and not value),
+        )
 
 
 class WordVectorFile(Resource):

@@ -19,7 +19,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.corpus.views import TextView
+from nlgauge.core.metric import Comparison, Pair, SystemResult
+from nlgauge.core.profiles import Profile, profile_option
+from nlgauge.core.tokens import TextView
+from nlgauge.core.vector_metric import State
 from nlgauge.metrics.ds_focus import DSFocus
 from nlgauge.metrics.ds_sent import DSSent, SentenceGraph
 from nlgauge.metrics.parts.disco_options import (
@@ -29,12 +32,7 @@ from nlgauge.metrics.parts.disco_options import (
     SentOptions,
     threshold_option,
 )
-from nlgauge.metrics.parts.focus_table import FocusTable
-from nlgauge.recipes.profile import Profile, profile_option
-from nlgauge.recipes.results import Comparison, Pair, SystemResult
-from nlgauge.recipes.vector_metric import State
-
-__all__ = ["DiscoScore"]
+from nlgauge.metrics.parts.foci import FocusTable
 
 PROFILES = {
     name: Profile(**(vars(SENT_PROFILES[name]) | vars(focus)), sent_threshold=SENT_PROFILES[name].threshold)

@@ -36,16 +36,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds.cloud import unit_rows
-from nlgauge.corpus.views import TextView
+from nlgauge.core.metric import Comparison, Pair, SystemResult
+from nlgauge.core.profiles import Profile, profile_option
+from nlgauge.core.tokens import TextView
+from nlgauge.core.vector_metric import State
 from nlgauge.metrics.parts.disco_options import FOCUS_PROFILES, FocusOptions, threshold_option
-from nlgauge.metrics.parts.focus_table import FocusPair, FocusTable
-from nlgauge.metrics.parts.mentions import Mention, find_mentions, sums_of_runs
-from nlgauge.recipes.profile import Profile, profile_option
-from nlgauge.recipes.results import Comparison, Pair, SystemResult
-from nlgauge.recipes.vector_metric import State
-
-__all__ = ["DSFocus"]
+from nlgauge.metrics.parts.foci import FocusPair, FocusTable, Mention, find_mentions, sums_of_runs
+from nlgauge.vectors.cloud import unit_rows
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,16 +31,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.corpus.views import TextView
+from nlgauge.core.metric import Comparison, Pair, SystemResult
+from nlgauge.core.profiles import Profile, profile_option
+from nlgauge.core.tokens import TextView
+from nlgauge.core.vector_metric import State
 from nlgauge.metrics.parts.disco_options import SENT_PROFILES, SentOptions, threshold_option
-from nlgauge.metrics.parts.foci import adjacency, focus_sentences, noun_sentences
-from nlgauge.metrics.parts.mentions import sums_of_runs
-from nlgauge.recipes.profile import Profile, profile_option
-from nlgauge.recipes.results import Comparison, Pair, SystemResult
-from nlgauge.recipes.vector_metric import State
-from nlgauge.transport import exact_transport, greedy_match
-
-__all__ = ["DSSent", "SentenceGraph"]
+from nlgauge.metrics.parts.foci import adjacency, focus_sentences, noun_sentences, sums_of_runs
+from nlgauge.vectors.greedy import greedy_match
+from nlgauge.vectors.transport import exact_transport
 
 #: Over the rows of an array.
 _STATISTICS: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {

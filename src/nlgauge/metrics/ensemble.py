@@ -16,15 +16,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.composite import CompositeMetric, Resolved
+from nlgauge.core.metric import SystemResult
+from nlgauge.core.options import option
+from nlgauge.core.signature import Signature
 from nlgauge.errors import RecipeError
-from nlgauge.files.digests import short_digest
+from nlgauge.io.storage import short_digest
 from nlgauge.metrics.parts.norms import SHIPPED, MemberNorms, NormsChoice, load_norms
-from nlgauge.recipes.composite import CompositeMetric, Resolved
-from nlgauge.recipes.options import option
-from nlgauge.recipes.results import SystemResult
-from nlgauge.recipes.signature import Signature
-
-__all__ = ["Ensemble"]
 
 
 @dataclass(frozen=True, kw_only=True)

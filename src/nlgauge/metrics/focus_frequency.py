@@ -15,8 +15,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from nlgauge.annotate import AnnotatedText
-from nlgauge.engine.progress import ticked
+from nlgauge.core.annotation import AnnotatedTextMetric
+from nlgauge.core.metric import SystemResult
+from nlgauge.core.profiles import Profile, ProfiledTextMetric, profile_option
+from nlgauge.core.run_options import ticked
 from nlgauge.metrics.parts.disco_options import (
     CITATION,
     FOCUS_PROFILES,
@@ -26,13 +28,8 @@ from nlgauge.metrics.parts.disco_options import (
     min_mentions_option,
     unmatched_option,
 )
-from nlgauge.metrics.parts.focus_table import FocusPair, FocusTable
-from nlgauge.metrics.parts.mentions import find_mentions
-from nlgauge.recipes.annotation import AnnotatedTextMetric
-from nlgauge.recipes.profile import Profile, ProfiledTextMetric, profile_option
-from nlgauge.recipes.results import SystemResult
-
-__all__ = ["FocusFrequency"]
+from nlgauge.metrics.parts.foci import FocusPair, FocusTable, find_mentions
+from nlgauge.text.annotation import AnnotatedText
 
 
 @dataclass(frozen=True, kw_only=True)

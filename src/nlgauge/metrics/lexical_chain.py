@@ -14,14 +14,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from nlgauge.engine.progress import ticked
-from nlgauge.metrics.parts.cohesion import Foci, foci_of
-from nlgauge.recipes.annotation import AnnotatedTextMetric
-from nlgauge.recipes.kinds import Choice
-from nlgauge.recipes.options import option
-from nlgauge.recipes.results import SystemResult
-
-__all__ = ["LexicalChain"]
+from nlgauge.core.annotation import AnnotatedTextMetric
+from nlgauge.core.metric import SystemResult
+from nlgauge.core.options import Choice, option
+from nlgauge.core.run_options import ticked
+from nlgauge.metrics.cohesion import Foci, foci_of
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,19 +39,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds.cloud import Cloud, PointSpans, unit_rows
-from nlgauge.clouds.ngrams import ngram_labels, ngram_spans, ngrams
-from nlgauge.clouds.token_cloud import TokenCloud, TokenPoints
-from nlgauge.corpus.views import TextView, token_spans
+from nlgauge.core.metric import Pair
+from nlgauge.core.options import Whole, option
+from nlgauge.core.profiles import profile_option
+from nlgauge.core.tokens import TextView, token_spans
+from nlgauge.core.vector_metric import State
 from nlgauge.metrics.parts.ngram_options import SCORES, NGramMetric, NGramProfile
 from nlgauge.metrics.parts.transport_metric import Alone, Problem
-from nlgauge.recipes.kinds import Whole
-from nlgauge.recipes.options import option
-from nlgauge.recipes.profile import profile_option
-from nlgauge.recipes.results import Pair
-from nlgauge.recipes.vector_metric import State
-
-__all__ = ["MoverScore"]
+from nlgauge.vectors.cloud import Cloud, PointSpans, TokenCloud, TokenPoints, unit_rows
+from nlgauge.vectors.points import ngram_labels, ngram_spans, ngrams
 
 PROFILES = {
     "v1": NGramProfile("pmeans both first drop-ascii", unit="layers points", squared=True, score="1-cost"),

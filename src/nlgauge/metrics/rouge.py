@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -9,15 +10,32 @@ from typing import ClassVar
 
 import numpy as np
 
-from nlgauge.engine.progress import ticked
+from nlgauge.core.metric import SystemResult, TextMetric
+from nlgauge.core.options import Choice, option
+from nlgauge.core.run_options import ticked
 from nlgauge.metrics.parts.packages import package, package_version
-from nlgauge.metrics.parts.subsequence import common_subsequence
-from nlgauge.recipes.kinds import Choice
-from nlgauge.recipes.metric import TextMetric
-from nlgauge.recipes.options import option
-from nlgauge.recipes.results import SystemResult
 
-__all__ = ["Rouge1", "Rouge2", "RougeL"]
+
+def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
+    """How many words two texts have in common in the same order (Hyyrö 2004, "Bit-parallel LCS-length computation").
+
+    Neighbours in a row of the table differ by 0 or 1, so a row is a number of as many bits as `first` has words:
+    two texts of 50,000 words take seconds, where a table of lists would take 20 GB.
+
+    >>> common_subsequence("the cat sat here".split(), "the dog sat there here".split())
+    3
+    """
+    shared = set(second)
+    places: defaultdict[str, int] = defaultdict(int)
+    for place, word in enumerate(first):
+        if word in shared:
+            places[word] |= 1 << place
+    every = (1 << len(first)) - 1
+    row = every  # a bit is 0 where the table rises by 1
+    for word in second:
+        rises = row & places.get(word, 0)
+        row = ((row + rises) | (row - rises)) & every
+    return len(first) - bin(row).count("1")
 
 
 @dataclass(frozen=True, kw_only=True)

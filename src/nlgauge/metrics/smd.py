@@ -16,15 +16,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds.cloud import Cloud
+from nlgauge.core.metric import Pair
+from nlgauge.core.options import Choice, option
 from nlgauge.metrics.moverscore import MoverScore
 from nlgauge.metrics.parts.transport_metric import Alone, Problem
-from nlgauge.recipes.kinds import Choice
-from nlgauge.recipes.options import option
-from nlgauge.recipes.results import Pair
-from nlgauge.transport.solvers import EXACT
-
-__all__ = ["SMD"]
+from nlgauge.vectors.cloud import Cloud
+from nlgauge.vectors.transport import EXACT
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,13 +12,13 @@ import json
 import os
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
 from nlgauge._version import __version__
-from nlgauge.explain.explanation import Explanation, Link, Side, Word
 from nlgauge.report.table import Cell, Table, escape_markdown, visible
 
-__all__ = ["render_explanation", "wants_colour"]
+if TYPE_CHECKING:
+    from nlgauge.studies.explain.explanation import Explanation, Link, Side, Word
 
 #: From matched to unmatched: green, yellow, red.
 _COLOURS = ("\x1b[32m", "\x1b[33m", "\x1b[31m")

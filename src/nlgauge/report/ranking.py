@@ -11,14 +11,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from nlgauge._version import __version__
 from nlgauge.errors import InputError
-from nlgauge.pairs.rank import Ranking
 from nlgauge.report.table import Cell, Marked, Table
 
-__all__ = ["check_lines", "render_ranking"]
+if TYPE_CHECKING:
+    from nlgauge.core.rank import Ranking
 
 
 def check_lines(candidates: Sequence[Sequence[str]]) -> None:

@@ -1,4 +1,4 @@
-"""A published table beside ours, as text, JSON, TSV, LaTeX or Markdown.
+"""A published table next to ours, as text, JSON, TSV, LaTeX or Markdown.
 
 Each metric has up to three lines: `published`, `ours`, `difference`; a line without a value is left out, and the
 last line of a metric has the reason. Text has source, recipes, notes and what is missing below; JSON has all of it.
@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nlgauge._version import __version__
-from nlgauge.published.inventory import PrintedItem
-from nlgauge.published.results import ReproducedRow, Reproduction
-from nlgauge.published.table import Column, PaperTable
-from nlgauge.report.deviations import deviation_notes
+from nlgauge.report.metrics import deviation_notes
 from nlgauge.report.table import LINE, Cell, Table
+from nlgauge.studies.published.tables import Column, PaperTable
 
-__all__ = ["ListedTable", "render_reproduction", "render_tables"]
+if TYPE_CHECKING:
+    from nlgauge.studies.published.inventory import PrintedItem
+    from nlgauge.studies.published.runs import ReproducedRow, Reproduction
 
 
 class ListedTable(NamedTuple):

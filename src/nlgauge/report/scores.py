@@ -31,16 +31,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from nlgauge._version import __version__
+from nlgauge.core.saved_scores import SavedScores
+from nlgauge.core.score import LEAST_RESAMPLES, Score
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.files.json_text import json_text
+from nlgauge.io.formats import json_text
 from nlgauge.report.table import Cell, Span, Table
-from nlgauge.saved_scores import SavedScores
-from nlgauge.scores import LEAST_RESAMPLES, Score
 
 if TYPE_CHECKING:
-    from nlgauge.stats import Interval
-
-__all__ = ["Confidence", "Format", "render"]
+    from nlgauge.stats.resampling import Interval
 
 Format = Literal["text", "json", "tsv", "latex", "markdown"]
 

@@ -1,15 +1,24 @@
-"""A study's result as text, LaTeX, TSV, Markdown or JSON."""
+"""A study's result as text, LaTeX, TSV, Markdown or JSON.
+
+A stress test, as text, JSON, TSV, LaTeX or Markdown: a row for each metric and perturbation.
+
+Adversarial triples, as text, JSON, TSV, LaTeX or Markdown.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from nlgauge.report.table import Cell, Table
-from nlgauge.sensitivity.results import Sensitivity, SettingEffect, SettingInfo
+from nlgauge._version import __version__
+from nlgauge.report.table import LINE, Cell, Table
 
-__all__ = ["sensitivity_report", "sensitivity_tables"]
+if TYPE_CHECKING:
+    from nlgauge.studies.sensitivity.results import Sensitivity, SettingEffect, SettingInfo
+    from nlgauge.studies.stress.suite import Fall, StressTest
+    from nlgauge.studies.stress.triples import TripleStudy
 
 #: Flips listed one by one where they are not significant.
 _LISTED = 10
@@ -142,3 +151,81 @@ def _flips(result: Sensitivity) -> list[Table]:
         units = "documents" if result.options.get("documents") else "segments"
         notes.append(f"untested: the two systems have too few {units} in common for a paired test")
     return [Table(columns, rows, "Pairs of systems whose order flips", notes)]
+
+
+def render_stress(test: StressTest, *, format: str = "text", width: int = 3) -> str:  # noqa: A002 - as users know it
+    """The result as one string that ends with a newline."""
+    if format == "json":
+        return json.dumps({"nlgauge": __version__, **test.to_dict()}, ensure_ascii=False, indent=2) + "\n"
+    rows = []
+    for one in test.metrics:
+        own = [] if one.paraphrase is None else [one.paraphrase]
+        rows += [_row(one.metric, fall) for fall in (*own, *one.falls)]
+    columns = [
+        "metric",
+        "perturbation",
+        "meaning",
+        "changed",
+        "fall",
+        "low",
+        "high",
+        "way",
+        "below paraphrase",
+        "lo",
+        "hi",
+    ]
+    if not test.paraphrases:
+        columns, rows = columns[:8], [row[:8] for row in rows]
+    table = Table(columns, rows, "how far metrics fall", list(_notes(test)))
+    return table.write(format, width=width, line=LINE)
+
+
+def _row(metric: str, fall: Fall) -> list[Cell]:
+    ends: list[Cell] = [None, None] if fall.fall is None else [fall.fall.low, fall.fall.high]
+    below = fall.below_paraphrase
+    shares: list[Cell] = [None, None, None] if below is None else [below.mean, below.low, below.high]
+    meaning = "kept" if fall.keeps_meaning else "changed"
+    return [metric, fall.perturbation, meaning, fall.changed, fall.mean, *ends, fall.way, *shares]
+
+
+def _notes(test: StressTest) -> Iterator[str]:
+    yield f"signature: {test.signature}"
+    yield (
+        f"changed: of {test.size} texts, scored against {test.against}; {test.unchanged} could not be changed by any "
+        "perturbation"
+    )
+    yield f"fall: mean score before minus after, over the texts changed; low, high: {test.level:.0%} interval"
+    yield "way: the fall as a share of that to an unrelated text (the next one): 0 not moved, 1 like another text"
+    if test.paraphrases:
+        yield "below paraphrase: share of perturbed texts that score below the paraphrase, which they all should"
+        yield "  where the meaning is changed, and none where it is kept"
+    for one in test.metrics:
+        unrelated = "" if one.unrelated is None else f", unrelated texts {one.unrelated:.3f}"
+        yield f"{one.metric}: {one.signature}; as they were {one.original:.3f}{unrelated}"
+
+
+def render_triples(study: TripleStudy, *, format: str = "text", width: int = 3) -> str:  # noqa: A002 - as users know it
+    """The result as one string that ends with a newline."""
+    if format == "json":
+        return json.dumps({"nlgauge": __version__, **study.to_dict()}, ensure_ascii=False, indent=2) + "\n"
+    rows: list[list[Cell]] = []
+    for one in study.metrics:
+        found = study.interval(one)
+        ends: list[Cell] = [None, None] if found is None else [found.low, found.high]
+        means: list[Cell] = [float(one.paraphrase.mean()), float(one.lookalike.mean())]
+        rows.append([one.metric, one.share, *ends, one.ties, *means, one.effect])
+    with_b, with_c = study.triples.overlaps.mean(axis=1)
+    skipped = f"; {study.triples.skipped} texts left out, no triple could be made of them" * bool(
+        study.triples.skipped
+    )
+    notes = [
+        f"signature: {study.signature}",
+        f"{len(study.triples)} triples; overlap of A with paraphrases B {with_b:.3f}, with lookalikes C {with_c:.3f}"
+        + skipped,
+        f"B wins: share of triples with m(A, B) above m(A, C); low, high: {study.level:.0%} interval",
+        "effect: mean of m(A, B) - m(A, C) in deviations of the metric; below 0 it prefers lookalikes",
+        *(f"{one.metric}: {one.signature}" for one in study.metrics if one.signature),
+    ]
+    columns = ["metric", "B wins", "low", "high", "ties", "m(A,B)", "m(A,C)", "effect"]
+    table = Table(columns, rows, f"adversarial triples: {study.triples.name}", notes)
+    return table.write(format, width=width, line=LINE)

@@ -9,23 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nlgauge.report.numbers import decimals_for, level_text, number, p_text
+from nlgauge.report.table import decimals_for, level_text, number, p_text
 
 if TYPE_CHECKING:
-    from nlgauge.compare import CompareSettings, MetricComparison, PairRow, SystemComparison
-
-__all__ = [
-    "Emphasis",
-    "MetricName",
-    "SystemName",
-    "comparison_verdicts",
-    "metric_decimals",
-    "metric_verdict",
-    "names",
-    "on_the_winner",
-    "plain",
-    "test_name",
-]
+    from nlgauge.studies.compare.comparison import MetricComparison, PairRow, SystemComparison
+    from nlgauge.studies.compare.settings import CompareSettings
 
 
 class SystemName(str):

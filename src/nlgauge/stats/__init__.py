@@ -1,7 +1,5 @@
 """Numbers only: resampling, tests and correlations on arrays."""
 
-from nlgauge.stats.auc import average_precision, recall_at_positives, roc_auc
-from nlgauge.stats.bootstrap import Interval, bootstrap_mean
 from nlgauge.stats.corpus_counts import CorpusCounts, bootstrap_corpus_score
 from nlgauge.stats.correlation import (
     KINDS,
@@ -21,6 +19,7 @@ from nlgauge.stats.correlation_bootstrap import (
     bootstrap_correlations,
     paired_bootstrap,
 )
+from nlgauge.stats.paired_tests import Williams, bonferroni, holm, williams
 from nlgauge.stats.permutation import (
     PairwisePermutation,
     Permutation,
@@ -32,8 +31,16 @@ from nlgauge.stats.permutation import (
 )
 from nlgauge.stats.rank_permutation import permutation_both_of_systems, permutation_both_ranks
 from nlgauge.stats.raters import RaterAgreement, cohen_kappa, fleiss_kappa, krippendorff_alpha, percent_agreement
-from nlgauge.stats.significance import Williams, bonferroni, holm, williams
-from nlgauge.stats.variation import OrderTest, coefficient_of_variation, paired_order, relative_difference
+from nlgauge.stats.resampling import Interval, bootstrap_mean
+from nlgauge.stats.summaries import (
+    OrderTest,
+    average_precision,
+    coefficient_of_variation,
+    paired_order,
+    recall_at_positives,
+    relative_difference,
+    roc_auc,
+)
 
 __all__ = [
     "KINDS",

@@ -16,11 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
-from nlgauge.stats.bootstrap import FEW, Interval
-from nlgauge.stats.checks import check_level, check_resampling, numbers
-from nlgauge.stats.resampling import bootstrap_sums, expanded_tail, sum_by_unit
-
-__all__ = ["CorpusCounts", "bleu_from_counts", "bootstrap_corpus_score", "chrf_from_counts"]
+from nlgauge.stats.resampling import FEW, Interval, bootstrap_sums, expanded_tail, sum_by_unit
+from nlgauge.stats.validation import check_level, check_resampling, numbers
 
 Matrix = NDArray[np.float64]
 

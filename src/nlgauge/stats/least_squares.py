@@ -8,7 +8,7 @@ one. Of the n degrees of freedom the columns take one each, and the means anothe
     VIF            diag(inv(R)), R the correlations of the columns: 1 / (1 - R2 of a column given the others)
     partial R2     t^2 / (t^2 + degrees of freedom): what a column explains of that which the others leave over
     intervals      percentile bootstrap of rows, each resample standardised anew; percentiles are moved outwards as
-                   those of means are (`nlgauge.stats.bootstrap`). Below 30 rows: Student's t
+                   those of means are (`nlgauge.stats.resampling`). Below 30 rows: Student's t
 
 A resample enters by its sums of products only, so that all of them are one matrix product.
 """
@@ -22,11 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
-from nlgauge.stats.bootstrap import FEW
-from nlgauge.stats.checks import Vector, check_level, check_resampling, numbers
-from nlgauge.stats.resampling import bootstrap_sums, expanded_tail
-
-__all__ = ["LeastSquares", "least_squares", "standardised"]
+from nlgauge.stats.resampling import FEW, bootstrap_sums, expanded_tail
+from nlgauge.stats.validation import Vector, check_level, check_resampling, numbers
 
 #: Columns whose correlations have a smaller eigenvalue than this are taken for linear combinations of each other.
 _SINGULAR = 1e-10

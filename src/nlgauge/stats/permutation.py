@@ -25,18 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
-from nlgauge.stats.checks import Vector, check_resampling, numbers, vector
 from nlgauge.stats.resampling import Units, sum_by_unit, unit_numbers
-
-__all__ = [
-    "PairwisePermutation",
-    "Permutation",
-    "permutation_both",
-    "permutation_both_pearson",
-    "permutation_both_pearson_of_means",
-    "permutation_of_outcomes",
-    "swap_signs",
-]
+from nlgauge.stats.validation import Vector, check_resampling, numbers, vector
 
 #: Rows of scores whose signs are held at once: 1,000 draws of 4,096 rows are 32 MB.
 _ROWS = 4096

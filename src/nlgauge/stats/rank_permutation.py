@@ -22,9 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.stats.checks import Vector, check_resampling
-from nlgauge.stats.correlation import correlate
-from nlgauge.stats.correlation_rows import correlate_rows, rho, tau_b
+from nlgauge.stats.correlation import correlate, correlate_rows, rho, tau_b
 from nlgauge.stats.permutation import (
     PairwisePermutation,
     all_pairs,
@@ -35,8 +33,7 @@ from nlgauge.stats.permutation import (
     z_scores,
 )
 from nlgauge.stats.resampling import Units, unit_numbers
-
-__all__ = ["permutation_both_of_systems", "permutation_both_ranks"]
+from nlgauge.stats.validation import Vector, check_resampling
 
 Floats = NDArray[np.float32]
 Swapped = tuple[Vector, Vector]

@@ -24,8 +24,6 @@ from typing import NamedTuple, NoReturn
 
 from nlgauge.errors import FileFormatError
 
-__all__ = ["Contraction", "Sentence", "Word", "parse_conllu", "read_conllu", "spell"]
-
 _COLUMNS = 10
 _ID = re.compile(r"(?P<word>[1-9]\d*)(?:-(?P<last>[1-9]\d*)|\.[1-9]\d*)?|0\.[1-9]\d*", flags=re.ASCII)
 

@@ -24,11 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.errors import DataWarning, InputError, TruncationWarning
-from nlgauge.files.digests import short_digest
-from nlgauge.files.frozen import ContentError, FrozenTable, whole_number
+from nlgauge.io.frozen import ContentError, FrozenTable, whole_number
+from nlgauge.io.storage import short_digest
 from nlgauge.text.tokenizer import TextTokenizer, Tokens
-
-__all__ = ["IdfTable"]
 
 _NO_DOCUMENT = "idf needs at least one document, got none"
 

@@ -21,10 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from nlgauge.errors import FileFormatError, InputError, MissingExtraError, RecipeError
-from nlgauge.files.digests import short_digest
-from nlgauge.files.lines import read_bytes, whole_text
-
-__all__ = ["StopWords", "load_stopwords"]
+from nlgauge.io.records import read_bytes, whole_text
+from nlgauge.io.storage import short_digest
 
 #: The start of a JSON list or object of texts.
 _JSON = re.compile(r"\s*(\[|\{)\s*\"")

@@ -1,4 +1,6 @@
-"""Tokenisation with the model's own tokenizer, with its stored limits switched off.
+"""What a character is: a punctuation mark, or of a script that has no blanks between words.
+
+Tokenisation with the model's own tokenizer, with its stored limits switched off.
 
 The `tokenizer.json` of a sentence-transformers model carries truncation and padding to 128 tokens. Used as
 they are they would cut texts in silence, so both are switched off here: the limit is what the model reads
@@ -15,9 +17,11 @@ from __future__ import annotations
 import copy
 import itertools
 import json
+import string
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,11 +31,42 @@ import tokenizers.models
 from numpy.typing import NDArray
 
 from nlgauge.errors import InputError, ModelError, RecipeError
-from nlgauge.files.digests import text_digest
-from nlgauge.text.characters import is_punctuation
+from nlgauge.io.storage import text_digest
 from nlgauge.text.windows import NO_LIMIT, Windows
 
-__all__ = ["TextTokenizer", "Tokens", "UnknownToken"]
+#: Languages without blanks between words, by their code without a region.
+UNSPACED_LANGUAGES = ("ja", "th", "zh")
+
+_NAMES = ("CJK", "HIRAGANA", "KATAKANA", "THAI")
+
+
+def is_punctuation(char: str) -> bool:
+    """Whether it is of Unicode's category P, or of ASCII's punctuation, which has symbols such as $ and + too.
+
+    >>> [is_punctuation(char) for char in "«$€a"]
+    [True, True, False, False]
+    """
+    return char in string.punctuation or unicodedata.category(char).startswith("P")
+
+
+@lru_cache(maxsize=4096)
+def is_unspaced(char: str) -> bool:
+    """Whether it belongs to a script without blanks: Chinese, Japanese, Thai; Korean has them.
+
+    >>> [is_unspaced(char) for char in "語ไa한"]
+    [True, True, False, False]
+    """
+    return unicodedata.name(char, "").startswith(_NAMES)
+
+
+def base_language(lang: str) -> str:
+    """A language's code without its region.
+
+    >>> base_language("zh_TW")
+    'zh'
+    """
+    return lang.lower().replace("_", "-").partition("-")[0]
+
 
 Number = TypeVar("Number", np.float32, np.float64)
 

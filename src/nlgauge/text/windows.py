@@ -24,8 +24,6 @@ from nlgauge.errors import RecipeError
 if TYPE_CHECKING:
     from nlgauge.text.tokenizer import TextTokenizer
 
-__all__ = ["CUT", "MODEL_WINDOW", "NO_LIMIT", "NO_WINDOWS", "Reading", "TextWindow", "Windows"]
-
 #: Values of a recipe's `window` that are no numbers: texts are cut; windows of the model's limit.
 NO_WINDOWS, MODEL_WINDOW = "none", "model"
 

@@ -16,9 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import FileFormatError, InputError
-from nlgauge.files.atomic import write_atomic
-
-__all__ = ["Links", "check_links", "mutual_nearest", "parse_links", "read_alignments", "write_alignments"]
+from nlgauge.io.storage import write_atomic
 
 #: Pairs (word of the source, word of the target), both from 0.
 Links = tuple[tuple[int, int], ...]

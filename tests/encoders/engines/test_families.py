@@ -16,13 +16,12 @@ from tests.encoders.random_models import CORPUS, SHAPES, save_random, write_fami
 
 import nlgauge
 from nlgauge.encoders.engines.graph_encoder import GraphEncoder
-from nlgauge.encoders.engines.graphs.deberta import relative_rows
-from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
-from nlgauge.encoders.engines.openvino_engine import OpenVinoEncoder
-from nlgauge.encoders.engines.quantised.calibrate import calibrate
+from nlgauge.encoders.engines.graph_engines import OnnxEncoder, OpenVinoEncoder
 from nlgauge.encoders.engines.torch_engine import TorchEncoder
-from nlgauge.models.resolve import resolve
-from nlgauge.text import TextTokenizer
+from nlgauge.encoders.graphs.deberta import relative_rows
+from nlgauge.encoders.int8.calibrate import calibrate
+from nlgauge.io.store.resolve import resolve
+from nlgauge.text.tokenizer import TextTokenizer
 
 pytestmark = [
     pytest.mark.torch,

@@ -15,16 +15,16 @@ from safetensors.numpy import save_file
 from tests.encoders.tiny_models import TINY, tiny_tensors, write_model
 
 import nlgauge.encoders.engines.graph_encoder
-import nlgauge.encoders.engines.openvino_engine
-from nlgauge import ModelError, NlgaugeWarning, TruncationWarning, UnsupportedModelError, score
-from nlgauge.encoders import EncodedText, encode_texts
+import nlgauge.encoders.engines.graph_engines
+from nlgauge.core.scoring import score
+from nlgauge.encoders.base import EncodedText, encode_texts
 from nlgauge.encoders.engines.graph_encoder import GraphEncoder
-from nlgauge.encoders.engines.graphs.builder import Graph
-from nlgauge.encoders.engines.graphs.families import encoder_graph, family_of
-from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
-from nlgauge.encoders.engines.openvino_engine import OpenVinoEncoder, _bits_are_a_texts_own
-from nlgauge.models.resolve import ModelFiles, resolve
-from nlgauge.text import Tokens
+from nlgauge.encoders.engines.graph_engines import OnnxEncoder, OpenVinoEncoder, _bits_are_a_texts_own
+from nlgauge.encoders.graphs.builder import Graph
+from nlgauge.encoders.graphs.families import encoder_graph, family_of
+from nlgauge.errors import ModelError, NlgaugeWarning, TruncationWarning, UnsupportedModelError
+from nlgauge.io.store.resolve import ModelFiles, resolve
+from nlgauge.text.tokenizer import Tokens
 
 FAMILIES = sorted(TINY)
 ENGINES: dict[str, type[GraphEncoder]] = {"onnx": OnnxEncoder, "openvino": OpenVinoEncoder}
@@ -331,7 +331,7 @@ def test_openvino_encodes_one_by_one_where_a_batch_would_move_bits(
 ) -> None:
     ids = some_ids(6, count=5)
     expected = tiny(OpenVinoEncoder, tmp_path / "tiny").encode(ids, (1, 2))
-    monkeypatch.setattr(nlgauge.encoders.engines.openvino_engine, "_bits_are_a_texts_own", lambda run, length: False)
+    monkeypatch.setattr(nlgauge.encoders.engines.graph_engines, "_bits_are_a_texts_own", lambda run, length: False)
     encoder = tiny(OpenVinoEncoder, tmp_path / "tiny")
     with pytest.warns(NlgaugeWarning, match=r"OpenVINO's last bits .* model 'tiny' .* engine 'onnx' may be faster"):
         found = encoder.encode(ids, (1, 2))

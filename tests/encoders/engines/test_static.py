@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nlgauge
-from nlgauge.encoders import load_encoder
+from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import FileFormatError
 
 VECTORS = """ferry 1 0 0

@@ -10,12 +10,12 @@ import pytest
 from tests.encoders.tiny_models import TINY, write_model
 
 import nlgauge
-from nlgauge import RecipeError, SignatureError
-from nlgauge.encoders import Engine, engine_names, load_encoder
-from nlgauge.encoders.engines import table
-from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
-from nlgauge.encoders.engines.table import engine_of_signature
-from nlgauge.models.resolve import ModelFiles
+from nlgauge.encoders.engines import available as table
+from nlgauge.encoders.engines.available import Engine, engine_names, engine_of_signature
+from nlgauge.encoders.engines.graph_engines import OnnxEncoder
+from nlgauge.encoders.load import load_encoder
+from nlgauge.errors import RecipeError, SignatureError
+from nlgauge.io.store.resolve import ModelFiles
 
 HYPS, REFS = ["The ferry was late.", "She sang."], ["The ferry was delayed.", "They sang."]
 

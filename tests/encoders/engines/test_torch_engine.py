@@ -16,12 +16,12 @@ from safetensors.numpy import load_file, save_file
 from tests.encoders.tiny_models import SPECIAL, TINY, WORDS, tiny_tensors, write_model, write_tokenizer
 
 import nlgauge
-from nlgauge import ModelError, RecipeError, TruncationWarning
-from nlgauge.encoders import encode_texts
-from nlgauge.encoders.engines.graphs.post_norm import relative_bucket
-from nlgauge.encoders.engines.onnx_engine import OnnxEncoder
+from nlgauge.encoders.base import encode_texts
+from nlgauge.encoders.engines.graph_engines import OnnxEncoder
 from nlgauge.encoders.engines.torch_engine import TorchEncoder
-from nlgauge.models.resolve import resolve
+from nlgauge.encoders.graphs.post_norm import relative_bucket
+from nlgauge.errors import ModelError, RecipeError, TruncationWarning
+from nlgauge.io.store.resolve import resolve
 
 pytestmark = pytest.mark.torch
 

@@ -11,12 +11,18 @@ import pytest
 from tests.encoders.tiny_models import TINY, tiny_tensors, write_model
 
 import nlgauge
-from nlgauge import ModelError, RecipeError
-from nlgauge.encoders import encode_texts
+from nlgauge.encoders.base import encode_texts
 from nlgauge.encoders.engines import torch_engine
-from nlgauge.encoders.engines.torch_engine import TorchEncoder
-from nlgauge.encoders.engines.torch_support import choose_device, engine_label, in_precision, to_device, to_host
-from nlgauge.models.resolve import ModelFiles, resolve
+from nlgauge.encoders.engines.torch_engine import (
+    TorchEncoder,
+    choose_device,
+    engine_label,
+    in_precision,
+    to_device,
+    to_host,
+)
+from nlgauge.errors import ModelError, RecipeError
+from nlgauge.io.store.resolve import ModelFiles, resolve
 
 pytestmark = pytest.mark.torch
 

@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 from tests.encoders.tiny_models import TINY, write_model, write_tokenizer
 
-from nlgauge import MissingExtraError, ModelError, ModelNotFoundError, TruncationWarning, UnsupportedModelError
-from nlgauge.encoders import load_encoder
-from nlgauge.encoders.loaded import LoadedModels
+from nlgauge.encoders.load import LoadedModels, load_encoder
 from nlgauge.encoders.whole_text import language_model
 from nlgauge.encoders.whole_text.language_model import (
     LanguageModel,
@@ -23,7 +21,8 @@ from nlgauge.encoders.whole_text.language_model import (
     twice_normalised,
 )
 from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
-from nlgauge.models.catalog import CARDS
+from nlgauge.errors import MissingExtraError, ModelError, ModelNotFoundError, TruncationWarning, UnsupportedModelError
+from nlgauge.io.store.catalog import CARDS
 
 TEXTS = ["the cat sat on the dog", "a storm", "ran", "", "the ferry was late and the cat ran", "red red red red"]
 

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from tests.encoders.tiny_models import TINY, write_model
 
-from nlgauge import ModelError, TruncationWarning, UnsupportedModelError
-from nlgauge.data import load
-from nlgauge.encoders import encode_texts, load_encoder
+from nlgauge.data.cards import load
+from nlgauge.encoders.base import encode_texts
+from nlgauge.encoders.load import load_encoder
 from nlgauge.encoders.whole_text.sentences import load_sentence_encoder, read_pooling
+from nlgauge.errors import ModelError, TruncationWarning, UnsupportedModelError
 
 TEXTS = ["the cat sat on the red dog", "a storm", "the ferry was late and unknown", "ran"]
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tests.annotated_texts import annotated
 
-from nlgauge.annotate import AnnotatedText
 from nlgauge.errors import TooLongError
 from nlgauge.metrics.parts.foci import adjacency, focus_sentences, merge_entities, noun_sentences
+from nlgauge.text.annotation import AnnotatedText
 
 THREE = annotated("Cats=cat:N saw:V Mats=mat:N | it sat:V | the cat=Cat:N met:V a cat:P")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from tests.annotated_texts import annotated
 
-from nlgauge.annotate import AnnotatedSentence, AnnotatedText, AnnotatedWord
-from nlgauge.encoders import load_encoder
-from nlgauge.metrics.parts.mentions import Mention, TokenPlaces, find_mentions, sums_of_runs
+from nlgauge.encoders.load import load_encoder
+from nlgauge.metrics.parts.foci import Mention, TokenPlaces, find_mentions, sums_of_runs
+from nlgauge.text.annotation import AnnotatedSentence, AnnotatedText, AnnotatedWord
 
 TEXT = annotated("Cats=cat:N run:V | a cat:N saw:V the run:N")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import nlgauge
-from nlgauge.encoders import load_encoder
+from nlgauge.encoders.load import load_encoder
 from nlgauge.metrics.parts.baseline import Baseline
 
 HYP = ["The ferry was called off because of the storm."]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import _lcs_table
 
-from nlgauge.metrics.parts.subsequence import common_subsequence
+from nlgauge.metrics.rouge import common_subsequence
 
 words = st.lists(st.sampled_from("abcd"), max_size=40)
 

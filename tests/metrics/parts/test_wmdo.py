@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nlgauge import InputError, RecipeError
-from nlgauge.metrics.parts.wmdo import chunks, flow_links, fluency_term, wmdo
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.metrics.parts.word_mover import chunks, flow_links, fluency_term, wmdo
 
 permutations = st.integers(1, 12).flatmap(lambda count: st.permutations(range(count)))
 

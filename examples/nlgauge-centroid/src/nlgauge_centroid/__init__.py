@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import nlgauge
-from nlgauge.recipes.kinds import Choice, Whole
+from nlgauge.core.options import Choice, Whole
 
 __all__ = ["Centroid"]
 

@@ -12,21 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge._startup import is_out_of_memory
-from nlgauge.encoders.base import check_ids
-from nlgauge.encoders.engines.checkpoint_weights import CheckpointWeights
-from nlgauge.encoders.engines.graphs.builder import Graph, GraphBuilder
-from nlgauge.encoders.engines.graphs.families import encoder_graph, family_of
-from nlgauge.encoders.engines.graphs.stored import stored_graph
-from nlgauge.encoders.engines.quantised.builder import QuantisedBuilder
-from nlgauge.encoders.engines.quantised.plan import Plan
-from nlgauge.encoders.engines.quantised.weights import QuantisedWeights
-from nlgauge.encoders.precision import DEFAULT_PRECISION
+from nlgauge.encoders.base import DEFAULT_PRECISION, check_ids
+from nlgauge.encoders.graphs.builder import Graph, GraphBuilder
+from nlgauge.encoders.graphs.families import encoder_graph, family_of
+from nlgauge.encoders.graphs.weights import CheckpointWeights, stored_graph
+from nlgauge.encoders.int8.plan import Plan
+from nlgauge.encoders.int8.weights import QuantisedBuilder, QuantisedWeights
 from nlgauge.errors import ModelError
-from nlgauge.files.digests import short_digest
-from nlgauge.models.resolve import ModelFiles
-from nlgauge.text import TextTokenizer
-
-__all__ = ["GraphEncoder", "Run"]
+from nlgauge.io.storage import short_digest
+from nlgauge.io.store.resolve import ModelFiles
+from nlgauge.text.tokenizer import TextTokenizer
 
 #: From token ids (batch, length) to the vectors of each layer of a graph.
 Run = Callable[[NDArray[np.int64]], list[NDArray[np.float32]]]

@@ -27,15 +27,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.encoders.batching import equal_length_batches
+from nlgauge.encoders.base import equal_length_batches
 from nlgauge.encoders.blas import one_blas_thread
-from nlgauge.models.resolve import ModelFiles
-from nlgauge.text import TextTokenizer, Tokens
-from nlgauge.text.characters import is_punctuation, is_unspaced
-from nlgauge.text.tokenizer import UnknownToken, check_encodable
+from nlgauge.io.store.resolve import ModelFiles
+from nlgauge.text.tokenizer import TextTokenizer, Tokens, UnknownToken, check_encodable, is_punctuation, is_unspaced
 from nlgauge.text.windows import NO_LIMIT
 
-__all__ = ["MuseEncoder", "MuseTokenizer"]
 _UNKNOWN, _START, _END = 0, 1, 2
 _WORD_MARK = "\u2581"
 

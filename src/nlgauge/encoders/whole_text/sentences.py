@@ -24,16 +24,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.encoders.base import Encoder, encode_texts
+from nlgauge.encoders.base import DEFAULT_PRECISION, Encoder, encode_texts, vectors_digest
 from nlgauge.encoders.engines.muse import MuseEncoder
 from nlgauge.encoders.load import load_encoder
-from nlgauge.encoders.precision import DEFAULT_PRECISION, vectors_digest
 from nlgauge.errors import ModelError, RecipeError, TruncationWarning, UnsupportedModelError
-from nlgauge.files.digests import text_digest
-from nlgauge.models.resolve import resolve
+from nlgauge.io.storage import text_digest
+from nlgauge.io.store.resolve import resolve
 from nlgauge.text.windows import CUT, Reading
-
-__all__ = ["MuseSentences", "PooledSentences", "Pooling", "SentenceEncoder", "load_sentence_encoder", "read_pooling"]
 
 #: Ways of pooling in the order in which sentence-transformers puts them side by side.
 POOLINGS = ("cls", "max", "mean", "mean_sqrt_len")

@@ -14,20 +14,18 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from nlgauge.encoders import Encoder
-from nlgauge.encoders.precision import (
+from nlgauge.core.resources import LoadContext, Loaded, Resource
+from nlgauge.encoders.base import (
     DEFAULT_PRECISION,
+    Encoder,
     other_precision,
     shown_vectors,
     signed_precision,
     vectors_digest,
 )
 from nlgauge.errors import BaselineError, FileFormatError
-from nlgauge.files.digests import short_digest
-from nlgauge.files.frozen import check_digest
-from nlgauge.recipes.resources import LoadContext, Loaded, Resource
-
-__all__ = ["Baseline", "BaselineChoice"]
+from nlgauge.io.frozen import check_digest
+from nlgauge.io.storage import short_digest
 
 #: Before the language of a baseline that comes with the library, in a signature.
 _SHIPPED = "shipped-"

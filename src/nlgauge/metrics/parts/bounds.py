@@ -17,14 +17,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.encoders.precision import DEFAULT_PRECISION, signed_precision
+from nlgauge.core.resources import LoadContext, Loaded, Resource
+from nlgauge.core.score import Score
+from nlgauge.encoders.base import DEFAULT_PRECISION, signed_precision
 from nlgauge.errors import InputError
-from nlgauge.files.digests import short_digest, text_digest
-from nlgauge.files.frozen import ContentError, FrozenTable, number, whole_number
-from nlgauge.recipes.resources import LoadContext, Loaded, Resource
-from nlgauge.scores import Score
-
-__all__ = ["Bounds", "BoundsChoice", "with_precision"]
+from nlgauge.io.frozen import ContentError, FrozenTable, number, whole_number
+from nlgauge.io.storage import short_digest, text_digest
 
 #: Fields of a signature that a part's values do not depend on: how parts are joined, and what is noted for people.
 _AFTER = frozenset(

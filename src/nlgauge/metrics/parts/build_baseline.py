@@ -8,18 +8,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from nlgauge._version import __version__
-from nlgauge.corpus.checks import make_corpus
-from nlgauge.encoders import load_encoder
-from nlgauge.encoders.precision import vectors_digest
-from nlgauge.engine.run import run_metrics
+from nlgauge.core.corpus import make_corpus
+from nlgauge.core.pipeline import run_metrics
+from nlgauge.core.run_options import RunOptions
+from nlgauge.core.vector_metric import with_reason
+from nlgauge.encoders.base import vectors_digest
+from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import DataWarning, InputError, ModelNotFoundError, RecipeError
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.parts.baseline import Baseline
-from nlgauge.recipes.defaults import with_reason
-from nlgauge.recipes.run_options import RunOptions
 from nlgauge.text.languages import language_code
-
-__all__ = ["build_baseline"]
 
 #: Sentences are paired within blocks of this size, so that a window encodes each of them once.
 _BLOCK = 500

@@ -8,35 +8,17 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from nlgauge.annotate import AnnotatedText
-from nlgauge.corpus.views import TextView
-from nlgauge.encoders import Encoder
-from nlgauge.encoders.word_vectors import InputVectors, WordVectors, load_word_vectors
+from nlgauge.core.annotation import annotator_option, sentences_option
+from nlgauge.core.options import BY_PROFILE, Choice, JoinedNames, Number, Whole, option
+from nlgauge.core.profiles import Profile, ProfiledMetric
+from nlgauge.core.resources import LoadContext, Loaded, Resource
+from nlgauge.core.tokens import TextView
+from nlgauge.core.vector_metric import Representation, State, WindowTexts
+from nlgauge.encoders.base import Encoder
+from nlgauge.encoders.engines.static import InputVectors, WordVectors, load_word_vectors
 from nlgauge.errors import RecipeError
-from nlgauge.metrics.parts.foci import merge_entities, noun_sentences
-from nlgauge.metrics.parts.mentions import MENTIONS, TokenPlaces
-from nlgauge.recipes.annotation import annotator_option, sentences_option
-from nlgauge.recipes.kinds import Choice, JoinedNames, Number, Whole
-from nlgauge.recipes.options import BY_PROFILE, option
-from nlgauge.recipes.profile import Profile, ProfiledMetric
-from nlgauge.recipes.resources import LoadContext, Loaded, Resource
-from nlgauge.recipes.vector_metric import Representation, State, WindowTexts
-
-__all__ = [
-    "CITATION",
-    "FOCUS_PROFILES",
-    "SENT_PROFILES",
-    "DiscoMetric",
-    "FocusOptions",
-    "FocusVectors",
-    "SentOptions",
-    "distance_option",
-    "measure_option",
-    "mentions_option",
-    "min_mentions_option",
-    "threshold_option",
-    "unmatched_option",
-]
+from nlgauge.metrics.parts.foci import MENTIONS, TokenPlaces, merge_entities, noun_sentences
+from nlgauge.text.annotation import AnnotatedText
 
 #: What DS-Focus is by the released code, by the paper, and as it may be better.
 FOCUS_PROFILES = {

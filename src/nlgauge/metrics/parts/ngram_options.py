@@ -9,20 +9,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds.aggregate import barycentre_of_layers, kde_routing_of_layers, power_means
-from nlgauge.clouds.cloud import unit_rows
-from nlgauge.clouds.filters import PUNCTUATION, SPECIALS, SUBWORDS, TokenFilter
-from nlgauge.corpus.views import TextView
-from nlgauge.encoders import Encoder
+from nlgauge.core.options import BY_PROFILE, Choice, JoinedNumbers, Number, Pattern, option
+from nlgauge.core.profiles import Profile
+from nlgauge.core.resources import StopwordList, idf_option
+from nlgauge.core.tokens import TextView
+from nlgauge.core.vector_metric import State
+from nlgauge.encoders.base import Encoder
 from nlgauge.errors import RecipeError
 from nlgauge.metrics.parts.transport_metric import TransportMetric
-from nlgauge.recipes.kinds import Choice, JoinedNumbers, Number, Pattern
-from nlgauge.recipes.options import BY_PROFILE, option
-from nlgauge.recipes.profile import Profile
-from nlgauge.recipes.resources import StopwordList, idf_option
-from nlgauge.recipes.vector_metric import State
-
-__all__ = ["SCORES", "NGramMetric", "NGramProfile"]
+from nlgauge.vectors.cloud import unit_rows
+from nlgauge.vectors.points import (
+    PUNCTUATION,
+    SPECIALS,
+    SUBWORDS,
+    TokenFilter,
+    barycentre_of_layers,
+    kde_routing_of_layers,
+    power_means,
+)
 
 #: Layers that power means, routing and barycentre look at.
 _LAYERS = 5

@@ -20,15 +20,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.corpus.idf_tables import COUNTED
+from nlgauge.core.resources import LoadContext, Loaded, Resource
+from nlgauge.core.signature import RUNNER_FIELDS, VERSION_FIELDS, Signature
+from nlgauge.core.tokens import COUNTED
 from nlgauge.errors import InputError
-from nlgauge.files.digests import short_digest, text_digest
-from nlgauge.files.frozen import ContentError, FrozenTable, number, whole_number
+from nlgauge.io.frozen import ContentError, FrozenTable, number, whole_number
+from nlgauge.io.storage import short_digest, text_digest
 from nlgauge.metrics.parts.bounds import with_precision
-from nlgauge.recipes.resources import LoadContext, Loaded, Resource
-from nlgauge.recipes.signature import RUNNER_FIELDS, VERSION_FIELDS, Signature
-
-__all__ = ["SHIPPED", "MemberNorms", "Norms", "NormsChoice", "load_norms", "recipe_of_member"]
 
 #: The table that comes with the library, in a recipe and in a signature.
 SHIPPED = "shipped"

@@ -8,8 +8,6 @@ from typing import Any
 
 from nlgauge.errors import MissingExtraError
 
-__all__ = ["package", "package_version"]
-
 
 def package(name: str) -> Any:
     """The module of that name."""

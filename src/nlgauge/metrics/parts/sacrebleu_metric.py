@@ -14,15 +14,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from nlgauge.engine.progress import ticked
+from nlgauge.core.metric import SystemResult, TextMetric
+from nlgauge.core.run_options import ticked
 from nlgauge.metrics.parts.packages import package_version
-from nlgauge.recipes.metric import TextMetric
-from nlgauge.recipes.results import SystemResult
 
 if TYPE_CHECKING:
     from nlgauge.stats.corpus_counts import CorpusCounts
-
-__all__ = ["SacreBLEUMetric"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,7 @@
-"""What metrics have in common that move one cloud onto another: flow, empty texts, several references."""
+"""The option that says how transport is solved: exactly, or, for long texts, by something cheaper that is named.
+
+What metrics have in common that move one cloud onto another: flow, empty texts, several references.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +9,54 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.clouds.alignments import Flow
-from nlgauge.clouds.cloud import Cloud
-from nlgauge.engine.interrupts import between_pairs
-from nlgauge.metrics.parts.solver import solver_option
-from nlgauge.recipes.kinds import Choice
-from nlgauge.recipes.options import option
-from nlgauge.recipes.profile import ProfiledMetric
-from nlgauge.recipes.results import Comparison, Pair, SystemResult
-from nlgauge.recipes.vector_metric import State
-from nlgauge.transport import check_size, relaxed_transport
-from nlgauge.transport.solvers import EXACT, RELAXED, Solution, solve
+from nlgauge.core.metric import Comparison, Pair, SystemResult
+from nlgauge.core.options import Choice, Kind, Number, as_text, option
+from nlgauge.core.profiles import ProfiledMetric
+from nlgauge.core.run_options import between_pairs
+from nlgauge.core.vector_metric import State
+from nlgauge.vectors.cloud import Cloud, Flow
+from nlgauge.vectors.transport import (
+    EXACT,
+    RELAXED,
+    SINKHORN,
+    Solution,
+    check_size,
+    regularisation,
+    relaxed_transport,
+    solve,
+)
 
-__all__ = ["Alone", "Problem", "TransportMetric"]
+
+class SolverName(Kind):
+    """exact, relaxed, or sinkhorn-R."""
+
+    @property
+    def values(self) -> str:
+        """The names."""
+        return f"{EXACT}, {RELAXED}, or {SINKHORN}R with a regularisation R above 0 ({SINKHORN}0.1)"
+
+    def check(self, value: Any) -> str:
+        """One of the names, a regularisation as short as it can be."""
+        solver = as_text(value)
+        if solver in (EXACT, RELAXED):
+            return solver
+        return f"{SINKHORN}{Number().show(regularisation(solver))}"
+
+
+def solver_option() -> Any:
+    """The option of metrics that move one cloud onto another."""
+    return option(
+        EXACT,
+        SolverName(),
+        help="how transport is solved: exact; relaxed is a lower bound; sinkhorn-R is entropic with regularisation R",
+        short="so",
+        optional=True,
+    )
 
 
 #: Entries of a matrix of costs that are looked at at once where no plan is needed.

@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nlgauge.compare import system_scores
+from nlgauge.core.composite import CompositeMetric
 from nlgauge.errors import InputError
-from nlgauge.recipes.composite import CompositeMetric
 from nlgauge.report.html.inputs import PairExplanation
+from nlgauge.studies.compare.sources import system_scores
 
 if TYPE_CHECKING:
-    from nlgauge.compare import SystemScores
-    from nlgauge.scores import Score
-
-__all__ = ["alignment_record", "explain_for_report", "packed_explanation", "value_ranges"]
+    from nlgauge.core.score import Score
+    from nlgauge.studies.compare.system_scores import SystemScores
 
 #: Of so many systems all are explained; of more, two on each segment, because explaining takes as long as scoring.
 _ALL_SYSTEMS = 4
@@ -40,7 +38,7 @@ def explain_for_report(
         systems: Only of these. By default all of up to four systems; of more the best one, and on each segment the
             one that lies furthest from it.
     """
-    from nlgauge.explain.pairs import explain_segments
+    from nlgauge.studies.explain.pairs import explain_segments
 
     tables = system_scores(results)
     by_recipe = {table.signature: table.metric for table in tables}

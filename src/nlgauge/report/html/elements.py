@@ -1,12 +1,30 @@
-"""HTML built from elements: text is escaped where it goes in, so no caller can forget it."""
+"""HTML built from elements: text is escaped where it goes in, so no caller can forget it.
+
+The sentences of `nlgauge.report.verdicts` as HTML.
+
+What stands behind a table of the page: the same as TSV, LaTeX and Markdown, to copy.
+
+Style sheets and scripts: components that every page of nlgauge has, and the folder `page` of the one at hand.
+
+The report is one file, and the page of the service loads two, so parts are joined here and not by a browser. A script
+is one function that is called at once: its names are nobody else's.
+"""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import resources
+from typing import TYPE_CHECKING
 
-__all__ = ["Html", "hidden", "joined", "name_of", "tag"]
+from nlgauge.report.verdicts import Emphasis, MetricName, SystemName, metric_verdict, on_the_winner
+
+if TYPE_CHECKING:
+    from nlgauge.report.table import Table
+    from nlgauge.studies.compare.comparison import MetricComparison, SystemComparison
+    from nlgauge.studies.compare.settings import CompareSettings
+
 
 _VOID = frozenset({"br", "circle", "line", "path", "rect"})
 
@@ -73,3 +91,90 @@ def _attribute(name: str) -> str:
 
 def _text(value: str | float) -> str:
     return value if isinstance(value, str) else f"{value:g}"
+
+
+def verdict(found: MetricComparison, settings: CompareSettings) -> Html:
+    """One paragraph for one metric."""
+    return _paragraph(metric_verdict(found, settings))
+
+
+def agreement_on_the_winner(comparison: SystemComparison) -> Html | None:
+    """Whether metrics agree on who comes first; None where there is one metric or one system."""
+    said = on_the_winner(comparison)
+    return None if said is None else _paragraph(said)
+
+
+def _paragraph(sentence: Sequence[str]) -> Html:
+    return tag("p", joined(map(_marked, sentence)))
+
+
+def _marked(part: str) -> str:
+    if isinstance(part, SystemName):
+        return name_of(part)
+    if isinstance(part, MetricName):
+        return tag("b", str(part))
+    return tag("strong", str(part)) if isinstance(part, Emphasis) else part
+
+
+def export(table: Table, *, name: str, decimals: int = 4) -> Html:
+    """A part that opens, with the table in three forms and a button each that copies it.
+
+    `name` tells the buttons of several tables apart, and stands in their ids.
+    """
+    forms = {
+        "TSV": table.to_tsv(width=decimals),
+        "LaTeX": table.to_latex(width=decimals),
+        "Markdown": table.to_markdown(width=decimals),
+    }
+    parts = []
+    for form, text in forms.items():
+        target = f"{name}-{form.lower()}"
+        label = f"Copy {form}"
+        button = tag("button", label, type="button", class_="copy", data_copies=target, hidden=True)
+        body = tag("pre", text, id=target, tabindex="0", role="region", aria_label=f"{table.caption or name}, {form}")
+        parts.append(tag("details", tag("summary", form), button, body, class_="form"))
+    return tag("div", *parts, class_="export", data_export=name)
+
+
+def scrolling(table: Html, *, label: str) -> Html:
+    """A table that scrolls by itself where the page is narrow; the keyboard can reach it."""
+    return tag("div", joined([table]), class_="scroll", tabindex="0", role="region", aria_label=label)
+
+
+#: Components, in the order in which they are joined.
+COMPONENT_STYLES = ("colours", "text", "tables", "segments", "narrow")
+COMPONENT_SCRIPTS = (
+    *("elements", "theme", "figures", "scores"),
+    *("alignment", "segment", "list", "copying", "browser"),
+)
+
+
+def page_file(package: str, name: str) -> str:
+    """A file of the page that a package has."""
+    return _assets_text(package, "page", name)
+
+
+def joined_style(package: str, names: Iterable[str] = ()) -> str:
+    """The components' style sheet, with further parts of a page; narrow pages and paper come last."""
+    *first, last = [_component(f"{name}.css") for name in COMPONENT_STYLES]
+    return "\n".join([*first, *(page_file(package, f"{name}.css") for name in names), last])
+
+
+def joined_script(package: str, names: Iterable[str]) -> str:
+    """The components' script, then that of a page."""
+    parts = [_component(f"{name}.js") for name in COMPONENT_SCRIPTS]
+    parts += [page_file(package, f"{name}.js") for name in names]
+    return '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
+
+
+def filled(template: str, slots: Mapping[str, Html]) -> str:
+    """The template with its slots filled, once: what goes in is not looked at again."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: slots[match[1]], template)
+
+
+def _component(name: str) -> str:
+    return _assets_text("nlgauge.report.html", "components", name)
+
+
+def _assets_text(package: str, folder: str, name: str) -> str:
+    return resources.files(package).joinpath(folder, name).read_text(encoding="utf-8")

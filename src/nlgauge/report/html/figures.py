@@ -1,21 +1,34 @@
 """Figures as inline SVG that are as wide as their place: positions in per cent, so that no dot is stretched.
 
 The page forbids style attributes; colours are classes of its style sheet.
+
+How the scores of each system are spread over segments.
+
+All pairs of systems under one metric: which differences are significant, and how large they are.
+
+Systems of one metric, best first, with a figure of their scores and intervals.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.report.html.elements import Html, tag
-from nlgauge.report.numbers import number, ticks
+from nlgauge.report.comparison import ends, p_cell
+from nlgauge.report.html.elements import Html, export, hidden, joined, name_of, scrolling, tag
+from nlgauge.report.table import Cell, Table, level_text, number, p_text, signed, ticks
+from nlgauge.report.verdicts import metric_decimals, test_name
 
-__all__ = ["Scale", "axis", "highest_share", "histogram", "interval_bar", "scale_over"]
+if TYPE_CHECKING:
+    from nlgauge.stats.resampling import Interval
+    from nlgauge.studies.compare.comparison import MetricComparison, PairRow, SystemRow
+    from nlgauge.studies.compare.settings import CompareSettings
+    from nlgauge.studies.compare.system_scores import SystemScores
+
 
 #: Most ticks of an axis.
 _TICKS = 7
@@ -113,3 +126,234 @@ def _line(left: float, right: float, height: float, class_: str) -> Html:
 def _short(tick: float, decimals: int) -> str:
     text = number(tick, decimals)
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def distributions(found: MetricComparison, scores: SystemScores, *, name: str) -> Html:
+    """Histograms of all systems on one scale, best system first."""
+    decimals = metric_decimals(found)
+    scale = scale_over([float(scores.values.min()), float(scores.values.max())], margin=0.02)
+    columns = {row.system: scores.values[:, scores.systems.index(row.system)] for row in found.systems}
+    most = highest_share(scale, list(columns.values()))
+    body = [_row(system, values, scale, most, decimals) for system, values in columns.items()]
+    heads = {"name": "system", "num": "median", "num wide": "middle half", "figure": hidden("distribution")}
+    head = tag("tr", *(tag("th", text, scope="col", class_=class_) for class_, text in heads.items()))
+    foot = tag(
+        "tr", tag("td", colspan=2.0), tag("td", class_="wide"), tag("td", axis(scale, decimals), class_="figure")
+    )
+    table = tag("table", tag("thead", head), tag("tbody", *body), tag("tfoot", foot), class_="distributions")
+    seen = found.diagnostics
+    note = tag(
+        "p", f"Scores of {found.n:,} segments each, all on one scale; the line is the mean. "
+        f"{100 * seen.outliers:.1f} % of all scores are outliers (more than 1.5 interquartile ranges outside of the "
+        f"middle half), {100 * seen.ties:.1f} % of comparisons between two systems tie.", class_="note",
+    )  # fmt: skip
+    behind = export(_table(found, columns), name=f"{name}-distribution", decimals=decimals)
+    return joined([scrolling(table, label=f"Distribution of {found.metric}"), note, behind])
+
+
+def _row(system: str, values: NDArray[np.float64], scale: Scale, most: float, decimals: int) -> Html:
+    quarter, median, three = (number(float(at), decimals) for at in np.percentile(values, [25, 50, 75]))
+    label = f"{system}: median {median}, half of the scores between {quarter} and {three}"
+    return tag(
+        "tr", tag("th", name_of(system), scope="row", class_="name"), tag("td", median, class_="num"),
+        tag("td", f"{quarter} – {three}", class_="num wide"),
+        tag("td", histogram(scale, values, most, label=label), class_="figure"),
+    )  # fmt: skip
+
+
+def _table(found: MetricComparison, columns: dict[str, NDArray[np.float64]]) -> Table:
+    rows: list[list[Cell]] = []
+    for system, values in columns.items():
+        ends = [float(at) for at in np.percentile(values, [0, 25, 50, 75, 100])]
+        rows.append([system, len(values), float(values.mean()), float(values.std()), *ends])
+    names = ["system", "n", "mean", "sd", "min", "25 %", "median", "75 %", "max"]
+    return Table(names, rows, caption=f"Distribution of {found.metric} over segments")
+
+
+#: Above so many systems a cell has only its sign: numbers would be too small to read.
+_MOST_WITH_NUMBERS = 12
+
+#: Above so many, numbers do not fit on a sheet of paper.
+_MOST_ON_PAPER = 6
+
+
+def significance_matrix(found: MetricComparison, settings: CompareSettings, *, name: str) -> Html | None:
+    """Row against column, best systems first; None where there is one system."""
+    systems = [row.system for row in found.systems]
+    if len(systems) < 2:
+        return None
+    pairs: dict[tuple[str, str], tuple[PairRow, int]] = {}
+    for pair in found.pairs:
+        pairs[pair.first, pair.second] = (pair, 1)
+        pairs[pair.second, pair.first] = (pair, -1)
+    decimals = metric_decimals(found)
+    small = len(systems) <= _MOST_WITH_NUMBERS
+    heads = [tag("th", str(at), scope="col", title=system) for at, system in enumerate(systems, 1)]
+    rows, before = [], found.systems[0].cluster
+    for at, (system, cluster) in enumerate(zip(systems, (row.cluster for row in found.systems), strict=True), 1):
+        cells = [
+            tag("td", class_="self") if other == system else _cell(*pairs[system, other], decimals, numbers=small)
+            for other in systems
+        ]
+        label = tag("th", tag("span", str(at), class_="rank"), " ", name_of(system), scope="row", class_="name")
+        rows.append(tag("tr", label, *cells, class_="starts" if cluster != before else None))
+        before = cluster
+    corner = tag("td", class_="corner")
+    table = tag(
+        "table",
+        tag("thead", tag("tr", corner, *heads)),
+        tag("tbody", *rows),
+        class_="matrix crowded" if len(systems) > _MOST_ON_PAPER else "matrix",
+    )
+    return joined(
+        [
+            scrolling(table, label=f"Significance matrix of {found.metric}"),
+            _legend(found, settings, numbers=small),
+            export(pair_table(found), name=f"{name}-pairs", decimals=decimals),
+        ]
+    )
+
+
+def pair_table(found: MetricComparison) -> Table:
+    """All that is known of each pair, as a table to copy."""
+    tests = list(found.pairs[0].p) if found.pairs else []
+    columns = ["first", "second", "difference", "low", "high", "effect", "wins", "ties", "losses"]
+    columns += [f"p {test}" for test in tests]
+    rows: list[list[Cell]] = []
+    for pair in found.pairs:
+        cells: list[Cell] = [pair.first, pair.second, pair.difference, pair.low, pair.high, pair.effect]
+        cells += [pair.wins, pair.ties, pair.losses, *(p_cell(pair.p.get(test)) for test in tests)]
+        rows.append([*cells, p_cell(pair.p_adjusted), pair.better or "", pair.detectable])
+    return Table(
+        [*columns, "p adjusted", "better", "detectable"], rows, caption=f"Pairs of systems by {found.metric}"
+    )
+
+
+def _cell(pair: PairRow, sign: int, decimals: int, *, numbers: bool) -> Html:
+    """The row's system against the column's."""
+    row, column = (pair.first, pair.second) if sign > 0 else (pair.second, pair.first)
+    difference = signed(sign * pair.difference, decimals)
+    mark, class_, word = "·", "even", "not shown to differ from"
+    if pair.better is not None:
+        mark, class_, word = ("▲", "better", "better than") if pair.better == row else ("▼", "worse", "worse than")
+    adjusted = "" if pair.p_adjusted is None else f", {p_text(pair.p_adjusted)}"
+    shown = tag("span", mark, class_="mark", aria_hidden="true")
+    said = hidden(f"{word} {column}")
+    number = tag("span", difference, class_="difference") if numbers else None
+    return tag("td", shown, number, said, class_=class_, title=f"{row} {word} {column}: {difference}{adjusted}")
+
+
+def _legend(found: MetricComparison, settings: CompareSettings, *, numbers: bool) -> Html:
+    corrected = f" after {settings.correction.capitalize()}'s correction" if settings.correction != "none" else ""
+    test = f"{test_name(settings)}, p < {settings.alpha:g}{corrected} over {len(found.pairs)} pairs"
+    said = [
+        tag("span", "▲", class_="better key"), " the row's system is better than the column's, ",
+        tag("span", "▼", class_="worse key"), " it is worse (", test, "), ",
+        tag("span", "·", class_="even key"), " no difference is shown. ",
+    ]  # fmt: skip
+    said.append(
+        "Numbers are differences of scores, row minus column, turned so that above 0 is better."
+        if numbers
+        else "Columns are numbered as rows are; differences and p-values are in the copies below."
+    )
+    if found.systems[-1].cluster > 1:
+        said.append(" Lines separate rank clusters, as in the ranking.")
+    return tag("p", *said, class_="note")
+
+
+def ranking(found: MetricComparison, settings: CompareSettings, *, name: str) -> Html:
+    """The table of systems with a figure of their intervals, and the same table to copy."""
+    decimals = metric_decimals(found)
+    level = level_text(settings.level)
+    scale = scale_over([value for row in found.systems for value in (row.score, *_ends(row)) if value is not None])
+    rows, before = [], found.systems[0].cluster
+    for row in found.systems:
+        rows.append(
+            tag("tr", *_cells(row, scale, level, decimals), class_="starts" if row.cluster != before else None)
+        )
+        before = row.cluster
+    empty = [tag("td", class_="wide"), tag("td", axis(scale, decimals), class_="figure")]
+    foot = tag("tr", tag("td", colspan=3.0), *empty, tag("td", class_="wide"), tag("td", class_="wide games"))
+    table = tag("table", _head(level), tag("tbody", *rows), tag("tfoot", foot), class_="ranking")
+    return joined(
+        [
+            scrolling(table, label=f"Ranking by {found.metric}"),
+            _note(found, level),
+            export(ranking_table(found), name=f"{name}-ranking", decimals=decimals),
+        ]
+    )
+
+
+def ranking_table(found: MetricComparison) -> Table:
+    """All that is known of each system, as a table to copy."""
+    columns = ["rank", "system", "score", "low", "high", "median", "bradley-terry", "bt low", "bt high"]
+    columns += ["wins", "ties", "losses", "cluster"]
+    extra = [name for name in ("elo", "trueskill") if any(getattr(row, name) is not None for row in found.systems)]
+    rows: list[list[Cell]] = []
+    for row in found.systems:
+        low, high = _ends(row)
+        cells: list[Cell] = [row.rank, row.system, row.score, low, high, row.median, row.bradley_terry]
+        cells += ends(row.bt_interval)
+        rows.append([*cells, row.wins, row.ties, row.losses, row.cluster, *(getattr(row, name) for name in extra)])
+    return Table([*columns, *extra], rows, caption=f"Systems by {found.metric}", notes=[found.signature])
+
+
+def _head(level: str) -> Html:
+    cells = {
+        "rank": hidden("rank"),
+        "name": "system",
+        "num": "score",
+        "num wide": f"{level} interval",
+        "figure": hidden(f"score and {level} interval"),
+        "num wide strength": "Bradley–Terry",
+        "num wide games": "won / tied / lost",
+    }
+    return tag("thead", tag("tr", *(tag("th", text, scope="col", class_=class_) for class_, text in cells.items())))
+
+
+def _cells(row: SystemRow, scale: Scale, level: str, decimals: int) -> list[Html]:
+    low, high = _ends(row)
+    score = number(row.score, decimals)
+    between = "" if low is None else f"{number(low, decimals)} – {number(high, decimals)}"
+    said = f"{row.system}: {score}" + (f", {level} interval {between}" if between else "")
+    return [
+        tag("td", str(row.rank), class_="rank"),
+        tag("th", name_of(row.system), scope="row", class_="name"),
+        tag("td", score, class_="num"),
+        tag("td", between, class_="num wide"),
+        tag("td", interval_bar(scale, row.score, low, high, label=said), class_="figure"),
+        tag("td", number(row.bradley_terry, 3), class_="num wide", title=_strength(row, level)),
+        tag("td", f"{row.wins:,} / {row.ties:,} / {row.losses:,}", class_="num wide games"),
+    ]
+
+
+def _strength(row: SystemRow, level: str) -> str | None:
+    if row.bt_interval is None:
+        return None
+    low, high = (number(end, 3) for end in (row.bt_interval.low, row.bt_interval.high))
+    return f"{level} interval {low} – {high}"
+
+
+def _note(found: MetricComparison, level: str) -> Html:
+    better = "higher is better" if found.higher_is_better else "lower is better"
+    interval = found.systems[0].interval
+    bar = "" if interval is None else f", the bar its {level} interval ({_method(interval)})"
+    said = [f"The dot is the score ({better}){bar}."]
+    if found.systems[-1].cluster > 1:
+        said.append(
+            "A line separates rank clusters, as in WMT: every system above it is significantly better than every "
+            "system below it."
+        )
+    said.append("Won, tied and lost count segments against all other systems.")
+    return tag("p", " ".join(said), class_="note")
+
+
+def _method(interval: Interval) -> str:
+    units = "documents" if interval.clustered else "segments"
+    if interval.method == "t":
+        return f"Student's t: a bootstrap of {interval.n} {units} would be too narrow"
+    return f"bootstrap of {units}, {interval.resamples:,} resamples"
+
+
+def _ends(row: SystemRow) -> tuple[float | None, float | None]:
+    return (None, None) if row.interval is None else (row.interval.low, row.interval.high)

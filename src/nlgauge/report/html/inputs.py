@@ -11,9 +11,8 @@ import numpy as np
 from nlgauge.errors import InputError
 
 if TYPE_CHECKING:
-    from nlgauge.compare import SystemComparison, SystemScores
-
-__all__ = ["PairExplanation", "ReportOptions", "ReportTexts", "check_inputs", "differing_segments", "most_differing"]
+    from nlgauge.studies.compare.comparison import SystemComparison
+    from nlgauge.studies.compare.system_scores import SystemScores
 
 
 @dataclass(frozen=True)

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nlgauge.report.html.elements import Html, hidden, joined, name_of, tag
-from nlgauge.report.html.exports import export, scrolling
-from nlgauge.report.html.words import agreement_on_the_winner, verdict
-from nlgauge.report.numbers import counted, level_text, number
-from nlgauge.report.table import Cell, Table
+from nlgauge.report.html.elements import (
+    Html,
+    agreement_on_the_winner,
+    export,
+    hidden,
+    joined,
+    name_of,
+    scrolling,
+    tag,
+    verdict,
+)
+from nlgauge.report.table import Cell, Table, counted, level_text, number
 from nlgauge.report.verdicts import metric_decimals, test_name
 
 if TYPE_CHECKING:
-    from nlgauge.compare import SystemComparison
     from nlgauge.report.html.inputs import ReportTexts
-
-__all__ = ["compared", "disagreements", "further", "scores_side_by_side", "settings_list", "signatures", "verdicts"]
+    from nlgauge.studies.compare.comparison import SystemComparison
 
 
 def compared(comparison: SystemComparison, texts: ReportTexts | None) -> Html:

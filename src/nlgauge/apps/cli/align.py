@@ -1,0 +1,408 @@
+"""`nlgauge align train`: an encoder trained so that words that translate each other lie together (JOINT-ALIGN).
+
+`nlgauge align evaluate`: what maps do on held-out parallel text, beside methods that are fitted on the spot.
+
+`nlgauge align means` and `centroids`, and its other actions: bring the vectors of languages together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+import tempfile
+import warnings
+from contextlib import ExitStack
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from nlgauge.apps.cli.align_fit import add_fit, add_model, chosen_layer, parallel_texts, warn_of_languages
+from nlgauge.apps.cli.common import run_options, text_source
+from nlgauge.apps.cli.outputs import check_has_name, saving
+from nlgauge.apps.cli.parsing import add_hidden
+from nlgauge.core.run_options import Progress, RunOptions
+from nlgauge.encoders.base import Encoder, vectors_digest
+from nlgauge.encoders.load import load_encoder
+from nlgauge.errors import DataWarning, FileFormatError, RecipeError, user_stacklevel
+from nlgauge.io.storage import short_digest
+from nlgauge.io.textfiles import Inputs, file_label, parse_source
+from nlgauge.studies.alignment.evaluation import HeldOut, MapQuality, evaluate_map, held_out_words
+from nlgauge.studies.alignment.from_texts import centroids_of_texts, check_enough, moments_of_texts, words_of_texts
+from nlgauge.studies.alignment.joint_texts import HELD, Bitext, JointAligned, JointOptions
+from nlgauge.studies.meta.hybrids import check_rated, xmoverscore_correlation
+from nlgauge.text.word_alignment import read_alignments
+from nlgauge.vectors.remap import METHODS, fit_remapping
+from nlgauge.vectors.transforms import NORM_MODES, FittedTransform, LanguageMeans, load_map
+
+_EXAMPLES = """\
+examples:
+  nlgauge align train --model xlm-roberta-base --parallel text.de text.en -o xlmr-de
+  nlgauge align train --model bert-base-multilingual-cased --parallel a.de a.en --alignments a.links \\
+      --parallel b.fr b.en --alignments b.links -o mbert-de-fr
+  nlgauge score output.en -s source.de -m xmoverscore:aggregation=last --model ./xlmr-de
+"""
+
+#: Options that are numbers: what `--help` says of them.
+_NUMBERS: dict[str, tuple[Any, str]] = {
+    "epochs": (int, "times through the texts"),
+    "batch": (int, "pairs of texts of a step"),
+    "learning_rate": (float, "of Adam"),
+    "warm_up": (int, "steps until the learning rate is reached"),
+    "hold_weight": (float, "of the term that holds a side where it was"),
+    "save_every": (int, "steps between checkpoints, beside one after each epoch"),
+    "seed": (int, "of the order of texts"),
+}
+
+
+def add_train(actions: Any) -> None:
+    """Add the action to the parser."""
+    train = actions.add_parser(
+        "train",
+        help="train an encoder on parallel texts until translated words lie together",
+        description="JOINT-ALIGN for an encoder of Hugging Face. Interrupted, the same command goes on from the last "
+        "checkpoint in the folder. Needs nlgauge[torch].",
+        epilog=_EXAMPLES,
+    )
+    train.add_argument(
+        "--model", required=True, metavar="NAME", help="a folder or a hub id, such as xlm-roberta-base"
+    )
+    train.add_argument(
+        "--parallel",
+        dest="bitexts",
+        action="append",
+        nargs=2,
+        type=text_source,
+        required=True,
+        metavar=("SOURCE", "TARGET"),
+        help="texts by line, line by line translations; the target is the pivot. Again for each language",
+    )
+    train.add_argument(
+        "--alignments",
+        dest="links",
+        action="append",
+        metavar="FILE",
+        help="links i-j of a word aligner, one file for each --parallel (default: nearest neighbours)",
+    )
+    train.add_argument("-o", "--output", dest="folder", required=True, metavar="FOLDER", help="the trained model")
+    train.add_argument("--sentences", type=int, default=0, metavar="N", help="first pairs of each, 0 for all (0)")
+    _add_training(train)
+    train.add_help_all()
+    train.set_defaults(run=_train)
+
+
+def _add_training(train: argparse.ArgumentParser) -> None:
+    group = train.add_argument_group("training")
+    defaults = JointOptions()
+    group.add_argument("--layer", type=int, metavar="N", help="whose vectors are brought together (the last)")
+    group.add_argument(
+        "--hold", choices=HELD, default=defaults.hold, help="side that stays where it was (%(default)s)"
+    )
+    for name, (kind, text) in _NUMBERS.items():
+        group.add_argument(
+            f"--{name.replace('_', '-')}",
+            type=kind,
+            default=getattr(defaults, name),
+            metavar="N" if kind is int else "X",
+            help=f"{text} (%(default)s)",
+        )
+    run = train.add_argument_group("run")
+    run.add_argument("--threads", type=int, metavar="N", help="default: the processors at hand")
+    run.add_argument("-q", "--quiet", action="store_true", help="no progress bar and no warnings on stderr")
+    add_hidden(run, "--device", default="auto", help="auto, cpu or cuda (%(default)s)")
+
+
+def _train(args: argparse.Namespace) -> int:
+    options = JointOptions(**{field.name: getattr(args, field.name) for field in fields(JointOptions)})
+    if args.links is not None and len(args.links) != len(args.bitexts):
+        msg = f"--alignments goes with --parallel, one for each, got {len(args.links)} and {len(args.bitexts)}"
+        raise RecipeError(msg)
+    bitexts = []
+    for number, specs in enumerate(args.bitexts):
+        source, target = parallel_texts(specs, most=args.sentences)
+        file = args.links[number] if args.links else None
+        links = read_alignments(Path(file))[: len(source)] if file else None
+        bitexts.append(Bitext(source, target, links, file_label(file or "alignments")))
+    trained = _with_bars(args, bitexts, options)
+    if not args.quiet:
+        _say(args, trained)
+    return 0
+
+
+def _with_bars(args: argparse.Namespace, bitexts: list[Bitext], options: JointOptions) -> JointAligned:
+    from nlgauge.studies.alignment.joint_training import train_joint_alignment
+
+    show = not args.quiet
+    total = sum(len(bitext.source) for bitext in bitexts if bitext.links is None)
+    with ExitStack() as bars:
+        reading = bars.enter_context(Progress(total, show=show and total > 0, what="linking words", unit="pair"))
+        advance = []
+
+        def start(steps: int) -> None:
+            advance.append(bars.enter_context(Progress(steps, show=show, what="training", unit="step")))
+
+        return train_joint_alignment(
+            args.model,
+            bitexts,
+            Path(args.folder),
+            options=options,
+            threads=args.threads,
+            device=args.device,
+            reading=reading,
+            start=start,
+            advance=lambda count: advance[0](count),
+        )
+
+
+def _say(args: argparse.Namespace, trained: JointAligned) -> None:
+    first, last = trained.curve[0], trained.curve[-1]
+    print(
+        f"{args.folder}: {trained.links} links of {trained.pairs} pairs of texts ({trained.left_out} left out), "
+        f"{last.epoch} epochs ({trained.ended}), {short_digest(trained.weights_digest)}\n"
+        f"in texts kept apart, cosine of linked words {first.linked:.3f} to {last.linked:.3f}, of others "
+        f"{first.unlinked:.3f} to {last.unlinked:.3f}; translations found {first.found:.3f} to {last.found:.3f}",
+        file=sys.stderr,
+    )
+
+
+_COLUMNS = ("map", "induction cosine", "induction CSLS", "retrieval", "alignment F1", "XMoverScore r")
+
+
+def add_evaluate(actions: Any) -> None:
+    """Add the action to the parser."""
+    evaluate = actions.add_parser("evaluate", help="how well maps bring two languages together, on held-out texts")
+    pair: dict[str, Any] = {"nargs": 2, "type": text_source, "metavar": ("SOURCE", "TARGET")}
+    evaluate.add_argument("--parallel", required=True, help="held-out texts, line by line translations", **pair)
+    evaluate.add_argument("--maps", nargs="*", default=[], metavar="FILE", help="made by 'align fit'")
+    evaluate.add_argument("--fit-on", help="other parallel texts, to fit the methods on", **pair)
+    evaluate.add_argument(
+        "--methods",
+        nargs="+",
+        choices=METHODS,
+        default=["clp", "centred", "umd", "lsq"],
+        metavar="NAME",
+        help=f"with --fit-on: {', '.join(METHODS)} (clp centred umd lsq)",
+    )
+    evaluate.add_argument("--alignments", metavar="FILE", help="gold links i-j of the held-out texts")
+    evaluate.add_argument(
+        "--rated",
+        nargs=3,
+        type=text_source,
+        metavar=("SOURCES", "OUTPUTS", "SCORES"),
+        help="translations that people scored, for the correlation of XMoverScore without a language model",
+    )
+    add_model(evaluate)
+    evaluate.set_defaults(run=_evaluate)
+
+
+def _evaluate(args: argparse.Namespace) -> int:
+    if not args.maps and not args.fit_on:
+        msg = "nothing to evaluate: give --maps FILE, or --fit-on with parallel texts"
+        raise RecipeError(msg)
+    source, target = parallel_texts(args.parallel)
+    rated = _rated(args.rated) if args.rated else None
+    options = RunOptions.of(run_options(args))
+    encoder = load_encoder(args.model, **options.loading)
+    layer = chosen_layer(args.layer, encoder)
+    links = read_alignments(Path(args.alignments)) if args.alignments else None
+    with tempfile.TemporaryDirectory() as folder:
+        rows: list[tuple[str, Path | None]] = [("none", None), *_named(args.maps)]
+        maps = [_loaded(path, encoder, layer) for _, path in rows]
+        fitted = _fitted(args, (source, target), encoder, layer, Path(folder), options)
+        rows += fitted
+        maps += [_loaded(path, encoder, layer) for _, path in fitted]
+        with Progress(len(source), show=options.progress, what="reading texts", unit="pair") as advance:
+            words = held_out_words(
+                encoder,
+                source,
+                target,
+                layer=layer,
+                alignments=links,
+                alignments_name=file_label(args.alignments or ""),
+                batch_tokens=options.batch_tokens,
+                advance=advance,
+            )
+        print("\t".join(_COLUMNS))
+        for (name, path), one in zip(rows, maps, strict=True):
+            quality = evaluate_map(words, one)
+            _print_row(name, quality, _correlation(args, rated, path, layer) if rated else None)
+    _align_evaluate_say(args, words, quality)
+    return 0
+
+
+def _named(files: list[str]) -> list[tuple[str, Path]]:
+    """Each file once, by its name; by all that was given where two files of two folders have one name."""
+    names = [file_label(file) for file in dict.fromkeys(files)]
+    return [
+        (file if names.count(name) > 1 else name, Path(file))
+        for file, name in zip(dict.fromkeys(files), names, strict=True)
+    ]
+
+
+def _loaded(path: Path | None, encoder: Encoder, layer: int) -> FittedTransform | None:
+    if path is None:
+        return None
+    found = load_map(path)
+    found.check_model(vectors_digest(encoder), layer=layer, width=encoder.hidden_size)
+    return found
+
+
+def _fitted(
+    args: argparse.Namespace,
+    held_out: tuple[list[str], list[str]],
+    encoder: Encoder,
+    layer: int,
+    folder: Path,
+    options: RunOptions,
+) -> list[tuple[str, Path]]:
+    """Files of the methods, fitted on the texts that were given for it."""
+    if not args.fit_on:
+        return []
+    source, target = parallel_texts(args.fit_on)
+    shared = len(set(zip(source, target, strict=True)) & set(zip(*held_out, strict=True)))
+    if shared:
+        msg = (
+            f"{shared} pairs of the held-out texts are among those that methods are fitted on (--fit-on), which "
+            "flatters the methods; leave them out"
+        )
+        warnings.warn(msg, DataWarning, stacklevel=user_stacklevel())
+    words, _, origin = words_of_texts(encoder, source, target, layer=layer, batch_tokens=options.batch_tokens)
+    files = []
+    for method in dict.fromkeys(args.methods):
+        check_enough(len(words.source), encoder.hidden_size, method)
+        files.append((method, folder / f"{method}.npz"))
+        fit_remapping(words.source, words.target, method=method, origin=origin).save(files[-1][1])
+    return files
+
+
+def _rated(specs: list[str]) -> tuple[list[str], list[str], list[float]]:
+    inputs = Inputs()
+    sources, outputs, scores = (inputs.texts(parse_source(spec)) for spec in specs)
+    numbers = []
+    for line, value in enumerate(scores, 1):
+        try:
+            numbers.append(float(value))
+        except ValueError as error:
+            msg = f"{file_label(specs[2])}, line {line}: expected a score, got {value!r}"
+            raise FileFormatError(msg) from error
+    check_rated(sources, outputs, numbers)
+    return sources, outputs, numbers
+
+
+def _correlation(
+    args: argparse.Namespace, rated: tuple[list[str], list[str], list[float]], path: Path | None, layer: int
+) -> float:
+    """On the layer that the maps belong to, whichever the metric would take by itself."""
+    given = {name: value for name, value in run_options(args).items() if name != "progress"}
+    chosen = "none" if path is None else str(path)
+    return xmoverscore_correlation(*rated, transforms=chosen, aggregation=f"layer-{layer}", model=args.model, **given)
+
+
+def _print_row(name: str, quality: MapQuality, correlation: float | None) -> None:
+    shares = [quality.induction_cosine, quality.induction_csls, quality.retrieval]
+    f1 = "-" if quality.alignment_f1 != quality.alignment_f1 else f"{quality.alignment_f1:.4f}"
+    last = "-" if correlation is None else f"{correlation:.4f}"
+    print("\t".join([name, *(f"{share:.4f}" for share in shares), f1, last]))
+
+
+def _align_evaluate_say(args: argparse.Namespace, words: HeldOut, quality: MapQuality) -> None:
+    if args.quiet:
+        return
+    where = "given" if words.gold else "nearest neighbours before any map, which favours no map; see --alignments"
+    print(
+        f"{quality.links} linked words of {quality.texts} pairs of texts ({words.left_out} left out); links: {where}",
+        file=sys.stderr,
+    )
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser("align", help="bring the vectors of languages together")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    _add_means(actions)
+    _add_centroids(actions)
+    add_fit(actions)
+    add_evaluate(actions)
+    add_train(actions)
+
+
+def _add_means(actions: Any) -> None:
+    means = actions.add_parser("means", help="freeze the mean and variance of each language's vectors to a file")
+    _add_texts(means)
+    means.add_argument("-o", "--output", required=True, metavar="FILE", help="the means, an .npz file")
+    means.add_argument("--mode", choices=NORM_MODES, default="centre", help="(%(default)s)")
+    add_model(means)
+    means.set_defaults(run=_means)
+
+
+def _add_centroids(actions: Any) -> None:
+    centroids = actions.add_parser("centroids", help="how far languages sit from each other, before and after steps")
+    _add_texts(centroids)
+    centroids.add_argument(
+        "--transforms", default="none", help="files of 'align fit' or 'align means', joined by + (%(default)s)"
+    )
+    centroids.add_argument("--source-lang", metavar="LANG", help="that a re-mapping moves (the first)")
+    add_model(centroids)
+    centroids.set_defaults(run=_centroids)
+
+
+def _add_texts(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--texts", nargs="+", type=text_source, required=True, metavar="LANG=FILE", help="texts of a language by line"
+    )
+
+
+def _texts_by_language(args: argparse.Namespace) -> dict[str, list[str]]:
+    inputs = Inputs()
+    texts: dict[str, list[str]] = {}
+    for entry in args.texts:
+        language, equals, spec = entry.partition("=")
+        if not (language and equals and spec) or language in texts:
+            msg = f"--texts takes LANG=FILE, each language once, got {entry!r}"
+            raise RecipeError(msg)
+        texts[language] = inputs.texts(parse_source(spec))
+    warn_of_languages(args.model, texts)
+    return texts
+
+
+def _centroids(args: argparse.Namespace) -> int:
+    texts = _texts_by_language(args)
+    if args.source_lang and args.source_lang not in texts:
+        msg = f"--source-lang must be one of {', '.join(texts)}, got {args.source_lang!r}"
+        raise RecipeError(msg)
+    options = RunOptions.of(run_options(args))
+    encoder = load_encoder(args.model, **options.loading)
+    found = centroids_of_texts(
+        encoder,
+        texts,
+        layer=chosen_layer(args.layer, encoder),
+        transforms=args.transforms,
+        source_language=args.source_lang or "",
+        batch_tokens=options.batch_tokens,
+    )
+    print("languages\tbefore\tafter\tcosine before\tcosine after")
+    for first, second in itertools.combinations(range(len(texts)), 2):
+        names = "-".join(found.before.languages[place] for place in (first, second))
+        numbers = [found.before.relative, found.after.relative, found.before.cosine, found.after.cosine]
+        print("\t".join([names, *(f"{matrix[first, second]:.4f}" for matrix in numbers)]))
+    if not args.quiet:
+        counts = ", ".join(f"{name} {count}" for name, count in zip(texts, found.before.counts, strict=True))
+        print(f"distances of means in units of the spread within languages; tokens: {counts}", file=sys.stderr)
+    return 0
+
+
+def _means(args: argparse.Namespace) -> int:
+    check_has_name(args.output, "the table of means")
+    texts = _texts_by_language(args)
+    options = RunOptions.of(run_options(args))
+    encoder = load_encoder(args.model, **options.loading)
+    layer = chosen_layer(args.layer, encoder)
+    moments = moments_of_texts(encoder, texts, layer=layer, batch_tokens=options.batch_tokens)
+    note = ", ".join(file_label(entry.partition("=")[2]) for entry in args.texts)
+    norm = LanguageMeans(moments, args.mode, vectors_digest(encoder), layer, note)
+    with saving(args.output) as path:
+        norm.save(path)
+    if not args.quiet:
+        counts = ", ".join(f"{language} {found.count}" for language, found in moments.items())
+        print(f"{args.output}: {args.mode} of {counts} tokens, {short_digest(norm.digest)}", file=sys.stderr)
+    return 0

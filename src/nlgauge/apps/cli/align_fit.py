@@ -1,0 +1,497 @@
+"""What the actions of `nlgauge align` share: the model, its layer, languages it does not know, parallel texts.
+
+`nlgauge align fit --method flow`, `gan-flow` and `fcnn`: maps that training finds, with their curves.
+
+`nlgauge align fit`: a map from one language's vectors to another's, with parallel text or without.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.apps.cli.common import add_run_options, run_options, text_source
+from nlgauge.apps.cli.outputs import check_has_name, saving, write_output
+from nlgauge.core.run_options import Progress, RunOptions
+from nlgauge.core.vector_metric import default_layer
+from nlgauge.encoders.load import load_encoder
+from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.io.storage import short_digest
+from nlgauge.io.textfiles import Inputs, file_label, parse_source
+from nlgauge.report.figures.canvas import check_figure
+from nlgauge.report.figures.comparison import plot_curves
+from nlgauge.studies.alignment.flow_losses import (
+    CONSTRAINTS,
+    FCNN_HIDDEN,
+    VALIDATIONS,
+    Fitted,
+    FlowOptions,
+    load_torch,
+)
+from nlgauge.studies.alignment.from_texts import (
+    FittedMap,
+    Vocabulary,
+    check_layer,
+    fit_sentences,
+    fit_words,
+    words_of_texts,
+)
+from nlgauge.studies.alignment.linear import Pairs
+from nlgauge.studies.alignment.parallel_words import OtherSide
+from nlgauge.studies.alignment.unsupervised import (
+    LEAST_AGREEMENT,
+    LEAST_GAIN,
+    SideOfAlignment,
+    Unsupervised,
+    check_search,
+    fit_unsupervised,
+    vocabularies_of_texts,
+)
+from nlgauge.text.languages import warn_if_unsupported
+from nlgauge.text.word_alignment import read_alignments, write_alignments
+from nlgauge.vectors.remap import METHODS, Origin
+
+if TYPE_CHECKING:
+    from nlgauge.encoders.base import Encoder
+
+
+def add_model(parser: Any) -> None:
+    """The options of the model, and how to compute."""
+    parser.add_argument("--model", default="muse", help="model whose vectors are meant (%(default)s)")
+    parser.add_argument("--layer", type=int, metavar="N", help="default: the model's tuned one")
+    add_run_options(parser, cache=False)
+    parser.add_help_all()
+
+
+def chosen_layer(layer: int | None, encoder: Encoder) -> int:
+    """The layer that was asked for, or the model's own."""
+    return check_layer(encoder, default_layer(encoder) if layer is None else layer)
+
+
+def warn_of_languages(model: str, languages: Iterable[str]) -> None:
+    """Say which of the languages the model was not trained on."""
+    for language in languages:
+        warn_if_unsupported(model, language)
+
+
+def parallel_texts(specs: Sequence[str], *, most: int = 0) -> tuple[list[str], list[str]]:
+    """The texts of two files, which must be as many; the first `most` of them, 0 for all."""
+    inputs = Inputs()
+    source, target = (inputs.texts(parse_source(spec)) for spec in specs)
+    if len(source) != len(target):
+        names = " and ".join(file_label(spec) for spec in specs)
+        msg = f"parallel texts come in pairs, but {names} have {len(source)} and {len(target)} lines"
+        raise InputError(msg)
+    most = most or len(source)
+    return source[:most], target[:most]
+
+
+NETWORK_METHODS = ("flow", "gan-flow", "fcnn")
+
+#: Fields of the options that are flags, and what `--help` says of them.
+_NUMBERS: dict[str, tuple[Any, str]] = {
+    "epochs": (int, "in each round (20)"),
+    "rounds": (int, "of bootstrapping; gan-flow with a constraint (3)"),
+    "patience": (int, "epochs without a better criterion (5)"),
+    "batch": (int, "pairs of a step (256)"),
+    "couplings": (int, "layers of each of the two flows (2)"),
+    "hidden": (int, "width inside a layer (32; fcnn 128)"),
+    "learning_rate": (float, "(1e-3; gan-flow 5e-5)"),
+    "likelihood": (float, "weight of the likelihood (0.1)"),
+    "constraint_weight": (float, "(1)"),
+}
+_FILES = ("state", "curves", "plot")
+
+
+def add_network_options(fit: argparse.ArgumentParser) -> None:
+    """Flags of training, all without a default: what is not given is that of the method."""
+    group = fit.add_argument_group("with --method flow, gan-flow (--unsupervised) or fcnn; needs nlgauge[torch]")
+    group.add_argument("--constraint", choices=CONSTRAINTS, help="on paired words (none)")
+    group.add_argument("--validation", choices=VALIDATIONS, help="what chooses the state that is kept (semantic)")
+    for name, (kind, text) in _NUMBERS.items():
+        metavar = "N" if kind is int else "X"
+        group.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar=metavar, help=text)
+    group.add_argument("--state", metavar="FILE", help="keeps what is done, so that an interrupted fit goes on")
+    group.add_argument("--curves", metavar="FILE", help="loss and criterion of each epoch, as JSON")
+    group.add_argument("--plot", metavar="FILE", help="the same as a figure (.png, .svg, .pdf)")
+
+
+def check_network_options(args: argparse.Namespace) -> None:
+    """Refuse methods for the other kind of texts, and options that a method has no use of."""
+    if args.unsupervised and args.method not in {None, "gan-flow"}:
+        msg = f"--method has no meaning with --unsupervised unless it is gan-flow, got {args.method}"
+        raise RecipeError(msg)
+    if args.parallel and args.method == "gan-flow":
+        msg = "--method gan-flow is for texts that are not parallel; give --unsupervised, or take --method flow"
+        raise RecipeError(msg)
+    given = [name for name in (*_NUMBERS, "constraint", "validation", *_FILES) if getattr(args, name) is not None]
+    useless = given if args.method not in NETWORK_METHODS else []
+    if args.method == "fcnn":
+        own = {"epochs", "patience", "batch", "hidden", "learning_rate", "validation", *_FILES}
+        useless = [name for name in given if name not in own]
+    if useless:
+        msg = f"--{useless[0].replace('_', '-')} has no meaning with this method; leave it out"
+        raise RecipeError(msg)
+    if args.plot:
+        check_figure(Path(args.plot))
+    if args.method in NETWORK_METHODS:
+        flow_options(args).check_method(args.method)
+
+
+def flow_options(args: argparse.Namespace) -> FlowOptions:
+    """The options that were given, and the method's own."""
+    names = {field.name for field in fields(FlowOptions)}
+    given = {name: value for name, value in vars(args).items() if name in names and value is not None}
+    if args.method == "gan-flow":
+        constrained = given.get("constraint", "none") != "none"
+        given = {"learning_rate": 5e-5, "rounds": 3 if constrained else 1} | given
+    if args.method == "fcnn":
+        given = {"hidden": FCNN_HIDDEN} | given
+    return FlowOptions(**given)
+
+
+def fit_network(
+    args: argparse.Namespace, x: NDArray[np.float32], z: NDArray[np.float32], what: str, origin: Origin
+) -> int:
+    """Fit to paired words, and write the map."""
+    options, show = flow_options(args), RunOptions.of(run_options(args)).progress
+    # Here, so that the other methods do without torch.
+    from nlgauge.studies.alignment.flow_fit import fit_fcnn, fit_flow
+
+    fit: Callable[..., Fitted[Any]] = fit_fcnn if args.method == "fcnn" else fit_flow
+    state = Path(args.state) if args.state else None
+    with Progress(options.total_epochs, show=show, what=f"fitting {args.method}", unit="epoch") as advance:
+        fitted = fit(x, z, options=options, origin=origin, state=state, advance=advance)
+    return _keep(args, fitted, what)
+
+
+def fit_gan(
+    args: argparse.Namespace, source: Vocabulary, target: Vocabulary, found: Unsupervised, origin: Origin
+) -> int:
+    """Fit to words of two languages from the rotation that was found, and write the map."""
+    from nlgauge.studies.alignment.flow_fit import fit_gan_flow
+
+    options, show = flow_options(args), RunOptions.of(run_options(args)).progress
+    best = max(found.attempts, key=lambda attempt: attempt.criterion).pairs
+    state = Path(args.state) if args.state else None
+    with Progress(options.total_epochs, show=show, what="fitting gan-flow", unit="epoch") as advance:
+        fitted = fit_gan_flow(
+            source.vectors,
+            target.vectors,
+            Pairs(best.source, best.target),
+            options=options,
+            origin=origin,
+            state=state,
+            advance=advance,
+        )
+    return _keep(args, fitted, f"{len(found.pairs)} pairs of words found")
+
+
+def _keep(args: argparse.Namespace, fitted: Fitted[Any], what: str) -> int:
+    with saving(args.output) as path:
+        fitted.map.save(path)
+    if args.curves:
+        write_output(args.curves, json.dumps(fitted.as_dict(), indent=2) + "\n")
+    if args.plot:
+        with saving(args.plot) as path:
+            plot_curves(fitted, path)
+    first, best = fitted.curve[0], next(point for point in fitted.curve if point.epoch == fitted.best)
+    way = f", epoch {fitted.best} of {fitted.curve[-1].epoch} ({fitted.ended}), "
+    way += f"criterion {first.criterion:.4f} to {best.criterion:.4f}"
+    _say(args, what, way, fitted.map.digest)
+    return 0
+
+
+def _say(args: argparse.Namespace, what: str, way: str, digest: str) -> None:
+    if not args.quiet:
+        print(f"{args.output}: {args.method} of {what}{way}, {short_digest(digest)}", file=sys.stderr)
+
+
+#: Published: two thousand pairs of sentences, as the released matrices of XMoverScore (`.2k.`) say.
+_SENTENCES = 2000
+
+#: What belongs to parallel texts, and what to texts that are not.
+_PARALLEL = {
+    "level": "word",
+    "alignments": None,
+    "save_alignments": None,
+    "sentences": _SENTENCES,
+    "directions": 1,
+    "umd_sides": "both",
+}
+_UNSUPERVISED = {
+    "restarts": 5,
+    "seed": 0,
+    "least_gain": LEAST_GAIN,
+    "least_agreement": LEAST_AGREEMENT,
+}
+
+
+def add_fit(actions: Any) -> None:
+    """Add the action to the parser."""
+    fit = actions.add_parser("fit", help="fit a re-mapping to parallel texts (CLP, UMD), or to any texts")
+    texts = fit.add_mutually_exclusive_group(required=True)
+    pair = {"nargs": 2, "type": text_source, "metavar": ("SOURCE", "TARGET")}
+    texts.add_argument("--parallel", help="texts by line, line by line translations of each other", **pair)
+    texts.add_argument("--unsupervised", help="texts of two languages that need not be translations", **pair)
+    fit.add_argument("-o", "--output", required=True, metavar="FILE", help="the re-mapping, an .npz file")
+    fit.add_argument("--source-lang", metavar="LANG", help="for the file's header")
+    fit.add_argument("--target-lang", metavar="LANG", help="for the file's header")
+    fit.add_argument("--source-model", metavar="NAME", help="of the source's vectors (--model)")
+    fit.add_argument("--target-model", metavar="NAME", help="of the target's vectors (--model)")
+    fit.add_argument("--target-layer", type=int, metavar="N", help="of the target's vectors, if it is another one")
+    _add_parallel(fit)
+    _add_unsupervised(fit)
+    add_network_options(fit)
+    add_model(fit)
+    fit.set_defaults(run=_fit)
+
+
+def _add_parallel(fit: argparse.ArgumentParser) -> None:
+    group = fit.add_argument_group("with --parallel")
+    group.add_argument(
+        "--method",
+        choices=(*METHODS, *NETWORK_METHODS),
+        metavar="NAME",
+        help=f"{', '.join((*METHODS, *NETWORK_METHODS))}; two are named in the order they work (clp)",
+    )
+    group.add_argument("--level", choices=("word", "sentence"), default="word", help="what is mapped (%(default)s)")
+    group.add_argument(
+        "--alignments", metavar="FILE", help="links i-j of a word aligner (default: nearest neighbours)"
+    )
+    group.add_argument("--save-alignments", metavar="FILE", help="write the links that were used")
+    group.add_argument(
+        "--sentences", type=int, default=_SENTENCES, metavar="N", help="first pairs to use, 0 for all (%(default)s)"
+    )
+    group.add_argument("--directions", type=int, default=1, metavar="N", help="directions UMD removes (%(default)s)")
+    group.add_argument(
+        "--umd-sides", choices=("both", "source"), default="both", help="as the paper, or its code (%(default)s)"
+    )
+
+
+def _add_unsupervised(fit: argparse.ArgumentParser) -> None:
+    group = fit.add_argument_group("with --unsupervised")
+    group.add_argument("--restarts", type=int, default=5, metavar="N", help="runs, the best of which is taken (5)")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="of the first run (%(default)s)")
+    group.add_argument(
+        "--least-gain",
+        type=float,
+        default=LEAST_GAIN,
+        metavar="X",
+        help="share of the way from chance to 1 that the criterion must be at (%(default)s)",
+    )
+    group.add_argument(
+        "--least-agreement",
+        type=float,
+        default=LEAST_AGREEMENT,
+        metavar="X",
+        help="share of pairs that must come out again from the other half of them (%(default)s)",
+    )
+
+
+def _fit(args: argparse.Namespace) -> int:
+    check_has_name(args.output, "the re-mapping")
+    check_network_options(args)
+    if args.unsupervised:
+        _refuse_given(args, _PARALLEL, "--unsupervised")
+        return _fit_unsupervised(args)
+    _refuse_given(args, {name: value for name, value in _UNSUPERVISED.items() if name != "seed"}, "--parallel")
+    if args.seed and args.method not in NETWORK_METHODS:
+        msg = "--seed has no meaning with --parallel and a method without chance; leave it out"
+        raise RecipeError(msg)
+    args.method = args.method or "clp"
+    _check_models(args)
+    _check_fit(args)
+    _check_torch(args)
+    source, target = parallel_texts(args.parallel, most=args.sentences)
+    if args.method in NETWORK_METHODS:
+        return _fit_network(args, source, target)
+    fitted = _fitted(args, source, target)
+    if args.save_alignments:
+        with saving(args.save_alignments) as path:
+            write_alignments(path, fitted.links)
+    with saving(args.output) as path:
+        fitted.remapping.save(path)
+    if not args.quiet:
+        digest = short_digest(fitted.remapping.digest)
+        print(f"{args.output}: {args.method} of {fitted.fitted_on}, {digest}", file=sys.stderr)
+    return 0
+
+
+def _check_torch(args: argparse.Namespace) -> None:
+    """What trains needs torch; said before texts are encoded, not after."""
+    if args.method in NETWORK_METHODS:
+        load_torch()
+
+
+def _refuse_given(args: argparse.Namespace, options: dict[str, Any], chosen: str) -> None:
+    """Refuse options of the other way of fitting."""
+    for name, default in options.items():
+        if getattr(args, name) != default:
+            msg = f"--{name.replace('_', '-')} has no meaning with {chosen}; leave it out"
+            raise RecipeError(msg)
+
+
+def _fitted(args: argparse.Namespace, source: list[str], target: list[str]) -> FittedMap:
+    options = RunOptions.of(run_options(args))
+    how: dict[str, Any] = {
+        "method": args.method,
+        "directions": args.directions,
+        "umd_sides": args.umd_sides,
+        "origin": _origin(args, args.parallel),
+    }
+    bar = partial(Progress, len(source), show=options.progress, what=f"fitting {args.method}", unit="pair")
+    if args.level == "sentence":
+        sentences = load_sentence_encoder(args.model, **options.loading)
+        with bar() as advance:
+            return fit_sentences(sentences, source, target, advance=advance, **how)
+    own, other = _sides(args, options)
+    links = read_alignments(Path(args.alignments))[: len(source)] if args.alignments else None
+    with bar() as advance:
+        return fit_words(
+            own.encoder,
+            source,
+            target,
+            layer=own.layer,
+            other=None if other == own else other,
+            alignments=links,
+            alignments_name=file_label(args.alignments or ""),
+            batch_tokens=options.batch_tokens,
+            advance=advance,
+            **how,
+        )
+
+
+def _origin(args: argparse.Namespace, specs: list[str]) -> Origin:
+    note = ", ".join(file_label(spec) for spec in specs)
+    return Origin(source=args.source_lang or "", target=args.target_lang or "", note=note)
+
+
+def _fit_network(args: argparse.Namespace, source: list[str], target: list[str]) -> int:
+    options = RunOptions.of(run_options(args))
+    own, other = _sides(args, options)
+    links = read_alignments(Path(args.alignments))[: len(source)] if args.alignments else None
+    with Progress(len(source), show=options.progress, what="reading texts", unit="pair") as advance:
+        words, what, origin = words_of_texts(
+            own.encoder,
+            source,
+            target,
+            layer=own.layer,
+            other=None if other == own else other,
+            alignments=links,
+            alignments_name=file_label(args.alignments or ""),
+            origin=_origin(args, args.parallel),
+            batch_tokens=options.batch_tokens,
+            advance=advance,
+        )
+    if args.save_alignments:
+        with saving(args.save_alignments) as path:
+            write_alignments(path, words.links)
+    return fit_network(args, words.source, words.target, what, origin)
+
+
+def _check_fit(args: argparse.Namespace) -> None:
+    """Refuse options that what is fitted has no use of."""
+    if "umd" not in args.method and (args.directions != 1 or args.umd_sides != "both"):
+        msg = f"--directions and --umd-sides belong to methods with umd, got --method {args.method}"
+        raise RecipeError(msg)
+    if args.level == "sentence" and args.method in NETWORK_METHODS:
+        msg = f"--method {args.method} is fitted to words, got --level sentence; take another method"
+        raise RecipeError(msg)
+    if args.level == "sentence" and (args.source_model or args.target_model):
+        msg = "--source-model and --target-model are about words, got --level sentence; give --model"
+        raise RecipeError(msg)
+    layers = args.layer is not None or args.target_layer is not None
+    if args.level == "sentence" and (args.alignments or args.save_alignments or layers):
+        msg = "--alignments, --save-alignments and --layer are about words, got --level sentence; leave them out"
+        raise RecipeError(msg)
+
+
+def _fit_unsupervised(args: argparse.Namespace) -> int:
+    check_search(
+        restarts=args.restarts,
+        seed=args.seed,
+        least_gain=args.least_gain,
+        least_agreement=args.least_agreement,
+    )
+    _check_models(args)
+    _check_torch(args)
+    fitted, words, others, origin = _learned(args)
+    if args.method == "gan-flow":
+        return fit_gan(args, words, others, fitted, origin)
+    with saving(args.output) as path:
+        fitted.remapping.save(path)
+    if not args.quiet:
+        runs = ", ".join(f"{attempt.criterion:.3f}" for attempt in fitted.attempts)
+        digest = short_digest(fitted.remapping.digest)
+        print(
+            f"{args.output}: {len(fitted.pairs)} pairs of words found, criterion {fitted.criterion:.3f} ",
+            end="",
+            file=sys.stderr,
+        )
+        print(f"(runs: {runs}), {digest}", file=sys.stderr)
+    return 0
+
+
+def _models(args: argparse.Namespace) -> tuple[str, str]:
+    """Of the source and of the target."""
+    return args.source_model or args.model, args.target_model or args.model
+
+
+def _check_models(args: argparse.Namespace) -> None:
+    for model, language in zip(_models(args), (args.source_lang, args.target_lang), strict=True):
+        warn_of_languages(model, filter(None, (language,)))
+
+
+def _sides(args: argparse.Namespace, options: RunOptions) -> tuple[OtherSide, OtherSide]:
+    """Models and layers of the source and of the target; a model is loaded once."""
+    models = _models(args)
+    loaded = {model: load_encoder(model, **options.loading) for model in dict.fromkeys(models)}
+    same = models[0] == models[1] and args.target_layer is None
+    layers = (args.layer, args.layer if same else args.target_layer)
+    source, target = (
+        OtherSide(loaded[model], chosen_layer(layer, loaded[model]))
+        for model, layer in zip(models, layers, strict=True)
+    )
+    return source, target
+
+
+def _learned(args: argparse.Namespace) -> tuple[Unsupervised, Vocabulary, Vocabulary, Origin]:
+    options = RunOptions.of(run_options(args))
+    inputs = Inputs()
+    texts = [inputs.texts(parse_source(spec)) for spec in args.unsupervised]
+    source, target = (
+        SideOfAlignment(side.encoder, side.layer, lines)
+        for side, lines in zip(_sides(args, options), texts, strict=True)
+    )
+    total = sum(map(len, texts))
+    with Progress(total, show=options.progress, what="reading texts", unit="text") as advance:
+        words, others, origin = vocabularies_of_texts(
+            source,
+            target,
+            origin=_origin(args, args.unsupervised),
+            batch_tokens=options.batch_tokens,
+            advance=advance,
+        )
+    with Progress(args.restarts, show=options.progress, what="learning", unit="run") as advance:
+        found = fit_unsupervised(
+            words,
+            others,
+            restarts=args.restarts,
+            seed=args.seed,
+            least_gain=args.least_gain,
+            least_agreement=args.least_agreement,
+            origin=origin,
+            advance=advance,
+        )
+    return found, words, others, origin

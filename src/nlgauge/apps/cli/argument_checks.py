@@ -1,0 +1,140 @@
+"""What is wrong with a command can be said before the work; and in flags, where the library speaks of keywords."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import fields
+from functools import cache
+
+from nlgauge.apps.cli.common import flag_of, metric_options
+from nlgauge.apps.cli.outputs import check_outputs
+from nlgauge.core.composite import leaves
+from nlgauge.core.registry import METRICS, metric_name
+from nlgauge.core.run_options import RunOptions
+from nlgauge.core.scoring import check_overridden, recipes_and_run
+from nlgauge.errors import NlgaugeWarning, RecipeError
+
+#: Arguments that name a model or a language; an empty one is an unset variable of the shell.
+_NAMES = (
+    "model",
+    "source_model",
+    "target_model",
+    "lang",
+    "source_lang",
+    "target_lang",
+    "option_model",
+    "option_lang",
+    "option_src_lang",
+)
+
+#: Whole numbers, by argument: the least and the greatest that are taken.
+_NUMBERS = {
+    "width": (0, 17),
+    "resamples": (100, None),
+    "permutations": (100, None),
+    "seed": (0, None),
+    "sentences": (0, None),
+    "report_alignments": (0, None),
+    "shuffles": (0, None),
+}
+
+
+#: Keywords of the library that are flags of some commands, and options of no metric.
+_OF_COMMANDS = frozenset({"level", "method", "released", "translations", "word_vectors"})
+
+
+def check_arguments(args: argparse.Namespace) -> None:
+    """Refuse what no command takes, alike for all of them."""
+    for name in _NAMES:
+        if getattr(args, name, None) == "":
+            flag = flag_of(name.removeprefix("option_"))
+            msg = f"{flag} is empty; leave it out for the default (is a variable of the shell unset?)"
+            raise RecipeError(msg)
+    for name, (least, most) in _NUMBERS.items():
+        value = getattr(args, name, None)
+        if value is not None and (value < least or (most is not None and value > most)):
+            wanted = f"{least} or more" if most is None else f"a number of decimals from {least} to {most}"
+            msg = f"{flag_of(name)} must be {wanted}, got {value}"
+            raise RecipeError(msg)
+    _check_cache(args)
+    if getattr(args, "metric", None):
+        args.metric = [pasted_signature(text) for text in args.metric]
+    check_outputs(args)
+
+
+def _check_cache(args: argparse.Namespace) -> None:
+    size = getattr(args, "cache_size", None)
+    if size is None:
+        return
+    if not (math.isfinite(size) and size > 0):
+        msg = f"--cache-size must be a number of gigabytes above 0, got {size:g}"
+        raise RecipeError(msg)
+    if args.cache is None:
+        msg = "--cache-size belongs to --cache FOLDER, which was not given"
+        raise RecipeError(msg)
+
+
+def check_metrics(metrics: Sequence[str], args: argparse.Namespace, *, command: str) -> None:
+    """Refuse metrics that are files or are not known, and flags that none of them reads."""
+    for text in metrics:
+        if metric_name(text).casefold() not in METRICS and os.path.exists(text):
+            others = [one for one in metrics if one != text]
+            msg = (
+                f"--metric took {text!r}, which is a file; put the systems first: "
+                f"nlgauge {command} {text} ... --metric {' '.join(others) or 'NAME'}"
+            )
+            raise RecipeError(msg)
+    options = metric_options(args)
+    if options.get("rescale", "").lower() in {"true", "false", "on", "off"}:
+        msg = f"--rescale takes yes, no or a baseline file, got {options['rescale']!r}"
+        raise RecipeError(msg)
+    recipes, _ = recipes_and_run(metrics, options)
+    check_overridden(metrics, options)
+    if any(getattr(recipe, "against", "refs") == "source" for recipe in leaves(recipes)):
+        return
+    names = ", ".join(dict.fromkeys(recipe.name for recipe in recipes))
+    if "src_lang" in options:
+        msg = f"--src-lang is read by metrics that compare with the source (--against source), not by {names}"
+        raise RecipeError(msg)
+    if getattr(args, "source", None) and args.refs:
+        msg = f"--source is not read: {names} {'compares' if len(recipes) == 1 else 'compare'} with references"
+        warnings.warn(msg, NlgaugeWarning, stacklevel=2)
+
+
+def pasted_signature(text: str) -> str:
+    """A signature without the words that `nlgauge score` prints before it.
+
+    >>> pasted_signature("signature of a.txt: bertscore|layer:4")
+    'bertscore|layer:4'
+    """
+    return re.sub(r"^\s*(% )?signature( of .+)?:\s+", "", text)
+
+
+@cache
+def _keywords() -> str:
+    names = {name for metric in METRICS.values() for name in metric.options()} | {f.name for f in fields(RunOptions)}
+    names |= _OF_COMMANDS
+    return "|".join(sorted(names, key=len, reverse=True))
+
+
+def in_flags(message: str) -> str:
+    """A message of the library with flags in the place of Python's keywords.
+
+    >>> in_flags("remove the segment, or score it 0 (empty='zero')")
+    'remove the segment, or score it 0 (--empty zero)'
+    """
+    alone = rf"(?<![\w:,=\-'|])({_keywords()})"  # not inside a recipe, a signature or quotes
+
+    def flag(match: re.Match[str]) -> str:
+        value = match[2] if match.lastindex == 2 else ""
+        return f"{flag_of(match[1])} {value}".rstrip()
+
+    message = re.sub(alone + r"='([^']*)'", flag, message)
+    message = re.sub(alone + r"=(FILE|PATH)\b", flag, message)
+    message = re.sub(alone + r"=(?=[\s;,.)]|$)", flag, message)
+    return re.sub(rf"^({_keywords()})(?= must )", flag, message)

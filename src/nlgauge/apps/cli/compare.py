@@ -1,0 +1,448 @@
+"""What can be wrong with a command of `nlgauge compare`, found before anything is read.
+
+`nlgauge compare`: which system is better, and is it more than luck?
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, get_args
+
+from nlgauge.apps.cli.argument_checks import in_flags
+from nlgauge.apps.cli.common import (
+    METRIC_FLAGS,
+    UNIT,
+    add_document_option,
+    add_metric_options,
+    add_output_options,
+    add_run_options,
+    add_text_inputs,
+    add_text_options,
+    flag_of,
+    metric_options,
+    read_unit,
+)
+from nlgauge.apps.cli.compare_inputs import Inputs, add_score_file_options, read_inputs
+from nlgauge.apps.cli.outputs import check_writable, saving, write_output
+from nlgauge.apps.cli.parsing import add_hidden
+from nlgauge.apps.cli.score import check_systems_first
+from nlgauge.errors import NlgaugeError, RecipeError
+from nlgauge.report.comparison import (
+    Compared,
+    CompareFormat,
+    TableName,
+    further_tables,
+    gate_lines,
+    render_comparison,
+    render_gate_not_run,
+)
+from nlgauge.studies.compare.comparison import GateResult, SystemComparison, gate
+from nlgauge.studies.compare.repeated_runs import compare_run_tables
+from nlgauge.studies.compare.settings import TESTS, CompareSettings, RankBy, TiePolicy
+from nlgauge.studies.compare.system_scores import Budgets, read_budgets
+from nlgauge.studies.compare.systems import compare_systems
+from nlgauge.studies.compare.verdicts import compare_verdicts
+
+
+def check_command(args: argparse.Namespace) -> None:
+    """Refuse what is wrong with the command."""
+    check_systems_first(args, command="compare")
+    texts = [spec for spec in args.hyps if not spec.lower().endswith(".json")]
+    if not args.hyps and not args.scores:
+        msg = "nlgauge compare needs systems (HYP ...) or scores (--scores FILE); see 'nlgauge compare --help'"
+        raise RecipeError(msg)
+    if texts and not (args.refs or args.source):
+        msg = "nlgauge compare needs references (--refs REF) or a source (--source SRC) to score texts with"
+        raise RecipeError(msg)
+    _check_companions(args)
+    if args.joined and not texts:
+        msg = "--unit document joins lines of texts that are scored, and there are none; leave it out"
+        raise RecipeError(msg)
+    if args.table != "ranking" and args.format != "tsv":
+        msg = "--table chooses the table of --format tsv; the other formats have all of them"
+        raise RecipeError(msg)
+    if args.runs:
+        _check_runs(args)
+    if not texts and (given := metric_options(args)):
+        msg = f"{flag_of(next(iter(given)))} is for texts that are scored, and there are none"
+        raise RecipeError(msg)
+    if not args.hyps:
+        _check_scores_alone(args)
+    if args.plot:
+        from nlgauge.report.figures.canvas import check_figure
+
+        check_figure(Path(args.plot))
+    if args.report:
+        check_writable(args.report)
+
+
+#: Flags by the one that they belong to.
+_COMPANIONS = {
+    "base": "gate",
+    "new": "gate",
+    "gate_metric": "gate",
+    "strict": "gate",
+    "title": "report",
+    "report_alignments": "report",
+    "shuffles": "ratings",
+}
+
+
+def _check_companions(args: argparse.Namespace) -> None:
+    for name, owner in _COMPANIONS.items():
+        given = getattr(args, name) not in (None, 0) if name == "shuffles" else getattr(args, name) is not None
+        if given and not getattr(args, owner):
+            msg = f"{flag_of(name)} belongs to {flag_of(owner)}, which was not given"
+            raise RecipeError(msg)
+
+
+def _check_scores_alone(args: argparse.Namespace) -> None:
+    """Flags that are about texts say nothing about files of scores."""
+    if args.metric:
+        msg = (
+            "--metric is for texts that are scored, and there are none; the files of --scores have their own metrics"
+        )
+        raise RecipeError(msg)
+    for name in ("refs", "source"):
+        if getattr(args, name):
+            msg = f"--{name} is for texts that are scored, and there are none; scores of other tools need no texts"
+            raise RecipeError(msg)
+    if args.runs:
+        msg = "--runs takes several files of a system (NAME=FILE ...); a file of --scores has one column per system"
+        raise RecipeError(msg)
+
+
+def _check_runs(args: argparse.Namespace) -> None:
+    """Flags that are about segments, or about two systems on them, say nothing about runs."""
+    defaults = CompareSettings()
+    about = ("test", "correction", "smallest_difference", "ranking", "ties", "tie_tolerance", "resamples", "ratings")
+    given = [name for name in about if getattr(args, name) != getattr(defaults, name)]
+    segments = () if args.joined else ("document_ids",)
+    given += [name for name in ("gate", "report", "plot", *segments) if getattr(args, name)]
+    if given:
+        msg = f"{flag_of(given[0])} is about segments, and --runs compares the scores of whole runs; leave one out"
+        raise RecipeError(msg)
+
+
+#: Exit status when the new system is significantly worse than the old one.
+GATE_FAILED = 3
+#: Exit status with --strict when the test cannot decide.
+GATE_UNDECIDED = 4
+
+#: Segments of a report that have alignments.
+_ALIGNMENTS = 500
+
+_EXAMPLES = f"""\
+examples:
+  nlgauge compare a.txt b.txt c.txt --refs reference.txt --metric bertscore bleu
+  nlgauge compare base.txt new.txt --refs reference.txt --gate --format markdown
+  nlgauge compare run1.json run2.json                   saved by nlgauge score -o
+  nlgauge compare a.txt b.txt --refs ref.txt --scores comet.tsv --lower-is-better ter
+  nlgauge compare --scores judge-verdicts.jsonl         columns id, first, second, winner
+  nlgauge compare big=1.txt big=2.txt small=3.txt small=4.txt --refs ref.txt --runs
+status: 0 success, 1 runtime error, 2 usage error, {GATE_FAILED} gate failed, {GATE_UNDECIDED} undecided
+{METRIC_FLAGS}"""
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "compare",
+        usage="nlgauge compare [NAME=]HYP ... --refs REF ... [options]",
+        help="say which system is better, with intervals and tests",
+        description="Compare systems on the same segments: texts, saved runs (FILE.json) or scores of other tools.",
+        epilog=_EXAMPLES,
+    )
+    add_text_inputs(parser)
+    _add_score_files(parser)
+    add_metric_options(parser, default=None, shown="bertscore; of saved runs all", also=UNIT)
+    _add_test_options(parser)
+    _add_gate(parser)
+    add_run_options(parser)
+    add_text_options(parser)
+    output = add_output_options(parser, formats=get_args(CompareFormat))
+    output.add_argument("--report", metavar="FILE", help="one HTML file with all of it, and the segments")
+    output.add_argument("--plot", metavar="FILE", help="ranking with intervals: .png, .svg or .pdf")
+    add_hidden(
+        output,
+        "--table",
+        choices=get_args(TableName),
+        default="ranking",
+        metavar="NAME",
+        help=f"what TSV holds: {', '.join(get_args(TableName))} (%(default)s)",
+    )
+    add_hidden(output, "--title", default=None, metavar="TEXT", help="of the report")
+    add_hidden(
+        output,
+        "--report-alignments",
+        type=int,
+        default=None,
+        metavar="N",
+        help=f"segments of the report with alignments, those that differ most ({_ALIGNMENTS})",
+    )
+    parser.add_help_all()
+    parser.set_defaults(run=_run)
+
+
+def _add_score_files(parser: argparse.ArgumentParser) -> None:
+    files = add_score_file_options(parser)
+    add_hidden(
+        files,
+        "--other-versions",
+        action="store_true",
+        help="compare saved runs that only versions of packages tell apart",
+    )
+    files.add_argument("--runs", action="store_true", help="files of one NAME=FILE are runs (seeds) of a system")
+    add_hidden(
+        files, "--budget", metavar="FILE", help="what systems cost: a table with a column system; shown beside"
+    )
+
+
+def _add_test_options(parser: argparse.ArgumentParser) -> None:
+    defaults = CompareSettings()
+    tests = parser.add_argument_group("tests and rankings")
+    tests.add_argument("--test", choices=TESTS, default=defaults.test, metavar="NAME", help=f"{', '.join(TESTS)}")
+    add_document_option(tests)
+    tests.add_argument(
+        "--alpha", type=float, default=defaults.alpha, metavar="P", help="significant below (%(default)s)"
+    )
+    add_hidden(
+        tests,
+        "--correction",
+        choices=("holm", "none"),
+        default=defaults.correction,
+        help="for all pairs (%(default)s)",
+    )
+    add_hidden(
+        tests,
+        "--smallest-difference",
+        type=float,
+        default=defaults.smallest_difference,
+        metavar="X",
+        help="smaller ones do not count (%(default)s)",
+    )
+    add_hidden(
+        tests,
+        "--ranking",
+        choices=get_args(RankBy),
+        default=defaults.ranking,
+        metavar="NAME",
+        help=f"{', '.join(get_args(RankBy))} (%(default)s)",
+    )
+    add_hidden(
+        tests,
+        "--ties",
+        choices=get_args(TiePolicy),
+        default=defaults.ties,
+        metavar="NAME",
+        help=f"for Bradley-Terry: {', '.join(get_args(TiePolicy))} (%(default)s)",
+    )
+    add_hidden(
+        tests,
+        "--tie-tolerance",
+        type=float,
+        default=defaults.tie_tolerance,
+        metavar="X",
+        help="scores closer than this share tie (%(default)s)",
+    )
+    add_hidden(tests, "--level", type=float, default=defaults.level, metavar="P", help="of intervals (%(default)s)")
+    add_hidden(
+        tests, "--resamples", type=int, default=defaults.resamples, metavar="N", help="for intervals (%(default)s)"
+    )
+    add_hidden(
+        tests, "--permutations", type=int, default=defaults.permutations, metavar="N", help="for tests (%(default)s)"
+    )
+    add_hidden(tests, "--seed", type=int, default=defaults.seed, metavar="N", help="of all draws (%(default)s)")
+    add_hidden(tests, "--ratings", action="store_true", help="Elo and TrueSkill as well")
+    add_hidden(
+        tests,
+        "--shuffles",
+        type=int,
+        default=defaults.shuffles,
+        metavar="N",
+        help="random orders of games to average these two over (%(default)s: the order of systems and segments)",
+    )
+
+
+def _add_gate(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("gate")
+    group.add_argument(
+        "--gate",
+        action="store_true",
+        help=f"exit status {GATE_FAILED} if the second system is significantly worse than the first",
+    )
+    group.add_argument(
+        "--strict",
+        action="store_true",
+        default=None,
+        help=f"exit status {GATE_UNDECIDED} if the gate is undecided",
+    )
+    add_hidden(
+        group,
+        "--base",
+        metavar="NAME",
+        help="the system that counts as the first (default, of two systems: the first)",
+    )
+    add_hidden(
+        group, "--new", metavar="NAME", help="the system that counts as the second (default, of two: the second)"
+    )
+    add_hidden(
+        group,
+        "--gate-metric",
+        metavar="METRIC",
+        help="the only metric that decides (default: each can fail the gate)",
+    )
+
+
+def _run(args: argparse.Namespace) -> int:
+    read_unit(args)
+    settings = _settings(args)
+    check_command(args)
+    try:
+        found, inputs = _compared(args, settings)
+    except NlgaugeError as error:
+        if args.gate and args.format == "json":
+            # A program that reads the record learns that there is no decision; the message goes to stderr as well.
+            write_output(args.output, render_gate_not_run(in_flags(str(error))))
+        raise
+    status = _gate_status(found.gate, strict=bool(args.strict))
+    try:
+        _write(found, inputs, args)
+    except (NlgaugeError, OSError) as error:
+        if not status:
+            raise
+        # A gate that failed has failed, even if a file cannot be written or the reader went away.
+        if not isinstance(error, BrokenPipeError):
+            print(f"nlgauge: error: {in_flags(str(error))}", file=sys.stderr)
+    if found.gate is not None and not _seen(args) and not (found.gate.passed and args.quiet):
+        print(f"nlgauge: {gate_lines(found)[0]}", file=sys.stderr)
+    return status
+
+
+def _gate_status(result: GateResult | None, *, strict: bool) -> int:
+    if result is None or result.passed:
+        return 0
+    if result.failed:
+        return GATE_FAILED
+    return GATE_UNDECIDED if strict else 0
+
+
+def _write(found: Compared, inputs: Inputs, args: argparse.Namespace) -> None:
+    write_output(args.output, render_comparison(found, format=args.format, table=args.table, width=args.width))
+    if args.plot and found.comparison is not None:
+        from nlgauge.report.figures.comparison import plot_comparison
+
+        with saving(args.plot) as target:
+            plot_comparison(found.comparison, target)
+    if args.report and found.comparison is not None:
+        with saving(args.report) as target:
+            _write_report(target, found, inputs, args)
+
+
+def _seen(args: argparse.Namespace) -> bool:
+    """Whether the gate's sentence stands on the terminal already, as the first line of the output."""
+    return args.output == "-" and args.format not in ("json", "tsv") and sys.stdout.isatty()
+
+
+def _settings(args: argparse.Namespace) -> CompareSettings:
+    given = vars(args)
+    chosen = {one.name: given[one.name] for one in fields(CompareSettings) if one.name in given}
+    if args.format not in ("json", "tsv") and not args.report:
+        chosen["tests_shown"] = ()  # tables for people have the p value of the test that decides
+    try:
+        return CompareSettings(**chosen)
+    except RecipeError as error:  # it speaks of its fields: "alpha must lie ..."
+        name, blank, rest = str(error).partition(" ")
+        msg = f"{flag_of(name) if name in chosen else name}{blank}{rest}"
+        raise RecipeError(msg) from error
+
+
+def _compared(args: argparse.Namespace, settings: CompareSettings) -> tuple[Compared, Inputs]:
+    budgets: Budgets = {}
+
+    def check_systems(systems: Sequence[str]) -> None:
+        if args.gate:
+            _gate_systems(systems, args)
+        if args.budget is not None and not args.runs:
+            budgets.update(read_budgets(args.budget, systems))
+
+    inputs = read_inputs(args, check_systems)
+    verdicts = [(name, compare_verdicts(said, settings=settings)) for name, said in inputs.verdicts]
+    if inputs.runs_of:
+        if args.budget is not None:
+            budgets = read_budgets(args.budget, list(dict.fromkeys(inputs.runs_of.values())))
+        runs = compare_run_tables(inputs.tables, inputs.runs_of, budgets=budgets, settings=settings)
+        return Compared(runs=runs, verdicts=verdicts), inputs
+    if not inputs.tables:
+        if args.gate or args.report or args.plot or args.budget:
+            msg = (
+                "--gate, --report, --plot and --budget take scores, and verdicts have none; give the systems' texts "
+                "(HYP ... --refs REF) or a file of scores beside them"
+            )
+            raise RecipeError(msg)
+        return Compared(verdicts=verdicts), inputs
+    comparison = compare_systems(inputs.tables, settings=settings)
+    decision = _gate(comparison, inputs.tables[0].systems, args) if args.gate else None
+    return Compared(comparison, verdicts=verdicts, gate=decision, budgets=budgets), inputs
+
+
+def _gate(comparison: SystemComparison, systems: Sequence[str], args: argparse.Namespace) -> GateResult:
+    base, new = _gate_systems(systems, args)
+    return gate(
+        comparison,
+        base=base,
+        new=new,
+        metric=args.gate_metric,
+        alpha=args.alpha,
+        smallest_difference=args.smallest_difference,
+    )
+
+
+def _gate_systems(systems: Sequence[str], args: argparse.Namespace) -> tuple[str, str]:
+    """The first two systems of the command, unless it names others."""
+    if len(systems) < 2:
+        msg = f"--gate needs two systems, got {len(systems)}: nlgauge compare base.txt new.txt --refs ref.txt --gate"
+        raise RecipeError(msg)
+    if len(systems) > 2 and (args.base is None or args.new is None):
+        msg = f"--gate takes two of the {len(systems)} systems: name them with --base NAME --new NAME"
+        raise RecipeError(msg)
+    chosen = (args.base or systems[0], args.new or systems[1])
+    for name in chosen:
+        if name not in systems:
+            msg = f"--gate: there is no system {name!r}; there are {', '.join(map(repr, systems))}"
+            raise RecipeError(msg)
+    if chosen[0] == chosen[1]:
+        msg = f"--gate compares two systems, but the old one and the new one are both {chosen[0]!r}; name two"
+        raise RecipeError(msg)
+    return chosen
+
+
+def _write_report(path: Path, found: Compared, inputs: Inputs, args: argparse.Namespace) -> None:
+    """The HTML file, with alignments of the segments that differ most where their texts are at hand."""
+    from nlgauge.report.html.alignments import explain_for_report
+    from nlgauge.report.html.document import write_report
+    from nlgauge.report.html.inputs import ReportOptions, ReportTexts, differing_segments
+
+    assert found.comparison is not None
+    kept = _ALIGNMENTS if args.report_alignments is None else args.report_alignments
+    options = ReportOptions(alignments=kept, notes=gate_lines(found))
+    if args.title is not None:
+        options = replace(options, title=args.title)
+    texts, explanations = None, []
+    if inputs.texts is not None:
+        texts = ReportTexts(inputs.texts.systems, inputs.texts.references, inputs.texts.sources)
+        segments = differing_segments(inputs.tables, kept)
+        explanations = explain_for_report(inputs.scores, segments)
+    write_report(
+        path,
+        found.comparison,
+        scores=inputs.tables,
+        texts=texts,
+        explanations=explanations,
+        tables=further_tables(found),
+        options=options,
+    )

@@ -1,0 +1,133 @@
+"""`nlgauge completion`: a script that completes commands, flags and their values in the shell.
+
+The script is made from the parsers themselves, so that it knows what they know, and has the names of metrics, models,
+data sets and published tables. Flags complete behind a dash, and file names where no value is known.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from nlgauge.apps.cli.parsing import is_shown
+from nlgauge.core.registry import METRICS
+
+SHELLS = ("bash", "zsh")
+
+_EXAMPLES = """\
+examples:
+  source <(nlgauge completion bash)       in ~/.bashrc, for every new shell
+  source <(nlgauge completion zsh)        in ~/.zshrc, after compinit
+"""
+
+_SCRIPT = """\
+{first}_nlgauge_flags() {{
+    case "$1" in
+{flags}
+    esac
+}}
+_nlgauge_values() {{
+    case "$1" in
+{values}
+    esac
+}}
+_nlgauge() {{
+    local current="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}"
+    local place="nlgauge" flag="" word known
+    for word in "${{COMP_WORDS[@]:1:$((COMP_CWORD - 1))}}"; do
+        if [[ "$word" == -* ]]; then flag="$word"
+        elif [[ -n "$(_nlgauge_flags "$place $word")" ]]; then place="$place $word"; fi
+    done
+    if [[ "$current" == -* ]]; then
+        known="$(_nlgauge_flags "$place")"
+    else
+        known="$(_nlgauge_values "$place $before")"
+        known="${{known:-$(_nlgauge_values "$place $flag +")}}"
+        if [[ -z "$known" && "$before" != -* ]]; then known="$(_nlgauge_values "$place .")"; fi
+    fi
+    COMPREPLY=( $(compgen -W "$known" -- "$current") )
+}}
+complete -o bashdefault -o default -F _nlgauge nlgauge
+"""
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "completion",
+        help="print a script for the shell that completes commands and flags",
+        description="Print a script that completes commands, flags and their values.",
+        epilog=_EXAMPLES,
+    )
+    parser.add_argument("shell", choices=SHELLS, help="the shell it is for")
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    print(completion_script(args.shell), end="")
+    return 0
+
+
+def completion_script(shell: str) -> str:
+    """The script for a shell, from all commands and their flags."""
+    from nlgauge.apps.cli import build_parser  # it imports this module
+
+    flags, values = [], []
+    for place, parser in _places("nlgauge", build_parser()):
+        shown = [flag for action in parser._actions if is_shown(action) for flag in _long_flags(action)]
+        flags.append(f"        {shlex.quote(place)}) echo {shlex.quote(' '.join(shown))} ;;")
+        for action in parser._actions:
+            choices = _values(place, action)
+            if choices:
+                # A dot stands for no flag before the value.
+                before = [f"{place} {flag}" for flag in action.option_strings or ["."]]
+                if action.option_strings and action.nargs in {"+", "*"}:  # a value after another
+                    before += [f"{flag} +" for flag in before]
+                named = "|".join(map(shlex.quote, before))
+                values.append(f"        {named}) echo {shlex.quote(' '.join(map(str, choices)))} ;;")
+    first = "autoload -U +X bashcompinit && bashcompinit\n" if shell == "zsh" else ""
+    return _SCRIPT.format(first=first, flags="\n".join(flags), values="\n".join(values))
+
+
+def _values(place: str, action: argparse.Action) -> Iterable[Any]:
+    """What an argument takes: choices of its own, or names that other commands list."""
+    from nlgauge.data.cards import DATA_CARDS
+    from nlgauge.io.store.catalog import CARDS, encoder_names
+    from nlgauge.studies.published.entries import PAPER_TABLES
+
+    by_place: dict[str, Iterable[str]] = {
+        "nlgauge reproduce": ("list", *PAPER_TABLES),
+        "nlgauge metrics show": METRICS,
+        "nlgauge models pull": CARDS,
+        "nlgauge models path": CARDS,
+        "nlgauge data info": DATA_CARDS,
+    }
+    by_flag: dict[str, Iterable[str]] = {"--metric": METRICS, "--data": DATA_CARDS, "--model": encoder_names()}
+    if action.choices:
+        return action.choices
+    if not action.option_strings:
+        return by_place.get(place, ())
+    if place == "nlgauge serve":  # its --data is a folder
+        return ()
+    return next((by_flag[flag] for flag in action.option_strings if flag in by_flag), ())
+
+
+def _places(name: str, parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Every command with the words that lead to it."""
+    yield name, parser
+    for word, command in _commands(parser).items():
+        yield from _places(f"{name} {word}", command)
+
+
+def _commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return dict(action.choices)
+    return {}
+
+
+def _long_flags(action: argparse.Action) -> list[str]:
+    """The long spellings of a flag: short ones are soon typed."""
+    return [flag for flag in action.option_strings if flag.startswith("--")]

@@ -1,0 +1,124 @@
+"""`nlgauge ensemble fit` and `search`: norms of an ensemble's members, and which two metrics to join."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from nlgauge.apps.cli.argument_checks import check_metrics
+from nlgauge.apps.cli.common import (
+    METRIC_FLAGS,
+    add_metric_options,
+    add_output_options,
+    add_run_options,
+    add_text_options,
+    metric_options,
+    run_options,
+)
+from nlgauge.apps.cli.compare_inputs import add_score_file_options, score_columns
+from nlgauge.apps.cli.datasets import add_data_options, load_data
+from nlgauge.apps.cli.outputs import write_output
+from nlgauge.core.run_options import RunOptions
+from nlgauge.core.saved_scores import load_scores
+from nlgauge.errors import RecipeError
+from nlgauge.io.storage import short_digest
+from nlgauge.io.textfiles import file_label
+from nlgauge.report.studies import render_search
+from nlgauge.studies.ensembles import fit_norms, norms_of_scores, search_ensembles
+from nlgauge.studies.meta.metric_scores import ScoreTable, imported_rows
+from nlgauge.studies.meta.score_table import released_rows, score_table
+
+_FIT = f"""\
+examples:
+  nlgauge ensemble fit --data wmt17-testset --metric bertscore moverscore -o norms.json
+  nlgauge score a.txt --refs r.txt --metric bertscore chrf -o a.json
+  nlgauge ensemble fit --scores a.json -o norms.json
+  nlgauge score a.txt --refs r.txt --metric ensemble:bertscore+chrf,norms=norms.json
+{METRIC_FLAGS}"""
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser("ensemble", help="join metrics: norms of members, and a search for the best pair")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    fit = actions.add_parser(
+        "fit", help="freeze mean and deviation of metrics to a file", epilog=_FIT,
+        description="Means and deviations of metrics over a data set, or over saved scores.",
+    )  # fmt: skip
+    add_data_options(fit, required=False)
+    fit.add_argument("--scores", nargs="+", default=[], metavar="FILE", help="saved by 'nlgauge score -o FILE.json'")
+    add_metric_options(fit, default=None, shown="none")
+    add_run_options(fit)
+    fit.add_argument("-o", "--output", required=True, metavar="FILE", help="the norms, a .json file; - for stdout")
+    fit.add_help_all()
+    fit.set_defaults(run=_fit)
+
+    search = actions.add_parser(
+        "search",
+        help="compare all pairs of metrics on a data set with human scores",
+        description="All pairs of metrics, chosen on one half of the segments and judged on the other.",
+        epilog="example:\n  nlgauge ensemble search --data wmt17-testset --metric bertscore moverscore chrf smd",
+    )
+    add_data_options(search)
+    add_metric_options(search, default=None, shown="none")
+    add_score_file_options(search)
+    search.add_argument("--released", nargs="+", default=[], metavar="NAME", help="scores that came with the data")
+    search.add_argument("--splits", type=int, default=50, metavar="N", help="random halves (%(default)s)")
+    search.add_argument("--seed", type=int, default=12345, metavar="N", help="of the halves (%(default)s)")
+    search.add_argument("--criterion", metavar="NAME", help="of people (default: the data set's)")
+    add_text_options(search)
+    add_run_options(search)
+    add_output_options(search, width=3)
+    search.add_help_all()
+    search.set_defaults(run=_search)
+
+
+def _fit(args: argparse.Namespace) -> int:
+    if bool(args.data) == bool(args.scores):
+        msg = "nlgauge ensemble fit needs a data set with metrics (--data NAME --metric ...), or --scores FILE"
+        raise RecipeError(msg)
+    if args.scores:
+        if args.metric:
+            msg = "--metric is not read with --scores: the files say which metrics they hold; leave it out"
+            raise RecipeError(msg)
+        files = [(file, load_scores(Path(file))) for file in args.scores]
+        data = ", ".join(file_label(file) for file, _ in files)
+        norms = norms_of_scores([score for _, saved in files for score in saved], data=data)
+    else:
+        if not args.metric:
+            msg = "nlgauge ensemble fit --data needs the members: --metric bertscore moverscore"
+            raise RecipeError(msg)
+        check_metrics(args.metric, args, command="ensemble fit")
+        run = RunOptions.of(run_options(args))
+        norms = fit_norms(load_data(args), args.metric, run=run, **metric_options(args))
+    write_output(args.output, norms.text())
+    if not args.quiet:
+        what = f"norms of {len(norms.members)} metrics ({norms.data})"
+        print(f"{args.output}: {what}, {short_digest(norms.digest)}", file=sys.stderr)
+    return 0
+
+
+def _search(args: argparse.Namespace) -> int:
+    columns = score_columns(args)
+    if args.metric:
+        check_metrics(args.metric, args, command="ensemble search")
+    table = load_data(args)
+    others = [released_rows(table, name) for name in args.released]
+    others += imported_rows(table, args.scores, columns=columns, lower_is_better=args.lower_is_better)
+    run = RunOptions.of(run_options(args))
+    scored = ScoreTable(table, ())
+    if args.metric:
+        scored = score_table(table, args.metric, run=run, undefined="raise", **metric_options(args))
+    found = search_ensembles(
+        scored.add(*others).metrics,
+        table.gold(args.criterion),
+        table.langpair,
+        table.segment,
+        data=table.name,
+        splits=args.splits,
+        seed=args.seed,
+    )
+    write_output(args.output, render_search(found, format=args.format, width=args.width))
+    return 0

@@ -1,0 +1,212 @@
+"""`nlgauge meta`: how well metrics agree with people on a data set. `nlgauge tune-layer`: which layer does best."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nlgauge.apps.cli.argument_checks import check_metrics
+from nlgauge.apps.cli.common import (
+    METRIC_FLAGS,
+    add_document_option,
+    add_documents_of_data,
+    add_metric_options,
+    add_output_options,
+    add_run_options,
+    add_text_options,
+    metric_options,
+    run_options,
+)
+from nlgauge.apps.cli.compare_inputs import add_score_file_options, score_columns
+from nlgauge.apps.cli.datasets import add_data_options, load_data, with_documents
+from nlgauge.apps.cli.outputs import saving, write_output
+from nlgauge.apps.cli.parsing import add_hidden
+from nlgauge.core.run_options import RunOptions
+from nlgauge.data.cards import find_data_card
+from nlgauge.data.judgements import JudgementTable, document_table
+from nlgauge.report.figures.canvas import check_figure
+from nlgauge.report.figures.comparison import plot_agreement
+from nlgauge.report.studies import render_agreement
+from nlgauge.report.table import Marked, Table
+from nlgauge.studies.meta.evaluation import evaluate
+from nlgauge.studies.meta.metric_scores import ScoreTable, imported_rows
+from nlgauge.studies.meta.questions import AGREEMENTS, LEVELS, Question, Significance, check_question
+from nlgauge.studies.meta.score_table import released_rows, score_table, sentinels_of
+from nlgauge.studies.meta.tune_layer import tune_layer
+
+if TYPE_CHECKING:
+    from nlgauge.data.card import DataCard
+
+_EXAMPLES = f"""\
+examples:
+  nlgauge meta --data wmt17 --at DATA --metric bertscore moverscore --plot wmt17.png
+  nlgauge meta --data tac2008 --at DATA --level topic --metric rouge1 rouge2
+  nlgauge meta --data mt-metrics-eval --at wmt20 --level document --agreement kendall
+  nlgauge meta --data custom --at mine.tsv --set human=adequacy hypothesis=mt
+{METRIC_FLAGS}"""
+
+
+def add_commands(commands: Any) -> None:
+    """Add the commands to the parser."""
+    parser = commands.add_parser(
+        "meta",
+        help="correlate metrics with human judgements",
+        description="Score a data set with human judgements, and say how well each metric agrees with people.",
+        epilog=_EXAMPLES,
+    )
+    add_data_options(parser)
+    add_metric_options(parser, default=None, shown="bertscore")
+    add_score_file_options(parser)
+    add_text_options(parser)
+    asked = parser.add_argument_group("agreement")
+    asked.add_argument(
+        "--level", choices=LEVELS, default="segment", metavar="NAME", help=f"{', '.join(LEVELS)} (%(default)s)"
+    )
+    asked.add_argument(
+        "--agreement", nargs="+", choices=AGREEMENTS, default=["pearson"], metavar="NAME",
+        help=", ".join(AGREEMENTS),
+    )  # fmt: skip
+    asked.add_argument("--criterion", metavar="NAME", help="of people (default: the data set's)")
+    add_hidden(
+        asked, "--aggregate", choices=("mean", "median"), default="mean", help="of a system's scores (%(default)s)"
+    )
+    add_hidden(
+        asked, "--released", nargs="+", default=[], metavar="NAME", help="scores that came with the data, as rows"
+    )
+    add_hidden(asked, "--no-sentinels", action="store_true", help="leave out the rows of length, chance and copying")
+    _add_significance(parser)
+    add_run_options(parser)
+    output = add_output_options(parser, width=3)
+    output.add_argument("--plot", metavar="FILE", help="bars with intervals: .png, .svg or .pdf")
+    parser.add_help_all()
+    parser.set_defaults(run=_meta)
+
+    tune = commands.add_parser(
+        "tune-layer",
+        help="find the layer that agrees best with people",
+        description="Score a data set with BERTScore (F, no idf) at every layer of a model; the layer with the best "
+        "average correlation is the best.",
+    )
+    add_data_options(tune)
+    tune.add_argument("--model", help="(minilm)")
+    tune.add_argument("--agreement", choices=AGREEMENTS[:3], default="pearson", help="(%(default)s)")
+    add_text_options(tune)
+    add_run_options(tune)
+    add_output_options(tune)
+    tune.add_help_all()
+    tune.set_defaults(run=_tune)
+
+
+def _add_significance(parser: argparse.ArgumentParser) -> None:
+    tests = parser.add_argument_group("significance")
+    defaults = Significance()
+    add_hidden(
+        tests,
+        "--test",
+        choices=("default", "permutation", "bootstrap", "williams", "none"),
+        default=defaults.test,
+        metavar="NAME",
+        help="default, permutation, bootstrap, williams or none (%(default)s)",
+    )
+    add_hidden(tests, "--alpha", type=float, default=defaults.alpha, metavar="P", help="level (%(default)s)")
+    add_hidden(tests, "--correction", choices=("bonferroni", "holm"), help="for the number of pairs of metrics")
+    add_hidden(tests, "--resamples", type=int, default=defaults.resamples, metavar="N", help="draws (%(default)s)")
+    add_hidden(tests, "--seed", type=int, default=defaults.seed, metavar="N", help="of the draws (%(default)s)")
+    add_documents_of_data(tests)
+    add_document_option(tests, line="row")
+
+
+def _meta(args: argparse.Namespace) -> int:
+    card = find_data_card(args.data)
+    if args.metric is None:
+        args.metric = ["bertscore"] if card.texts and not args.scores else []
+    if args.metric:
+        check_metrics(args.metric, args, command="meta")
+    columns = score_columns(args)
+    if args.plot:
+        check_figure(Path(args.plot))
+    args.data = card.name
+    by_document = args.level == "document"
+    significance = Significance(
+        test=args.test,
+        alpha=args.alpha,
+        correction=args.correction,
+        resamples=args.resamples,
+        seed=args.seed,
+        # At the level of documents the ids say what is joined, and not what is drawn.
+        documents=args.documents or (args.document_ids is not None and not by_document),
+    )
+    table = _table(args, card)
+    asked = {"level": args.level, "criterion": args.criterion, "aggregate": args.aggregate}
+    names = args.released or ([] if card.texts or args.scores else table.released)
+    released = [released_rows(table, name) for name in names]
+    released += imported_rows(table, args.scores, columns=columns, lower_is_better=args.lower_is_better)
+    for agreement in args.agreement:  # what has no answer is an error before the work, not after
+        question = Question(agreement=agreement, **asked)
+        check_question(question, table, documents=significance.documents)
+        significance.resolved(question)
+    run = RunOptions.of(run_options(args))
+    scored = ScoreTable(table, ())
+    if args.metric:
+        scored = score_table(table, args.metric, run=run, undefined="nan", **metric_options(args))
+        _check_scored(scored, alone=not released)
+    scored = scored.add(*released)
+    asked_for = scored.names
+    if card.texts and not args.no_sentinels:
+        scored = scored.add(*sentinels_of(table))
+    results = [
+        evaluate(
+            scored, agreement=agreement, significance=significance, undefined="nan", progress=run.progress, **asked
+        )
+        for agreement in args.agreement
+    ]
+    write_output(args.output, render_agreement(results, format=args.format, width=args.width))
+    for number, result in enumerate(results) if args.plot else ():
+        with saving(args.plot) as target:
+            plot_agreement(result, target if number == 0 else target.with_stem(f"{target.stem}-{result.agreement}"))
+    values = [cell.value for result in results for name in asked_for for cell in result.cells[name].values()]
+    if values and not np.isfinite(values).any():
+        print(
+            f"nlgauge: no agreement could be computed for {table.name}; see the notes below the tables",
+            file=sys.stderr,
+        )
+        return 1
+    return 0
+
+
+def _check_scored(scored: ScoreTable, *, alone: bool) -> None:
+    """Raise what kept every metric from being computed, where nothing else was asked for."""
+    errors = [error for metric in scored.metrics for error in metric.failed.values()]
+    if alone and len(errors) == len(scored.metrics) * len(scored.table.langpairs):
+        raise errors[0]
+
+
+def _table(args: argparse.Namespace, card: DataCard) -> JudgementTable:
+    """The data as the level has it: rows are documents at that of documents."""
+    more = {"level": "system"} if args.level == "system" and "level" in card.options else {}
+    joined = args.level == "document" and "unit" in card.options and args.document_ids is None
+    table = with_documents(load_data(args, **more, **({"unit": "document"} if joined else {})), args)
+    if args.level != "document" or joined or (table.document is None and card.whole_texts):
+        return table
+    return document_table(table)
+
+
+def _tune(args: argparse.Namespace) -> int:
+    found = tune_layer(load_data(args), model=args.model or "minilm", agreement=args.agreement, **run_options(args))
+    if args.format == "json":
+        write_output(args.output, json.dumps(found.to_dict(), indent=2) + "\n")
+        return 0
+    rows = [
+        [layer, *row, Marked(average) if layer == found.best else average]
+        for layer, (row, average) in enumerate(zip(found.values.tolist(), found.averages.tolist(), strict=True))
+    ]
+    mark = "*" if args.format in {"text", "tsv"} else "bold:"
+    note = f"{mark} best layer: {found.best} (model {found.model}, BERTScore F without idf, {found.agreement})"
+    grid = Table(["layer", *found.langpairs, "average"], rows, f"{found.data}: agreement by layer", [note])
+    write_output(args.output, grid.write(args.format, width=args.width))
+    return 0

@@ -1,0 +1,129 @@
+"""The parser that all commands share: no abbreviated flags, short usage errors, help that fits a screen.
+
+A flag that few need is hidden from `--help` (`add_hidden`) and shown by `--help-all`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from nlgauge.core.options import did_you_mean
+
+#: Where the real help of a hidden flag is kept on its action.
+_FULL_HELP = "full_help"
+
+#: Widest line of help; wider ones are hard to read.
+_WIDEST = 100
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Examples as they are written, and flags and their help side by side."""
+
+    def __init__(self, prog: str) -> None:
+        width = min(shutil.get_terminal_size().columns, _WIDEST) - 2
+        super().__init__(prog, max_help_position=27, width=width)
+
+    def _format_args(self, action: argparse.Action, default_metavar: str) -> str:
+        if action.nargs in {"+", "*"}:
+            return f"{self._metavar_formatter(action, default_metavar)(1)[0]} ..."
+        return super()._format_args(action, default_metavar)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        """`-r, --refs REF ...`, the value named once."""
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        values = self._format_args(action, self._get_default_metavar_for_optional(action))
+        return f"{', '.join(action.option_strings)} {values}"
+
+
+class CommandParser(argparse.ArgumentParser):
+    """A command or sub-command; its sub-commands are of this class too."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        options.setdefault("allow_abbrev", False)
+        options.setdefault("formatter_class", _Formatter)
+        super().__init__(*args, **options)
+
+    def short_usage(self) -> str:
+        """One line: what must be there."""
+        if self.usage:
+            return self.usage
+        words = [self.prog]
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                return f"{self.prog} {action.metavar or 'COMMAND'} ..."
+            name = action.metavar if isinstance(action.metavar, str) else " ".join(action.metavar or ())
+            name = name or action.dest.upper()
+            if action.nargs in {"*", "+"}:
+                name += " ..."
+            if not action.option_strings:
+                words.append(name)
+            elif action.required:
+                words.append(f"{action.option_strings[-1]} {name}")
+        return " ".join([*words, "[options]"])
+
+    def format_usage(self) -> str:
+        return f"usage: {self.short_usage()}\n"
+
+    def format_help(self) -> str:
+        self.usage = self.short_usage().replace("%", "%%")
+        return super().format_help()
+
+    def error(self, message: str) -> NoReturn:
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction) and message.endswith(f"required: {action.metavar}"):
+                message = f"{action.metavar} is missing, one of {', '.join(action.choices)}; see '{self.prog} --help'"
+        self.exit(2, f"{self.format_usage()}{self.prog}: error: {message}\n")
+
+    def parse_known_args(  # type: ignore[override]  # one of the overloads is enough here
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
+        """As argparse has it, but a sub-command complains of unknown flags itself, with its own usage."""
+        found, extra = super().parse_known_args(args, namespace)
+        if extra:
+            self.error(f"unrecognized arguments: {' '.join(extra)}{self._hint(extra[0])}")
+        return found, []
+
+    def _hint(self, text: str) -> str:
+        if text.startswith("-"):
+            names = [flag.removeprefix("--") for flag in self._option_string_actions if flag.startswith("--")]
+            return did_you_mean(text.partition("=")[0].lstrip("-"), names).replace(" '", " '--")
+        takes_files = any(not action.option_strings and action.nargs in {"*", "+"} for action in self._actions)
+        return f"; files come first, right after '{self.prog}'" if takes_files else ""
+
+    def add_help_all(self) -> None:
+        """Add the flag that also shows what `--help` hides."""
+        self.add_argument("--help-all", action=_HelpAll, nargs=0, help="all flags, also those that few need")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # argparse ignores an error here, and a help that could not be written would end with status 0.
+        if message:
+            (file or sys.stderr).write(message)
+
+
+class _HelpAll(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        for action in parser._actions:
+            action.help = vars(action).get(_FULL_HELP, action.help)
+        parser.print_help()
+        parser.exit()
+
+
+def add_hidden(target: Any, *flags: str, help: str, **options: Any) -> None:  # noqa: A002 - as argparse has it
+    """Add a flag to a parser or group that only `--help-all` shows."""
+    action = target.add_argument(*flags, help=argparse.SUPPRESS, **options)
+    vars(action)[_FULL_HELP] = help
+
+
+def is_shown(action: argparse.Action) -> bool:
+    """Whether `--help-all` shows a flag."""
+    return action.help is not argparse.SUPPRESS or _FULL_HELP in vars(action)
+
+
+def protect_stdin_columns(argv: Sequence[str]) -> list[str]:
+    """Let `-:COLUMN` through argparse, which would take it for an option; `text_source` of common.py undoes it."""
+    return [f"\0{text}" if text.startswith("-:") else text for text in argv]

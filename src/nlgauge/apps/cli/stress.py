@@ -1,0 +1,201 @@
+"""`nlgauge stress`: can a metric be fooled, by perturbed texts or by adversarial triples."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nlgauge.apps.cli.argument_checks import check_metrics
+from nlgauge.apps.cli.common import (
+    METRIC_FLAGS,
+    add_metric_options,
+    add_output_options,
+    add_run_options,
+    add_text_options,
+    metric_options,
+    run_options,
+    text_source,
+)
+from nlgauge.apps.cli.outputs import saving, write_output
+from nlgauge.core.composite import leaves
+from nlgauge.core.scoring import recipes_and_run
+from nlgauge.data.cards import find_data_card, load
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.io.textfiles import Inputs, file_label, parse_source
+from nlgauge.report.figures.canvas import check_figure
+from nlgauge.report.figures.sensitivity import plot_stress, plot_triples
+from nlgauge.report.sensitivity import render_stress, render_triples
+from nlgauge.studies.stress.suite import PERTURBATIONS, stress
+from nlgauge.studies.stress.triples import (
+    Triples,
+    TripleStudy,
+    load_paws_pairs,
+    load_triples,
+    paws_triples,
+    permute_nouns,
+    released_wins,
+    save_triples,
+    score_triples,
+    triples_of_table,
+)
+from nlgauge.text.annotators import load_annotator
+
+if TYPE_CHECKING:
+    from nlgauge.text.annotation import Annotator
+
+_EXAMPLES = f"""\
+examples:
+  nlgauge stress system.txt --metric bertscore moverscore chrf
+  nlgauge stress system.txt --refs ref1.txt --paraphrases ref2.txt --metric bertscore --plot falls.png
+  nlgauge stress --triples freitag --released
+  nlgauge stress --triples paws --metric bertscore ensemble:bertscore+moverscore --plot paws.png
+  nlgauge stress a.txt --paraphrases b.txt --triples nouns --annotator spacy-en --metric bertscore
+  nlgauge stress --triples paws:test.tsv --save-triples mine.tsv --metric chrf
+perturbations: {", ".join(PERTURBATIONS)}
+{METRIC_FLAGS}"""
+
+#: Data sets in the form of triples.
+_KNOWN = ("freitag", "paws")
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "stress",
+        usage="nlgauge stress SYSTEM --metric METRIC ... [options]",
+        help="how far metrics fall when texts are perturbed, and whether triples fool them",
+        description="Perturb the outputs of a system and see how far metrics fall; or score adversarial triples.",
+        epilog=_EXAMPLES,
+    )
+    texts = parser.add_argument_group("texts")
+    texts.add_argument("system", nargs="?", type=text_source, metavar="SYSTEM", help="outputs to perturb")
+    texts.add_argument(
+        "-r", "--refs", nargs="+", type=text_source, default=[], metavar="REF",
+        help="references (default: the outputs as they are)",
+    )  # fmt: skip
+    texts.add_argument("--source", type=text_source, metavar="SRC", help="for metrics that compare with the source")
+    texts.add_argument("--paraphrases", type=text_source, metavar="FILE", help="a paraphrase of each output")
+    how = parser.add_argument_group("perturbations")
+    how.add_argument("--perturbations", nargs="+", metavar="NAME", help="only these (default: all for the language)")
+    how.add_argument("--annotator", metavar="NAME", help="finds names and nouns: spacy-en, or parses.conllu")
+    how.add_argument("--seed", type=int, default=12345, metavar="N", help="of what is drawn (%(default)s)")
+    triples = parser.add_argument_group("triples")
+    triples.add_argument(
+        "--triples", metavar="SET",
+        help="freitag or paws (in $NLGAUGE_DATA), FILE.tsv, paws:FILE, or nouns (of SYSTEM, with --paraphrases)",
+    )  # fmt: skip
+    triples.add_argument("--at", metavar="PATH", help="folder that holds the data ($NLGAUGE_DATA)")
+    triples.add_argument("--released", action="store_true", help="scores that came with freitag and paws")
+    triples.add_argument("--save-triples", metavar="FILE", help="the triples as a .tsv file")
+    add_metric_options(parser, default=None, shown="bertscore")
+    add_text_options(parser)
+    add_run_options(parser)
+    output = add_output_options(parser, width=3)
+    output.add_argument("--plot", metavar="FILE", help="a figure: .png, .svg or .pdf")
+    parser.add_help_all()
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    _check(args)
+    annotator = None if args.annotator is None else load_annotator(args.annotator)
+    if args.triples:
+        study = _triples(args, annotator)
+        write_output(args.output, render_triples(study, format=args.format, width=args.width))
+        if args.plot:
+            with saving(args.plot) as target:
+                plot_triples(study, target)
+        return 0
+    inputs = Inputs()
+    options: dict[str, Any] = {**metric_options(args), **run_options(args)}
+    test = stress(
+        inputs.texts(parse_source(args.system)),
+        args.metric,
+        _references(inputs, args.refs),
+        sources=None if args.source is None else inputs.texts(parse_source(args.source)),
+        paraphrases=None if args.paraphrases is None else inputs.texts(parse_source(args.paraphrases)),
+        perturbations=args.perturbations,
+        annotator=annotator,
+        lang=options.pop("lang", None),
+        seed=args.seed,
+        name=file_label(args.system),
+        **options,
+    )
+    write_output(args.output, render_stress(test, format=args.format, width=args.width))
+    if args.plot:
+        with saving(args.plot) as target:
+            plot_stress(test, target)
+    return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    if args.metric is None:
+        args.metric = [] if args.released else ["bertscore"]
+    if not args.system and not args.triples:
+        msg = "nlgauge stress needs a system's outputs (SYSTEM), or triples (--triples freitag); see --help"
+        raise RecipeError(msg)
+    if args.released and args.triples not in _KNOWN:
+        msg = f"--released belongs to --triples {' or '.join(_KNOWN)}, got {args.triples!r}"
+        raise RecipeError(msg)
+    if args.released and args.metric:
+        msg = "--released and --metric are two tables; leave one out"
+        raise RecipeError(msg)
+    if args.save_triples and not args.triples:
+        msg = "--save-triples belongs to --triples, which was not given"
+        raise RecipeError(msg)
+    if args.triples and args.perturbations:
+        msg = "--perturbations belongs to SYSTEM without --triples; leave one out"
+        raise RecipeError(msg)
+    if args.plot:
+        check_figure(Path(args.plot))
+    if args.metric and (args.option_lang is None or _reads_language(args)):
+        check_metrics(args.metric, args, command="stress")
+
+
+def _reads_language(args: argparse.Namespace) -> bool:
+    """Whether a metric has a use of the language; perturbations have one in any case."""
+    options = {name: value for name, value in metric_options(args).items() if name != "lang"}
+    recipes, _ = recipes_and_run(args.metric, options)
+    return any("lang" in one.options() for one in leaves(recipes))
+
+
+def _references(inputs: Inputs, specs: list[str]) -> list[tuple[str, ...]] | None:
+    if not specs:
+        return None
+    columns = [inputs.references(parse_source(spec)) for spec in specs]
+    if len({len(column) for column in columns}) > 1:
+        counts = ", ".join(f"{file_label(spec)}: {len(column)}" for spec, column in zip(specs, columns, strict=True))
+        msg = f"the files of references have different numbers of lines ({counts})"
+        raise InputError(msg)
+    return [tuple(text for group in row for text in group) for row in zip(*columns, strict=True)]
+
+
+def _triples(args: argparse.Namespace, annotator: Annotator | None) -> TripleStudy:
+    triples = _find_triples(args, annotator)
+    if args.save_triples:
+        save_triples(triples, args.save_triples)
+    how = {"seed": args.seed}
+    if args.released:
+        return released_wins(triples, **how)
+    return score_triples(triples, args.metric, how=how, **metric_options(args), **run_options(args))
+
+
+def _find_triples(args: argparse.Namespace, annotator: Annotator | None) -> Triples:
+    if args.triples in _KNOWN:
+        at = args.at or os.environ.get("NLGAUGE_DATA")
+        if not at:
+            msg = f"say where {args.triples} lies: --at PATH, or the environment variable NLGAUGE_DATA"
+            raise RecipeError(msg)
+        return triples_of_table(load(find_data_card(args.triples).name, at))
+    if args.triples == "nouns":
+        if args.system is None or args.paraphrases is None or annotator is None:
+            msg = "--triples nouns takes SYSTEM, a paraphrase of each output (--paraphrases) and --annotator spacy-en"
+            raise RecipeError(msg)
+        inputs = Inputs()
+        anchors, paraphrases = (inputs.texts(parse_source(spec)) for spec in (args.system, args.paraphrases))
+        return permute_nouns(anchors, paraphrases, annotator, seed=args.seed)
+    if args.triples.startswith("paws:"):
+        return paws_triples(load_paws_pairs(args.triples.removeprefix("paws:")))
+    return load_triples(args.triples)

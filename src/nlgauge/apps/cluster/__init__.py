@@ -1,0 +1,27 @@
+"""Tables of any size: shards on processes, on a Ray cluster or as jobs of a batch system (docs/cluster.md).
+
+import nlgauge.apps.cluster as many
+
+many.score("pairs.parquet", "scores/", columns={"hyp": "mt", "ref": "ref"}, executor=many.Local(8))
+print(many.merge("scores/").scores)
+"""
+
+from nlgauge.apps.cluster.columns import parse_columns
+from nlgauge.apps.cluster.driver import Run, score
+from nlgauge.apps.cluster.executors import Executor, Local, Ray, Shard
+from nlgauge.apps.cluster.merged import Merged, Prediction, RowError, dry_run, merge
+
+__all__ = [
+    "Executor",
+    "Local",
+    "Merged",
+    "Prediction",
+    "Ray",
+    "RowError",
+    "Run",
+    "Shard",
+    "dry_run",
+    "merge",
+    "parse_columns",
+    "score",
+]

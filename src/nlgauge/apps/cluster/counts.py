@@ -1,0 +1,258 @@
+"""What recipes count on the whole table: found shard by shard, merged, and frozen before anything is scored.
+
+Document frequencies add up, and ranges of SentSim's parts take the lowest and the highest. So scores are those of one
+call over all rows. (BLEU's and chrF's counts add up at the end: they stay with the parts.)
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from nlgauge._version import __version__
+from nlgauge.apps.cluster.parts import write_file
+from nlgauge.apps.cluster.shards import Plan, RowShard
+from nlgauge.core.compare import Comparisons
+from nlgauge.core.composite import leaves
+from nlgauge.core.corpus import WholeCorpus
+from nlgauge.core.metric import Metric
+from nlgauge.core.prepare import Prepared, as_asked
+from nlgauge.core.run_options import RunOptions
+from nlgauge.core.tokens import IdfTables
+from nlgauge.core.vector_metric import VectorMetric
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.io.storage import short_digest, text_digest
+from nlgauge.metrics.parts.bounds import Bounds
+from nlgauge.metrics.sentsim import SentSim
+from nlgauge.text.idf import IdfTable
+
+_FORMAT = "nlgauge-counts/1"
+
+#: Shards whose tables are in memory together while they are merged.
+_MERGED_AT_ONCE = 100
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Counts of some rows, or of all."""
+
+    idf: Mapping[str, IdfTables] = field(default_factory=dict)
+    """By what is counted: encoding, references or sources, choice of table. Labels come when all is counted."""
+    bounds: Mapping[int, Bounds] = field(default_factory=dict)
+    """By number of the metric."""
+
+    @classmethod
+    def merge(cls, found: Sequence[Counts]) -> Counts:
+        """Of all rows together."""
+        keys = dict.fromkeys(key for one in found for key in one.idf)
+        numbers = dict.fromkeys(number for one in found for number in one.bounds)
+        return cls(
+            {key: _merged_tables([one.idf[key] for one in found if key in one.idf]) for key in keys},
+            {
+                number: Bounds.merge([one.bounds[number] for one in found if number in one.bounds])
+                for number in numbers
+            },
+        )
+
+    @property
+    def digest(self) -> str:
+        """sha256 of the numbers."""
+        idf = {
+            key: [_digest(tables.shared), {name: _digest(own) for name, own in tables.by_system.items()}]
+            for key, tables in self.idf.items()
+        }
+        bounds = {str(number): one.digest for number, one in self.bounds.items()}
+        return text_digest(json.dumps({"format": _FORMAT, "idf": idf, "bounds": bounds}, sort_keys=True))
+
+    def whole(self, recipes: Sequence[Metric], options: RunOptions, reference_count: str) -> WholeCorpus:
+        """What the engine must know of the table when it looks at a part of it."""
+        counted: dict[Any, dict[str, Any]] = {}
+        for metric in _counting(recipes, options):
+            tables = self.idf.get(_key(metric))
+            if tables is not None and tables.shared is not None:
+                label = f"{metric.idf_choice}[{short_digest(tables.shared.digest)}]"
+                labelled = replace(tables, label=label)
+                counted.setdefault((metric.encoding, metric.against), {})[metric.idf_choice] = labelled
+        return WholeCorpus(reference_count, counted)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "idf": {
+                key: {
+                    "shared": None if tables.shared is None else tables.shared.content(),
+                    "systems": {name: own.content() for name, own in tables.by_system.items()},
+                }
+                for key, tables in self.idf.items()
+            },
+            "bounds": {str(number): one.content() | {"digest": one.digest} for number, one in self.bounds.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Counts:
+        """`to_dict` backwards."""
+        idf = {
+            key: IdfTables(
+                "",
+                IdfTable.from_content(one["shared"] | {"digest": ""}),
+                {name: IdfTable.from_content(own | {"digest": ""}) for name, own in one["systems"].items()},
+            )
+            for key, one in record["idf"].items()
+        }
+        return cls(idf, {int(number): Bounds.from_content(one) for number, one in record["bounds"].items()})
+
+
+@dataclass(frozen=True)
+class ShardCounts:
+    """What the first pass found in a shard, and what of it the second need not compute again."""
+
+    counts: Counts
+    scored: tuple[int, ...]
+    """Rows of the shard."""
+    errors: Mapping[int, str]
+    comparisons: Comparisons
+    """Of metrics that are scaled over the table, by place among the scored rows."""
+
+
+def looks_at_table(recipes: Iterable[Metric]) -> bool:
+    """Whether a first pass is needed."""
+    return any(
+        scaled_over_table(metric) or (isinstance(metric, VectorMetric) and metric.counts_idf)
+        for metric in leaves(recipes)
+    )
+
+
+def scaled_over_table(metric: Metric) -> bool:
+    """Whether scores are scaled by ranges over all rows, after they were compared."""
+    return isinstance(metric, SentSim) and metric.whole_corpus
+
+
+def check_countable(recipes: Iterable[Metric]) -> None:
+    """Refuse recipes whose look at the corpus cannot be taken shard by shard."""
+    for metric in leaves(recipes):
+        if metric.whole_corpus and not scaled_over_table(metric):
+            msg = f"{metric.name} looks at all texts of a run at once, so that it cannot be scored shard by shard"
+            raise RecipeError(msg)
+
+
+def count_shard(prepared: Prepared, comparisons: Comparisons) -> Counts:
+    """What recipes count on the texts at hand; `comparisons` are those of metrics that are scaled over the table."""
+    idf = {
+        _key(one.metric): one.state.idf
+        for group in prepared.groups
+        for one in group.metrics.values()
+        if one.metric.counts_idf
+    }
+    bounds = {}
+    for number, by_system in comparisons.found.items():
+        metric = prepared.metrics[number].metric
+        assert isinstance(metric, SentSim)
+        found = {system: [by_system[system][at] for at in range(len(prepared))] for system in by_system}
+        bounds[number] = Bounds.merge([Bounds.extremes(parts) for parts in metric.part_values(found).values()])
+    return Counts(idf, bounds)
+
+
+def counts_path(folder: Path, plan: Plan, shard: RowShard) -> Path:
+    """Where the counts of a shard are; a digest of what they belong to is in the name."""
+    owner = text_digest(json.dumps(_owner(plan, shard)))
+    return folder / f"counts-{shard.name}-{short_digest(owner)}.json.gz"
+
+
+def write_counts(folder: Path, plan: Plan, shard: RowShard, found: ShardCounts) -> None:
+    """Keep the counts of a shard; equal counts give equal bytes."""
+    record = {
+        "format": _FORMAT,
+        "counts": found.counts.to_dict(),
+        "scored": list(found.scored),
+        "errors": {str(at): text for at, text in found.errors.items()},
+        "comparisons": found.comparisons.to_dict(),
+    }
+    data = gzip.compress(json.dumps(record).encode(), compresslevel=1, mtime=0)
+    write_file(counts_path(folder, plan, shard), data)
+
+
+def read_counts(folder: Path, plan: Plan, shard: RowShard, *, tables: bool) -> ShardCounts:
+    """The counts of a shard; without the tables, which one who scores it takes from the frozen file."""
+    path = counts_path(folder, plan, shard)
+    try:
+        record = json.loads(gzip.decompress(path.read_bytes()))
+        return ShardCounts(
+            Counts.from_dict(record["counts"]) if tables else Counts(),
+            tuple(record["scored"]),
+            {int(at): text for at, text in record["errors"].items()},
+            Comparisons.from_dict(record["comparisons"]),
+        )
+    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        msg = f"{str(path)!r}, what was counted on a shard, cannot be read ({error}); delete it and run again"
+        raise InputError(msg) from error
+
+
+def freeze(folder: Path, plan: Plan) -> Counts:
+    """Merge the counts of all shards, and keep them in a file that is named by their digest."""
+    merged = Counts()
+    found = _all_counts(folder, plan)
+    while some := list(islice(found, _MERGED_AT_ONCE)):
+        merged = Counts.merge([merged, *some])
+    for bounds in merged.bounds.values():
+        bounds.check_width()
+    data = json.dumps({"format": _FORMAT, "nlgauge": __version__, **merged.to_dict()}).encode()
+    write_file(_frozen_path(folder, merged.digest), gzip.compress(data, compresslevel=6, mtime=0))
+    return merged
+
+
+def read_frozen(folder: Path, digest: str) -> Counts:
+    """The counts of all rows, under the digest that a job names."""
+    path = _frozen_path(folder, digest)
+    try:
+        counts = Counts.from_dict(json.loads(gzip.decompress(path.read_bytes())))
+    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        msg = f"{str(path)!r}, what was counted on the whole table, cannot be read ({error}); run again"
+        raise InputError(msg) from error
+    if counts.digest != digest:
+        msg = f"{str(path)!r} is damaged: its numbers are not those of its digest; delete it and run again"
+        raise InputError(msg)
+    return counts
+
+
+def _frozen_path(folder: Path, digest: str) -> Path:
+    return folder / f"frozen-{short_digest(digest)}.json.gz"
+
+
+def _all_counts(folder: Path, plan: Plan) -> Iterator[Counts]:
+    for shard in plan.shards:
+        found = read_counts(folder, plan, shard, tables=True)
+        if found.scored:
+            yield found.counts
+
+
+def _owner(plan: Plan, shard: RowShard) -> list[Any]:
+    """What the counts of a shard belong to."""
+    return [_FORMAT, __version__, plan.input, shard.start, shard.stop, list(plan.recipes)]
+
+
+def _counting(recipes: Iterable[Metric], options: RunOptions) -> Iterator[VectorMetric[Any]]:
+    for leaf in leaves(recipes):
+        metric = as_asked(leaf, options)
+        if isinstance(metric, VectorMetric) and metric.counts_idf:
+            yield metric
+
+
+def _key(metric: VectorMetric[Any]) -> str:
+    """What is counted: the same for metrics that share a table."""
+    return json.dumps([*metric.encoding, metric.against, metric.idf_choice])
+
+
+def _merged_tables(found: Sequence[IdfTables]) -> IdfTables:
+    shared = IdfTable.merge([one.shared for one in found if one.shared is not None])
+    return IdfTables(
+        "", shared, {name: IdfTable.merge([one.by_system[name] for one in found]) for name in found[0].by_system}
+    )
+
+
+def _digest(table: IdfTable | None) -> str:
+    return "" if table is None else table.digest

@@ -1,0 +1,321 @@
+"""`nlgauge.apps.cluster.score`: a table of any size, in shards, on any executor."""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from nlgauge.apps.cluster.columns import Columns, ColumnsGiven, RowTexts
+from nlgauge.apps.cluster.counts import Counts, check_countable, counts_path, freeze, looks_at_table
+from nlgauge.apps.cluster.executors import Executor, Local, Pool
+from nlgauge.apps.cluster.parts import PartKey, part_path, stored_key, write_file
+from nlgauge.apps.cluster.row_readers import Table, TableGiven, open_table
+from nlgauge.apps.cluster.shards import PLAN, Plan, ShardRows, check_shard_rows, input_digest, make_plan, read_plan
+from nlgauge.apps.cluster.tasks import ProgressLine, Tasks
+from nlgauge.apps.cluster.worker import Job, Pass
+from nlgauge.core.composite import leaves
+from nlgauge.core.corpus import WholeCorpus
+from nlgauge.core.metric import Metric
+from nlgauge.core.prepare import SignatureCheck, prepare
+from nlgauge.core.run_options import RunOptions
+from nlgauge.core.scoring import chosen_metrics, resolved_call
+from nlgauge.core.signature import Signature
+from nlgauge.core.vector_metric import VectorMetric
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.io.formats import html_table
+from nlgauge.vectors.transforms import POSITION_BATCH
+
+#: Rows with texts that are looked at for one that shows which signature comes out.
+_SAMPLED_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a call of `score` did."""
+
+    folder: Path
+    """With the parts."""
+    rows: int
+    """Of the table."""
+    shards: int
+    done: int
+    """Shards that this call scored."""
+    skipped: int
+    """Shards whose parts were there."""
+    missing: int
+    """Shards that are not there yet: those of other jobs, and those that failed."""
+    failed: Mapping[int, str]
+    """Shards, by number, that were given up after three tries, with the last reason."""
+    rows_of: Mapping[int, tuple[int, int]]
+    """The first and the last row of each of them."""
+    errors: int
+    """Rows that could not be scored, of the shards that this call did."""
+    seconds: float
+    waiting: bool = False
+    """Whether the first pass of other jobs must end before this one can go on: run the same command again then."""
+
+    def _repr_html_(self) -> str:
+        names = ("rows", "shards", "done", "skipped", "missing", "errors", "seconds")
+        notes = [f"shard {number}: {why}" for number, why in self.failed.items()]
+        return html_table(
+            names, [[getattr(self, name) for name in names]], caption=str(self.folder), notes=notes, width=1
+        )
+
+    @property
+    def complete(self) -> bool:
+        """Whether all parts are there."""
+        return not self.missing
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a caller asks for, resolved and checked."""
+
+    table: Table
+    columns: Columns
+    recipes: tuple[Metric, ...]
+    options: RunOptions
+    check_signature: SignatureCheck
+
+    def plan(self, folder: Path, shard_rows: int | None) -> Plan:
+        """The plan in the folder, if it is of this input and these recipes; else a new one, kept there."""
+        digest = input_digest(self.table, self.columns)
+        known = read_plan(folder)
+        if known is None:
+            neighbours = any(isinstance(one, VectorMetric) and one.uses_neighbours for one in leaves(self.recipes))
+            multiple = POSITION_BATCH if neighbours else 1
+            made = make_plan(self.table, self.columns, digest=digest, shard_rows=shard_rows, multiple=multiple)
+            made = replace(made, recipes=self.signatures(made, Counts()))
+            # Another job may have been quicker, perhaps with another recipe; then its plan holds, and is checked.
+            return made if _kept_first(folder / PLAN, made.content()) else self.plan(folder, shard_rows)
+        if known.input != digest:
+            msg = (
+                f"the input is not the one that the parts in {str(folder)!r} were made of (digest {digest[:12]}, "
+                f"then {known.input[:12]}); give another folder to --parts, or the former input and columns"
+            )
+            raise InputError(msg)
+        if shard_rows not in {None, known.shard_rows}:
+            msg = f"the parts in {str(folder)!r} are of {known.shards[0].rows} rows; leave out --shard-rows"
+            raise InputError(msg)
+        now = replace(known, paths=tuple(map(str, self.table.paths)))
+        _refuse_other_recipes(known.recipes, self.signatures(now, Counts()), f"the parts in {str(folder)!r}")
+        if now != known:  # the input was moved
+            write_file(folder / PLAN, now.content())
+        return now
+
+    def signatures(self, plan: Plan, counts: Counts, *, check: bool = False) -> tuple[str, ...]:
+        """Recipe parts that come out, seen on one row; what is wrong with a recipe is said here."""
+        whole = counts.whole(self.recipes, self.options, plan.reference_count)
+        last: InputError | None = None
+        rows = (self.columns.texts(row) for _, _, row in self.table.rows(self.columns.names))
+        for texts in islice((one for one in rows if isinstance(one, RowTexts)), _SAMPLED_ROWS):
+            try:
+                return self._signatures_of(texts, whole, check=check)
+            except InputError as error:
+                last = error
+        if last is not None:
+            msg = f"none of the first {_SAMPLED_ROWS:,} rows that have texts can be scored; the last of them: {last}"
+            raise InputError(msg) from last
+        why = next(text for _, _, row in self.table.rows(self.columns.names) if (text := self.columns.texts(row)))
+        msg = f"none of the {plan.rows:,} rows can be scored; the first: {why}"
+        raise InputError(msg)
+
+    def _signatures_of(self, texts: RowTexts, whole: WholeCorpus, *, check: bool) -> tuple[str, ...]:
+        corpus = ShardRows(self.columns, ("",), (texts,)).corpus([0], whole)
+        prepared = prepare(
+            self.recipes,
+            corpus,
+            self.options,
+            check_signature=self.check_signature if check else None,
+            warn=False,
+        )
+        return tuple(one.signature.recipe_part for one in prepared.metrics[: prepared.asked])
+
+
+def resolve(table: TableGiven, metrics: Any, columns: ColumnsGiven | None, options: dict[str, Any]) -> Call:
+    """Check what is asked for, before anything is written."""
+    recipes, run, check_signature = resolved_call(chosen_metrics(metrics, options.pop("metric", None)), options)
+    if run.alignments:
+        msg = "alignments are not kept in parts; score the segments that you want to look at with nlgauge.score"
+        raise RecipeError(msg)
+    check_countable(recipes)
+    opened = open_table(table)
+    return Call(
+        opened, Columns.choose(columns, opened.names), tuple(recipes), replace(run, progress=False), check_signature
+    )
+
+
+def score(
+    table: TableGiven,
+    out: str | PathLike[str],
+    *,
+    metrics: Sequence[str | Metric | Signature] | str | Metric | Signature | None = None,
+    columns: ColumnsGiven | None = None,
+    executor: Executor | None = None,
+    shard_rows: int | None = None,
+    strict: bool = False,
+    progress: bool = False,
+    **options: Any,
+) -> Run:
+    """Score the rows of a table, shard by shard, into a folder of parts; `nlgauge.apps.cluster.merge` joins them.
+
+    Parts that are there already are skipped, so that the same call goes on where an earlier one was stopped.
+
+    Args:
+        table: A file (Parquet, Arrow, JSONL, TSV), a folder of a Hugging Face dataset on disk, a pattern of such
+            files, or plain text files, which stand side by side: each is a column under its file's name.
+        out: Folder of the parts; made where it is not there.
+        metrics: As in `nlgauge.score_systems`.
+        columns: Names of columns by role: `{"hyp": "mt", "ref": ["ref1", "ref2"], "src": "source", "id": "id"}`.
+            Several columns of hypotheses are several systems. Names may be patterns (`"sys*"`).
+        executor: `Local(8)`, `Ray(address)` or `Shard(3, 64)`; default: this process.
+        shard_rows: Rows of a shard; default: by the size of the table, at most 5,000 pairs.
+        strict: A row that cannot be scored ends the run; else it becomes null, with the reason beside it.
+        progress: A line on stderr.
+        options: As in `nlgauge.score`.
+    """
+    began = time.perf_counter()
+    executor = executor or Local()
+    check_shard_rows(shard_rows)
+    call = resolve(table, metrics, columns, options)
+    folder = _made_folder(out)
+    plan = call.plan(folder, shard_rows)
+    with executor.open(Job(str(folder), call.recipes, call.options, strict)) as pool:
+        driver = _Driver(plan, folder, executor.own(plan), pool, progress)
+        counts, frozen = Counts(), ""
+        if looks_at_table(call.recipes):
+            if not driver.count():
+                return driver.result(began, waiting=True)
+            counts = freeze(folder, plan)
+            frozen = counts.digest
+        driver.score(call.signatures(plan, counts, check=True), frozen)
+    if input_digest(call.table, call.columns) != plan.input:
+        msg = f"the input changed while it was scored; the parts in {str(folder)!r} are of neither, so delete them"
+        raise InputError(msg)
+    return driver.result(began)
+
+
+class _Driver:
+    """Runs the passes of a call."""
+
+    def __init__(self, plan: Plan, folder: Path, own: set[int], pool: Pool, progress: bool) -> None:
+        self._plan, self._folder, self._own, self._pool = plan, folder, own, pool
+        self._progress = progress
+        self._there: set[int] = set()
+        self._tasks = Tasks([])
+
+    def count(self) -> bool:
+        """The first pass; whether the counts of all shards are there now, also those of other jobs."""
+        self._pass(Pass("count"), self._counted(), "counting")
+        return not self._tasks.failed and len(self._counted()) == len(self._plan.shards)
+
+    def score(self, expected: Sequence[str], frozen: str) -> None:
+        """The second pass, or the only one."""
+        self._there = self._fitting(expected, frozen)
+        self._pass(Pass("score", tuple(expected), frozen), self._there, "scoring")
+
+    def result(self, began: float, *, waiting: bool = False) -> Run:
+        """What came of it."""
+        tasks, shards = self._tasks, self._plan.shards
+        done = 0 if waiting else len(tasks.reports)
+        return Run(
+            folder=self._folder,
+            rows=self._plan.rows,
+            shards=len(shards),
+            done=done,
+            skipped=len(self._there & self._own),
+            missing=sum(not part_path(self._folder, shard).exists() for shard in shards),
+            failed=dict(tasks.failed),
+            rows_of={number: (shards[number].start, shards[number].stop - 1) for number in tasks.failed},
+            errors=sum(report.errors for report in tasks.reports),
+            seconds=time.perf_counter() - began,
+            waiting=waiting and not tasks.failed,
+        )
+
+    def _pass(self, step: Pass, there: set[int], what: str) -> None:
+        systems = len(self._plan.columns.systems)
+        own = [shard for shard in self._plan.longest_first if shard.number in self._own]
+        left = [shard for shard in own if shard.number not in there]
+        line = None
+        if self._progress:
+            total = sum(shard.rows for shard in own) * systems
+            line = ProgressLine(total, already=total - sum(shard.rows for shard in left) * systems, what=what)
+        self._tasks = Tasks(left, line)
+        if left:
+            try:
+                self._pool.run(step, self._tasks)
+            finally:
+                if line is not None:
+                    line.close()
+
+    def _counted(self) -> set[int]:
+        shards = self._plan.shards
+        return {shard.number for shard in shards if counts_path(self._folder, self._plan, shard).exists()}
+
+    def _fitting(self, expected: Sequence[str], frozen: str) -> set[int]:
+        """Shards whose parts are there; a part of another run is refused, and one that is damaged made again."""
+        there = set()
+        for shard in self._plan.shards:
+            path = part_path(self._folder, shard)
+            wanted, found = PartKey.of(self._plan, shard, expected, frozen), stored_key(path)
+            if found is None:
+                continue
+            if found != wanted:
+                _refuse_other_recipes(found.recipes, wanted.recipes, repr(path.name))
+                names = ", ".join(
+                    f"{name} {getattr(found, name)!r} instead of {getattr(wanted, name)!r}"
+                    for name in PartKey._fields
+                    if getattr(found, name) != getattr(wanted, name)
+                )
+                msg = f"{str(path)!r} belongs to another run ({names}); give another folder to --parts"
+                raise InputError(msg)
+            there.add(shard.number)
+        return there
+
+
+def _kept_first(path: Path, content: bytes) -> bool:
+    """Write a file unless there is one, whole and in one step; whether this is the one that was written."""
+    own = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    write_file(own, content)
+    try:
+        os.link(own, path)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without links: who comes last wins
+        write_file(path, content)
+    finally:
+        own.unlink(missing_ok=True)
+    return True
+
+
+def _refuse_other_recipes(before: Sequence[str], now: Sequence[str], what: str) -> None:
+    if tuple(before) == tuple(now):
+        return
+    fix = "give another folder to --parts, or the former metrics and options"
+    names = [[Signature.parse(text).metric for text in texts] for texts in (before, now)]
+    if names[0] != names[1]:
+        msg = f"{what} are scores of {', '.join(names[0])}, and {', '.join(names[1])} is asked for; {fix}"
+        raise InputError(msg)
+    for old, new in zip(before, now, strict=True):
+        differing = Signature.parse(old).difference(Signature.parse(new))
+        if differing:
+            found = "; ".join(f"{one.key}: {one.left}, now {one.right}" for one in differing)
+            msg = f"{what} have another signature ({found}); {fix}"
+            raise InputError(msg)
+
+
+def _made_folder(out: str | PathLike[str]) -> Path:
+    folder = Path(out).absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        msg = f"the folder of parts {str(out)!r} cannot be made: {error.strerror or error}"
+        raise InputError(msg) from error
+    return folder

@@ -1,0 +1,253 @@
+"""Parts: the scores of a shard as a Parquet file, written to a temporary name and renamed.
+
+A row for each row of the shard: `id`, `error` (null where it was scored), and for each metric, system and component a
+column `METRIC/COMPONENT` or `METRIC/SYSTEM/COMPONENT`. What a part belongs to stands in the file's metadata under
+`nlgauge`: input, rows, signatures, version. A part is used where all of it fits; nothing else is state.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nlgauge._version import __version__
+from nlgauge.apps.cluster.row_readers import package
+from nlgauge.apps.cluster.shards import Plan, RowShard
+from nlgauge.core.metric import Metric
+from nlgauge.core.score import Score, SegmentNotes
+from nlgauge.core.signature import Signature
+from nlgauge.errors import InputError
+from nlgauge.io.storage import write_atomic
+from nlgauge.stats.corpus_counts import CorpusCounts
+
+_FORMAT = "nlgauge-part/1"
+_KEY = b"nlgauge"
+#: Why a folder takes no file, now and later; other errors may pass, such as those of a network.
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+class UnwritableError(InputError):
+    """There is no room left for a file, or none may be written."""
+
+
+class PartKey(NamedTuple):
+    """What a part belongs to."""
+
+    input: str
+    """Digest of the table."""
+    start: int
+    stop: int
+    version: str
+    frozen: str
+    """Digest of what was counted on the whole table; empty where recipes do not look at it."""
+    recipes: tuple[str, ...]
+    """Recipe parts of the signatures."""
+
+    @classmethod
+    def of(cls, plan: Plan, shard: RowShard, recipes: Sequence[str], frozen: str) -> PartKey:
+        """Of the part that a shard becomes."""
+        return cls(plan.input, shard.start, shard.stop, __version__, frozen, tuple(recipes))
+
+
+@dataclass(frozen=True)
+class Part:
+    """The scores of a shard."""
+
+    key: PartKey
+    ids: tuple[str, ...]
+    errors: Mapping[int, str]
+    """By row of the shard."""
+    scores: tuple[Score, ...]
+    """Of the other rows, metric by metric; none where no row could be scored."""
+
+
+def part_path(folder: Path, shard: RowShard) -> Path:
+    """Where the part of a shard is."""
+    return folder / f"part-{shard.name}.parquet"
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all; a full disk is said in words."""
+    try:
+        write_atomic(path, data)
+    except OSError as error:
+        if error.errno in _FULL:
+            msg = (
+                f"there is no room left in {str(path.parent)!r}; parts that are there are whole, so make room and "
+                "run the same command again"
+            )
+            raise UnwritableError(msg) from error
+        msg = f"cannot write {str(path)!r}: {error.strerror or error}"
+        raise (UnwritableError if error.errno in _FORBIDDEN else InputError)(msg) from error
+
+
+def write_part(path: Path, part: Part, metrics: Sequence[Metric], systems: Sequence[str]) -> None:
+    """Write the scores of a shard; equal scores give equal bytes."""
+    arrow = package("pyarrow")
+    scored = np.array([at for at in range(len(part.ids)) if at not in part.errors], dtype=np.int64)
+    columns: dict[str, Any] = {
+        "id": arrow.array(part.ids, arrow.string()),
+        "error": arrow.array([part.errors.get(at) for at in range(len(part.ids))], arrow.string()),
+    }
+    labels = _labels(metrics, systems)
+    scores = {label: part.scores[at] for at, label in enumerate(labels)} if part.scores else {}
+    for (label, metric), score in ((one, scores.get(one[0])) for one in labels.items()):
+        for component in metric.components if score is None else score.segments:
+            values = None if score is None else score.segments[component]
+            columns[f"{label}/{component}"] = _column(values, scored, len(part.ids), arrow.float64())
+        if score is not None and score.best_reference is not None:
+            named = f"{label}/best_reference"
+            columns[named] = _column(score.best_reference, scored, len(part.ids), arrow.int64())
+        if score is not None and score.statistics is not None:
+            columns[f"{label}/counts"] = _counts_column(score.statistics, scored, len(part.ids))
+    about = {"format": _FORMAT, **part.key._asdict(), "scores": [_about(*one) for one in scores.items()]}
+    table = arrow.table(columns)
+    table = table.replace_schema_metadata({_KEY: json.dumps({**about, "digest": _digest(table, about)})})
+    buffer = io.BytesIO()
+    package("pyarrow.parquet").write_table(table, buffer, compression="zstd", write_page_checksum=True)
+    write_file(path, buffer.getvalue())
+
+
+def _labels(metrics: Sequence[Metric], systems: Sequence[str]) -> dict[str, Metric]:
+    """How columns begin: the metric's name, with a number where there are several of one name, and the system."""
+    total, seen, labels = Counter(metric.name for metric in metrics), Counter[str](), {}
+    for metric in metrics:
+        seen[metric.name] += 1
+        name = metric.name + (f"#{seen[metric.name]}" if total[metric.name] > 1 else "")
+        for system in systems:
+            labels[f"{name}/{system}" if system else name] = metric
+    return labels
+
+
+def _column(values: Any, scored: Any, rows: int, kind: Any) -> Any:
+    """Values of the scored rows, null in the others."""
+    arrow = package("pyarrow")
+    if values is None:
+        return arrow.nulls(rows, kind)
+    if len(scored) == rows:
+        return arrow.array(values, kind)
+    missing = np.ones(rows, dtype=bool)
+    missing[scored] = False
+    spread = np.zeros(rows, dtype=values.dtype)
+    spread[scored] = values
+    return arrow.array(spread, kind, mask=missing)
+
+
+def _counts_column(statistics: CorpusCounts, scored: Any, rows: int) -> Any:
+    arrow = package("pyarrow")
+    lists: list[list[int] | None] = [None] * rows
+    for at, counts in zip(scored.tolist(), statistics.counts.astype(np.int64).tolist(), strict=True):
+        lists[at] = counts
+    return arrow.array(lists, arrow.list_(arrow.int64()))
+
+
+def _about(label: str, score: Score) -> dict[str, Any]:
+    """What of a score is no column."""
+    return {
+        "label": label,
+        "metric": score.metric,
+        "system": score.system,
+        "main": score.main,
+        "components": list(score.segments),
+        "higher_is_better": score.higher_is_better,
+        "distances": list(score.distances),
+        "signature": str(score.signature),
+        "notes": {kind: list(at) for kind, at in score.notes.__dict__.items() if at},
+        "corpus": dict(score.corpus),
+        "formula": None if score.statistics is None else score.statistics.formula,
+    }
+
+
+def _digest(table: Any, about: Mapping[str, Any]) -> str:
+    """sha256 of all values and of what is said about them: Parquet's own checksums leave out headers and metadata."""
+    arrow = package("pyarrow")
+    state = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
+    for name in table.column_names:
+        column = table.column(name).combine_chunks()
+        if arrow.types.is_floating(column.type) or arrow.types.is_integer(column.type):
+            nulls = column.is_null().to_numpy(zero_copy_only=False)
+            values = nulls.tobytes() + column.fill_null(0).to_numpy().tobytes()
+        else:
+            values = json.dumps(column.to_pylist()).encode()
+        state.update(b"%b:%d:%b" % (name.encode(), len(values), values))
+    return state.hexdigest()
+
+
+def _check_digest(stored: str, found: str) -> None:
+    if stored != found:
+        msg = f"its content has digest {found[:12]}, not {stored[:12]}"
+        raise ValueError(msg)
+
+
+def stored_key(path: Path) -> PartKey | None:
+    """What a part belongs to; None where it is not there, or damaged and must be made again."""
+    if not path.exists():
+        return None
+    arrow = package("pyarrow")
+    try:
+        found = package("pyarrow.parquet").read_schema(path).metadata or {}
+    except (arrow.ArrowException, OSError, ValueError):
+        return None
+    if _KEY not in found:  # whole, and somebody else's: perhaps the very table that is scored
+        msg = f"{str(path)!r} is a Parquet file that nlgauge did not write; give another folder to --parts"
+        raise InputError(msg)
+    try:
+        return _key(json.loads(found[_KEY]))
+    except (KeyError, ValueError, TypeError):
+        return None
+
+
+def _key(about: Mapping[str, Any]) -> PartKey:
+    if about["format"] != _FORMAT:
+        raise ValueError(about["format"])
+    fields = {name: about[name] for name in PartKey._fields}
+    return PartKey(**(fields | {"recipes": tuple(about["recipes"])}))
+
+
+def read_part(path: Path) -> Part:
+    """Read a part back, bit for bit."""
+    arrow = package("pyarrow")
+    try:
+        table = package("pyarrow.parquet").read_table(path, page_checksum_verification=True)
+        about = json.loads((table.schema.metadata or {})[_KEY])
+        key = _key(about)
+        _check_digest(about.pop("digest"), _digest(table, about))
+    except (arrow.ArrowException, OSError, LookupError, ValueError, TypeError, AttributeError) as error:
+        msg = f"{str(path)!r} is no part that nlgauge wrote, or it is damaged ({error}); delete it and run again"
+        raise InputError(msg) from error
+    errors = {at: text for at, text in enumerate(table.column("error").to_pylist()) if text is not None}
+    keep = arrow.array([at for at in range(len(table)) if at not in errors], arrow.int64())
+    scored = table.take(keep) if errors else table
+    scores = tuple(_score(scored, one) for one in about["scores"])
+    return Part(key, tuple(table.column("id").to_pylist()), errors, scores)
+
+
+def _score(table: Any, about: Mapping[str, Any]) -> Score:
+    label = about["label"]
+    best, counts = f"{label}/best_reference", f"{label}/counts"
+    statistics = None
+    if about["formula"] is not None:
+        statistics = CorpusCounts(about["formula"], np.array(table.column(counts).to_pylist(), dtype=np.float64))
+    return Score(
+        metric=about["metric"],
+        system=about["system"],
+        segments={name: table.column(f"{label}/{name}").to_numpy() for name in about["components"]},
+        main=about["main"],
+        higher_is_better=about["higher_is_better"],
+        signature=Signature.parse(about["signature"]),
+        notes=SegmentNotes(**{kind: tuple(at) for kind, at in about["notes"].items()}),
+        best_reference=table.column(best).to_numpy() if best in table.column_names else None,
+        corpus=about["corpus"],
+        distances=tuple(about["distances"]),
+        statistics=statistics,
+    )

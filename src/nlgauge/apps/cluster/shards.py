@@ -1,0 +1,364 @@
+"""The plan of a run: which rows make up which shard, and what proves that all of them came out.
+
+A plan is a function of the input alone, so that any number of jobs make the same one without talking to each other.
+It is kept in the folder of parts (`plan.json`), and a resumed run goes by it.
+
+The rows of a shard: texts that can be scored, and why others cannot.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge._version import __version__
+from nlgauge.apps.cluster.columns import Columns, RowTexts, Unreadable
+from nlgauge.apps.cluster.row_readers import Mark, Table
+from nlgauge.core.corpus import Corpus, WholeCorpus
+from nlgauge.errors import FileFormatError, InputError, NlgaugeError, RecipeError
+from nlgauge.io.storage import file_digest, text_digest
+
+PLAN = "plan.json"
+
+_FORMAT = "nlgauge-plan/1"
+
+#: Pairs of a shard, where nobody says otherwise. The least: what a shard costs beside scoring is little then. The
+#: most: a kill costs little, and 1,000 workers have enough shards each (benchmarks/cluster_simulation.py). And how
+#: many shards are aimed at between the two.
+_LEAST_PAIRS, _MOST_PAIRS, _SHARDS = 256, 5_000, 512
+
+#: Characters after which a shard ends however few rows it has: its texts and tokens stay in memory.
+_MOST_CHARACTERS = 32_000_000
+
+
+@dataclass(frozen=True)
+class RowShard:
+    """Rows [start, stop) of the table."""
+
+    number: int
+    start: int
+    stop: int
+    source: int
+    """The file that its first row is in."""
+    mark: Mark
+    """Where in that file."""
+    characters: int
+    """Of all its texts: what its time grows with."""
+
+    @property
+    def rows(self) -> int:
+        """How many."""
+        return self.stop - self.start
+
+    @property
+    def name(self) -> str:
+        """What its files are called."""
+        return f"{self.number:05d}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run does, whoever does it."""
+
+    paths: tuple[str, ...]
+    columns: Columns
+    input: str
+    """sha256 of the files' bytes and of which column is what."""
+    rows: int
+    ids: str
+    """sha256 of all ids in order."""
+    reference_count: str
+    """References per row, `var` where the number varies; 0 without references."""
+    shards: tuple[RowShard, ...]
+    shard_rows: int | None = None
+    """Rows of a shard, where somebody asked for so many."""
+    recipes: tuple[str, ...] = ()
+    """Recipe parts of the signatures, as they are on one row: another recipe makes another folder."""
+
+    @property
+    def longest_first(self) -> list[RowShard]:
+        """Shards in the order of work: a long one that begins last would leave all other workers waiting."""
+        return sorted(self.shards, key=lambda shard: (-shard.characters, shard.number))
+
+    @property
+    def pairs(self) -> int:
+        """Outputs of systems."""
+        return self.rows * len(self.columns.systems)
+
+    def content(self) -> bytes:
+        """The plan as bytes of a file."""
+        record = {
+            "format": _FORMAT,
+            "nlgauge": __version__,
+            "paths": list(self.paths),
+            "columns": self.columns.to_dict(),
+            "input": self.input,
+            "rows": self.rows,
+            "ids": self.ids,
+            "reference_count": self.reference_count,
+            "shard_rows": self.shard_rows,
+            "recipes": list(self.recipes),
+            "shards": [list(vars(shard).values()) for shard in self.shards],
+        }
+        return (json.dumps(record) + "\n").encode()
+
+
+def read_plan(folder: Path) -> Plan | None:
+    """The plan in a folder of parts; None where there is none yet."""
+    path = folder / PLAN
+    if not path.exists():
+        return None
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if record["format"] != _FORMAT:
+            msg = f"{str(path)!r} is a plan in format {record['format']!r}, expected {_FORMAT!r}"
+            raise FileFormatError(msg)
+        shards = tuple(
+            RowShard(number, start, stop, source, tuple(mark), characters)
+            for number, start, stop, source, mark, characters in record["shards"]
+        )
+        plan = Plan(
+            tuple(record["paths"]),
+            Columns.from_dict(record["columns"]),
+            record["input"],
+            record["rows"],
+            record["ids"],
+            record["reference_count"],
+            shards,
+            record["shard_rows"],
+            tuple(record["recipes"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        msg = f"{str(path)!r} is not a plan of nlgauge ({error!r}); give another folder to --parts"
+        raise FileFormatError(msg) from error
+    if record["nlgauge"] != __version__:
+        msg = (
+            f"the parts in {str(folder)!r} were begun with nlgauge {record['nlgauge']}, and this is {__version__}, "
+            "which may score otherwise; go on with that version, or give another folder to --parts"
+        )
+        raise InputError(msg)
+    return plan
+
+
+def input_digest(table: Table, columns: Columns) -> str:
+    """sha256 of the files' bytes, in order, and of which column is what."""
+    files = [file_digest(path) for path in table.paths]
+    return text_digest(json.dumps([files, columns.to_dict()]))
+
+
+def check_shard_rows(value: object) -> None:
+    """Refuse what is no number of rows."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        msg = f"shard_rows must be a whole number, at least 1, got {value!r}"
+        raise RecipeError(msg)
+
+
+def make_plan(
+    table: Table, columns: Columns, *, digest: str, shard_rows: int | None = None, multiple: int = 1
+) -> Plan:
+    """Read the table once: where shards start, whether ids are unique, how many references rows have.
+
+    Shards begin at multiples of `multiple` rows.
+    """
+    rows = table.count()
+    if rows == 0:
+        msg = f"the table {', '.join(map(str, table.paths))} has no rows"
+        raise InputError(msg)
+    step = shard_rows or _automatic_rows(rows, len(columns.systems))
+    scan = _Scan(columns, -(-step // multiple) * multiple, multiple)
+    for source, mark, row in table.rows(columns.names):
+        scan.add(source, mark, row)
+    if scan.rows != rows:
+        msg = f"the table has {scan.rows} rows where {rows} were expected; it changed while it was read"
+        raise InputError(msg)
+    _refuse_duplicates(table, columns, scan.hashes)
+    counts = sorted(scan.reference_counts)
+    return Plan(
+        tuple(map(str, table.paths)),
+        columns,
+        digest,
+        rows,
+        scan.ids.hexdigest(),
+        str(counts[0]) if len(counts) == 1 else "var",
+        tuple(scan.shards()),
+        shard_rows,
+    )
+
+
+def _automatic_rows(rows: int, systems: int) -> int:
+    pairs = min(max(rows * systems // _SHARDS, _LEAST_PAIRS), _MOST_PAIRS)
+    return max(1, pairs // systems)
+
+
+class IdDigest:
+    """sha256 of ids in order; a length before each, so that no two lists run together alike."""
+
+    def __init__(self) -> None:
+        self._state = hashlib.sha256()
+        self.count = 0
+
+    def add(self, identity: str) -> bytes:
+        """Take in an id; its own hash of eight bytes."""
+        data = identity.encode("utf-8", "surrogatepass")
+        self._state.update(b"%d:%b" % (len(data), data))
+        self.count += 1
+        return hashlib.blake2b(data, digest_size=8).digest()
+
+    def hexdigest(self) -> str:
+        """Of all so far."""
+        return self._state.hexdigest()
+
+
+class _Scan:
+    """What is gathered while the table is read once."""
+
+    def __init__(self, columns: Columns, step: int, multiple: int) -> None:
+        self._columns, self._step, self._multiple = columns, step, multiple
+        self._starts: list[tuple[int, int, Mark, int]] = []
+        self._size = self._characters = 0
+        self._hashes = bytearray()
+        self.rows = 0
+        self.ids = IdDigest()
+        self.reference_counts: Counter[int] = Counter()
+
+    def add(self, source: int, mark: Mark, row: Any) -> None:
+        """Take in a row."""
+        full = self._size >= self._step or self._characters >= _MOST_CHARACTERS
+        if not self._starts or (full and self._size % self._multiple == 0):
+            self._starts.append((self.rows, source, mark, 0))
+            self._size = self._characters = 0
+        self._hashes += self.ids.add(self._columns.identity(row, self.rows))
+        texts = self._columns.texts(row)
+        if isinstance(texts, RowTexts):
+            self.reference_counts[len(texts.refs)] += 1
+            self._characters += sum(map(len, texts.hyps)) + sum(map(len, texts.refs)) + len(texts.source or "")
+            self._starts[-1] = (*self._starts[-1][:3], self._characters)
+        self._size += 1
+        self.rows += 1
+
+    def shards(self) -> Iterator[RowShard]:
+        """All of them, once the table has been read."""
+        stops = [*(start for start, *_ in self._starts[1:]), self.rows]
+        for number, ((start, source, mark, characters), stop) in enumerate(zip(self._starts, stops, strict=True)):
+            yield RowShard(number, start, stop, source, mark, characters)
+
+    @property
+    def hashes(self) -> NDArray[np.uint64]:
+        """Of the ids."""
+        return np.frombuffer(self._hashes, dtype=np.uint64)
+
+
+def _refuse_duplicates(table: Table, columns: Columns, hashes: NDArray[np.uint64]) -> None:
+    """Eight bytes an id, so that 50 million take 400 MB; rows are read again only where two hashes are the same."""
+    if columns.id is None:
+        return
+    values, counts = np.unique(hashes, return_counts=True)
+    suspects = set(np.flatnonzero(np.isin(hashes, values[counts > 1])).tolist())
+    if not suspects:
+        return
+    seen: dict[str, int] = {}
+    for number, (_, _, row) in enumerate(table.rows(columns.names)):
+        if number in suspects:
+            identity = columns.identity(row, number)
+            if identity in seen:
+                msg = (
+                    f"rows {seen[identity]} and {number} have one id, {identity!r} (column {columns.id!r}); ids must "
+                    "differ, or leave out id= to number the rows"
+                )
+                raise InputError(msg)
+            seen[identity] = number
+
+
+#: Rows of a shard that may fail with an error that is no word of nlgauge's about a text.
+_MOST_UNFORESEEN = 10
+
+
+@dataclass(frozen=True)
+class ShardRows:
+    """What a shard holds."""
+
+    columns: Columns
+    ids: tuple[str, ...]
+    texts: tuple[RowTexts | Unreadable, ...]
+
+    @property
+    def readable(self) -> list[int]:
+        """Rows, from 0 in the shard, that have texts."""
+        return [at for at, row in enumerate(self.texts) if isinstance(row, RowTexts)]
+
+    @property
+    def unreadable(self) -> dict[int, str]:
+        """Why the others have none."""
+        return {at: str(row) for at, row in enumerate(self.texts) if isinstance(row, Unreadable)}
+
+    def corpus(self, rows: Sequence[int], whole: WholeCorpus) -> Corpus:
+        """Some of the rows as the engine takes them, as a part of the whole table."""
+        found = [row for at in rows if isinstance(row := self.texts[at], RowTexts)]
+        return Corpus(
+            {system: [row.hyps[place] for row in found] for place, system in enumerate(self.columns.systems)},
+            [row.refs for row in found],
+            sources=None if self.columns.source is None else [row.source or "" for row in found],
+            whole=whole,
+        )
+
+
+def read_rows(table: Table, columns: Columns, shard: RowShard) -> ShardRows:
+    """The rows [start, stop) that a shard names."""
+    rows = islice(table.rows(columns.names, shard.source, shard.mark), shard.rows)
+    ids, texts = [], []
+    for number, (_, _, row) in enumerate(rows, start=shard.start):
+        ids.append(columns.identity(row, number))
+        texts.append(columns.texts(row))
+    if len(texts) != shard.rows:
+        msg = f"rows {shard.start} to {shard.stop} were expected, and {len(texts)} are there; the input has changed"
+        raise InputError(msg)
+    return ShardRows(columns, tuple(ids), tuple(texts))
+
+
+def may_be_of_a_row(error: Exception) -> bool:
+    """Whether an error may be that of a text; not of a recipe, of a file that it names, or of the machine."""
+    if isinstance(error, NlgaugeError):
+        return isinstance(error, InputError) and not isinstance(error, FileFormatError)
+    return not isinstance(error, OSError | MemoryError)
+
+
+def reason_of(error: Exception) -> str:
+    """An error as a report has it."""
+    return str(error) if isinstance(error, NlgaugeError) else f"{type(error).__name__}: {error}"
+
+
+def failing_rows(rows: Sequence[int], attempt: Callable[[Sequence[int]], object]) -> dict[int, str]:
+    """Rows that make an attempt fail by themselves, with what it says of them.
+
+    An attempt at all rows costs one attempt where none fails; else halves are tried, and halves of those that fail.
+    Where many rows fail in a way that nobody foresaw, it is not the rows: the error is raised.
+    """
+    unforeseen = 0
+
+    def failing(rows: Sequence[int]) -> dict[int, str]:
+        nonlocal unforeseen
+        try:
+            if rows:
+                attempt(rows)
+        except Exception as error:
+            if not may_be_of_a_row(error):
+                raise
+            if len(rows) > 1:
+                middle = len(rows) // 2
+                return failing(rows[:middle]) | failing(rows[middle:])
+            unforeseen += not isinstance(error, InputError)
+            if unforeseen > _MOST_UNFORESEEN:
+                raise
+            return {rows[0]: reason_of(error).removeprefix("segment 0: ")}
+        return {}
+
+    return failing(rows)

@@ -1,0 +1,415 @@
+"""Which model and which layer the bert-score package takes when nobody says.
+
+Tables of the bert-score package as those of nlgauge: idf dictionaries, and baselines in CSV.
+
+`score` and `BERTScorer` of the bert-score package, by nlgauge: change the import line.
+
+    from nlgauge.compat.bert_score import score, BERTScorer       (was: from bert_score import ...)
+
+Arguments and returns are those of bert-score 0.3.13, and so are the numbers, to 1e-5 (`tests/parity`): P, R and F as
+float32 tensors where torch is installed, as numpy arrays where it is not. What is better on purpose:
+
+- the hash is the signature, which pins weights, tokenizer, idf and baseline by digest;
+- a score does not depend on `batch_size`, nor on the other segments (unless idf is counted on them);
+- a missing baseline is an error, and no raw score labelled rescaled; `baseline_path` takes one of nlgauge, too;
+- several references go with `all_layers`;
+- `model_type` also takes a name that nlgauge knows (`minilm`), and `num_layers` may be left out for its folder.
+
+`nthreads` and `batch_size` are accepted and do not move a score. As in bert-score with transformers 4, models with a
+tokenizer of RoBERTa or GPT-2 read each text with a space before it, and without one if `use_fast_tokenizer` is set;
+for all others `use_fast_tokenizer` does not move a score.
+`device=None` computes on the CPU (engine onnx); `device="cuda"` takes the engine torch.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import math
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.apps.compat.batches import check_lengths, reference_groups, texts_of
+from nlgauge.core.score import Score
+from nlgauge.core.scoring import score_systems
+from nlgauge.core.vector_metric import chosen_layer
+from nlgauge.encoders.base import Encoder, vectors_digest
+from nlgauge.encoders.load import load_encoder
+from nlgauge.errors import BaselineError, FileFormatError, InputError, ModelNotFoundError, RecipeError
+from nlgauge.metrics.bertscore import BERTScore
+from nlgauge.metrics.parts.baseline import Baseline
+from nlgauge.text.idf import IdfTable
+from nlgauge.text.tokenizer import TextTokenizer
+
+__all__ = [
+    "BERTScorer",
+    "baseline_of_csv",
+    "idf_of_dictionary",
+    "is_own_baseline",
+    "layers_of_models",
+    "model_of_language",
+    "score",
+    "tuned_layer",
+]
+
+
+#: `lang2model` of bert-score 0.3.13.
+_MODELS = {
+    "en": "roberta-large",
+    "zh": "bert-base-chinese",
+    "tr": "dbmdz/bert-base-turkish-cased",
+    "en-sci": "allenai/scibert_scivocab_uncased",
+}
+_OTHER_LANGUAGES = "bert-base-multilingual-cased"
+
+
+def model_of_language(language: str) -> str:
+    """The model that bert-score chooses for a language.
+
+    >>> model_of_language("EN")
+    'roberta-large'
+    """
+    return _MODELS.get(language.lower(), _OTHER_LANGUAGES)
+
+
+@cache
+def layers_of_models() -> dict[str, int]:
+    """`model2layers` of bert-score 0.3.13: the layer tuned by its authors, by model."""
+    text = (files("nlgauge.apps.compat") / "bert_score_layers.tsv").read_text(encoding="utf-8")
+    rows = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
+    return {model: int(layer) for model, layer in rows}
+
+
+def tuned_layer(model: str) -> int | None:
+    """The layer of bert-score for a model; None leaves it to nlgauge, which knows models by their weights too."""
+    return layers_of_models().get(model)
+
+
+def chosen_model(model: str | None, language: str | None) -> str:
+    """The model of a call: the one named, or that of the language."""
+    if model is None and language is None:
+        msg = "give model_type= or lang=: one of the two chooses the model"
+        raise RecipeError(msg)
+    return model if model is not None else model_of_language(language or "")
+
+
+#: A frequency that came from counting is whole but for rounding in the logarithm.
+_WHOLE = 1e-3
+
+#: How a baseline of nlgauge begins.
+_OWN = "# nlgauge baseline "
+
+
+def idf_of_dictionary(weights: Mapping[int, float], tokenizer: TextTokenizer) -> IdfTable:
+    """Frequencies behind an idf dictionary, as `bert_score.utils.get_idf_dict` makes it.
+
+    There idf(t) = ln((N + 1) / (df(t) + 1)), and the default of the dictionary is that of a token in no document,
+    ln(N + 1); so N and every df follow from it.
+    """
+    factory = getattr(weights, "default_factory", None)
+    if factory is None:
+        msg = "idf: expected a defaultdict of get_idf_dict, whose default says the number of documents, got a dict"
+        raise InputError(msg)
+    documents = math.exp(factory()) - 1
+    frequency = np.zeros(tokenizer.vocabulary_size, dtype=np.int64)
+    for token, weight in weights.items():
+        found = (documents + 1) / math.exp(weight) - 1
+        if not 0 <= token < len(frequency) or abs(found - round(found)) > _WHOLE * max(1.0, found):
+            msg = f"idf[{token}] = {weight} is no idf of {round(documents)} documents under this model's tokenizer"
+            raise InputError(msg)
+        frequency[token] = round(found)
+    return IdfTable(round(documents), frequency, tokenizer.digest, "an idf dictionary of bert-score")
+
+
+def is_own_baseline(path: str | Path) -> bool:
+    """Whether a file was made by `nlgauge baseline build`, which messages advise."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read(len(_OWN)) == _OWN
+    except (OSError, UnicodeDecodeError):
+        return False  # reading it as bert-score's says why
+
+
+def baseline_of_csv(path: str | Path, encoder: Encoder, language: str) -> Baseline:
+    """A baseline of bert-score (`LAYER,P,R,F`), said to be of this model: its files do not name one."""
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))
+    except OSError as error:
+        msg = f"baseline file {str(path)!r} cannot be read: {error.strerror or error}"
+        raise BaselineError(msg) from error
+    if not rows or [name.strip().upper() for name in rows[0]] != ["LAYER", "P", "R", "F"]:
+        msg = f"{str(path)!r} is no baseline of bert-score: its first line should be 'LAYER,P,R,F'"
+        raise FileFormatError(msg)
+    try:
+        # bert-score goes by the number of the row, and does not read the column LAYER.
+        values = {number: (float(p), float(r), float(f)) for number, (_, p, r, f) in enumerate(rows[1:])}
+    except ValueError as error:
+        msg = f"{str(path)!r}: expected a layer and three numbers in every row ({error})"
+        raise FileFormatError(msg) from error
+    header = {"model": encoder.model, "language": language, "weights": vectors_digest(encoder)}
+    return Baseline(header, values)
+
+
+_COMPONENTS = ("precision", "recall", "f1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Recipe:
+    """What a call of bert-score asks for, in the words of a recipe."""
+
+    model: str
+    layer: int | None
+    device: str | None
+    lang: str | None
+    rescaled: bool
+    baseline_path: str | Path | None
+    all_layers: bool
+    by_language: bool = False
+    """Whether the model was chosen by its language."""
+    fast: bool = False
+    """Whether the fast tokenizer was asked for, which bert-score gives no space before a text."""
+
+    def __post_init__(self) -> None:
+        if self.rescaled and self.lang is None:
+            msg = "rescale_with_baseline=True needs lang=, the language whose baseline is meant"
+            raise RecipeError(msg)
+
+    @property
+    def run(self) -> dict[str, Any]:
+        """Options of the run: engine and device."""
+        if self.device is None or str(self.device).startswith("cpu"):
+            return {}
+        return {"engine": "torch", "device": str(self.device)}
+
+    @property
+    def encoder(self) -> Encoder:
+        try:
+            return load_encoder(self.model, **self.run)
+        except ModelNotFoundError as error:
+            if not self.by_language:
+                raise
+            msg = (
+                f"{error}. As in bert-score, lang={self.lang!r} alone means {self.model}; for a model that needs no "
+                "hub give model_type=, such as 'minilm' or 'mpnet' for English and 'muse' for 16 languages"
+            )
+            raise ModelNotFoundError(msg) from error
+
+    @property
+    def prefix_space(self) -> str:
+        """The recipe's option; a space that tokenizer.json itself asks for is put by the fast tokenizer, too."""
+        return "no" if self.fast and self.encoder.tokenizer.signed_prefix_space == "no" else "auto"
+
+    @property
+    def tokenizer(self) -> TextTokenizer:
+        """What reads the texts."""
+        return self.encoder.tokenizer.with_prefix_space(self.prefix_space, model=self.model)
+
+    @property
+    def chosen_layer(self) -> int:
+        return chosen_layer(self.layer, self.encoder)
+
+    def scores(
+        self, cands: Iterable[str], refs: Iterable[Any], idf: bool | IdfTable, *, verbose: bool
+    ) -> dict[int, Score]:
+        """By layer, the score of all pairs."""
+        texts, groups = texts_of(cands, "cands"), reference_groups(refs, "refs")
+        check_lengths("cands", texts, "refs", groups)
+        if not texts:
+            msg = "cands: the list is empty, so there is nothing to score"
+            raise InputError(msg)
+        layers = range(self.encoder.layers + 1) if self.all_layers else [self.chosen_layer]
+        with tempfile.TemporaryDirectory(prefix="nlgauge-compat-") as folder:
+            options = self._options(idf, Path(folder))
+            try:
+                found = score_systems(
+                    {"": texts},
+                    groups,
+                    metrics=[BERTScore(layer=layer, **options) for layer in layers],
+                    empty="zero",  # two empty texts are nothing that bert-score would stop at
+                    progress=verbose,
+                    **self.run,
+                )
+            except BaselineError as error:
+                raise BaselineError(str(error).replace("rescale=FILE", "baseline_path=FILE")) from error
+        return dict(zip(layers, found, strict=True))
+
+    def _options(self, idf: bool | IdfTable, folder: Path) -> dict[str, Any]:
+        """Options of the recipe; tables that were given are written where it can name them."""
+        options: dict[str, Any] = {"model": self.model, "multiref": "best-each", "unknown": "score"}
+        options["prefix_space"] = self.prefix_space
+        if isinstance(idf, IdfTable):
+            idf.save(folder / "idf.json")
+            options["idf"] = str(folder / "idf.json")
+        elif idf:
+            options["idf"] = "refs"
+        if self.rescaled and self.lang is not None:
+            options |= {"lang": self.lang, "rescale": "yes"}
+            if self.baseline_path is not None and is_own_baseline(self.baseline_path):
+                options["rescale"] = str(self.baseline_path)
+            elif self.baseline_path is not None:
+                baseline = baseline_of_csv(self.baseline_path, self.encoder, self.lang)
+                (folder / "baseline.tsv").write_text(baseline.text(), encoding="utf-8")
+                options["rescale"] = str(folder / "baseline.tsv")
+        return options
+
+
+def score(
+    cands: Sequence[str],
+    refs: Sequence[str] | Sequence[Sequence[str]],
+    model_type: str | None = None,
+    num_layers: int | None = None,
+    verbose: bool = False,
+    idf: bool | Mapping[int, float] = False,
+    device: str | None = None,
+    batch_size: int = 64,
+    nthreads: int = 4,
+    all_layers: bool = False,
+    lang: str | None = None,
+    return_hash: bool = False,
+    rescale_with_baseline: bool = False,
+    baseline_path: str | Path | None = None,
+    use_fast_tokenizer: bool = False,
+) -> Any:
+    """`bert_score.score`: P, R and F per candidate, the best of each over several references.
+
+    `((P, R, F), signature)` with `return_hash`. With `all_layers` each has a row per layer, the embeddings first.
+
+    >>> P, R, F = score(["A cat sat."], ["A cat sat."], model_type="minilm")
+    >>> round(float(F.mean()), 3)
+    1.0
+    """
+    recipe = _recipe(
+        model_type, num_layers, device, lang, rescale_with_baseline, baseline_path, all_layers, use_fast_tokenizer
+    )
+    table = idf_of_dictionary(idf, recipe.tokenizer) if isinstance(idf, Mapping) else bool(idf)
+    found = recipe.scores(cands, refs, table, verbose=verbose)
+    parts = _returned(found, all_layers)
+    return (parts, str(found[recipe.chosen_layer].signature)) if return_hash else parts
+
+
+class BERTScorer:
+    """`bert_score.BERTScorer`: the model stays loaded, and idf is counted on sentences of one's own.
+
+    >>> scorer = BERTScorer(model_type="minilm", num_layers=4)
+    >>> P, R, F = scorer.score(["A cat sat."], [["A dog ran.", "A cat sat."]])
+    >>> round(float(F[0]), 3)
+    1.0
+    """
+
+    def __init__(
+        self,
+        model_type: str | None = None,
+        num_layers: int | None = None,
+        batch_size: int = 64,
+        nthreads: int = 4,
+        all_layers: bool = False,
+        idf: bool = False,
+        idf_sents: Sequence[str] | None = None,
+        device: str | None = None,
+        lang: str | None = None,
+        rescale_with_baseline: bool = False,
+        baseline_path: str | Path | None = None,
+        use_fast_tokenizer: bool = False,
+    ) -> None:
+        self._recipe = _recipe(
+            model_type, num_layers, device, lang, rescale_with_baseline, baseline_path, all_layers, use_fast_tokenizer
+        )
+        self.batch_size, self.nthreads, self.all_layers = batch_size, nthreads, all_layers
+        self.device = device or "cpu"
+        self.baseline_path = baseline_path
+        self.use_custom_baseline = baseline_path is not None
+        self.use_fast_tokenizer = use_fast_tokenizer
+        self.model_type, self.lang, self.idf = self._recipe.model, lang, idf
+        self.num_layers = self._recipe.chosen_layer
+        self.rescale_with_baseline = rescale_with_baseline
+        self._table: IdfTable | None = None
+        self._signature: str | None = None
+        if idf_sents is not None:
+            self.compute_idf(idf_sents)
+
+    def compute_idf(self, sents: Sequence[str]) -> None:
+        """Count idf on sentences, each a document; they take the place of earlier ones."""
+        self._table = IdfTable.count(texts_of(sents, "sents"), self._recipe.tokenizer)
+
+    def score(
+        self,
+        cands: Sequence[str],
+        refs: Sequence[str] | Sequence[Sequence[str]],
+        verbose: bool = False,
+        batch_size: int = 64,
+        return_hash: bool = False,
+    ) -> Any:
+        """P, R and F as `bert_score.BERTScorer.score` returns them; with the signature if `return_hash`."""
+        found = self._recipe.scores(cands, refs, self._idf(), verbose=verbose)
+        self._signature = str(found[self.num_layers].signature)
+        parts = _returned(found, self.all_layers)
+        return (parts, self._signature) if return_hash else parts
+
+    @property
+    def hash(self) -> str:
+        """The signature of the last call; before the first one, that of a pair with one reference."""
+        if self._signature is not None:
+            return self._signature
+        found = self._recipe.scores(["a"], ["a"], self._idf(), verbose=False)
+        return str(found[self.num_layers].signature)
+
+    def _idf(self) -> bool | IdfTable:
+        if not self.idf:
+            return False
+        if self._table is None:
+            msg = "idf=True needs sentences to count: give idf_sents=, or call compute_idf() first"
+            raise RecipeError(msg)
+        return self._table
+
+    def __repr__(self) -> str:
+        return f"BERTScorer(hash={self.hash}, batch_size={self.batch_size}, nthreads={self.nthreads})"
+
+
+def _recipe(
+    model: str | None,
+    layer: int | None,
+    device: str | None,
+    lang: str | None,
+    rescaled: bool,
+    baseline_path: str | Path | None,
+    all_layers: bool,
+    fast: bool,
+) -> _Recipe:
+    chosen = chosen_model(model, lang)
+    return _Recipe(
+        model=str(chosen),
+        layer=tuned_layer(chosen) if layer is None else layer,
+        device=device,
+        lang=lang,
+        rescaled=rescaled,
+        baseline_path=baseline_path,
+        all_layers=all_layers,
+        by_language=model is None,
+        fast=fast,
+    )
+
+
+def _returned(scores: Mapping[int, Score], all_layers: bool) -> tuple[Any, Any, Any]:
+    """P, R and F: an array each, or with all layers a table each with a row per layer."""
+    rows = {name: [one.segments[name] for one in scores.values()] for name in _COMPONENTS}
+    p, r, f = (_tensor(np.array(rows[name] if all_layers else rows[name][0])) for name in _COMPONENTS)
+    return p, r, f
+
+
+def _tensor(values: NDArray[np.float64]) -> Any:
+    """A float32 tensor where torch is installed, an array of the same numbers elsewhere."""
+    single = values.astype(np.float32)
+    if importlib.util.find_spec("torch") is None:
+        return single
+    import torch
+
+    return torch.from_numpy(single)

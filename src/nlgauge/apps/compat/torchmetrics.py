@@ -1,0 +1,160 @@
+"""A `torchmetrics.Metric` around any metric of nlgauge: update, compute, reset, and gathering from all processes.
+
+    metric = TextScore("bertscore", model="minilm")
+    metric.update(["A cat sat."], ["The cat sat."])
+    metric.compute()                                      {"precision": tensor, "recall": tensor, "f1": tensor}
+
+Segments come out in the order they went in: of one process, in the order of the calls; of several, those of process 0
+first. A sampler that deals segments out in turns (`DistributedSampler`) mixes that order and repeats some to fill the
+last round: say which segments a batch holds with `positions`, and they come out in their order, each once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from nlgauge.apps.compat.batches import check_lengths, reference_groups, texts_of
+from nlgauge.core.saved_scores import Accumulator
+from nlgauge.core.score import Score
+from nlgauge.core.scoring import one_metric, resolved_call, score
+from nlgauge.errors import InputError, MissingExtraError
+
+__all__ = ["TextScore"]
+
+try:
+    from torchmetrics import Metric
+except ImportError:  # the module can be read without it; a metric cannot be made
+    Metric = object
+
+#: Keywords that torchmetrics takes; all others are options of `nlgauge.score`.
+_THEIRS = frozenset(
+    {
+        "compute_on_cpu",
+        "compute_with_cache",
+        "dist_sync_fn",
+        "dist_sync_on_step",
+        "distributed_available_fn",
+        "process_group",
+        "sync_on_compute",
+    }
+)
+
+
+class TextScore(Metric):  # type: ignore[misc]  # torchmetrics need not be here
+    """Scores of texts as a torchmetrics metric; options are those of `nlgauge.score`.
+
+    `compute` gives a tensor per component with a number per segment, or with `average=True` the system's score of
+    each. The whole result, with its signature, is `metric.result` afterwards, until `reset`.
+    """
+
+    is_differentiable = False
+    full_state_update = False
+
+    def __init__(self, metric: str = "bertscore", *, average: bool = False, **options: Any) -> None:
+        if Metric is object:
+            msg = "TextScore needs torchmetrics: pip install torchmetrics"
+            raise MissingExtraError(msg)
+        super().__init__(**{name: options.pop(name) for name in _THEIRS & options.keys()})
+        self._metric, self._options, self._average = metric, options, average
+        # An unknown option is an error now, not after the first batch.
+        recipes, *_ = resolved_call(one_metric(metric, options, function="TextScore"), options)
+        self._higher_is_better = recipes[0].higher_is_better
+        self.result: Score | None = None
+        # Lines of JSON, a number per byte: torchmetrics gathers, moves and saves them as any other state. Floats,
+        # because a process without a segment sends an empty tensor of the metric's own type.
+        self.add_state("records", default=[], dist_reduce_fx="cat")
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Which way the metric's main component is better, as trackers and callbacks ask."""
+        return self._higher_is_better
+
+    def reset(self) -> None:
+        """Forget all segments, and the result."""
+        super().reset()
+        self.result = None
+
+    def update(
+        self,
+        preds: Sequence[str] | str,
+        target: Sequence[Any] | str | None = None,
+        *,
+        sources: Sequence[str] | None = None,
+        positions: Sequence[int] | None = None,
+    ) -> None:
+        """Add segments, or none; a target is a text, or a list of texts. Metrics of sources need no target."""
+        import torch
+
+        preds = texts_of([preds] if isinstance(preds, str) else preds, "preds")
+        if target is not None:
+            target = reference_groups([target] if isinstance(target, str) else target, "target")
+            check_lengths("preds", preds, "target", target)
+        if sources is not None:
+            sources = texts_of([sources] if isinstance(sources, str) else sources, "sources")
+            check_lengths("preds", preds, "sources", sources)
+        if positions is not None and len(positions) != len(preds):
+            msg = f"preds and positions must go together, got {len(preds)} and {len(positions)}"
+            raise InputError(msg)
+        if not preds:
+            return
+        running = Accumulator(self._metric, **self._options)
+        record: dict[str, Any]
+        if running.keeps_texts or positions is not None:
+            running.check(preds, target, sources=sources)
+            record = {"preds": preds, "target": target, "sources": sources}
+            record["positions"] = None if positions is None else [int(one) for one in positions]
+        else:
+            running.update(preds, target, sources=sources)
+            record = {"score": running.compute().to_dict()}
+        line = json.dumps(record).encode() + b"\n"
+        self.records.append(torch.tensor(list(line), dtype=self.dtype, device=self.device))
+
+    def compute(self) -> dict[str, Any]:
+        """A tensor per component."""
+        import torch
+
+        self.result = found = self._joined(self._gathered())
+        if self._average:
+            return {name: torch.tensor(value, device=self.device) for name, value in found.system_scores.items()}
+        return {
+            name: torch.tensor(values, dtype=torch.float32, device=self.device)
+            for name, values in found.segments.items()
+        }
+
+    def _gathered(self) -> list[dict[str, Any]]:
+        """The records of all processes: a list of tensors, or one tensor after torchmetrics has joined them."""
+        import torch
+
+        parts = self.records if isinstance(self.records, list) else [self.records]
+        text = b"".join(part.to(torch.uint8).cpu().numpy().tobytes() for part in parts)
+        return [json.loads(line) for line in text.splitlines()]
+
+    def _joined(self, records: Sequence[dict[str, Any]]) -> Score:
+        if not records:
+            msg = "there is nothing to compute yet: call update() with texts first"
+            raise InputError(msg)
+        if all("score" in one for one in records):
+            return Score.merge([Score.from_dict(one["score"]) for one in records])
+        if any("score" in one for one in records) or len({one["positions"] is None for one in records}) > 1:
+            msg = "positions must be given in every update() or in none"
+            raise InputError(msg)
+        rows = [row for one in records for row in _rows(one)]
+        if records[0]["positions"] is not None:
+            rows = [row for _, row in sorted({row[0]: row for row in reversed(rows)}.items())]
+        _, preds, target, sources = zip(*rows, strict=True)
+        return score(
+            preds,
+            None if target[0] is None else target,
+            sources=None if sources[0] is None else sources,
+            metric=self._metric,
+            **self._options,
+        )
+
+
+def _rows(record: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """Position, prediction, target and source of each segment of a record."""
+    nothing = [None] * len(record["preds"])
+    columns = (record[name] or nothing for name in ("positions", "preds", "target", "sources"))
+    return list(zip(*columns, strict=True))

@@ -1,0 +1,151 @@
+"""The application: endpoints, errors, and what stands around them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import Response
+
+from nlgauge._version import __version__
+from nlgauge.apps.service import job_routes, page_routes, routes, study_routes
+from nlgauge.apps.service.guard import (
+    MEDIA_TYPE,
+    Guard,
+    Observer,
+    ProblemError,
+    library_problem,
+    problem_response,
+    validation_problem,
+)
+from nlgauge.apps.service.page_routes import HeadAsGet, Prefix
+from nlgauge.apps.service.schemas import ProblemRecord
+from nlgauge.apps.service.service import Service
+from nlgauge.apps.service.settings import Settings
+from nlgauge.errors import NlgaugeError
+
+_ABOUT = """\
+Scores of generated text, each with the signature that says how it was made. The numbers are those of the library,
+to the last bit.
+"""
+
+#: Errors that any operation may answer with, beside those of its own.
+_ANYWHERE = {
+    400: "the request cannot be read",
+    401: "no key, or a wrong one",
+    403: "from a page of another site",
+    408: "the headers or the body did not arrive in time",
+    413: "over a limit of size",
+    415: "not JSON",
+    421: "the Host header names another host",
+    422: "not of this form, or not to be computed; `detail` says why",
+    429: "over a limit of rate or queue; `Retry-After` says when to come again",
+    500: "an error of the service",
+    503: "starting or stopping",
+}
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """The service as an ASGI application; it opens its folder and loads its models when it is started."""
+    chosen = settings or Settings()
+    service = Service(chosen)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        if not service.ready:  # `serve` starts it before
+            await asyncio.to_thread(service.start)
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(service.stop)
+
+    around = [Middleware(Observer, monitor=service.monitor)]
+    if chosen.allow_origins:
+        around.append(
+            Middleware(
+                CORSMiddleware,
+                allow_origins=list(chosen.allow_origins),
+                allow_methods=["GET", "POST", "DELETE"],
+                allow_headers=["authorization", "content-type", "x-api-key"],
+            )
+        )
+    around += [Middleware(Guard, settings=chosen), Middleware(HeadAsGet)]
+    if chosen.root_path:
+        around.insert(0, Middleware(Prefix, root_path=chosen.root_path))
+    app = FastAPI(
+        title="nlgauge",
+        version=__version__,
+        description=_ABOUT,
+        lifespan=lifespan,
+        middleware=around,
+        docs_url=None,  # FastAPI's page loads its parts from elsewhere
+        redoc_url=None,
+        # It would tell whoever listens in the process about requests and errors, with their texts.
+        telemetry={
+            "tracing": False,
+            "metrics": False,
+            "logs": False,
+            "operation_spans": False,
+            "auto_configure": False,
+        },
+    )
+    app.state.service = service
+    parts = (routes.router, study_routes.router, job_routes.submit_router, job_routes.router, page_routes.router)
+    for router in parts:
+        app.include_router(router)
+    _add_handlers(app)
+    app.openapi = lambda: _description(app, chosen.root_path)  # type: ignore[method-assign]  # as FastAPI's documentation has it
+    return app
+
+
+def _add_handlers(app: FastAPI) -> None:
+    @app.exception_handler(ProblemError)
+    async def of_service(request: Request, error: ProblemError) -> Response:
+        return problem_response(error)
+
+    @app.exception_handler(NlgaugeError)
+    async def of_library(request: Request, error: NlgaugeError) -> Response:
+        return problem_response(library_problem(error))
+
+    @app.exception_handler(RequestValidationError)
+    async def of_form(request: Request, error: RequestValidationError) -> Response:
+        return problem_response(validation_problem(error.errors()))
+
+    @app.exception_handler(HTTPException)
+    async def of_http(request: Request, error: HTTPException) -> Response:
+        return problem_response(ProblemError(error.status_code, str(error.detail), kind=""), error.headers)
+
+
+def _description(app: FastAPI, root_path: str) -> dict[str, Any]:
+    """The OpenAPI description, with the errors that the parts around the endpoints answer with."""
+    if app.openapi_schema is None:
+        found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        found |= {"servers": [{"url": root_path}]} if root_path else {}
+        schemas = found.setdefault("components", {}).setdefault("schemas", {})
+        schemas["ProblemRecord"] = ProblemRecord.model_json_schema()
+        for name in ("HTTPValidationError", "ValidationError"):
+            schemas.pop(name, None)
+        content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemRecord"}}}
+        found["components"]["securitySchemes"] = {
+            "bearer": {"type": "http", "scheme": "bearer"},
+            "key": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+        }
+        found["security"] = [{}, {"bearer": []}, {"key": []}]
+        for operations in found["paths"].values():
+            for operation in operations.values():
+                answers = operation.setdefault("responses", {})
+                for status, what in _ANYWHERE.items():
+                    answers[str(status)] = {"description": what, "content": content}
+                for status, answer in answers.items():
+                    if status in {"404", "409"}:
+                        answer["content"] = content
+        app.openapi_schema = found
+    return app.openapi_schema

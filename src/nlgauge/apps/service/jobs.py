@@ -1,0 +1,468 @@
+"""Jobs and their results in SQLite, so that a restart, or a kill, loses nothing that was finished.
+
+A job is queued, running, and then done, failed, cancelled or interrupted. What was running when the process went
+away is marked interrupted at the next start; what was queued waits on. One process owns the folder.
+
+Jobs that hand their request to a function of the library.
+
+The thread that works through the queue of jobs, one after the other.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nlgauge.apps.service import calls as library_calls
+from nlgauge.apps.service.answers import (
+    discourse_results,
+    explanations_results,
+    matrix_json,
+    matrix_tsv,
+    ranking_json,
+    ranking_tsv,
+    summary_results,
+)
+from nlgauge.apps.service.calls import KINDS, Caller, JobContext
+from nlgauge.apps.service.guard import ProblemError, library_problem
+from nlgauge.apps.service.inference import InferenceThread, before_batch
+from nlgauge.apps.service.settings import Limits, Monitor, log
+from nlgauge.apps.service.study_schemas import (
+    DiscourseRequest,
+    ExplainCorpusRequest,
+    ExplainPairsRequest,
+    MatrixRequest,
+    RankRequest,
+)
+from nlgauge.core.run_options import ticking, watched
+from nlgauge.encoders.pool import hosted
+from nlgauge.errors import InputError, NlgaugeError
+
+#: States that a job stays in.
+ENDED = ("done", "failed", "cancelled", "interrupted")
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS jobs (
+    id TEXT PRIMARY KEY, kind TEXT NOT NULL, state TEXT NOT NULL, created REAL NOT NULL, started REAL, finished REAL,
+    request BLOB, problem TEXT, size INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE IF NOT EXISTS results (
+    job TEXT NOT NULL REFERENCES jobs(id) ON DELETE CASCADE, format TEXT NOT NULL, content BLOB NOT NULL,
+    PRIMARY KEY (job, format)
+);
+CREATE INDEX IF NOT EXISTS by_state ON jobs (state, created);
+"""
+
+_COLUMNS = "id, kind, state, created, started, finished, problem, size"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job, without its texts and results."""
+
+    id: str
+    kind: str
+    state: str
+    created: float
+    """Seconds since 1970, as are the other times."""
+    started: float | None
+    finished: float | None
+    problem: str | None
+    """Problem details as JSON."""
+    size: int
+    """Bytes of its results."""
+
+
+class JobStore:
+    """The jobs of one service."""
+
+    def __init__(self, folder: Path, *, instance: str = "") -> None:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._instance = instance
+        self._lock = threading.RLock()
+        try:
+            self._owned = _own(folder)
+            self._open(folder)
+        except sqlite3.Error as error:  # such as a full disk, or a file that is not a database
+            msg = f"cannot keep jobs in {str(folder)!r}: {error}; free some space or choose another folder (--data)"
+            raise InputError(msg) from error
+
+    def _open(self, folder: Path) -> None:
+        self._base = sqlite3.connect(folder / "jobs.sqlite3", check_same_thread=False, isolation_level=None)
+        self._base.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        self._base.execute("PRAGMA journal_mode = WAL")
+        self._base.execute("PRAGMA synchronous = FULL")
+        self._base.execute("PRAGMA foreign_keys = ON")
+        self._base.executescript(_TABLES)
+        self._base.execute(
+            "UPDATE jobs SET state = 'interrupted', finished = ?, request = NULL WHERE state = 'running'",
+            [time.time()],
+        )
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        with self._lock:
+            self._base.close()
+            self._owned.close()
+
+    def add(self, kind: str, request: bytes) -> Job:
+        """A new job, queued."""
+        prefix = f"{self._instance}-" if self._instance else ""
+        name = prefix + secrets.token_hex(16)
+        with self._lock:
+            self._base.execute(
+                "INSERT INTO jobs (id, kind, state, created, request) VALUES (?, ?, 'queued', ?, ?)",
+                [name, kind, time.time(), request],
+            )
+        return self.need(name)
+
+    def get(self, name: str) -> Job | None:
+        """The job of that name."""
+        with self._lock:
+            row = self._base.execute(f"SELECT {_COLUMNS} FROM jobs WHERE id = ?", [name]).fetchone()
+        return None if row is None else Job(*row)
+
+    def need(self, name: str) -> Job:
+        """The job of that name, which must be there."""
+        found = self.get(name)
+        if found is None:
+            msg = f"there is no job {name!r}"
+            raise InputError(msg)
+        return found
+
+    def queued(self) -> int:
+        """How many wait."""
+        with self._lock:
+            (count,) = self._base.execute("SELECT count(*) FROM jobs WHERE state = 'queued'").fetchone()
+        return int(count)
+
+    def take(self) -> tuple[Job, bytes] | None:
+        """The job that waited longest, now running, and its request."""
+        with self._lock:
+            row = self._base.execute(
+                "SELECT id, request FROM jobs WHERE state = 'queued' ORDER BY created, rowid LIMIT 1"
+            ).fetchone()
+            if row is None:
+                return None
+            self._base.execute("UPDATE jobs SET state = 'running', started = ? WHERE id = ?", [time.time(), row[0]])
+            return self.need(row[0]), bytes(row[1])
+
+    def end(
+        self,
+        name: str,
+        state: str,
+        *,
+        results: Mapping[str, bytes] | None = None,
+        problem: str | None = None,
+        before: tuple[str, ...] = ("running",),
+    ) -> bool:
+        """Put a job in its last state, with its results, in one step; whether it was in a state before that."""
+        kept = results or {}
+        with self._lock:
+            self._base.execute("BEGIN IMMEDIATE")
+            try:
+                marks = ", ".join("?" * len(before))
+                changed = self._base.execute(
+                    "UPDATE jobs SET state = ?, finished = ?, problem = ?, size = ?, request = NULL "
+                    f"WHERE id = ? AND state IN ({marks})",
+                    [state, time.time(), problem, sum(map(len, kept.values())), name, *before],
+                ).rowcount
+                if changed:
+                    self._base.executemany(
+                        "INSERT INTO results VALUES (?, ?, ?)", [(name, form, text) for form, text in kept.items()]
+                    )
+                self._base.execute("COMMIT")
+            except BaseException:
+                self._base.execute("ROLLBACK")
+                raise
+        return bool(changed)
+
+    def result(self, name: str, form: str) -> bytes | None:
+        """A result of a job that is done."""
+        with self._lock:
+            row = self._base.execute(
+                "SELECT content FROM results WHERE job = ? AND format = ?", [name, form]
+            ).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def remove(self, name: str) -> bool:
+        """Forget a job that has ended; whether it had."""
+        with self._lock:
+            marks = ", ".join("?" * len(ENDED))
+            changed = self._base.execute(
+                f"DELETE FROM jobs WHERE id = ? AND state IN ({marks})", [name, *ENDED]
+            ).rowcount
+            self._base.execute("PRAGMA incremental_vacuum")
+        return bool(changed)
+
+    def expire(self, *, days: float, most_bytes: int, now: float | None = None) -> int:
+        """Forget jobs that ended too long ago, then the oldest while results take too much; how many went."""
+        until = (time.time() if now is None else now) - days * 86_400
+        with self._lock:
+            ended: list[tuple[Any, ...]] = self._base.execute(
+                "SELECT id, finished, size FROM jobs WHERE finished IS NOT NULL ORDER BY finished"
+            ).fetchall()
+            total = sum(size for _, _, size in ended)
+            gone = 0
+            for name, finished, size in ended:
+                if finished >= until and total <= most_bytes:
+                    break
+                total -= size
+                gone += self.remove(name)
+        return gone
+
+
+def _own(folder: Path) -> sqlite3.Connection:
+    """Claim the folder for as long as the connection lives; the system takes it back when the process dies."""
+    claim = sqlite3.connect(folder / "owner.sqlite3", timeout=0, check_same_thread=False, isolation_level=None)
+    try:
+        claim.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as error:
+        claim.close()
+        if "locked" not in str(error):
+            raise
+        msg = f"the folder {str(folder)!r} belongs to a service that is running; give each one its own (--data)"
+        raise InputError(msg) from error
+    return claim
+
+
+def _matrix(request: bytes, context: JobContext) -> dict[str, bytes]:
+    asked = MatrixRequest.model_validate_json(request)
+    warnings: list[str] = []
+    with ticking(_counter(context, asked.pairs, "pairs")):
+        found = library_calls.crossed(context.caller, asked, warnings)
+    return {"json": matrix_json(found, warnings), "tsv": matrix_tsv(found)}
+
+
+def _rank(request: bytes, context: JobContext) -> dict[str, bytes]:
+    asked = RankRequest.model_validate_json(request)
+    warnings: list[str] = []
+    with ticking(_counter(context, asked.pairs, "pairs")):
+        found = library_calls.ranked(context.caller, asked, warnings)
+    return {"json": ranking_json(found, warnings), "tsv": ranking_tsv(found)}
+
+
+def _explain_pairs(request: bytes, context: JobContext) -> dict[str, bytes]:
+    asked = ExplainPairsRequest.model_validate_json(request)
+    warnings: list[str] = []
+    advance = _counter(context, len(asked.hyps), "pairs")
+    found = library_calls.explanations(context.caller, asked, warnings, lambda _: advance(1))
+    return explanations_results(found, warnings, matrix=asked.matrix)
+
+
+def _explain_corpus(request: bytes, context: JobContext) -> dict[str, bytes]:
+    warnings: list[str] = []
+    asked = ExplainCorpusRequest.model_validate_json(request)
+    return summary_results(library_calls.corpus_summary(context.caller, asked, warnings), warnings)
+
+
+def _discourse(request: bytes, context: JobContext) -> dict[str, bytes]:
+    warnings: list[str] = []
+    found = library_calls.discourse_features(DiscourseRequest.model_validate_json(request), warnings)
+    return discourse_results(found, warnings)
+
+
+def _counter(context: JobContext, total: int, unit: str) -> Callable[[int], None]:
+    """Counts what is done; a metric of several others compares each pair several times, and is done once."""
+    done = 0
+
+    def advance(more: int) -> None:
+        nonlocal done
+        done = min(total, done + more)
+        context.advance(done, total, unit)
+
+    return advance
+
+
+#: From a kind of job to what it does: a request in, results by format out.
+ALL_KINDS: dict[str, Callable[[bytes, JobContext], dict[str, bytes]]] = KINDS | {
+    "matrix": _matrix,
+    "rank": _rank,
+    "explain-pairs": _explain_pairs,
+    "explain-corpus": _explain_corpus,
+    "discourse": _discourse,
+}
+
+
+#: Seconds between two looks for results that are too old.
+_EXPIRY = 600.0
+
+#: Seconds that a job has to see that it is to stop.
+_LAST_WAIT = 5.0
+
+#: Seconds to wait after the queue itself has failed.
+_PAUSE = 1.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a job is."""
+
+    done: int = 0
+    total: int | None = None
+    unit: str = "segments"
+
+
+class _StoppedError(Exception):
+    """The job is to stop; the state that it ends in."""
+
+    def __init__(self, state: str) -> None:
+        super().__init__(state)
+        self.state = state
+
+
+class _Running:
+    """The job at hand."""
+
+    def __init__(self, name: str, caller: Caller) -> None:
+        self.name = name
+        self.caller = caller
+        self.progress = Progress()
+        self.stop_as = ""
+        """The state to stop in, once it is to stop."""
+        self._tokens = 0
+
+    def check(self) -> None:
+        """Stop here where the job is to stop."""
+        if self.stop_as:
+            raise _StoppedError(self.stop_as)
+
+    def advance(self, done: int, total: int | None, unit: str) -> None:
+        """Say how far the job is."""
+        self.check()
+        self.progress = Progress(done, total, unit)
+
+    def count(self, tokens: int) -> None:
+        """Count what is encoded, for work that does not know how much it is."""
+        self.check()
+        self._tokens += tokens
+        if self.progress.total is None:
+            self.progress = Progress(self._tokens, None, "tokens")
+
+
+class JobRunner:
+    """Takes jobs from the store and runs them; what they encode goes through the inference thread."""
+
+    def __init__(
+        self, store: JobStore, inference: InferenceThread, caller: Caller, monitor: Monitor, limits: Limits
+    ) -> None:
+        self._store = store
+        self._inference = inference
+        self._caller = caller
+        self._monitor = monitor
+        self._limits = limits
+        self._changed = threading.Condition()
+        self._stopping = False
+        self._current: _Running | None = None
+        self._expired = -_EXPIRY
+        self._thread = threading.Thread(target=self._run, name="nlgauge-jobs", daemon=True)
+
+    def start(self) -> None:
+        """Start to work."""
+        self._thread.start()
+
+    def stop(self, seconds: float) -> None:
+        """Take no further job; the one at hand may end within the time, or is interrupted."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+        self._thread.join(seconds)
+        current = self._current
+        if current is None:
+            return
+        current.stop_as = "interrupted"
+        self._thread.join(_LAST_WAIT)
+        if self._thread.is_alive():  # a single text may keep a metric for minutes
+            self._store.end(current.name, "interrupted")
+
+    def submit(self, kind: str, request: bytes) -> Job:
+        """Queue a job, if there is room."""
+        with self._changed:
+            queued = self._store.queued()
+            if queued >= self._limits.queued_jobs:
+                raise ProblemError(429, f"{queued} jobs wait already", kind="queue-full", retry_after=10)
+            job = self._store.add(kind, request)
+            self._changed.notify_all()
+        return job
+
+    def cancel(self, name: str) -> Job:
+        """Cancel a job that has not ended; a running one stops before its next batch or pair."""
+        if self._store.end(name, "cancelled", before=("queued",)):
+            self._monitor.jobs.labels(self._store.need(name).kind, "cancelled").inc()
+        current = self._current
+        if current is not None and current.name == name:
+            current.stop_as = "cancelled"
+        return self._store.need(name)
+
+    def progress(self, job: Job) -> Progress:
+        """How far a job is."""
+        current = self._current
+        return current.progress if current is not None and current.name == job.id else Progress()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                if not self._step():
+                    return
+            except Exception:  # such as a full disk: the next job may have more luck
+                log.exception("the queue of jobs has failed; it goes on")
+                time.sleep(_PAUSE)
+            finally:
+                self._current = None
+
+    def _step(self) -> bool:
+        """Run the next job, or wait for one; whether there may be another."""
+        if time.monotonic() - self._expired > _EXPIRY:
+            self._expire()
+        with self._changed:
+            if self._stopping:
+                return False
+            taken = self._store.take()
+            if taken is None:
+                self._changed.wait(_EXPIRY)
+                return True
+            job, request = taken
+            self._current = _Running(job.id, self._caller)
+        self._work(job, request, self._current)
+        return True
+
+    def _work(self, job: Job, request: bytes, running: _Running) -> None:
+        start = time.monotonic()
+        state, problem, results = "failed", None, None
+        token = before_batch.set(running.count)
+        try:
+            with hosted(self._inference), watched(running.check):
+                results = ALL_KINDS[job.kind](request, running)
+            state = "done"
+        except _StoppedError as stopped:
+            state = stopped.state
+        except NlgaugeError as error:
+            problem = library_problem(error)
+        except ProblemError as error:
+            problem = error
+        except Exception:
+            log.exception("a job failed", extra={"fields": {"job": job.id}})
+            problem = ProblemError(
+                500, "something went wrong inside; the log of the service says what", kind="failed"
+            )
+        finally:
+            before_batch.reset(token)
+        told = None if problem is None else json.dumps(problem.to_dict())
+        self._store.end(job.id, state, results=results, problem=told)
+        self._monitor.jobs.labels(job.kind, state).inc()
+        fields = {"job": job.id, "kind": job.kind, "state": state, "seconds": round(time.monotonic() - start, 3)}
+        log.info("job ended", extra={"fields": fields})
+        self._expire()
+
+    def _expire(self) -> None:
+        self._expired = time.monotonic()
+        gone = self._store.expire(days=self._limits.keep_days, most_bytes=self._limits.keep_bytes)
+        if gone:
+            log.info("results expired", extra={"fields": {"jobs": gone}})

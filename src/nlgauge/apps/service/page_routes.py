@@ -1,0 +1,125 @@
+"""Where a request is meant to go: behind a proxy that has the service under a prefix, and without its body.
+
+The page for people at `/`: one document, one style sheet, one script, made from files of this package.
+
+A request names none of those files: it is looked up in a table of what there is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib import resources
+from typing import NamedTuple
+
+from fastapi import APIRouter
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from nlgauge._version import __version__
+from nlgauge.apps.service.guard import ProblemError
+from nlgauge.report.html.elements import Html, filled, joined_script, joined_style, page_file
+
+#: Ends as late as the job that it tells of, so that it is never asked for its head alone.
+_STREAM = "/events"
+
+
+class Prefix:
+    """Takes the prefix off a path, where the proxy has left it on; answers name addresses with it (`root_path`)."""
+
+    def __init__(self, app: ASGIApp, root_path: str) -> None:
+        self._app = app
+        self._root = root_path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand the request on."""
+        if scope["type"] == "http":
+            path = scope["path"]
+            if path == self._root:  # addresses in the page are relative to a folder
+                await RedirectResponse(f"{self._root}/")(scope, receive, send)
+                return
+            if path.startswith(f"{self._root}/"):
+                path = path.removeprefix(self._root)
+            scope = {**scope, "path": path, "root_path": self._root}
+        await self._app(scope, receive, send)
+
+
+class HeadAsGet:
+    """Answers HEAD as GET, without the body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand the request on."""
+        if scope["type"] != "http" or scope["method"] != "HEAD" or scope["path"].endswith(_STREAM):
+            await self._app(scope, receive, send)
+            return
+
+        async def without_body(message: Message) -> None:
+            await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+        await self._app({**scope, "method": "GET"}, receive, without_body)
+
+
+router = APIRouter(include_in_schema=False)
+
+_PACKAGE = "nlgauge.apps.service"
+
+#: Parts of this page, in the order in which they are joined, after the components that it shares with the report.
+PAGE_STYLES = ("form", "results")
+PAGE_SCRIPTS = (
+    *("requests", "jobs", "files", "text_field", "fields", "metrics", "address", "example", "problems"),
+    *("comparison", "downloads", "explanations", "results", "strips", "sensitivity", "run", "start"),
+)
+
+#: The names of these files hold a digest of their content, so what a browser has kept is never out of date.
+_FOR_EVER = "public, max-age=31536000, immutable"
+
+
+class _Asset(NamedTuple):
+    content: bytes
+    media_type: str
+
+
+@cache
+def _assets() -> dict[str, _Asset]:
+    """By name what the page loads."""
+    found = {}
+    for suffix, text, kind in (
+        ("css", joined_style(_PACKAGE, PAGE_STYLES), "text/css"),
+        ("js", joined_script(_PACKAGE, PAGE_SCRIPTS), "text/javascript"),
+    ):
+        content = text.encode()
+        name = f"page-{hashlib.sha256(content).hexdigest()[:16]}.{suffix}"
+        found[name] = _Asset(content, f"{kind}; charset=utf-8")
+    return found
+
+
+@cache
+def _document() -> str:
+    style, script = (f"assets/{name}" for name in _assets())
+    slots = {"style": Html(style), "script": Html(script), "version": Html(__version__)}
+    return filled(page_file(_PACKAGE, "index.html"), slots)
+
+
+@router.get("/")
+def page() -> Response:
+    """The page. It holds nobody's texts."""
+    return HTMLResponse(_document(), headers={"Cache-Control": "no-cache"})
+
+
+@router.get("/assets/{name}")
+def asset(name: str) -> Response:
+    """Its style sheet and its script."""
+    found = _assets().get(name)
+    if found is None:
+        raise ProblemError(404, "there is no such file; load the page again", kind="no-asset")
+    return Response(found.content, media_type=found.media_type, headers={"Cache-Control": _FOR_EVER})
+
+
+@router.get("/favicon.svg")
+def icon() -> Response:
+    """What a browser shows beside the title."""
+    content = resources.files(_PACKAGE).joinpath("page", "favicon.svg").read_bytes()
+    return Response(content, media_type="image/svg+xml", headers={"Cache-Control": "public, max-age=86400"})

@@ -1,0 +1,233 @@
+"""What a request may name: models of the store that are here, and no file at all.
+
+A recipe may name files (an idf table, a baseline) and models (a folder, a hub id). On one's own machine that is the
+point of it; from a request it would let a stranger read files, or have the service fetch things. So every option
+that names a file or a model takes only words here, by the kind of the option: also in metrics of other packages.
+
+How long a request will take at least, estimated before it starts.
+
+Nearly all metrics take milliseconds for a pair of texts. Entropic transport (`baryscore:measures=SD_R`,
+`solver=sinkhorn-R`) with a small regularisation R does not: it runs up to 10,000 iterations on a matrix with a cell
+for each pair of tokens, and takes minutes for two texts of 500 words. Exact transport of texts that are read in
+windows takes many seconds. Both are estimated from the numbers of tokens; all else counts as nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import Any
+
+from nlgauge.core.annotation import AnnotatedTextMetric, AnnotatorName
+from nlgauge.core.composite import CompositeMetric
+from nlgauge.core.metric import Metric, TextMetric
+from nlgauge.core.options import JoinedNumbers, Option
+from nlgauge.core.prepare import Prepared, PreparedMetric
+from nlgauge.core.resources import LanguageModelName, Resource, SentenceModelName, StopwordList
+from nlgauge.core.vector_metric import VectorMetric
+from nlgauge.encoders.load import is_added
+from nlgauge.errors import DigestError, ModelNotFoundError, NlgaugeError, RecipeError
+from nlgauge.io.storage import short_digest
+from nlgauge.io.store.catalog import CARDS, ModelCard, find_card
+from nlgauge.io.store.fetch import cached_card
+from nlgauge.metrics.baryscore import BaryScore
+from nlgauge.metrics.parts.transport_metric import TransportMetric
+from nlgauge.vectors.transport import MOST_ITERATIONS, RELAXED, SINKHORN, regularisation
+
+#: Lists of stop words by name: a source, and a language as a plain word. Anything else could be a path.
+_STOPWORDS = re.compile(r"(spacy|iso|nltk)-[a-z]{2,3}")
+
+#: Tokenizers of sacrebleu that need nothing but the package; the others are fetched when they are first used.
+_BLEU_TOKENIZERS = ("13a", "intl", "char", "none", "zh")
+
+#: Orders of n-grams that chrF may count, and numbers that an option may join: memory grows with both.
+_MOST = 20
+
+
+class Policy:
+    """Which recipes requests may ask for."""
+
+    def __init__(self, models: Sequence[str] = ()) -> None:
+        self._offered = tuple(models)
+        for name in models:
+            if find_card(name) is None and not is_added(name):
+                msg = f"unknown model {name!r}; a service offers models by name: {', '.join(CARDS)}"
+                raise RecipeError(msg)
+
+    def check(self, recipe: Metric) -> None:
+        """Refuse a recipe that names a file, or a model that is not on offer."""
+        if isinstance(recipe, VectorMetric):
+            self.check_model(recipe.model)
+        if isinstance(recipe, CompositeMetric):
+            for member in recipe.recipes:
+                self.check(member)
+        for name, about in recipe.options().items():
+            if name not in recipe.unused:
+                self._check_option(recipe, name, about)
+
+    def check_model(self, name: str) -> None:
+        """Refuse a model that is not on offer, or not here."""
+        card = find_card(name)
+        if is_added(name) and (not self._offered or name in self._offered):
+            return
+        if card is None or (self._offered and card.name not in self._offered):
+            offered = self._offered or tuple(card.name for card in CARDS.values() if is_here(card))
+            msg = f"model {name!r} is not on offer here; there are: {', '.join(offered)}"
+            raise ModelNotFoundError(msg)
+        if not is_here(card):
+            msg = f"model {card.name!r} is not on the service's machine, and requests fetch nothing"
+            raise ModelNotFoundError(msg)
+
+    def why_not(self, metric: type[Metric]) -> str | None:
+        """Why no request can have a metric here, whatever it sets; None: it can."""
+        for name, about in metric.options().items():
+            if about.required and isinstance(about.kind, Resource):
+                return f"it needs {name}, a file, and requests name none"
+        try:
+            recipe = metric()
+            for name, about in recipe.options().items():
+                self._check_option(recipe, name, about)
+                if isinstance(about.kind, AnnotatorName) and find_spec("spacy") is None:
+                    return "it needs spaCy: pip install 'nlgauge[documents]'"
+            if isinstance(recipe, TextMetric) and not isinstance(recipe, AnnotatedTextMetric):
+                recipe.versions()  # asks for the package that computes it
+        except NlgaugeError as error:
+            return str(error)
+        if isinstance(recipe, VectorMetric) and not any(
+            one["available"] and one["kind"] == "encoder" for one in self.models()
+        ):
+            return "it needs a model, and none is here"
+        return None
+
+    def models(self) -> list[dict[str, Any]]:
+        """All known models, and whether they are on offer."""
+        return [
+            {
+                "name": card.name,
+                "origin": card.origin,
+                "kind": card.kind,
+                "layers": card.layers,
+                "hidden_size": card.hidden_size,
+                "languages": list(card.languages),
+                "licence": card.licence,
+                "weights": short_digest(card.weights_digest),
+                "available": is_here(card) and (not self._offered or card.name in self._offered),
+            }
+            for card in CARDS.values()
+        ]
+
+    def _check_option(self, recipe: Metric, name: str, about: Option) -> None:
+        value = getattr(recipe, name)
+        kind = about.kind
+        if isinstance(kind, SentenceModelName | LanguageModelName):
+            if value and value not in kind.words:
+                self.check_model(value)
+        elif isinstance(kind, AnnotatorName):
+            self.check_model(value)
+        elif isinstance(kind, StopwordList):
+            # A list by name is looked for as a file first.
+            if value != "none" and (not _STOPWORDS.fullmatch(value) or os.path.lexists(value)):
+                raise _refusal(name, "none, spacy-LANG, iso-LANG or nltk-LANG", value)
+        elif isinstance(kind, Resource):
+            if value not in kind.words:
+                raise _refusal(name, " or ".join(kind.words), value)
+        elif isinstance(kind, JoinedNumbers):
+            if value.count("+") >= _MOST:
+                raise _excess(name, f"at most {_MOST} numbers", value)
+        elif recipe.name == "chrf" and name in {"chars", "words"}:
+            if value > _MOST:
+                raise _excess(name, f"at most {_MOST}", value)
+        elif recipe.name == "bleu" and name == "tokenize" and value not in _BLEU_TOKENIZERS:
+            raise _refusal(name, ", ".join(_BLEU_TOKENIZERS), value)
+
+
+def allowed_words(metric: type[Metric], name: str, about: Option) -> str:
+    """The values of an option that requests may give, in words."""
+    kind = about.kind
+    if name == "model" or isinstance(kind, SentenceModelName | LanguageModelName):
+        return " or ".join([*getattr(kind, "words", ()), "a model of GET /v1/models"])
+    if isinstance(kind, Resource):  # of annotators those by name, too
+        return " or ".join(kind.words)
+    if (metric.name, name) in {("chrf", "chars"), ("chrf", "words")}:
+        return f"{about.values} to {_MOST}"
+    return " or ".join(_BLEU_TOKENIZERS) if (metric.name, name) == ("bleu", "tokenize") else about.values
+
+
+@lru_cache(maxsize=64)
+def _is_here(name: str, seconds: int) -> bool:
+    try:
+        return cached_card(CARDS[name]) is not None
+    except DigestError:
+        return False
+
+
+def is_here(card: ModelCard) -> bool:
+    """Whether a model is on this machine, its digests checked; looked at again every minute."""
+    import time
+
+    return _is_here(card.name, int(time.monotonic()) // 60)
+
+
+def _refusal(name: str, words: str, value: object) -> RecipeError:
+    return _excess(name, f"{words} in a request (files of the service's machine are not read)", value)
+
+
+def _excess(name: str, words: str, value: object) -> RecipeError:
+    shown = str(value) if len(str(value)) < 100 else f"{str(value)[:100]}..."
+    return RecipeError(f"{name} must be {words}, got {shown!r}")
+
+
+#: Seconds for a cell of the matrix. Measured on one core of a common server: an iteration of entropic transport on
+#: logarithms (17 s for 10,000 on 125 x 125 tokens, 72 s on 250 x 250), and exact transport (2.6 s for 3,000 x 3,000).
+_SECONDS_PER_ITERATION = 1.1e-7
+_SECONDS_EXACT = 3e-7
+
+#: Iterations for regularisation 1; in inverse proportion to it. 400 words took 2,200 for 0.01, and all for 0.001.
+_ITERATIONS = 20.0
+
+#: From this regularisation on the plain iteration does, which takes a moment.
+_HARMLESS = 0.05
+
+
+def estimated_seconds(prepared: Prepared) -> float:
+    """Seconds of computing that a run will take at least, on a machine such as the one that was measured."""
+    return sum(
+        _cells(metric) * _seconds_per_cell(metric.metric)
+        for group in prepared.groups
+        for metric in group.metrics.values()
+        if isinstance(metric.metric, TransportMetric)
+    )
+
+
+def _seconds_per_cell(metric: TransportMetric) -> float:
+    if isinstance(metric, BaryScore):
+        if metric.profile == "released":  # the plain iteration only
+            return _SECONDS_EXACT
+        names = [float(name.removeprefix("SD_")) for name in metric.components if name != "W"]
+        return sum(map(_entropic, names)) + ("W" in metric.components) * _of_solver(metric.solver)
+    return _of_solver(metric.solver)
+
+
+def _of_solver(solver: str) -> float:
+    if solver == RELAXED:
+        return 0.0
+    return _entropic(regularisation(solver)) if solver.startswith(SINKHORN) else _SECONDS_EXACT
+
+
+def _entropic(strength: float) -> float:
+    if strength >= _HARMLESS:
+        return 0.0
+    return _SECONDS_PER_ITERATION * min(MOST_ITERATIONS, _ITERATIONS / strength)
+
+
+def _cells(prepared: PreparedMetric) -> int:
+    """Pairs of tokens, over all pairs of texts."""
+    corpus, tokens = prepared.corpus, prepared.tokenized.tokens
+    return sum(
+        len(tokens[text]) * sum(len(tokens[reference]) for reference in references)
+        for texts in corpus.systems.values()
+        for text, references in zip(texts, corpus.references, strict=True)
+    )

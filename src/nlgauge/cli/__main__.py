@@ -1,7 +1,0 @@
-"""`python -m nlgauge.cli`."""
-
-import sys
-
-from nlgauge.cli import main
-
-sys.exit(main())

@@ -1,0 +1,321 @@
+"""The texts to be scored: outputs of systems, with references or sources.
+
+Checks of what is given to be scored, before anything is computed.
+
+Documents out of segments: texts of one document are joined, an end of line between them.
+
+So a document knows its segments (`sentences=lines`). The segments of a document stand next to each other: an id that
+comes back later is refused, because two documents that share an id would become one without a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeAlias, overload
+
+from nlgauge.errors import InputError
+from nlgauge.text.tokenizer import check_encodable
+
+#: References of a corpus, segment by segment: one text, or several.
+References: TypeAlias = Iterable[str | Iterable[str]]
+
+
+@dataclass(frozen=True, eq=False)
+class WholeCorpus:
+    """What texts that are a part of a larger corpus must know of it to be scored as if all of it were here."""
+
+    reference_count: str
+    """References per segment, as `Corpus.reference_count` has it."""
+    counted: Mapping[Hashable, Mapping[str, Any]] = field(default_factory=dict)
+    """What recipes count on a corpus, as `TokenizedCorpus.memo` has it; by encoding and what is compared with."""
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Outputs of one or more systems for the same segments, with the references of each segment, or its source."""
+
+    systems: Mapping[str, Sequence[str]]
+    references: Sequence[tuple[str, ...]]
+    """Empty groups where there are only sources."""
+    idf_documents: Mapping[str | None, Sequence[str]] = field(default_factory=dict)
+    """Texts that idf is counted on instead of those above: by system, and under None for the references.
+
+    Data sets of judged segments are samples of a system's whole file, and published idf is that of the file.
+    """
+    sources: Sequence[str] | None = None
+    against_source: bool = False
+    """Whether the references are the sources: texts of another language."""
+    whole: WholeCorpus | None = None
+    """The corpus that these texts are a part of; None: they are all there is."""
+
+    def __len__(self) -> int:
+        return len(self.references)
+
+    @property
+    def reference_count(self) -> str:
+        """References per segment, `var` where the number varies, or `source`."""
+        if self.whole is not None and not self.against_source:
+            return self.whole.reference_count
+        counts = {len(group) for group in self.references}
+        return "source" if self.against_source else str(counts.pop()) if len(counts) == 1 else "var"
+
+    def compared_with(self, what: str, *, metric: str, choice: bool = True) -> Corpus:
+        """The corpus as a metric sees it that compares with references (`refs`) or sources (`source`).
+
+        `choice`: whether the metric can compare with either.
+        """
+        if what == "refs":
+            if not all(self.references):
+                other = f", or compare with the source: {metric}:against=source" if choice else ""
+                msg = f"{metric} compares with references, and none were given; give them (refs=, --refs){other}"
+                raise InputError(msg)
+            return self
+        if self.against_source:
+            return self
+        if self.sources is None:
+            msg = (
+                f"{metric} compares with the source, and none was given; give it (sources=, --source), "
+                f"or compare with references: {metric}:against=refs"
+            )
+            raise InputError(msg)
+        return self._with_sources
+
+    @cached_property
+    def _with_sources(self) -> Corpus:
+        documents = dict(self.idf_documents)
+        documents.pop(None, None)
+        return Corpus(
+            self.systems,
+            [(text,) for text in self.sources or ()],
+            documents,
+            self.sources,
+            against_source=True,
+            whole=self.whole,
+        )
+
+    @cached_property
+    def lowered(self) -> Corpus:
+        """The same in lower case."""
+        return replace(
+            self,
+            systems={name: [text.lower() for text in texts] for name, texts in self.systems.items()},
+            references=[tuple(text.lower() for text in group) for group in self.references],
+            idf_documents={name: [text.lower() for text in texts] for name, texts in self.idf_documents.items()},
+            sources=None if self.sources is None else [text.lower() for text in self.sources],
+        )
+
+
+def make_corpus(
+    systems: Mapping[str, Iterable[str]],
+    refs: References | None,
+    *,
+    ref_streams: Iterable[Iterable[str]] | None = None,
+    sources: Iterable[str] | None = None,
+    alone: bool = False,
+) -> Corpus:
+    """Check and gather. Every complaint names the item's index, what was expected, and what came.
+
+    `alone`: hypotheses need nothing to be compared with.
+    """
+    if refs is not None and ref_streams is not None:
+        msg = "give the references either per segment (refs=) or as streams (ref_streams=), one of the two"
+        raise InputError(msg)
+    if refs is None and ref_streams is None and sources is None and not alone:
+        msg = "there is nothing to compare with: give references (refs=, or ref_streams=) or sources (sources=)"
+        raise InputError(msg)
+    if not isinstance(systems, Mapping) or not systems:
+        got = repr(systems) if isinstance(systems, Sized) and not len(systems) else f"a {type(systems).__name__}"
+        hint = "; a frame has a method for it: to_dict('list')" if hasattr(systems, "to_dict") else ""
+        msg = f"there is no system to score: expected a dict from each system's name to its texts, got {got}{hint}"
+        raise InputError(msg)
+    for name in systems:
+        if not isinstance(name, str) or (len(systems) > 1 and not name):
+            msg = f"a system's name is a string that is not empty, got {name!r}"
+            raise InputError(msg)
+    checked = {name: checked_texts(texts, _hypotheses_name(name)) for name, texts in systems.items()}
+    first = next(iter(checked))
+    count = len(checked[first])
+    for name, texts in checked.items():
+        if len(texts) != count:
+            msg = f"{_hypotheses_name(name)}: {len(texts)} segments, but {_hypotheses_name(first)} has {count}"
+            raise InputError(msg)
+    if count == 0:
+        msg = f"{_hypotheses_name(first)}: the list is empty, so there is nothing to score"
+        raise InputError(msg)
+    references: list[tuple[str, ...]] = [()] * count
+    if refs is not None:
+        references = _per_segment(refs, count)
+    elif ref_streams is not None:
+        references = _from_streams(ref_streams, count)
+    originals = None if sources is None else checked_texts(sources, "sources")
+    if originals is not None and len(originals) != count:
+        msg = f"sources: {len(originals)} segments for {count} hypotheses; there must be one per hypothesis"
+        raise InputError(msg)
+    return Corpus(checked, references, sources=originals)
+
+
+def _hypotheses_name(system: str) -> str:
+    return f"system {system!r}" if system else "hyps"
+
+
+def checked_texts(texts: Iterable[str], what: str) -> list[str]:
+    """A list of strings; `what` is what errors call it."""
+    items = checked_list(texts, what, "a list of strings")
+    for index, item in enumerate(items):
+        _check_text(item, f"{what}[{index}]")
+    return items
+
+
+def _check_text(item: object, what: str) -> None:
+    if not isinstance(item, str):
+        msg = f"{what}: expected a string, got {item!r} ({type(item).__name__}); use '' for an empty text"
+        raise InputError(msg)
+    check_encodable(item, what)
+
+
+def _per_segment(refs: References, count: int) -> list[tuple[str, ...]]:
+    groups = checked_list(refs, "refs", "a list with an entry per segment")
+    if len(groups) != count:
+        msg = f"refs: {len(groups)} entries for {count} hypotheses; there must be one per hypothesis"
+        if groups and all(_is_list_of(group, count) for group in groups):
+            msg += (
+                f"; each entry holds {count} texts, so these look like reference streams: pass them as ref_streams="
+            )
+        raise InputError(msg)
+    result = []
+    for index, group in enumerate(groups):
+        if isinstance(group, str):
+            _check_text(group, f"refs[{index}]")
+            texts = [group]
+        elif group is None or isinstance(group, float):  # None, or the NaN of a missing value
+            msg = f"refs[{index}]: expected a string or a list of strings, got {group!r}; use '' for an empty text"
+            raise InputError(msg)
+        else:
+            texts = checked_texts(group, f"refs[{index}]")
+        if not texts:
+            msg = f"refs[{index}]: the list is empty; a segment needs at least one reference"
+            raise InputError(msg)
+        result.append(tuple(texts))
+    return result
+
+
+def _from_streams(streams: Iterable[Iterable[str]], count: int) -> list[tuple[str, ...]]:
+    listed = checked_list(streams, "ref_streams", "a list of lists of strings")
+    if not listed:
+        msg = "ref_streams: the list is empty; give at least one stream"
+        raise InputError(msg)
+    if all(isinstance(stream, str) for stream in listed):
+        msg = "ref_streams: expected a list of streams, got a list of strings"
+        if len(listed) == count:
+            msg += f"; there is one for each of the {count} hypotheses: pass them as refs="
+        raise InputError(msg)
+    texts = [checked_texts(stream, f"ref_streams[{number}]") for number, stream in enumerate(listed)]
+    for number, stream in enumerate(texts):
+        if len(stream) != count:
+            msg = f"ref_streams[{number}]: {len(stream)} segments for {count} hypotheses"
+            if len(texts) == count:
+                msg += f"; there are {count} lists, so these look like references per segment: pass them as refs="
+            raise InputError(msg)
+    return list(zip(*texts, strict=True))
+
+
+def checked_list(items: Iterable[Any], what: str, expected: str) -> list[Any]:
+    """A list of what can be listed. Of a dict or a frame that would be the keys, which nobody means."""
+    if isinstance(items, str | bytes):
+        msg = f"{what}: expected {expected}, got a bare string {items[:40]!r}; wrap it: [text]"
+        raise InputError(msg)
+    if isinstance(items, Mapping) or hasattr(items, "columns"):
+        kind = type(items).__name__
+        msg = f"{what}: expected {expected}, got a {kind} with keys {list(items)[:5]}; pass one of its columns"
+        raise InputError(msg)
+    if isinstance(items, set | frozenset):
+        msg = f"{what}: expected {expected}, got a set, which has no order"
+        raise InputError(msg)
+    try:
+        return list(items)
+    except TypeError as error:
+        msg = f"{what}: expected {expected}, got {items!r}"
+        raise InputError(msg) from error
+
+
+def _is_list_of(group: object, count: int) -> bool:
+    return isinstance(group, Sized) and not isinstance(group, str | bytes) and len(group) == count
+
+
+def document_rows(document_ids: Sequence[str]) -> dict[str, range]:
+    """By document the numbers of its segments, in order; a document in two pieces is an error.
+
+    >>> document_rows(["a", "a", "b"])
+    {'a': range(0, 2), 'b': range(2, 3)}
+    """
+    found: dict[str, range] = {}
+    for row, name in enumerate(document_ids):
+        if name not in found:
+            found[name] = range(row, row + 1)
+        elif found[name].stop == row:
+            found[name] = range(found[name].start, row + 1)
+        else:
+            stops = found[name].stop
+            msg = (
+                f"document {name!r} is in two pieces: it ends with segment {stops - 1} and goes on in segment {row}; "
+                "segments of a document must stand next to each other, and documents need ids of their own"
+            )
+            raise InputError(msg)
+    return found
+
+
+def join_document(texts: Iterable[str]) -> str:
+    """The text of a document; one of nothing but blanks is empty."""
+    joined = "\n".join(texts)
+    return joined if joined.strip() else ""
+
+
+@overload
+def join_documents(  # type: ignore[overload-overlap]  # a text is a sequence of texts to a type checker
+    texts: Sequence[str], document_ids: Sequence[str]
+) -> list[str]: ...
+@overload
+def join_documents(texts: Sequence[Sequence[str]], document_ids: Sequence[str]) -> list[tuple[str, ...]]: ...
+def join_documents(
+    texts: Sequence[str] | Sequence[Sequence[str]], document_ids: Sequence[str]
+) -> list[str] | list[tuple[str, ...]]:
+    r"""Documents from segments, in the order of their first segments.
+
+    Args:
+        texts: A text per segment, or the references of each: then reference 1 of a document is made of the first
+            references of its segments, and so on.
+        document_ids: The document of each segment; segments of one stand next to each other.
+
+    Hypotheses, references and sources are joined alike, and then scored as any texts are.
+
+    >>> join_documents(["One.", "Two.", "Three."], ["a", "a", "b"])
+    ['One.\nTwo.', 'Three.']
+    >>> join_documents([["One.", "1."], ["Two.", "2."]], ["a", "a"])
+    [('One.\nTwo.', '1.\n2.')]
+    """
+    if len(texts) != len(document_ids):
+        fewer, more = sorted([len(texts), len(document_ids)])
+        last = f", in document {document_ids[fewer - 1]!r}" if 0 < fewer <= len(document_ids) else ""
+        msg = (
+            f"{len(texts)} segments, but document ids for {len(document_ids)}: one side ends after {fewer}{last}, "
+            f"and the other has {more - fewer} more"
+        )
+        raise InputError(msg)
+    parts = {name: [texts[row] for row in rows] for name, rows in document_rows(document_ids).items()}
+    if all(isinstance(text, str) for text in texts):
+        return [join_document(own) for own in parts.values()]  # type: ignore[arg-type]  # strings, as was just seen
+    return [_joined_groups(name, own) for name, own in parts.items()]
+
+
+def _joined_groups(name: str, groups: Sequence[str | Sequence[str]]) -> tuple[str, ...]:
+    listed = [(group,) if isinstance(group, str) else tuple(group) for group in groups]
+    counts = {len(group) for group in listed}
+    if len(counts) > 1:
+        msg = (
+            f"document {name!r}: its segments have {min(counts)} to {max(counts)} references, "
+            "and documents are joined reference by reference; give each segment as many"
+        )
+        raise InputError(msg)
+    return tuple(join_document(stream) for stream in zip(*listed, strict=True))

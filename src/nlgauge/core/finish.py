@@ -1,0 +1,166 @@
+"""The last stage of a run: comparisons of all segments become scores with signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from nlgauge.core.compare import Comparisons
+from nlgauge.core.metric import Comparison, SystemResult
+from nlgauge.core.notes import (
+    SEGMENTS,
+    TextNames,
+    naming_documents,
+    run_fields,
+    warn_about_fallbacks,
+    warn_about_foci,
+    warn_about_nouns,
+)
+from nlgauge.core.prepare import Prepared, PreparedComposite, PreparedMetric, PreparedTextMetric
+from nlgauge.core.run_options import Progress, ticking
+from nlgauge.core.score import Origin, Score, joined_notes
+from nlgauge.core.signature import Signature, member_key
+from nlgauge.errors import InputError
+from nlgauge.vectors.cloud import Alignment, Flow
+
+
+def finish(
+    prepared: Prepared, comparisons: Comparisons, *, warn: bool = True, names: TextNames = SEGMENTS
+) -> list[Score]:
+    """Scores of every metric for every system, metric by metric in the order of the recipes.
+
+    Metrics that look at the texts of a whole system (BLEU) are computed here. `warn` is for callers that say
+    themselves what metrics had to do about a text: it is in the notes of the scores either way.
+    """
+    found = {number: _complete(number, one, comparisons) for number, one in prepared.compared.items()}
+    if warn:
+        warn_about_fallbacks(list(found.values()), names)
+    scores: dict[int, list[Score]] = {}
+    for number, one in enumerate(prepared.metrics):
+        if isinstance(one, PreparedTextMetric):
+            scores[number] = _text_scores(one, prepared)
+        elif isinstance(one, PreparedMetric):
+            finished = one.metric.finish(found[number], one.state)
+            scores[number] = [
+                _score(one, system, found[number][system], finished[system], prepared) for system in finished
+            ]
+        if warn and number in scores:
+            made = scores[number]
+            warn_about_nouns((at for score in made for at in score.notes.no_noun), one.metric.name, names)
+            unmatched = getattr(one.metric, "unmatched", "")
+            warn_about_foci((at for score in made for at in score.notes.no_focus), unmatched, names)
+    for number, one in enumerate(prepared.metrics):
+        if isinstance(one, PreparedComposite):
+            own = zip(*(scores[member] for member in one.members), strict=True)
+            scores[number] = [_joined_score(one, members, prepared) for members in own]
+    return [score for number in range(prepared.asked) for score in scores[number]]
+
+
+def _joined_score(one: PreparedComposite, members: Sequence[Score], prepared: Prepared) -> Score:
+    """The score of a system from those of the members; what happened to a text in one of them happened here."""
+    metric = one.metric
+    noted = joined_notes([member.notes for member in members])
+    finished = metric.combine([member.segments[member.main] for member in members], one.resolved)
+    run = run_fields(noted)
+    for number, member in enumerate(members, start=1):
+        counts = member.notes.counts()
+        run |= {member_key(number, key): text for key, text in member.signature.run.items() if key not in counts}
+    return Score(
+        metric=metric.name,
+        system=members[0].system,
+        segments=finished.segments,
+        main=metric.main,
+        higher_is_better=metric.higher_is_better,
+        signature=Signature(metric.name, one.signature.recipe, run),
+        notes=noted,
+        origin=Origin(metric, prepared.corpus, prepared.options),
+    )
+
+
+def _complete(number: int, one: PreparedMetric, comparisons: Comparisons) -> dict[str, list[Comparison]]:
+    """The comparisons of a metric by system, in the order of the segments."""
+    recipe = one.signature.recipe_part
+    if number not in comparisons.recipes:
+        msg = f"the comparisons lack metric {number} ({one.metric.name}); compare it, and join"
+        raise InputError(msg)
+    if comparisons.recipes[number] != recipe:
+        msg = f"metric {number} of the comparisons must be {recipe!r}, got {comparisons.recipes[number]!r}"
+        raise InputError(msg)
+    complete = {}
+    for system in one.corpus.systems:
+        segments = comparisons.found.get(number, {}).get(system, {})
+        missing = next((index for index in range(len(one.corpus)) if index not in segments), None)
+        if missing is not None:
+            name = f"system {system!r}, " if system else ""
+            msg = f"{name}segment {missing} was not compared under {one.metric.name}; compare it, and join"
+            raise InputError(msg)
+        complete[system] = [segments[index] for index in range(len(one.corpus))]
+    return complete
+
+
+def _score(
+    one: PreparedMetric,
+    system: str,
+    comparisons: Sequence[Comparison],
+    finished: SystemResult,
+    prepared: Prepared,
+) -> Score:
+    metric = one.metric
+    notes = replace(
+        one.notes[system],
+        zero_weight=tuple(index for index, comparison in enumerate(comparisons) if comparison.zero_weight),
+        unconverged=tuple(index for index, comparison in enumerate(comparisons) if comparison.unconverged),
+        no_noun=finished.no_noun,
+        no_focus=finished.no_focus,
+        no_ties=finished.no_ties,
+    )
+    alignments: list[Alignment | Flow | None] | None = None
+    if prepared.options.alignments and finished.best_reference is not None:
+        best = finished.best_reference
+        alignments = [c.alignments[best[index]] if c.alignments else None for index, c in enumerate(comparisons)]
+    run: Mapping[str, str] = run_fields(notes) | dict(one.run_fields[system]) | dict(finished.run)
+    return Score(
+        metric=metric.name,
+        system=system or None,
+        segments=finished.segments,
+        main=metric.main,
+        higher_is_better=metric.higher_is_better,
+        signature=Signature(metric.name, one.signature.recipe, run),
+        notes=notes,
+        best_reference=finished.best_reference,
+        alignments=None if alignments is None else tuple(alignments),
+        corpus=finished.corpus,
+        distances=tuple(name for name in finished.segments if name in metric.distances),
+        statistics=finished.statistics,
+        origin=Origin(metric, prepared.corpus, prepared.options),
+    )
+
+
+def _text_scores(one: PreparedTextMetric, prepared: Prepared) -> list[Score]:
+    total = len(one.corpus) * len(one.corpus.systems)
+    with (
+        Progress(total, show=prepared.options.progress, what=f"scoring {one.metric.name}", unit="segment") as advance,
+        ticking(advance),
+    ):
+        return [_text_score(one, system, prepared) for system in one.corpus.systems]
+
+
+def _text_score(one: PreparedTextMetric, system: str, prepared: Prepared) -> Score:
+    metric = one.metric
+    with naming_documents(one.corpus):
+        finished = metric.score_texts(one.corpus.systems[system], one.corpus.references)
+    notes = replace(one.notes[system], no_noun=finished.no_noun, no_focus=finished.no_focus, no_ties=finished.no_ties)
+    return Score(
+        metric=metric.name,
+        system=system or None,
+        segments=finished.segments,
+        main=metric.main,
+        higher_is_better=metric.higher_is_better,
+        signature=Signature(metric.name, one.signature.recipe, run_fields(notes) | dict(finished.run)),
+        notes=notes,
+        best_reference=finished.best_reference,
+        corpus=finished.corpus,
+        distances=tuple(name for name in finished.segments if name in metric.distances),
+        statistics=finished.statistics,
+        origin=Origin(metric, prepared.corpus, prepared.options),
+    )

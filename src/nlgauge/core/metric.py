@@ -1,0 +1,320 @@
+"""What a metric gives for a pair, for a segment, and for a system.
+
+What a metric is: a frozen recipe whose fields are its options.
+
+A metric of vectors (`core/vector_metric.py`) compares what an encoder made of the texts. A lexical metric has no
+vectors and no model: it scores texts as they stand (`TextMetric`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from abc import ABC, ABCMeta, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import Field, dataclass, field, fields
+from functools import cache
+from importlib.metadata import packages_distributions, version
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.core.corpus import References
+from nlgauge.core.options import BY_PROFILE, Option, did_you_mean, option_of
+from nlgauge.core.run_options import RunOptions
+from nlgauge.core.signature import PACKAGE, RUNNER_FIELDS, declare_field
+from nlgauge.errors import RecipeError
+from nlgauge.vectors.cloud import Alignment, Flow
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from nlgauge.core.score import Score
+    from nlgauge.stats.corpus_counts import CorpusCounts
+
+
+class Pair(NamedTuple):
+    """A hypothesis against one reference."""
+
+    values: Sequence[float]
+    """One per component."""
+    alignment: Alignment | Flow | None = None
+    converged: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """One hypothesis against each of its references."""
+
+    values: NDArray[np.float64]
+    """A row per reference, a column per component."""
+    alignments: tuple[Alignment | Flow | None, ...] | None = None
+    """One per reference where they were asked for; None where a side is empty."""
+    zero_weight: bool = False
+    unconverged: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class SystemResult:
+    """A system's scores: an array per component, and which reference was best."""
+
+    segments: Mapping[str, NDArray[np.float64]]
+    best_reference: NDArray[np.int64] | None = None
+    corpus: Mapping[str, float] = field(default_factory=dict)
+    """Scores of the whole system, where those are no means over segments."""
+    statistics: CorpusCounts | None = None
+    """Behind the main component of `corpus`, for those who resample segments."""
+    no_noun: tuple[int, ...] = ()
+    """Segments in which a text had no noun, of metrics that look at nouns."""
+    no_focus: tuple[int, ...] = ()
+    """Segments that share no focus with any of their references, of metrics that compare foci."""
+    no_ties: tuple[int, ...] = ()
+    """Segments with a text no two sentences of which share a focus, of metrics that look at such ties."""
+    run: Mapping[str, str] = field(default_factory=dict)
+    """What the run part of the signature must say of it."""
+
+
+#: Keywords of the scoring functions and options of a run, which are no options of a metric.
+_RESERVED = {entry.name for entry in fields(RunOptions)} | {
+    "hyps",
+    "metric",
+    "metrics",
+    "ref_streams",
+    "refs",
+    "sources",
+}
+
+
+@cache
+def _package_of(module: str) -> str:
+    """Name and version of the installed package that a metric of others comes with; empty for those of nlgauge."""
+    root = module.partition(".")[0]
+    found = [] if root == "nlgauge" else packages_distributions().get(root, [])
+    return f"{found[0]}-{version(found[0])}" if found else ""
+
+
+class _RecipeType(ABCMeta):
+    """Lets a recipe be made under earlier names of its options, and remembers what was given."""
+
+    def __call__(cls, **given: Any) -> Any:
+        """Make a recipe."""
+        now = cls.known_options(given)  # type: ignore[attr-defined]  # every class of this type is a Metric
+        made = super().__call__(**now)
+        object.__setattr__(made, "_given", now)
+        return made
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """The options, which `__call__` above would hide from `help()` and editors."""
+        made = inspect.signature(cls.__init__)  # type: ignore[misc]  # of the class, not of an instance
+        return made.replace(parameters=list(made.parameters.values())[1:])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric(ABC, metaclass=_RecipeType):
+    """A recipe. Its fields are its options, and all of them are in the signature once resolved."""
+
+    name: ClassVar[str]
+    components: ClassVar[tuple[str, ...]]
+    main: ClassVar[str]
+    higher_is_better: ClassVar[bool] = True
+    citation: ClassVar[str] = ""
+    distances: ClassVar[frozenset[str]] = frozenset()
+    """Components that are better when they are lower, beside a main component that is not one of them."""
+    whole_corpus: ClassVar[bool] = False
+    """Whether the score of a pair depends on the other pairs of the run."""
+    derived_fields: ClassVar[tuple[str, ...]] = ()
+    """Fields of the signature that are no options, such as the version of a package."""
+    leading_option: ClassVar[str] = ""
+    """The option that may be given without its name, right after the colon of `name:value`."""
+    _options: ClassVar[tuple[Mapping[str, Any], Mapping[str, Option]]]
+    """What `options` answers, with the fields of the dataclass that it was made from."""
+
+    def __init_subclass__(cls, **rest: Any) -> None:
+        super().__init_subclass__(**rest)
+        for name, entry in vars(cls).items():
+            about = getattr(entry, "metadata", {}).get("option")
+            if about is None:
+                continue
+            if name in _RESERVED or (about.signed and name in (*RUNNER_FIELDS, PACKAGE)):
+                msg = f"an option of {cls.__name__} cannot be called {name!r}, which has a meaning for every metric"
+                raise RecipeError(msg)
+            if about.signed:
+                declare_field(name, short=about.short, meaning=about.help)
+        if "__doc__" in vars(cls) and cls.__doc__:
+            cls.__doc__ += _options_in_words(cls)
+
+    @classmethod
+    def options(cls) -> Mapping[str, Option]:
+        """What can be chosen, by name: a metric's own options first, then those that it shares with others."""
+        # Each class keeps its own. One that was asked before it became a dataclass has other fields since.
+        if "_options" not in vars(cls) or cls._options[0] is not cls.__dataclass_fields__:
+            cls._options = (cls.__dataclass_fields__, MappingProxyType(_options_of(cls)))
+        return cls._options[1]
+
+    @classmethod
+    def known_options(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The options as they are; one that the metric does not have is an error."""
+        options = cls.options()
+        for name in given:
+            if name not in options:
+                hint = did_you_mean(name, options)
+                msg = f"metric {cls.name!r} has no option {name!r}{hint}; it has: {', '.join(options)}"
+                raise RecipeError(msg)
+        return dict(given)
+
+    @classmethod
+    def from_options(cls, given: Mapping[str, Any]) -> Self:
+        """A recipe from option values; text is parsed, as the command line needs it."""
+        options = cls.options()
+        return cls(**{name: options[name].parse(value) for name, value in cls.known_options(given).items()})
+
+    @property
+    def given(self) -> Mapping[str, Any]:
+        """The options that were set when the recipe was made; the others are defaults, or follow from these."""
+        found: dict[str, Any] = self.__dict__["_given"]
+        return found
+
+    def with_options(self, **changes: Any) -> Self:
+        """The same recipe with other values; what follows from a profile follows again."""
+        return type(self).from_options(dict(self.given) | self.known_options(changes))
+
+    def __post_init__(self) -> None:
+        options = self.options()
+        for name, about in options.items():
+            value = getattr(self, name)
+            if value is not BY_PROFILE:
+                object.__setattr__(self, name, about.check(value))
+        chosen = {name: getattr(self, name) for name in options}
+        self.resolve()
+        for name, reason in self.unused.items():
+            if chosen[name] != about_default(options[name]):
+                msg = f"{name}={chosen[name]!r} {reason}; leave it out"
+                raise RecipeError(msg)
+        self.check()
+
+    @property
+    def unused(self) -> Mapping[str, str]:
+        """Options that mean nothing in this recipe, with the reason; they are refused, and not in the signature."""
+        return {}
+
+    def resolve(self) -> None:
+        """Fill in what is left to something else, such as a profile."""
+        return
+
+    def check(self) -> None:
+        """Refuse options that do not go together."""
+        return
+
+    def own_fields(self, resolved: Mapping[str, str]) -> dict[str, str]:
+        """The options as fields of a signature, in order; `resolved` has those that a run decides."""
+        described = {}
+        for name, about in self.options().items():
+            if not about.signed or name in self.unused:
+                continue
+            text = resolved[name] if name in resolved else about.kind.show(getattr(self, name))
+            if about.optional and text == about.kind.show(about.default):
+                continue
+            described[name] = text
+        further = {name: resolved[name] for name in self.further_fields() if name in resolved}
+        package = _package_of(type(self).__module__)
+        return described | further | ({PACKAGE: package} if package else {})
+
+    @classmethod
+    def further_fields(cls) -> tuple[str, ...]:
+        """Fields of the signature that are no options: engines of further models, and what a metric derives."""
+        models = [name for name, about in cls.options().items() if getattr(about.kind, "has_engine", False)]
+        derived = [name for name in cls.derived_fields if name != "layers" or "layer" not in cls.options()]
+        return (*(f"{name}_engine" for name in models), *derived, PACKAGE)
+
+    @classmethod
+    def options_from_signature(cls, recipe: Mapping[str, str]) -> dict[str, str]:
+        """The options behind the recipe part of a signature."""
+        found: dict[str, str] = {}
+        for name, about in cls.options().items():
+            if about.signed and name in recipe:
+                found = about.kind.read(name, recipe[name]) | found
+        return found
+
+    def score(
+        self,
+        hyps: Iterable[str],
+        refs: References | None = None,
+        *,
+        ref_streams: Iterable[Iterable[str]] | None = None,
+        sources: Iterable[str] | None = None,
+        **run: Any,
+    ) -> Score:
+        """Score one system; see `nlgauge.score` for the options of a run."""
+        from nlgauge.core.corpus import make_corpus
+        from nlgauge.core.pipeline import run_metrics
+
+        corpus = make_corpus({"": hyps}, refs, ref_streams=ref_streams, sources=sources, alone=looks_alone([self]))
+        return run_metrics([self], corpus, RunOptions.of(run))[0]
+
+
+def _options_of(cls: type[Metric]) -> dict[str, Option]:
+    known = {entry.name: option_of(entry) for entry in fields(cls)}
+    names = [name for base in cls.__mro__ for name in vars(base).get("__annotations__", ())]
+    order = dict.fromkeys(["profile", *names, *known])
+    return {name: about for name in order if (about := known.get(name)) is not None}
+
+
+def _options_in_words(cls: type[Metric]) -> str:
+    """What each option means, for `help()`; own ones first. The class is about to become a dataclass."""
+    own = {name: vars(cls).get(name) for name in vars(cls).get("__annotations__", ())}
+    inherited = {name: entry for base in reversed(cls.__mro__[1:]) for name, entry in _fields_of(base).items()}
+    entries = own | {name: own.get(name, entry) for name, entry in inherited.items()}
+    found = [(name, option_of(entry)) for name, entry in entries.items() if isinstance(entry, Field)]
+    lines = [f"{name}: {about.help}\n    {about.values}" for name, about in found if about is not None]
+    return textwrap.indent("\n\nOptions:\n" + textwrap.indent("\n".join(lines), "    "), "    ") if lines else ""
+
+
+def _fields_of(cls: type) -> dict[str, Any]:
+    """The fields that a dataclass has, whether or not a class below it has been made one."""
+    found: dict[str, Any] = vars(cls).get("__dataclass_fields__", {})
+    return found
+
+
+def about_default(about: Option) -> Any:
+    """An option's default as a recipe keeps it."""
+    return about.default if about.default is BY_PROFILE else about.check(about.default)
+
+
+def looks_alone(metrics: Iterable[Metric]) -> bool:
+    """Whether all of them look at hypotheses by themselves, so that nothing to compare with is needed."""
+    return all(getattr(metric, "against", "refs") == "nothing" for metric in metrics)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextMetric(Metric):
+    """A metric that looks at the texts themselves, through a package of its own."""
+
+    against: ClassVar[str] = "refs"
+    """What a hypothesis is compared with: `refs`, or `nothing` where it is looked at by itself."""
+
+    @abstractmethod
+    def score_texts(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> SystemResult:
+        """Scores of one system."""
+
+    def language_problem(self, references: Sequence[Sequence[str]]) -> str:
+        """Why scores mean little in the language of these references; empty where nothing is wrong."""
+        return ""
+
+    def corpus_scores(self, statistics: CorpusCounts) -> Mapping[str, float]:
+        """Scores of a whole corpus from the counts of its segments, where they are no means over segments."""
+        msg = (
+            f"{self.name} keeps counts of segments and has no corpus_scores() that makes a score of them, so that "
+            "parts of a corpus cannot be merged; define it, or score the texts in one call"
+        )
+        raise RecipeError(msg)
+
+    def describe_texts(self) -> dict[str, str]:
+        """The metric's own fields of the signature, with the version of its package."""
+        return self.own_fields(self.versions())
+
+    def versions(self) -> dict[str, str]:
+        """Packages that compute the score, with their versions."""
+        return {}

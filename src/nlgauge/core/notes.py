@@ -1,0 +1,320 @@
+"""What had to be decided about texts: noted by segment, counted in the result, warned of once.
+
+Nothing is truncated, dropped or replaced in silence: whatever a run does to a text ends up here.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+
+from nlgauge.core.corpus import Corpus
+from nlgauge.core.metric import Comparison, Metric, TextMetric
+from nlgauge.core.score import SegmentNotes
+from nlgauge.core.tokens import TokenizedCorpus
+from nlgauge.core.vector_metric import COVERED_SCRIPTS, VectorMetric, offer_multilingual
+from nlgauge.errors import (
+    ConvergenceWarning,
+    EmptyPairError,
+    EmptyTextWarning,
+    InputError,
+    LanguageWarning,
+    NoFocusWarning,
+    NoNounWarning,
+    TooLongError,
+    TruncationWarning,
+    UnknownWordWarning,
+    WindowsWarning,
+    ZeroWeightWarning,
+    user_stacklevel,
+)
+from nlgauge.text.languages import (
+    LANGUAGE_NAMES,
+    count_scripts,
+    foreign_script,
+    language_of_texts,
+    one_language_of,
+    warn_if_unsupported,
+    warn_of_other_language,
+)
+from nlgauge.text.tokenizer import Tokens
+
+#: Segments named one by one in a warning before "..." stands for the rest.
+_MAX_NAMED_SEGMENTS = 10
+
+#: Counts that a signature has even where they are 0.
+_ALWAYS_IN_SIGNATURE = ("truncated", "empty")
+
+
+class TextNames(NamedTuple):
+    """How messages call the places of texts."""
+
+    unit: str = "segment"
+    name: Callable[[int], str] = str
+    """By number."""
+
+    def place(self, system: str, at: int) -> str:
+        """The place of a system's text, as errors call it."""
+        named = f"{self.unit} {at}" if self.name is str else self.name(at)
+        return f"system {system!r}, {named}" if system else named
+
+
+#: Texts that stand in segments.
+SEGMENTS = TextNames()
+
+
+@contextmanager
+def naming_documents(corpus: Corpus, names: TextNames = SEGMENTS) -> Iterator[None]:
+    """Say where a document stands that an annotator, or a metric, does not know the place of."""
+    try:
+        yield
+    except InputError as error:
+        place = None if error.document is None else _place_of(error.document, corpus, names)
+        if place is None:
+            raise
+        msg = f"{place}: {error}"
+        raise type(error)(msg) from error
+
+
+def _place_of(document: str, corpus: Corpus, names: TextNames) -> str | None:
+    what = ", hypothesis" if any(corpus.references) else ""
+    for system, texts in corpus.systems.items():
+        if document in texts:
+            return f"{names.place(system, texts.index(document))}{what}"
+    for at, group in enumerate(corpus.references):
+        if document in group:
+            what = "source" if corpus.against_source else f"reference {group.index(document)}"
+            return f"{names.place('', at)}, {what}"
+    return None
+
+
+def run_fields(notes: SegmentNotes) -> dict[str, str]:
+    """The run part of a signature."""
+    return count_fields(notes.counts())
+
+
+def count_fields(counts: Mapping[str, int]) -> dict[str, str]:
+    """Counts by kind of note, as a signature has them."""
+    return {name: str(count) for name, count in counts.items() if count or name in _ALWAYS_IN_SIGNATURE}
+
+
+def check_tokens(
+    tokenized: TokenizedCorpus, *, long: str, empty: str, names: TextNames = SEGMENTS
+) -> dict[str, SegmentNotes]:
+    """What each system's texts make us decide under a model; refuses what the options say to refuse."""
+    corpus, tokens = tokenized.corpus, tokenized.tokens
+    limit = tokenized.limit
+    notes = {}
+    for system, hypotheses in corpus.systems.items():
+        truncated, unknown, blank, in_windows = [], [], [], []
+        for at, (hypothesis, references) in enumerate(zip(hypotheses, corpus.references, strict=True)):
+            sides = [tokens[hypothesis], *(tokens[text] for text in references)]
+            if any(side.cut for side in sides):
+                truncated.append(at)
+                if long == "error":
+                    raise TooLongError(
+                        _too_long(names.place(system, at), sides, limit, against_source=corpus.against_source)
+                    )
+            if any(side.windows for side in sides):
+                in_windows.append(at)
+            if any(side.unknown for side in sides):
+                unknown.append(at)
+            if any(side.empty for side in sides):
+                blank.append(at)
+                if all(side.empty for side in sides):
+                    other = "source" if corpus.against_source else "reference"
+                    left_out = any(side.left_out for side in sides)
+                    _refuse_empty_pair(names.place(system, at), empty, other=other, left_out=left_out)
+        notes[system] = SegmentNotes(
+            tuple(truncated), tuple(blank), unknown=tuple(unknown), windows=tuple(in_windows)
+        )
+    return notes
+
+
+def check_texts(corpus: Corpus, *, empty: str, names: TextNames = SEGMENTS) -> dict[str, SegmentNotes]:
+    """The same where no model looks at the texts, so that nothing is too long."""
+    notes = {}
+    for system, hypotheses in corpus.systems.items():
+        blank = []
+        for at, (hypothesis, references) in enumerate(zip(hypotheses, corpus.references, strict=True)):
+            sides = [not text.strip() for text in (hypothesis, *references)]
+            if any(sides):
+                blank.append(at)
+                if all(sides) and references:
+                    _refuse_empty_pair(names.place(system, at), empty)
+        notes[system] = SegmentNotes(empty=tuple(blank))
+    return notes
+
+
+def warn_about_tokens(
+    tokenized: TokenizedCorpus,
+    notes: Mapping[str, SegmentNotes],
+    names: TextNames = SEGMENTS,
+    *,
+    languages: Collection[str] = (),
+) -> None:
+    """Warn of what `check_tokens` noted; `languages` are those that the recipes name, and have been judged by."""
+    _warn(
+        TruncationWarning,
+        (at for note in notes.values() for at in note.truncated),
+        f"texts were truncated to the limit of {tokenized.limit} tokens, and the rest of them was not scored; "
+        "to score whole texts, use long='windows'",
+        names,
+    )
+    if tokenized.windows is not None:
+        size, stride, _ = tokenized.windows
+        what = f"texts over {size} tokens were read in windows of {size}, one every {stride} tokens"
+        _warn(WindowsWarning, (at for note in notes.values() for at in note.windows), what, names)
+    warn_about_empty(notes, names)
+    _warn_about_unknown(tokenized, notes, names)
+    _warn_about_scripts(tokenized, names)
+    _warn_about_function_words(tokenized, languages)
+
+
+def warn_about_fallbacks(
+    comparisons: Sequence[Mapping[str, Sequence[Comparison]]], names: TextNames = SEGMENTS
+) -> None:
+    """Warn of what metrics had to do while they compared."""
+    pairs = [
+        (at, comparison)
+        for by_system in comparisons
+        for found in by_system.values()
+        for at, comparison in enumerate(found)
+    ]
+    warn_about_weights((at for at, comparison in pairs if comparison.zero_weight), names)
+    warn_about_convergence((at for at, comparison in pairs if comparison.unconverged), names)
+
+
+def warn_about_weights(found: Iterable[int], names: TextNames = SEGMENTS) -> None:
+    """Warn of texts without weight."""
+    what = "idf, or the removal of tokens, left a text without weight; uniform weights were used"
+    _warn(ZeroWeightWarning, found, what, names)
+
+
+def warn_about_convergence(found: Iterable[int], names: TextNames = SEGMENTS) -> None:
+    """Warn of approximate values."""
+    _warn(ConvergenceWarning, found, "Sinkhorn did not converge; the value is approximate", names)
+
+
+def warn_about_nouns(found: Iterable[int], metric: str, names: TextNames = SEGMENTS) -> None:
+    """Warn of texts without a noun."""
+    _warn(NoNounWarning, found, f"no noun in a text; {metric} is 0 there", names)
+
+
+def warn_about_foci(found: Iterable[int], unmatched: str, names: TextNames = SEGMENTS) -> None:
+    """Warn of texts that share no focus with any of their references; `unmatched`: the recipe."""
+    what = (
+        "the distance is 0 there, the best value" if unmatched == "ignored" else "each focus is moved to the origin"
+    )
+    _warn(NoFocusWarning, found, f"no focus in common with any reference; {what} (unmatched={unmatched})", names)
+
+
+def warn_about_languages(metrics: Iterable[Metric], *, named_by_data: Iterable[str] = ()) -> None:
+    """Warn of each language that a recipe, or the data, names and the recipe's model does not know."""
+    of_data = tuple(named_by_data)
+    named: dict[tuple[str, str], bool] = {}
+    for one in metrics:
+        if isinstance(one, VectorMetric):
+            against_source = one.against == "source"
+            for language, read in (
+                (one.lang, True),
+                (one.src_lang, against_source),
+                *((code, False) for code in of_data),
+            ):
+                if language:
+                    named[one.model, language] = named.get((one.model, language), False) or read
+    for (model, language), read in named.items():
+        warn_if_unsupported(model, language, read=read, stacklevel=user_stacklevel())
+
+
+def warn_about_text_language(metric: TextMetric, corpus: Corpus) -> None:
+    """Warn of references in a language that a metric of texts scores badly."""
+    if problem := metric.language_problem(corpus.references):
+        warnings.warn(problem, LanguageWarning, stacklevel=user_stacklevel())
+
+
+def _too_long(name: str, sides: Sequence[Tokens], limit: int, *, against_source: bool) -> str:
+    side = next(number for number, tokens in enumerate(sides) if tokens.cut)
+    what = "hypothesis" if side == 0 else "source" if against_source else f"reference {side - 1}"
+    count = len(sides[side]) + sides[side].cut
+    return (
+        f"{name}: the {what} has {count} tokens, over the limit of {limit}; "
+        "shorten it, allow truncation (long='truncate'), or read it in windows (long='windows')"
+    )
+
+
+def _refuse_empty_pair(name: str, empty: str, *, other: str = "reference", left_out: bool = False) -> None:
+    if empty == "error":
+        both = (
+            f"no word of hypothesis and {other} has a vector"
+            if left_out
+            else f"hypothesis and {other} are both empty"
+        )
+        msg = f"{name}: {both}, so no score is defined; remove the segment, or score it 0 (empty='zero')"
+        raise EmptyPairError(msg)
+
+
+def warn_about_empty(notes: Mapping[str, SegmentNotes], names: TextNames = SEGMENTS) -> None:
+    """Warn of empty texts, whether or not a model looks at them."""
+    what = "empty text: scored 0 before rescaling (distances: as the metric has it, mostly that to the origin)"
+    _warn(EmptyTextWarning, (at for note in notes.values() for at in note.empty), what, names)
+
+
+def _warn_about_unknown(tokenized: TokenizedCorpus, notes: Mapping[str, SegmentNotes], names: TextNames) -> None:
+    what = f"tokens unknown to model {tokenized.encoder.model!r} share one vector, whatever they say"
+    if any(tokens.left_out for tokens in tokenized.tokens.values()):
+        what = "words without a vector were left out"
+    _warn(UnknownWordWarning, (at for note in notes.values() for at in note.unknown), what, names)
+
+
+def _warn_about_scripts(tokenized: TokenizedCorpus, names: TextNames) -> None:
+    """Warn of texts in scripts that the model was not trained on, and name a model that was."""
+    corpus, model = tokenized.corpus, tokenized.encoder.model
+    columns = [*corpus.systems.values(), *itertools.zip_longest(*corpus.references, fillvalue="")]
+    script_of_text = {text: _foreign_script(text, tokenized) for text in dict.fromkeys(itertools.chain(*columns))}
+    found = [(at, script) for texts in columns for at, text in enumerate(texts) if (script := script_of_text[text])]
+    scripts = sorted({script for _, script in found})
+    what = f"texts in {' and '.join(scripts)} script, which model {model!r} does not cover, so scores mean little"
+    _warn(LanguageWarning, (at for at, _ in found), f"{what}; {offer_multilingual(scripts, model=model)}", names)
+
+
+def _warn_about_function_words(tokenized: TokenizedCorpus, named: Collection[str]) -> None:
+    """Warn of texts that are plainly in another language than the only one of the model."""
+    corpus, model = tokenized.corpus, tokenized.encoder.model
+    own = one_language_of(model)
+    if not own:
+        return
+    judged = {own, *(language.partition("-")[0] for language in named)}
+    for texts in (itertools.chain(*corpus.systems.values()), itertools.chain(*corpus.references)):
+        language = language_of_texts(texts)
+        if language and language not in judged:
+            judged.add(language)
+            what = f"texts look {LANGUAGE_NAMES[language]}"
+            warn_of_other_language(model, what, language, stacklevel=user_stacklevel())
+
+
+def _foreign_script(text: str, tokenized: TokenizedCorpus) -> str:
+    """The script of a text that the model does not cover: by what is known of it, or else by its unknown tokens."""
+    covered = COVERED_SCRIPTS.get(tokenized.encoder.model)
+    if covered is not None:
+        return foreign_script(text, covered)
+    tokens = tokenized.tokens.get(text)
+    if tokens is None or tokens.left_out or tokens.unknown * 2 <= np.count_nonzero(~tokens.is_special):
+        return ""
+    return next(iter(count_scripts(text)), "")
+
+
+def _warn(category: type[Warning], found: Iterable[int], what: str, names: TextNames) -> None:
+    segments = sorted(set(found))
+    if not segments:
+        return
+    named = ", ".join(map(names.name, segments[:_MAX_NAMED_SEGMENTS])) + (
+        ", ..." if len(segments) > _MAX_NAMED_SEGMENTS else ""
+    )
+    many = "s" if len(segments) > 1 else ""
+    warnings.warn(f"{len(segments)} {names.unit}{many} ({named}): {what}", category, stacklevel=user_stacklevel())

@@ -1,0 +1,437 @@
+"""Texts of nothing but unknown tokens: found, refused, or scored as if they were empty.
+
+To a model all such texts look alike ([UNK] [UNK]), so that two that have nothing to do with each other would be a
+perfect match. Two equal texts are one, whatever their tokens, and are scored like any other pair.
+
+The first stage of a run: all that is known before the first text is encoded.
+
+    prepared = prepare(recipes, corpus, options)       models, tokens, idf tables, the recipe part of each signature
+    comparisons = compare(prepared, segments)          any range of segments, anywhere, in any order
+    scores = finish(prepared, comparisons)             segment scores, system scores, signatures
+
+Metrics with one `EncodingSpec` (model, lower case, longest text, windows, space) share tokens and vectors: they are a
+group. What is prepared is frozen and read by any number of threads; a text is checked and tokenised once per group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+from nlgauge._version import __version__
+from nlgauge.core.annotation import check_annotated_languages
+from nlgauge.core.composite import CompositeMetric, Resolved, leaves, signed_together
+from nlgauge.core.corpus import Corpus
+from nlgauge.core.metric import Metric, TextMetric
+from nlgauge.core.notes import (
+    SEGMENTS,
+    TextNames,
+    check_texts,
+    check_tokens,
+    warn_about_empty,
+    warn_about_languages,
+    warn_about_text_language,
+    warn_about_tokens,
+)
+from nlgauge.core.run_options import RunOptions
+from nlgauge.core.score import SegmentNotes
+from nlgauge.core.signature import GRAMMAR, RUNNER_FIELDS, Signature
+from nlgauge.core.tokens import TokenizedCorpus
+from nlgauge.core.vector_metric import EncodingSpec, State, VectorMetric, offer_multilingual, with_reason
+from nlgauge.encoders.base import Encoder
+from nlgauge.encoders.load import load_encoder
+from nlgauge.errors import ModelNotFoundError, RecipeError, UnknownTextError
+from nlgauge.io.storage import short_digest
+from nlgauge.text.languages import count_scripts
+from nlgauge.text.tokenizer import TextTokenizer, Tokens
+from nlgauge.text.windows import Windows
+from nlgauge.vectors.transforms import POSITION_NORM
+
+#: Segments named one by one in an error before a count stands for the rest.
+_MAX_NAMED_SEGMENTS = 10
+
+_Side = Literal["hypothesis", "reference"]
+
+
+@dataclass(frozen=True, eq=False)
+class UnknownPairs:
+    """Segments with pairs of different texts, one of which holds nothing but unknown tokens."""
+
+    pairs: Mapping[tuple[str, int], Sequence[_Side | None]] = field(default_factory=dict)
+    """By system and segment, for each reference the text that counts as empty; None where neither does."""
+    texts: Sequence[str] = ()
+    """The texts of nothing but unknown tokens."""
+
+    @classmethod
+    def find(cls, tokenized: TokenizedCorpus) -> UnknownPairs:
+        """Of all systems; white space around a text is not part of it."""
+        tokens = tokenized.tokens
+        found: dict[tuple[str, int], list[_Side | None]] = {}
+        texts: dict[str, None] = {}
+        for system, hypotheses in tokenized.corpus.systems.items():
+            for at, (hypothesis, references) in enumerate(zip(hypotheses, tokenized.corpus.references, strict=True)):
+                if not any(tokens[text].only_unknown for text in (hypothesis, *references)):
+                    continue
+                sides = [_blank_side(hypothesis, reference, tokenized) for reference in references]
+                if any(sides):
+                    found[system, at] = sides
+                    chosen = zip(sides, references, strict=True)
+                    texts |= dict.fromkeys(
+                        hypothesis if side == "hypothesis" else text for side, text in chosen if side
+                    )
+        return cls(found, tuple(texts))
+
+    def refuse(self, model: str, names: TextNames = SEGMENTS) -> None:
+        """An error that names all of these segments, where there are any."""
+        refuse_unknown([names.place(system, at) for system, at in self.pairs], self.texts, model)
+
+
+def refuse_unknown(names: Sequence[str], texts: Sequence[str], model: str) -> None:
+    """An error that names the places of texts of nothing but unknown tokens, where there are any."""
+    if not names:
+        return
+    rest = len(names) - _MAX_NAMED_SEGMENTS
+    listed = "; ".join(names[:_MAX_NAMED_SEGMENTS]) + (f"; and {rest} more" if rest > 0 else "")
+    scripts = _scripts(texts)
+    written = f" ({', '.join(scripts)} script)" if scripts else ""
+    msg = (
+        f"{listed}: a text holds nothing but tokens that model {model!r} does not know{written}, and all such "
+        f"texts look alike to it; {offer_multilingual(scripts, model=model)}, or score these pairs 0 "
+        "(unknown='zero') or as they are (unknown='score')"
+    )
+    raise UnknownTextError(msg)
+
+
+def _blank_side(hypothesis: str, reference: str, tokenized: TokenizedCorpus) -> _Side | None:
+    """Which text of a pair counts as empty. Of two the hypothesis: two empty texts would be at distance 0."""
+    left, right = tokenized.tokens[hypothesis], tokenized.tokens[reference]
+    if left.empty or right.empty or hypothesis.strip() == reference.strip():
+        return None
+    return "hypothesis" if left.only_unknown else "reference" if right.only_unknown else None
+
+
+def _scripts(texts: Iterable[str]) -> list[str]:
+    """The script of most letters of each text, each once."""
+    return list(dict.fromkeys(script for text in texts for script in list(count_scripts(text))[:1]))
+
+
+AnyVectorMetric: TypeAlias = VectorMetric[Any]
+
+#: Is shown a metric's number and resolved recipe; may raise.
+SignatureCheck: TypeAlias = Callable[[int, Signature], None]
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedMetric:
+    """A metric of vectors with all that it needs to compare texts."""
+
+    metric: AnyVectorMetric
+    tokenized: TokenizedCorpus
+    """As the metric sees it: with references, or with sources in their place."""
+    state: State
+    notes: Mapping[str, SegmentNotes]
+    """By system."""
+    signature: Signature
+    """The recipe part: the same for all systems."""
+    run_fields: Mapping[str, Mapping[str, str]]
+    """By system: what its own tables add to the run part of its signature."""
+    counted_empty: Mapping[tuple[str, int], Sequence[str | None]]
+    """By system and segment, for each reference the side of the pair that is scored as if it were empty."""
+
+    @property
+    def corpus(self) -> Corpus:
+        """The texts."""
+        return self.tokenized.corpus
+
+    @property
+    def uses_neighbours(self) -> bool:
+        """Whether the vectors of a text depend on the texts around it."""
+        transforms = self.state.transforms
+        return transforms is not None and transforms.uses_neighbours
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedTextMetric:
+    """A metric without a model."""
+
+    metric: TextMetric
+    corpus: Corpus
+    notes: Mapping[str, SegmentNotes]
+    signature: Signature
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedComposite:
+    """A metric that joins the scores of others."""
+
+    metric: CompositeMetric
+    members: tuple[int, ...]
+    """Their numbers."""
+    resolved: Resolved
+    signature: Signature
+
+
+@dataclass(frozen=True, eq=False)
+class EncodingGroup:
+    """Metrics, by number, whose texts become tokens and vectors alike."""
+
+    spec: EncodingSpec
+    encoder: Encoder
+    metrics: Mapping[int, PreparedMetric]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Recipes and a corpus, ready to be compared segment by segment."""
+
+    corpus: Corpus
+    options: RunOptions
+    metrics: tuple[PreparedMetric | PreparedTextMetric | PreparedComposite, ...]
+    """In the order of the recipes; a metric's number is its place here. Members that nobody asked for come last."""
+    groups: tuple[EncodingGroup, ...]
+    asked: int
+    """How many of the metrics were asked for."""
+
+    def __len__(self) -> int:
+        return len(self.corpus)
+
+    @property
+    def segments(self) -> range:
+        """All segments."""
+        return range(len(self.corpus))
+
+    @cached_property
+    def compared(self) -> dict[int, PreparedMetric]:
+        """Metrics that compare segment by segment, by number; the others look at the texts of a whole system."""
+        return {number: metric for number, metric in enumerate(self.metrics) if isinstance(metric, PreparedMetric)}
+
+
+def prepare(
+    recipes: Sequence[Metric],
+    corpus: Corpus,
+    options: RunOptions,
+    *,
+    check_signature: SignatureCheck | None = None,
+    warn: bool = True,
+    names: TextNames = SEGMENTS,
+) -> Prepared:
+    """Load, tokenise, count and check; nothing is encoded.
+
+    `check_signature` is shown each metric's number and resolved recipe; it may raise. `warn` is for callers that say
+    themselves what had to be decided about texts: it is in the notes of the scores either way. `names` is for those
+    whose segments have other names.
+    """
+    asked = len(recipes)
+    recipes, members = _with_members([as_asked(metric, options) for metric in recipes], options)
+    specs: dict[EncodingSpec, list[int]] = {}
+    for number, metric in enumerate(recipes):
+        if isinstance(metric, VectorMetric):
+            specs.setdefault(metric.encoding, []).append(number)
+            corpus.compared_with(metric.against, metric=metric.name)  # complains before a model is loaded
+    check_annotated_languages(leaves(recipes))
+    if warn:
+        warn_about_languages(leaves(recipes))
+
+    def check(number: int, signature: Signature) -> None:
+        if check_signature is not None and number < asked:
+            check_signature(number, signature)
+
+    # Texts first, because a package that is missing shows there before a model is loaded.
+    prepared: dict[int, PreparedMetric | PreparedTextMetric | PreparedComposite] = dict(
+        _prepare_texts(recipes, corpus, options, check, names, warn=warn)
+    )
+    groups = []
+    for spec, numbers in specs.items():
+        chosen = {number: metric for number in numbers if isinstance(metric := recipes[number], VectorMetric)}
+        groups.append(_prepare_group(spec, chosen, corpus, options, check, names, warn=warn))
+        prepared |= groups[-1].metrics
+    for number, own in members.items():
+        composite = recipes[number]
+        assert isinstance(composite, CompositeMetric)
+        prepared[number] = prepare_composite(composite, own, [prepared[one].signature for one in own])
+        check(number, prepared[number].signature)
+    return Prepared(corpus, options, tuple(prepared[number] for number in range(len(recipes))), tuple(groups), asked)
+
+
+def _with_members(recipes: Sequence[Metric], options: RunOptions) -> tuple[list[Metric], dict[int, tuple[int, ...]]]:
+    """The recipes, then members of composites that are not among them; and the numbers of each one's members."""
+    known = list(recipes)
+    members: dict[int, tuple[int, ...]] = {}
+    for number, metric in enumerate(recipes):
+        if isinstance(metric, CompositeMetric):
+            own = [as_asked(one, options) for one in metric.recipes]
+            known += [one for one in dict.fromkeys(own) if one not in known]
+            members[number] = tuple(known.index(one) for one in own)
+    return known, members
+
+
+def prepare_composite(
+    metric: CompositeMetric, members: tuple[int, ...], signatures: Sequence[Signature]
+) -> PreparedComposite:
+    """A metric of others with what joins their scores, and the recipe part of its signature."""
+    resolved = metric.resolve_members(signatures)
+    common = {"nlgauge": __version__, "sig": GRAMMAR}
+    return PreparedComposite(metric, members, resolved, signed_together(metric, resolved, signatures, common=common))
+
+
+def as_asked(metric: Metric, options: RunOptions) -> Metric:
+    """The recipe, with windows where the run asks for them in every recipe."""
+    return metric.in_windows() if options.long == "windows" and isinstance(metric, VectorMetric) else metric
+
+
+def segment_texts(corpora: Sequence[Corpus], index: int) -> list[str]:
+    """All texts of a segment in all views of one corpus: the systems' outputs, then what each view compares with."""
+    outputs = [hypotheses[index] for hypotheses in corpora[0].systems.values()]
+    return outputs + [text for corpus in corpora for text in corpus.references[index]]
+
+
+def _prepare_texts(
+    recipes: Sequence[Metric],
+    corpus: Corpus,
+    options: RunOptions,
+    check: SignatureCheck,
+    names: TextNames,
+    *,
+    warn: bool,
+) -> dict[int, PreparedTextMetric]:
+    notes: Mapping[str, SegmentNotes] | None = None
+    found = {}
+    for number, metric in enumerate(recipes):
+        if not isinstance(metric, TextMetric):
+            continue
+        alone = metric.against == "nothing"
+        view = corpus if alone else corpus.compared_with("refs", metric=metric.name, choice=False)
+        refs = "none" if alone else view.reference_count
+        fields = metric.describe_texts() | {"refs": refs, "nlgauge": __version__, "sig": GRAMMAR}
+        signature = Signature(metric.name, fields)
+        check(number, signature)
+        if notes is None:
+            notes = check_texts(view, empty=options.empty, names=names)
+            if warn:
+                warn_about_empty(notes, names)
+        if warn:
+            warn_about_text_language(metric, view)
+        found[number] = PreparedTextMetric(metric, view, notes, signature)
+    return found
+
+
+def _prepare_group(
+    spec: EncodingSpec,
+    metrics: Mapping[int, AnyVectorMetric],
+    corpus: Corpus,
+    options: RunOptions,
+    check: SignatureCheck,
+    names: TextNames,
+    *,
+    warn: bool,
+) -> EncodingGroup:
+    encoder = load_for(spec.model, metrics.values(), options)
+    texts = corpus.lowered if spec.lowercase == "yes" else corpus
+    views = _tokenise(list(metrics.values()), texts, encoder, spec)
+    unknown = {against: UnknownPairs.find(view) for against, view in views.items()}
+    for metric in metrics.values():
+        if metric.unknown == "error" and metric.reads_with(encoder):
+            unknown[metric.against].refuse(encoder.model, names)
+    notes = {}
+    for against, view in views.items():
+        notes[against] = check_tokens(view, long=options.long, empty=options.empty, names=names)
+        if warn:
+            languages = {one.lang for one in metrics.values() if one.lang}
+            warn_about_tokens(view, notes[against], names, languages=languages)
+    made = {
+        number: prepare_metric(one, views[one.against], notes[one.against], unknown[one.against], options)
+        for number, one in metrics.items()
+    }
+    for number, one in made.items():
+        one.metric.check_recipe(one.signature.recipe, one.state)
+        check(number, one.signature)
+    return EncodingGroup(spec, encoder, made)
+
+
+def load_for(model: str, metrics: Iterable[AnyVectorMetric], options: RunOptions) -> Encoder:
+    """The model of a group, loaded; one that is not here is an error that says who asked for it."""
+    try:
+        return load_encoder(model, **options.loading)
+    except ModelNotFoundError as error:
+        raise with_reason(error, model, (metric.lang for metric in metrics)) from error
+
+
+def _tokenise(
+    metrics: Sequence[AnyVectorMetric], corpus: Corpus, encoder: Encoder, spec: EncodingSpec
+) -> dict[str, TokenizedCorpus]:
+    """The corpus as the metrics see it, by what they compare with; each text is tokenised once."""
+    views = {metric.against: corpus.compared_with(metric.against, metric=metric.name) for metric in metrics}
+    texts = dict.fromkeys(text for index in range(len(corpus)) for text in segment_texts([*views.values()], index))
+    for against in {metric.against: None for metric in metrics if metric.counts_idf}:
+        texts |= dict.fromkeys(text for document in views[against].idf_documents.values() for text in document)
+    if any(metric.unknown == "zero" for metric in metrics):
+        texts[""] = None  # stands in for texts that are counted as empty
+    read = read_texts(encoder, list(texts), spec)
+    known = {} if corpus.whole is None else corpus.whole.counted
+    return {
+        against: TokenizedCorpus(view, encoder, *read, memo=dict(known.get((spec, against), {})))
+        for against, view in views.items()
+    }
+
+
+def read_texts(
+    encoder: Encoder, texts: Sequence[str], spec: EncodingSpec
+) -> tuple[TextTokenizer, dict[str, Tokens], int, Windows | None]:
+    """What reads the texts, tokens by text, the longest that is read at once, and windows for longer ones."""
+    tokenizer = encoder.tokenizer.with_prefix_space(spec.prefix_space, model=encoder.model)
+    limit = _longest_text(encoder, spec.max_tokens)
+    windows = spec.reading.windows(tokenizer, limit=limit, model=encoder.model)
+    if windows is None:
+        tokens = [one.cut_to(limit) for one in tokenizer.encode(texts)]
+    else:
+        tokens = [one.in_windows(windows) for one in tokenizer.encode(texts, whole=True)]
+    return tokenizer, dict(zip(texts, tokens, strict=True)), limit, windows
+
+
+def _longest_text(encoder: Encoder, max_tokens: int | None) -> int:
+    """Longest text in tokens: the model's limit, or less where the recipe says so."""
+    most = encoder.tokenizer.limit
+    if max_tokens is None:
+        return most
+    frame = len(encoder.tokenizer.encode([""])[0])
+    if not frame < max_tokens <= most:
+        msg = f"max_tokens must be {frame + 1} to {most} for model {encoder.model!r}, got {max_tokens}"
+        raise RecipeError(msg)
+    return max_tokens
+
+
+def prepare_metric(
+    metric: AnyVectorMetric,
+    view: TokenizedCorpus,
+    notes: Mapping[str, SegmentNotes],
+    unknown: UnknownPairs,
+    options: RunOptions,
+) -> PreparedMetric:
+    """A metric with its tables and files for these texts, and the recipe part of its signature."""
+    state = metric.prepare(view, options)
+    signature = Signature(metric.name, _recipe_fields(metric, view, state))
+    own = {system: state.idf.run_fields(system) for system in view.corpus.systems}
+    counted_empty = unknown.pairs if metric.unknown == "zero" and metric.reads_with(view.encoder) else {}
+    prepared = PreparedMetric(metric, view, state, notes, signature, own, counted_empty)
+    if prepared.uses_neighbours and any(len(group) != 1 for group in view.corpus.references):
+        msg = f"{POSITION_NORM} is defined for one reference, or source, per segment, got several references"
+        raise RecipeError(msg)
+    return prepared
+
+
+def _recipe_fields(metric: AnyVectorMetric, view: TokenizedCorpus, state: State) -> dict[str, str]:
+    encoder = view.encoder
+    values = (
+        view.corpus.reference_count,
+        encoder.model,
+        short_digest(encoder.weights_digest),
+        short_digest(encoder.tokenizer.digest),
+        short_digest(encoder.config_digest) or "none",
+        str(encoder.tokenizer.limit),
+        encoder.engine,
+        __version__,
+        GRAMMAR,
+    )
+    return metric.describe(state) | dict(zip(RUNNER_FIELDS, values, strict=True))

@@ -1,0 +1,189 @@
+"""Files and models that an option names: what they are, how they are loaded, and their digest in a signature.
+
+    idf=corpus.idf     -> idf:file[1f0c2e5a9b77]          stopwords=spacy-en -> stopwords:spacy-en[7cc4e04e0b0d]
+    sentence=muse      -> sentence:muse[90b7d4d2b0d5]     transforms=clp.npz -> transforms:clp[ab12cd34ef56]
+
+A signature cannot hold a file, so it holds its digest; whoever asks for the same score says where the file is.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from nlgauge.core.options import Kind, as_text, joined_by_or, option
+from nlgauge.core.run_options import RunOptions
+from nlgauge.core.tokens import TokenizedCorpus, idf_tables
+from nlgauge.encoders.base import vectors_digest
+from nlgauge.io.storage import short_digest
+from nlgauge.text.stopwords import load_stopwords
+from nlgauge.text.windows import Reading
+from nlgauge.vectors.transforms import load_transforms
+
+if TYPE_CHECKING:
+    from nlgauge.core.vector_metric import VectorMetric
+
+__all__ = [
+    "IdfChoice",
+    "LanguageModelName",
+    "LoadContext",
+    "Loaded",
+    "Resource",
+    "SentenceModelName",
+    "StopwordList",
+    "TransformFiles",
+    "idf_option",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class LoadContext:
+    """What is known when the files and models of a recipe are loaded."""
+
+    metric: VectorMetric[Any]
+    corpus: TokenizedCorpus
+    layers: tuple[int, ...]
+    options: RunOptions
+
+
+class Loaded(NamedTuple):
+    """What an option's value stands for, and how a signature says it."""
+
+    label: str
+    content: Any
+    engine: str = ""
+    """What computes with it, and in which version, where it is a model; `NAME_engine` in the signature."""
+
+
+class Resource(Kind):
+    """A file or a model, or a word that stands for one."""
+
+    has_engine: ClassVar[bool] = False
+    """Whether it is a model that an engine computes with."""
+
+    def __init__(self, *words: str, file: str = "") -> None:
+        self.words = words
+        self.file = file
+        """What kind of file is taken beside the words, and what makes one."""
+
+    @property
+    def values(self) -> str:
+        """The words, and the file."""
+        return joined_by_or([*self.words, *([self.file] if self.file else [])])
+
+    def check(self, value: Any) -> str:
+        """A word or a path."""
+        text = as_text(value)
+        if not text or (not self.file and text not in self.words):
+            raise ValueError
+        return text
+
+    def read(self, name: str, text: str) -> dict[str, str]:
+        """Without the digest; `file` where the signature knows a file by its digest only."""
+        return {name: text.partition("[")[0]}
+
+    @abstractmethod
+    def load(self, value: str, context: LoadContext) -> Loaded:
+        """What the value stands for, checked to fit the run."""
+
+
+class IdfChoice(Resource):
+    """Which idf tables weigh tokens."""
+
+    def load(self, value: str, context: LoadContext) -> Loaded:
+        """Counted on the corpus, or read."""
+        tables = idf_tables(value, context.corpus)
+        return Loaded(tables.label, tables)
+
+
+def idf_option(default: Any) -> Any:
+    """The option of metrics that weigh tokens by inverse document frequency."""
+    kind = IdfChoice("none", "refs", "both", file="a file made by 'nlgauge idf build'")
+    return option(
+        default, kind, help="inverse document frequency as weight of tokens; both: each side's own", short="i"
+    )
+
+
+class StopwordList(Resource):
+    """Words that are left out."""
+
+    def __init__(self) -> None:
+        super().__init__("none", "spacy-LANG", "iso-LANG", "nltk-LANG", file="a file of words")
+
+    def load(self, value: str, context: LoadContext) -> Loaded:
+        """The words."""
+        words = load_stopwords(value)
+        return Loaded(words.label, words)
+
+
+class SentenceModelName(Resource):
+    """A model that gives a vector for a whole text; none named: the model of the tokens."""
+
+    has_engine: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        super().__init__(file="a model of sentence vectors")
+
+    def check(self, value: Any) -> str:
+        """A name, or nothing."""
+        return as_text(value)
+
+    def load(self, value: str, context: LoadContext) -> Loaded:
+        """The model."""
+        from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
+
+        windows = context.corpus.windows
+        # Resolved as the signature has it, so that the recipe that is read back asks for the same.
+        reading = context.metric.reading if windows is None else Reading(windows.size, windows.stride)
+        model = load_sentence_encoder(value or context.metric.model, **context.options.loading, reading=reading)
+        return Loaded(f"{model.name}[{short_digest(model.digest)}]", model, model.engine)
+
+
+class LanguageModelName(Resource):
+    """A causal language model."""
+
+    has_engine: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        super().__init__("none", file="a language model by name or folder, or a .gguf file")
+
+    def load(self, value: str, context: LoadContext) -> Loaded:
+        """The model, or None."""
+        if value == "none":
+            return Loaded("none", None)
+        from nlgauge.encoders.whole_text.language_model import load_language_model
+
+        loading = {name: given for name, given in context.options.loading.items() if name != "engine"}
+        model = load_language_model(value, **loading)
+        return Loaded(f"{model.name}[{short_digest(model.digest)}]", model, model.engine)
+
+
+class TransformFiles(Resource):
+    """What is done to vectors before they are compared."""
+
+    def __init__(self) -> None:
+        super().__init__("none", "position-norm", file="files made by 'nlgauge align', joined by +")
+
+    def load(self, value: str, context: LoadContext) -> Loaded:
+        """The transforms with the languages they stand between, checked against the model; or None."""
+        metric = context.metric
+        source = metric.src_lang if metric.against == "source" else None
+        transforms = load_transforms(value, source=source, target=metric.lang or "en")
+        if transforms is None:
+            return Loaded("none", None)
+        encoder = context.corpus.encoder
+        if context.layers:  # a recipe without token vectors checks its own
+            transforms.check(vectors_digest(encoder), layers=context.layers, width=encoder.hidden_size)
+        return Loaded(transforms.label, transforms)
+
+    def read(self, name: str, text: str) -> dict[str, str]:
+        """A file is known by its digest; language means also say whose they are: `centre[ab12,de>en]`."""
+        if "[" not in text:
+            return {name: text}
+        languages = re.search(r",([^\]]*)\]", text)
+        if languages is None:
+            return {name: "file"}
+        source, _, target = languages[1].rpartition(">")
+        return {name: "file", "src_lang": source, "lang": target}

@@ -1,0 +1,340 @@
+"""Scores in a file, complete enough to be compared, tabled or resampled again without scoring.
+
+{"format": "nlgauge-scores/1", "nlgauge": VERSION,
+ "texts": {"references": DIGEST, "sources": DIGEST},       what the systems were compared with, where it is known
+ "scores": [...],                                          each as `Score.to_dict()` has it, segments included
+ "digest": SHA-256 of texts and scores}
+
+Scores of different segments joined to one, as if all had been scored in one call.
+
+Scores that come a batch at a time: training loops, streams, shards.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge._version import __version__
+from nlgauge.core.composite import leaves
+from nlgauge.core.corpus import Corpus, References, make_corpus
+from nlgauge.core.metric import Metric, TextMetric, looks_alone
+from nlgauge.core.notes import run_fields
+from nlgauge.core.pipeline import run_metrics
+from nlgauge.core.registry import recipe_from_signature
+from nlgauge.core.score import Score, ScoreList, SegmentNotes
+from nlgauge.core.scoring import one_metric, resolved_call
+from nlgauge.core.signature import Signature
+from nlgauge.core.vector_metric import VectorMetric
+from nlgauge.errors import InputError, SignatureError
+from nlgauge.io.formats import json_text
+from nlgauge.io.frozen import ContentError, FrozenTable
+from nlgauge.io.storage import text_digest
+
+if TYPE_CHECKING:
+    from nlgauge.stats.corpus_counts import CorpusCounts
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SavedScores(FrozenTable):
+    """Scores of one run, and digests of what the systems were compared with."""
+
+    scores: tuple[Score, ...]
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Digest of the references and of the sources."""
+
+    FORMAT: ClassVar[str] = "nlgauge-scores/1"
+    KIND: ClassVar[str] = "file of saved scores"
+    COMMAND: ClassVar[str] = "nlgauge score HYP --refs REF"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scores", tuple(self.scores))
+        if not self.scores:
+            msg = "a file of saved scores needs at least one score, got none"
+            raise InputError(msg)
+
+    def __repr__(self) -> str:
+        metrics = dict.fromkeys(score.metric for score in self.scores)
+        return f"<SavedScores: {len(self.scores)} of {', '.join(metrics)}, {len(self.scores[0])} segments>"
+
+    @cached_property
+    def records(self) -> list[dict[str, Any]]:
+        """The scores as plain values, segments included."""
+        return [score.to_dict() for score in self.scores]
+
+    @property
+    def digest(self) -> str:
+        signed = {"texts": dict(self.texts), "scores": self.records}
+        return text_digest(json.dumps(signed, sort_keys=True, separators=(",", ":")))
+
+    def content(self) -> dict[str, Any]:
+        return {
+            "nlgauge": __version__,
+            "texts": dict(self.texts),
+            "scores": self.records,
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> SavedScores:
+        records, texts = content["scores"], content["texts"]
+        if not isinstance(records, list) or not records or not isinstance(texts, dict):
+            msg = "expected a list of at least one score, and an object of digests of texts"
+            raise ContentError(msg)
+        scores: list[Score] = []
+        for number, record in enumerate(records):
+            try:
+                scores.append(Score.from_dict(record))
+            except (InputError, SignatureError) as error:
+                msg = f"score {number}: {error}"
+                raise ContentError(msg) from error
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                msg = f"score {number} is not as nlgauge writes one ({error!r})"
+                raise ContentError(msg) from error
+        return cls(tuple(scores), texts)
+
+    def text(self) -> str:
+        """The file's content, a line per segment."""
+        return json_text({"format": self.FORMAT} | self.content() | {"digest": self.digest})
+
+
+def save_scores(
+    path: str | os.PathLike[str],
+    scores: Sequence[Score] | Score,
+    *,
+    references: Sequence[str | Sequence[str]] | None = None,
+    sources: Sequence[str] | None = None,
+) -> None:
+    """Write scores to a file that `load_scores` and `nlgauge compare` read.
+
+    References and sources are kept as digests only: runs on different test sets are then not taken for one.
+    """
+    several = (scores,) if isinstance(scores, Score) else tuple(scores)
+    SavedScores(several, digests_of_texts(references, sources)).save(Path(path))
+
+
+def load_scores(path: str | os.PathLike[str]) -> list[Score]:
+    """The scores in a file that `save_scores` or `nlgauge score -o FILE.json` wrote, bit for bit."""
+    return ScoreList(SavedScores.load(Path(path)).scores)
+
+
+def digests_of_texts(
+    references: Sequence[str | Sequence[str]] | None, sources: Sequence[str] | None
+) -> dict[str, str]:
+    """What the systems were compared with, as digests."""
+    found: dict[str, str] = {}
+    if references is not None:
+        groups = [[group] if isinstance(group, str) else list(group) for group in references]
+        found["references"] = text_digest(json.dumps(groups))
+    if sources is not None:
+        found["sources"] = text_digest(json.dumps(list(sources)))
+    return found
+
+
+def merge_scores(scores: Sequence[Score]) -> Score:
+    """All segments of the scores, in the order given; what does not go together is refused."""
+    scores = list(scores)
+    if not scores:
+        msg = "Score.merge needs at least one score, got none"
+        raise InputError(msg)
+    for number, score in enumerate(scores):
+        if not isinstance(score, Score):
+            msg = f"scores[{number}]: expected a Score, got {type(score).__name__}"
+            raise InputError(msg)
+    first = scores[0]
+    for number, score in enumerate(scores[1:], start=1):
+        _check(first, score, number)
+    notes = _notes(scores)
+    statistics = _statistics(scores)
+    return Score(
+        metric=first.metric,
+        system=first.system,
+        segments={name: np.concatenate([score.segments[name] for score in scores]) for name in first.segments},
+        main=first.main,
+        higher_is_better=first.higher_is_better,
+        signature=_signature(scores, notes),
+        notes=notes,
+        best_reference=_joined([score.best_reference for score in scores]),
+        alignments=_alignments(scores),
+        corpus=_corpus(first, statistics),
+        distances=first.distances,
+        statistics=statistics,
+    )
+
+
+def _check(first: Score, other: Score, number: int) -> None:
+    if first.system != other.system:
+        msg = f"scores[{number}] is of system {other.system!r}, and scores[0] of {first.system!r}; merge each system"
+        raise InputError(msg)
+    counts = SegmentNotes.__dataclass_fields__
+    differing = [
+        one
+        for one in first.signature.difference(other.signature)
+        if (one.part == "recipe" and (one.field != "refs" or "source" in {one.left, one.right}))
+        or (one.part == "run" and one.key not in counts and one.key != "errors")
+    ]
+    if differing or set(first.segments) != set(other.segments):
+        found = "; ".join(f"{one.key}: {one.left} and {one.right}" for one in differing) or "other components"
+        msg = (
+            f"scores[{number}] was made otherwise than scores[0] ({found}), so that the two are not one score; score "
+            "them with one recipe, and with frozen tables where it looks at the corpus (idf=FILE, bounds=FILE)"
+        )
+        raise InputError(msg)
+
+
+def _notes(scores: Sequence[Score]) -> SegmentNotes:
+    """What is noted of each segment, under its new number."""
+    starts = np.cumsum([0, *(len(score) for score in scores)]).tolist()
+    return SegmentNotes(
+        **{
+            kind: tuple(
+                at + start for start, score in zip(starts, scores, strict=False) for at in getattr(score.notes, kind)
+            )
+            for kind in SegmentNotes.__dataclass_fields__
+        }
+    )
+
+
+def _signature(scores: Sequence[Score], notes: SegmentNotes) -> Signature:
+    first = scores[0].signature
+    counts = {score.signature.recipe.get("refs") for score in scores}
+    recipe = dict(first.recipe) | ({"refs": "var"} if len(counts) > 1 else {})
+    run = run_fields(notes) | {key: text for key, text in first.run.items() if key not in notes.__dict__}
+    left_out = sum(int(score.signature.run.get("errors", "0")) for score in scores)
+    return Signature(first.metric, recipe, run | ({"errors": str(left_out)} if left_out else {}))
+
+
+def _joined(arrays: Sequence[NDArray[np.int64] | None]) -> NDArray[np.int64] | None:
+    there = [array for array in arrays if array is not None]
+    return np.concatenate(there) if len(there) == len(arrays) else None
+
+
+def _alignments(scores: Sequence[Score]) -> tuple[Any, ...] | None:
+    there = [score.alignments for score in scores if score.alignments is not None]
+    return tuple(one for found in there for one in found) if len(there) == len(scores) else None
+
+
+def _statistics(scores: Sequence[Score]) -> CorpusCounts | None:
+    there = [score.statistics for score in scores if score.statistics is not None]
+    if len(there) < len(scores):
+        return None
+    from nlgauge.stats.corpus_counts import CorpusCounts
+
+    return CorpusCounts(there[0].formula, np.concatenate([one.counts for one in there]))
+
+
+def _corpus(first: Score, statistics: CorpusCounts | None) -> Mapping[str, float]:
+    """Scores of the whole corpus, where they are no means: from the counts of all segments."""
+    if not first.corpus:
+        return {}
+    metric = first.origin.metric if first.origin is not None else recipe_from_signature(first.signature)
+    if statistics is None or not isinstance(metric, TextMetric):
+        msg = (
+            f"{first.metric} is computed on the whole corpus, and the counts it is made of are not with these "
+            "scores, so that they cannot be merged; score the texts in one call"
+        )
+        raise InputError(msg)
+    return metric.corpus_scores(statistics)
+
+
+class Accumulator:
+    """A score that grows: `update` with texts, `compute` the score of all of them, `reset` to begin again.
+
+    `compute` gives what `nlgauge.score` gives for all texts in one call, bit for bit. Recipes that do not look at the
+    corpus score each batch as it comes, and keep numbers; the others (`idf=refs`, SentSim with `bounds=corpus`,
+    batches of `position-norm`) keep the texts and score them in `compute`. Options are those of `nlgauge.score`.
+
+    >>> import nlgauge
+    >>> running = nlgauge.Accumulator("bertscore")
+    >>> for text in ("A cat sat.", "A dog ran."):
+    ...     running.update([text], [text])
+    >>> len(running.compute())
+    2
+    """
+
+    def __init__(self, metric: str | Metric | Signature | None = None, **options: Any) -> None:
+        chosen = one_metric(metric, options, function="Accumulator")
+        self._recipes, self._run, self._check = resolved_call(chosen, options)
+        self.keeps_texts = any(_looks_at_corpus(recipe) for recipe in leaves(self._recipes))
+        """Whether the recipe looks at the whole corpus, so that texts are scored in `compute`."""
+        self._texts: list[Corpus] = []
+        self._scores: list[Score] = []
+
+    def __len__(self) -> int:
+        return sum(map(len, self._scores)) + sum(map(len, self._texts))
+
+    def update(
+        self,
+        hyps: Iterable[str],
+        refs: References | None = None,
+        *,
+        ref_streams: Iterable[Iterable[str]] | None = None,
+        sources: Iterable[str] | None = None,
+    ) -> None:
+        """Add segments; arguments are those of `nlgauge.score`. Texts that are refused leave all as it was."""
+        corpus = self.check(hyps, refs, ref_streams=ref_streams, sources=sources)
+        if self._texts and (corpus.sources is None) != (self._texts[0].sources is None):
+            msg = "sources must be given in every update() or in none"
+            raise InputError(msg)
+        if self.keeps_texts:
+            self._texts.append(corpus)
+        else:
+            self._scores += run_metrics(self._recipes, corpus, self._run, check_signature=self._check)
+
+    def check(
+        self,
+        hyps: Iterable[str],
+        refs: References | None = None,
+        *,
+        ref_streams: Iterable[Iterable[str]] | None = None,
+        sources: Iterable[str] | None = None,
+    ) -> Corpus:
+        """The texts as `update` would add them; what it would refuse is refused."""
+        alone = looks_alone(self._recipes)
+        return make_corpus({"": hyps}, refs, ref_streams=ref_streams, sources=sources, alone=alone)
+
+    def merge(self, other: Accumulator) -> None:
+        """Add what another one of the same recipe has seen, such as that of another process."""
+        if other is self:
+            msg = "an Accumulator cannot take in itself: every segment would count twice"
+            raise InputError(msg)
+        if (self._recipes, self.keeps_texts) != (other._recipes, other.keeps_texts):
+            msg = "an Accumulator takes in one of the same recipe; this one has another"
+            raise InputError(msg)
+        self._texts += other._texts
+        self._scores += other._scores
+
+    def compute(self) -> Score:
+        """The score of all segments so far."""
+        if not len(self):
+            msg = "there is nothing to compute yet: call update() with texts first"
+            raise InputError(msg)
+        if not self.keeps_texts:
+            # Batches that have been joined need not be joined again.
+            self._scores = [Score.merge(self._scores)]
+            return self._scores[0]
+        sources = None if self._texts[0].sources is None else [s for one in self._texts for s in one.sources or ()]
+        corpus = Corpus(
+            {"": [text for one in self._texts for text in one.systems[""]]},
+            [group for one in self._texts for group in one.references],
+            sources=sources,
+        )
+        return run_metrics(self._recipes, corpus, self._run, check_signature=self._check)[0]
+
+    def reset(self) -> None:
+        """Forget all segments; the model stays in memory."""
+        self._texts, self._scores = [], []
+
+
+def _looks_at_corpus(recipe: Metric) -> bool:
+    """Whether the score of a segment depends on the others."""
+    if recipe.whole_corpus:
+        return True
+    return isinstance(recipe, VectorMetric) and (recipe.counts_idf or recipe.uses_neighbours)

@@ -1,0 +1,354 @@
+"""What a metric returns: named per-segment arrays, their means, and the signature that says how."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.core.hooks import explain_segment
+from nlgauge.core.signature import Signature
+from nlgauge.errors import InputError, MissingExtraError, RecipeError
+from nlgauge.io.formats import HtmlCell, html_table
+from nlgauge.vectors.cloud import Alignment, Flow, alignment_from_dict
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from nlgauge.core.corpus import Corpus
+    from nlgauge.core.metric import Metric
+    from nlgauge.core.run_options import RunOptions
+    from nlgauge.stats.corpus_counts import CorpusCounts
+    from nlgauge.stats.resampling import Interval
+
+#: Fewer resamples can give an interval that leaves out the mean.
+LEAST_RESAMPLES = 100
+
+_NOTES_OF_SOME_METRICS = ("unconverged", "unknown", "windows", "no_noun", "no_focus", "no_ties")
+
+
+@dataclass(frozen=True)
+class SegmentNotes:
+    """Indices (from 0) of the segments where something had to be decided."""
+
+    truncated: tuple[int, ...] = ()
+    empty: tuple[int, ...] = ()
+    zero_weight: tuple[int, ...] = ()
+    unconverged: tuple[int, ...] = ()
+    unknown: tuple[int, ...] = ()
+    windows: tuple[int, ...] = ()
+    """With a text that was read in windows."""
+    no_noun: tuple[int, ...] = ()
+    no_focus: tuple[int, ...] = ()
+    no_ties: tuple[int, ...] = ()
+    """With a text no two sentences of which share a focus, of metrics that look at such ties."""
+
+    def counts(self) -> dict[str, int]:
+        """How many segments each note names; what can only happen to some metrics is named where it did."""
+        return {name: len(at) for name, at in self.__dict__.items() if at or name not in _NOTES_OF_SOME_METRICS}
+
+
+def joined_notes(notes: Sequence[SegmentNotes]) -> SegmentNotes:
+    """What is noted in one of them or more."""
+    kinds = SegmentNotes.__dataclass_fields__
+    return SegmentNotes(**{kind: tuple(sorted({at for one in notes for at in getattr(one, kind)})) for kind in kinds})
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Origin:
+    """What a score was computed from, for those who want to look at a segment again."""
+
+    metric: Metric
+    corpus: Corpus
+    options: RunOptions
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Score:
+    """Scores of one system under one metric.
+
+    The number to report is `system_score`, for every metric. `segments` maps a component's name to one value per
+    segment; each is an attribute too (`score.f1`). `main` names the component that stands for the metric. A result
+    is signed, so its arrays cannot be changed; copy one to work on it.
+    """
+
+    metric: str
+    system: str | None
+    segments: Mapping[str, NDArray[np.float64]]
+    main: str
+    higher_is_better: bool
+    signature: Signature
+    notes: SegmentNotes
+    best_reference: NDArray[np.int64] | None = None
+    alignments: tuple[Alignment | Flow | None, ...] | None = None
+    corpus: Mapping[str, float] = field(default_factory=dict)
+    """Scores of the whole system by component, where they are no means over segments (BLEU counts them all)."""
+    distances: tuple[str, ...] = ()
+    """Components that are better when they are lower, beside a main component that is not one of them."""
+    statistics: CorpusCounts | None = None
+    """Counts behind the score of the whole system, where `corpus` has one: segments can be resampled by them."""
+    origin: Origin | None = None
+    """The texts and the recipe; not in files and pickles, which would hold every text once per metric."""
+
+    def __post_init__(self) -> None:
+        segments = {name: _read_only(values) for name, values in self.segments.items()}
+        object.__setattr__(self, "segments", MappingProxyType(segments))
+        object.__setattr__(self, "corpus", MappingProxyType(dict(self.corpus)))
+        if self.best_reference is not None:
+            object.__setattr__(self, "best_reference", _read_only(self.best_reference))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The read-only views of mappings do not pickle; their content does.
+        return self.__dict__ | {"segments": dict(self.segments), "corpus": dict(self.corpus), "origin": None}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *(name for name in self.segments if name.isidentifier())})
+
+    def __getattr__(self, name: str) -> NDArray[np.float64]:
+        # Only called for names that are not fields: a component, or an honest error.
+        segments = self.__dict__.get("segments", {})
+        if name in segments:
+            values: NDArray[np.float64] = segments[name]
+            return values
+        msg = f"{self.__dict__.get('metric', 'Score')} has no component {name!r}; it has {list(segments)}"
+        raise AttributeError(msg)
+
+    def __len__(self) -> int:
+        return len(self.segments[self.main])
+
+    @property
+    def system_score(self) -> float:
+        """The number to report: the system's score of the main component.
+
+        It is what the metric computes on the whole corpus, where it does so (BLEU, chrF), and else the mean over
+        segments. It is `"score"` in `to_dict` and in JSON.
+        """
+        return self.system_scores[self.main]
+
+    @property
+    def mean(self) -> float:
+        """Mean of the main component over segments; for BLEU and chrF that is not the system's score."""
+        return self.means[self.main]
+
+    @property
+    def means(self) -> dict[str, float]:
+        """Mean of every component over segments."""
+        return {name: float(values.mean()) for name, values in self.segments.items()}
+
+    @property
+    def system_scores(self) -> dict[str, float]:
+        """What stands for the system: of every component the score of the whole corpus, or else the mean."""
+        return self.means | dict(self.corpus)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of segments with each kind of note: truncated, empty, left without weight, ..."""
+        return self.notes.counts()
+
+    def interval(
+        self,
+        component: str | None = None,
+        *,
+        documents: Sequence[Hashable] | None = None,
+        level: float = 0.95,
+        resamples: int = 1000,
+        seed: int = 12345,
+    ) -> Interval:
+        """Interval of a component's mean, or of the score of the whole system (BLEU, chrF).
+
+        It is a seeded bootstrap, or Student's t for fewer than 30 segments. `documents` names the document of each
+        segment; what is drawn (and counted) is whole documents then.
+        """
+        if component is not None and component not in self.segments:
+            msg = f"{self.metric} has no component {component!r}; it has {list(self.segments)}"
+            raise InputError(msg)
+        name = component or self.main
+        if not self.has_interval(name):
+            msg = (
+                f"{name} of {self.metric} is computed on the whole corpus, so the interval of a mean does not fit "
+                "it, and the counts to resample are not with this score; score the texts again"
+            )
+            raise InputError(msg)
+        if len(self) < 2:
+            msg = f"an interval needs at least 2 segments, got {len(self)} of {self.metric}"
+            raise InputError(msg)
+        if resamples < LEAST_RESAMPLES:
+            msg = f"resamples must be at least {LEAST_RESAMPLES} for an interval, got {resamples!r}"
+            raise RecipeError(msg)
+        from nlgauge.stats.corpus_counts import bootstrap_corpus_score
+        from nlgauge.stats.resampling import bootstrap_mean
+
+        options: dict[str, Any] = {"clusters": documents, "level": level, "resamples": resamples, "seed": seed}
+        if name in self.corpus and self.statistics is not None:
+            return bootstrap_corpus_score(self.statistics, **options)
+        return bootstrap_mean(self.segments[name], **options)
+
+    def has_interval(self, component: str | None = None) -> bool:
+        """Whether a component can be resampled: it is a mean, or the counts behind the corpus score are here."""
+        name = component or self.main
+        return name not in self.corpus or (name == self.main and self.statistics is not None)
+
+    def explain(self, segment: int, **options: Any) -> Any:
+        """The `Explanation` of a segment (from 0); options are those of `nlgauge.explain_pair`."""
+        return explain_segment(self, segment, **options)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One plain record per segment."""
+        for index in range(len(self)):
+            row: dict[str, Any] = {"segment": index}
+            row |= {name: float(values[index]) for name, values in self.segments.items()}
+            if self.best_reference is not None:
+                row["best_reference"] = int(self.best_reference[index])
+            if self.alignments is not None:
+                alignment = self.alignments[index]
+                row["alignment"] = None if alignment is None else alignment.to_dict()
+            yield row
+
+    def to_dict(self, *, segments: bool = True) -> dict[str, Any]:
+        """Everything as plain Python values; the same input gives the same JSON bytes."""
+        record: dict[str, Any] = {
+            "system": self.system,
+            "metric": self.metric,
+            "score": self.system_score,
+            "main": self.main,
+            "higher_is_better": self.higher_is_better,
+            **({"distances": list(self.distances)} if self.distances else {}),
+            "means": self.means,
+            **({"corpus": dict(self.corpus)} if self.corpus else {}),
+            "signature": str(self.signature),
+            "counts": self.counts,
+            "noted_segments": {name: list(at) for name, at in self.notes.__dict__.items() if at},
+        }
+        if segments and self.statistics is not None:
+            record["statistics"] = self.statistics.to_dict()
+        if segments:
+            record["segments"] = list(self.rows())
+        return record
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Score:
+        """A result from what `to_dict` made of it, segments included; JSON between the two changes nothing.
+
+        >>> score = Score.from_dict({"system": None, "metric": "chrf", "main": "score", "higher_is_better": True,
+        ...     "signature": "chrf|nlgauge:0.2.0", "segments": [{"segment": 0, "score": 50.0}]})
+        >>> score.system_score
+        50.0
+        """
+        if not isinstance(record, Mapping):
+            msg = f"expected the dict of a score, as Score.to_dict() gives it, got {type(record).__name__}"
+            raise InputError(msg)
+        try:
+            return _from_record(cls, record)
+        except KeyError as error:
+            name = error.args[0]
+            fix = " (to_dict(segments=True) has them)" if name == "segments" else ""
+            msg = f"the dict of a score needs {name!r}, which is missing{fix}"
+            raise InputError(msg) from error
+
+    @classmethod
+    def merge(cls, scores: Sequence[Score]) -> Score:
+        """One score of scores of one recipe and system on different segments, in the order given.
+
+        It is what scoring all segments in one call gives, bit for bit. What would not be is refused: scores that look
+        at their own corpus (`idf=refs`, SentSim's ranges over the corpus) unless that was the same one.
+
+        >>> import nlgauge
+        >>> cats, dogs = (nlgauge.score([text], [text]) for text in ("A cat sat.", "A dog ran."))
+        >>> len(nlgauge.Score.merge([cats, dogs]))
+        2
+        """
+        from nlgauge.core.saved_scores import merge_scores
+
+        return merge_scores(scores)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per segment as a pandas frame (extra `nlgauge[frame]`)."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            msg = "to_frame() needs pandas: pip install 'nlgauge[frame]'"
+            raise MissingExtraError(msg) from error
+        frame = pd.DataFrame(list(self.rows()))
+        frame.insert(0, "metric", self.metric)
+        if self.system is not None:
+            frame.insert(0, "system", self.system)
+        return frame
+
+    def _repr_html_(self) -> str:
+        named: dict[str, HtmlCell] = {} if self.system is None else {"system": self.system}
+        row = {**named, "metric": self.metric, **self.system_scores, "segments": len(self)}
+        return html_table(list(row), [list(row.values())], notes=[f"signature: {self.signature}"])
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{name}={value:.4f}" for name, value in self.system_scores.items())
+        system = f" {self.system}" if self.system is not None else ""
+        count = len(self)
+        return f"<{self.metric}{system}: {means} over {count} segment{'s' * (count != 1)} | {self.signature}>"
+
+
+class ScoreList(list[Score]):
+    """Scores of several systems or metrics: a list that shows a table per metric in a notebook."""
+
+    def _repr_html_(self) -> str:
+        groups: dict[tuple[str, ...], list[Score]] = {}
+        for score in self:
+            groups.setdefault((score.metric, score.signature.recipe_part, *score.segments), []).append(score)
+        tables = []
+        for (metric, recipe, *components), scores in groups.items():
+            rows: list[list[HtmlCell]] = [[one.system, *one.system_scores.values(), len(one)] for one in scores]
+            notes = [f"signature: {recipe}"]
+            tables.append(html_table(["system", *components, "segments"], rows, caption=metric, notes=notes))
+        return "".join(tables)
+
+
+def _read_only(values: NDArray[Any]) -> NDArray[Any]:
+    """A view that cannot be written to, so that the array of whoever computed it stays as it is."""
+    view = np.asarray(values).view()
+    view.flags.writeable = False
+    return view
+
+
+def _from_record(kind: type[Score], record: Mapping[str, Any]) -> Score:
+    rows = record["segments"]
+    if not rows:
+        msg = "the dict of a score needs at least one segment, got none"
+        raise InputError(msg)
+    names = [name for name in rows[0] if name not in {"segment", "best_reference", "alignment"}]
+    if record["main"] not in names:
+        msg = f"the dict of a score has no component {record['main']!r} (main); it has {names}"
+        raise InputError(msg)
+    best = [row["best_reference"] for row in rows] if "best_reference" in rows[0] else None
+    matches = tuple(alignment_from_dict(row["alignment"]) for row in rows) if "alignment" in rows[0] else None
+    noted = {name: tuple(at) for name, at in record.get("noted_segments", {}).items()}
+    strange = [name for name in noted if name not in SegmentNotes.__dataclass_fields__]
+    if strange:
+        msg = f"the dict of a score has notes {', '.join(strange)}, which this version does not know"
+        raise InputError(msg)
+    return kind(
+        metric=record["metric"],
+        system=record["system"],
+        segments={name: np.array([row[name] for row in rows], dtype=np.float64) for name in names},
+        main=record["main"],
+        higher_is_better=record["higher_is_better"],
+        signature=Signature.parse(record["signature"]),
+        notes=SegmentNotes(**noted),
+        best_reference=None if best is None else np.array(best, dtype=np.int64),
+        alignments=matches,
+        corpus=record.get("corpus", {}),
+        distances=tuple(record.get("distances", ())),
+        statistics=_counts(record["statistics"]) if "statistics" in record else None,
+    )
+
+
+def _counts(record: Mapping[str, Any]) -> CorpusCounts:
+    from nlgauge.stats.corpus_counts import CorpusCounts
+
+    return CorpusCounts.from_dict(record)

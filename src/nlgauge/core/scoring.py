@@ -1,0 +1,278 @@
+"""The two functions most users need. Both build recipes and hand them to the runner."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from nlgauge.core.composite import CompositeMetric, member_signatures
+from nlgauge.core.corpus import References, make_corpus
+from nlgauge.core.metric import Metric, looks_alone
+from nlgauge.core.options import did_you_mean
+from nlgauge.core.pipeline import run_metrics
+from nlgauge.core.prepare import SignatureCheck
+from nlgauge.core.registry import (
+    METRICS,
+    metric_class,
+    metric_name,
+    parse_metric,
+    recipe_from_signature,
+    split_recipe,
+    todays_signature,
+)
+from nlgauge.core.run_options import RunOptions
+from nlgauge.core.score import Score, ScoreList
+from nlgauge.core.signature import ENGINE_FIELDS, VERSION_FIELDS, Signature
+from nlgauge.core.vector_metric import VectorMetric
+from nlgauge.encoders.base import precision_name
+from nlgauge.encoders.engines.available import engine_names, engine_of_signature
+from nlgauge.encoders.load import is_added
+from nlgauge.errors import NlgaugeWarning, RecipeError, SignatureError, user_stacklevel
+from nlgauge.text.windows import NO_WINDOWS
+
+#: Fields of a signature that may come out differently, with a warning. Any other makes another score.
+_MAY_DIFFER = ("refs", "model", *VERSION_FIELDS)
+
+#: Of these, those that say nothing about how a score is computed where they are missing.
+_NAMES_ONLY = ("sig",)
+
+
+def score(
+    hyps: Iterable[str],
+    refs: References | None = None,
+    *,
+    metric: str | Metric | Signature | None = None,
+    ref_streams: Iterable[Iterable[str]] | None = None,
+    sources: Iterable[str] | None = None,
+    **options: Any,
+) -> Score:
+    """Score the outputs of one system.
+
+    Args:
+        hyps: The system's outputs, one text per segment.
+        refs: References per segment: a string, or a list of strings whose number may vary.
+        metric: A name (`"bertscore"`), a name with options (`"bertscore:layer=4,idf=refs"`), a recipe
+            (`BERTScore(layer=4)`), or a signature, which is then required to come out again. Default: BERTScore.
+        ref_streams: References as sacreBLEU has them, instead of `refs`: a list of streams, each with a
+            text per segment.
+        sources: The texts that were translated, for metrics that compare with them (`against="source"`).
+        options: Fields of the metric's recipe (`model=`, `layer=`, ...), `lang=` (model and baseline by
+            table), `unknown="error" | "zero" | "score"` (a text of unknown tokens only), and options of the run:
+            `engine="onnx" | "openvino" | "torch"`, `precision="fp32" | "fp16" | "bf16" | "int8"` (what the engine
+            has), `device="auto" | "cpu" | "cuda"`, `threads=`, `batch_tokens=`, `long="truncate" | "error" |
+            "windows"` (a text over the model's limit is cut, refused, or read in overlapping windows),
+            `empty="error" | "zero"`, `alignments=True`, `progress=True`, `cache=FOLDER` (keeps layer vectors
+            for the next run), `cache_size=` (GB).
+
+    The two models used last stay in memory, so that the next call need not load them;
+    `nlgauge.release_models()` lets them go.
+
+    >>> result = score(["The cat sat."], ["The cat sat."])
+    >>> round(result.system_score, 4)
+    1.0
+    """
+    chosen = one_metric(metric, options, function="score")
+    return score_systems({"": hyps}, refs, metrics=chosen, ref_streams=ref_streams, sources=sources, **options)[0]
+
+
+def score_systems(
+    systems: Mapping[str, Iterable[str]],
+    refs: References | None = None,
+    *,
+    metrics: Sequence[str | Metric | Signature] | str | Metric | Signature | None = None,
+    ref_streams: Iterable[Iterable[str]] | None = None,
+    sources: Iterable[str] | None = None,
+    **options: Any,
+) -> list[Score]:
+    """Score several systems on the same segments with one or more metrics.
+
+    Texts are encoded once for all systems and metrics. The result has a `Score` per metric and system, metric
+    by metric; options are those of `score`. `metric=` is taken for `metrics=`.
+    """
+    chosen = chosen_metrics(metrics, options.pop("metric", None))
+    recipes, run, check_signature = resolved_call(chosen, options)
+    corpus = make_corpus(systems, refs, ref_streams=ref_streams, sources=sources, alone=looks_alone(recipes))
+    return ScoreList(run_metrics(recipes, corpus, run, check_signature=check_signature))
+
+
+def resolved_call(
+    metrics: Sequence[str | Metric | Signature], options: Mapping[str, Any]
+) -> tuple[list[Metric], RunOptions, SignatureCheck]:
+    """Recipes and run options of a call, and the check of what comes out where a signature was given."""
+    named = [_read(metric) for metric in metrics]
+    if not named:
+        msg = f"no metric was given; there are: {', '.join(METRICS)}"
+        raise RecipeError(msg)
+    recipes, run = recipes_and_run(named, options)
+    check_overridden(named, options)
+    expected = [metric if isinstance(metric, Signature) else None for metric in named]
+    long = run.get("long")
+    if (
+        isinstance(long, str)
+        and long == "windows"
+        and any(_cuts(*pair) for pair in zip(expected, recipes, strict=True))
+    ):
+        msg = "the signature is of a score whose long texts were cut, and long='windows' gives another; leave one out"
+        raise SignatureError(msg)
+    run = _engine_of_signatures(expected) | run
+
+    def check_signature(number: int, got: Signature) -> None:
+        asked = expected[number]
+        if asked is not None:
+            _check_reproduced(asked, got, recipes[number].unused)
+
+    return recipes, RunOptions.of(run), check_signature
+
+
+def _cuts(signature: Signature | None, recipe: Metric) -> bool:
+    """Whether a signature asks for a score that cuts long texts."""
+    return signature is not None and isinstance(recipe, VectorMetric) and recipe.window == NO_WINDOWS
+
+
+def one_metric(metric: Any, options: dict[str, Any], *, function: str) -> list[Any]:
+    """The one metric of a call, also where it is given as `metrics=`, which is taken out of the options."""
+    chosen = chosen_metrics(metric, options.pop("metrics", None))
+    if len(chosen) != 1:
+        msg = f"{function}() takes one metric, got {len(chosen)}; score_systems() takes several"
+        raise RecipeError(msg)
+    return chosen
+
+
+def chosen_metrics(*given: Any) -> list[Any]:
+    """The metrics of a call, under whichever of the two keywords they came."""
+    named = [one for one in given if one is not None]
+    if len(named) > 1:
+        msg = "give metric= or metrics=, not both"
+        raise RecipeError(msg)
+    chosen = named[0] if named else "bertscore"
+    return list(chosen) if isinstance(chosen, Sequence) and not isinstance(chosen, str) else [chosen]
+
+
+def _read(metric: Any) -> Any:
+    """A signature, in text or not, under today's names; anything else as it is."""
+    if isinstance(metric, Signature) or (isinstance(metric, str) and _is_signature(metric)):
+        return todays_signature(Signature.parse(metric) if isinstance(metric, str) else metric)
+    return metric
+
+
+def check_overridden(metrics: Sequence[str | Metric | Signature], options: Mapping[str, Any]) -> None:
+    """An option that every metric which knows it sets otherwise would be ignored; that is a mistake."""
+    texts = [metric for metric in metrics if isinstance(metric, str) and not _is_signature(metric)]
+    if len(texts) < len(metrics):
+        return  # a signature meets its options where it is read, and a finished recipe takes none
+    classes = [metric_class(metric_name(text)) for text in texts]
+    own = [metric.known_options(split_recipe(text)[1]) for metric, text in zip(classes, texts, strict=True)]
+    for name, value in options.items():
+        knowing = [n for n, metric in enumerate(classes) if name in metric.options()]
+        if knowing and all(name in own[n] and str(own[n][name]) != str(value) for n in knowing):
+            first = knowing[0]
+            found = own[first][name]
+            msg = f"{name} is {found} in the metric {texts[first]!r} but {value} for the whole call; say it once"
+            raise RecipeError(msg)
+
+
+def recipes_and_run(
+    metrics: Sequence[str | Metric | Signature], options: Mapping[str, Any]
+) -> tuple[list[Metric], dict[str, Any]]:
+    """Recipes, with the options that belong to them, and the options of the run; an option of neither is an error."""
+    run_names = {f.name for f in fields(RunOptions)}
+    run = {name: value for name, value in options.items() if name in run_names}
+    shared = {name: value for name, value in options.items() if name not in run_names}
+    recipes = [_recipe(metric, shared) for metric in metrics]
+    _check_known(shared, recipes, run_names)
+    return recipes, run
+
+
+def _recipe(metric: str | Metric | Signature, shared: Mapping[str, Any]) -> Metric:
+    if isinstance(metric, Metric):
+        if shared:
+            name = type(metric).__name__
+            msg = f"options {list(shared)} were given beside a finished recipe; set them in {name}(...)"
+            raise RecipeError(msg)
+        return metric
+    if isinstance(metric, Signature):
+        return recipe_from_signature(metric, **shared)
+    if not isinstance(metric, str):
+        msg = f"metric must be a name, a recipe or a signature, got {metric!r}; names are: {', '.join(METRICS)}"
+        raise RecipeError(msg)
+    if _is_signature(metric):
+        return recipe_from_signature(metric, **shared)
+    return parse_metric(metric, **shared)
+
+
+def _is_signature(metric: str) -> bool:
+    """Whether a text is a signature (`name|...`) and not `name:option=value`."""
+    return "|" in metric and metric_name(metric) == metric.partition("|")[0]
+
+
+def _engine_of_signatures(signatures: Sequence[Signature | None]) -> dict[str, str]:
+    """Engine and precision that the signatures of a call name; some models bring their own engine."""
+    recipes = [
+        one.recipe for signature in signatures if signature is not None for one in member_signatures(signature)
+    ]
+    given = [recipe for recipe in recipes if not is_added(recipe.get("model", ""))]
+    engines: dict[str, None] = {}
+    for text in (recipe[key] for recipe in given for key in ("engine", "sentence_engine") if key in recipe):
+        engine = engine_of_signature(text)
+        if engine is None:
+            msg = (
+                f"the signature names the engine {text!r}, which is not here; there are: {', '.join(engine_names())}"
+            )
+            raise SignatureError(msg)
+        if engine.chosen:
+            engines[engine.name] = None
+    precisions = dict.fromkeys(
+        precision_name(recipe[key]) for recipe in given for key in ENGINE_FIELDS if key in recipe
+    )
+    named: dict[str, str] = {}
+    for what, found in (("engine", engines), ("precision", precisions)):
+        if len(found) > 1:
+            msg = f"the signatures of one call name several {what}s ({', '.join(found)}); score them one by one"
+            raise SignatureError(msg)
+        if found:
+            named[what] = next(iter(found))
+    return named
+
+
+def _check_known(shared: Mapping[str, Any], recipes: Sequence[Metric], run_names: set[str]) -> None:
+    """An option that no metric of the call knows is a mistake, not something to ignore."""
+    known = {
+        name: about
+        for recipe in recipes
+        for name, about in (
+            recipe.known_options_of_members() if isinstance(recipe, CompositeMetric) else recipe.options()
+        ).items()
+    }
+    for name in shared:
+        if name not in known:
+            names = ", ".join(dict.fromkeys(recipe.name for recipe in recipes))
+            msg = (
+                f"option {name!r} is not known to any metric of this call ({names}: {', '.join(known)}); "
+                f"options of a run are {', '.join(sorted(run_names))}{did_you_mean(name, [*known, *run_names])}"
+            )
+            raise RecipeError(msg)
+
+
+def _check_reproduced(asked: Signature, got: Signature, unused: Collection[str]) -> None:
+    """A score asked for by signature is that score, or an error. What the signature does not pin is said.
+
+    `unused` are options that mean nothing in the recipe: older versions signed their defaults.
+    """
+    differences = [d for d in asked.difference(got) if d.part == "recipe" and d.key not in unused]
+    loose = [d for d in differences if d.left is None and d.field not in _NAMES_ONLY]
+    # Another number of references may be; a source in their place is another question.
+    moved = [d for d in differences if d.field == "refs" and "source" in {d.left, d.right}]
+    pinned = [d for d in differences if d.left is not None]
+    broken = [d for d in pinned if d.field not in _MAY_DIFFER or d in moved or d.of_precision]
+    if broken:
+        found = "; ".join(f"{d.key}: asked {d.left}, got {d.right}" for d in broken)
+        msg = f"the signature cannot be reproduced here: {found}"
+        raise SignatureError(msg)
+    notes = [f"{d.key}: asked {d.left}, got {d.right}" for d in pinned if d.field not in _NAMES_ONLY]
+    if loose:
+        notes.append("it does not pin " + ", ".join(f"{d.key} (here {d.right})" for d in loose))
+    if notes:
+        msg = f"not everything is as in the signature: {'; '.join(notes)}"
+        warnings.warn(msg, NlgaugeWarning, stacklevel=user_stacklevel())

@@ -1,0 +1,245 @@
+"""The signature: every choice that moves a score, in one line that can be read back.
+
+    bertscore|layer:4|idf:none|...|nlgauge:0.2.0|sig:1||truncated:0|empty:0
+    \\_____________ recipe part ______________/  \\____ run part ____/
+
+The recipe part says how a score was made and parses back into a recipe; two scores are comparable when
+their recipe parts are equal. The run part counts what happened to the texts at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+from urllib.parse import quote, unquote
+
+from nlgauge.encoders.base import signed_precision
+from nlgauge.errors import SignatureError
+
+#: Fields of a signature that every metric has, after its own. `refs` counts references, or says `source`.
+RUNNER_FIELDS = ("refs", "model", "weights", "tokenizer", "config", "maxlen", "engine", "nlgauge", "sig")
+
+#: Fields that say by which versions a score was computed. Another version is told, and not another recipe.
+VERSION_FIELDS = (
+    *("engine", "sentence_engine", "lm_engine", "annotator_engine"),
+    *("tokenize_engine", "stemmer_engine"),
+    *("sacrebleu", "rouge_score", "package", "nlgauge", "sig"),
+)
+
+#: Of these, those that name an engine, and with it a precision.
+ENGINE_FIELDS = ("engine", "sentence_engine", "lm_engine")
+
+#: The field of a metric that comes with another package: its name and version.
+PACKAGE = "package"
+
+#: Version of the grammar and of the names of fields.
+GRAMMAR = "1"
+
+#: Short names of fields, in the spirit of sacreBLEU's; options declare their own. Others keep their name.
+ABBREVIATIONS = {
+    "model": "m",
+    "weights": "w",
+    "tokenizer": "t",
+    "config": "cf",
+    "maxlen": "ml",
+    "layers": "ls",
+    "refs": "#",
+    "sacrebleu": "sb",
+    "package": "pk",
+    "rouge_score": "rg",
+    "engine": "e",
+    "sentence_engine": "sg",
+    "lm_engine": "le",
+    "annotator_engine": "ae",
+    "tokenize_engine": "te",
+    "stemmer_engine": "sme",
+    "nlgauge": "v",
+    "truncated": "tr",
+    "windows": "ws",
+    "empty": "em",
+    "zero_weight": "zw",
+    "unconverged": "uc",
+    "unknown": "uk",
+    "no_noun": "nn",
+    "no_focus": "nf",
+    "no_ties": "nt",
+    "idf_hyps": "ih",
+    "range": "ra",
+    "pairs": "pr",
+    "errors": "er",
+    "scores": "sc",
+    "better": "bt",
+}
+
+#: What `nlgauge signature show` says about a field; options say it themselves.
+MEANINGS = {
+    "metric": "metric",
+    "model": "encoder by name",
+    "weights": "sha256 of the encoder's weights (first digits)",
+    "tokenizer": "sha256 of the tokenizer (first digits)",
+    "config": "sha256 of what of the encoder's config.json vectors depend on (first digits); none without one",
+    "maxlen": "most tokens that the model reads at once; longer texts are truncated and counted, or read in windows",
+    "layers": "layers that are aggregated",
+    "refs": "references per segment (var: the number varies); source: compared with the text that was translated; "
+    "none: looked at by itself",
+    "sacrebleu": "version of the package that computed the score",
+    "rouge_score": "version of the package that computed the score",
+    "package": "package and version that a metric of others comes with",
+    "engine": "what computed the vectors, with its version and precision",
+    "sentence_engine": "what computed the sentence vectors, with its version and precision",
+    "lm_engine": "what computed the fluency term, with its version and precision",
+    "annotator_engine": "package that annotated the texts, with its version",
+    "tokenize_engine": "package behind BLEU's tokenizer, with its version, where it has one",
+    "stemmer_engine": "package that stemmed the words, with its version",
+    "nlgauge": "version of this library",
+    "sig": "version of the signature's grammar",
+    "truncated": "segments in which a text was cut at the limit",
+    "windows": "segments in which a text was read in windows",
+    "empty": "segments in which a side had no token",
+    "zero_weight": "segments in which idf, or the removal of tokens, left a text without weight",
+    "unconverged": "segments in which an iteration stopped before it converged",
+    "unknown": "in the recipe: what a text of nothing but unknown tokens gets (zero, or score: as it is); "
+    "in the run: segments with tokens that the model does not know",
+    "no_noun": "segments in which a text had no noun, so that a metric of nouns gave 0",
+    "no_focus": "segments that share no focus with any of their references",
+    "no_ties": "segments with a text no two sentences of which share a focus (one sentence, no noun, ...)",
+    "idf_hyps": "digest of the idf table of this system's own outputs",
+    "range": "digest of the range of each part over this corpus, on which every score depends",
+    "pairs": "pairs that the range was taken over",
+    "errors": "rows that could not be scored and are left out, of a run over many shards",
+    "scores": "sha256 of the file that holds the scores of another tool (first digits)",
+    "better": "which scores of another tool are better, higher or lower ones",
+}
+
+
+def declare_field(name: str, *, short: str, meaning: str) -> None:
+    """What an option is called in a short signature, and what it means; the first metric that has it says so."""
+    if short:
+        ABBREVIATIONS.setdefault(name, short)
+    MEANINGS.setdefault(name, meaning)
+
+
+def member_key(number: int, key: str) -> str:
+    """The field of a member (from 1) in the signature of a metric of several.
+
+    >>> member_key(2, "layer")
+    '2.layer'
+    """
+    return f"{number}.{key}"
+
+
+def plain_key(key: str) -> str:
+    """A field without the number of the member that it belongs to."""
+    number, dot, rest = key.partition(".")
+    return rest if dot and number.isdigit() else key
+
+
+def member_fields(fields: Mapping[str, str], number: int) -> dict[str, str]:
+    """The fields that belong to a member (from 1), under their plain names."""
+    return {plain_key(key): text for key, text in fields.items() if key == member_key(number, plain_key(key))}
+
+
+class FieldDifference(NamedTuple):
+    """One key on which two signatures disagree; None where a side lacks it."""
+
+    part: Literal["recipe", "run"]
+    key: str
+    left: str | None
+    right: str | None
+
+    @property
+    def field(self) -> str:
+        """The key without the number of a member."""
+        return plain_key(self.key)
+
+    @property
+    def of_precision(self) -> bool:
+        """Whether both name an engine, and not of one precision: then their scores do not compare."""
+        if self.field not in ENGINE_FIELDS or self.left is None or self.right is None:
+            return False
+        return signed_precision(self.left) != signed_precision(self.right)
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Ordered `key:value` fields of the recipe and of the run."""
+
+    metric: str
+    recipe: Mapping[str, str]
+    run: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.recipe_part}||{_join(self.run)}" if self.run else self.recipe_part
+
+    @property
+    def recipe_part(self) -> str:
+        """The part that two comparable scores share."""
+        # A colon would be taken for that of a field; metrics of other tools may have one in their name.
+        metric = _escape(self.metric).replace(":", "%3A")
+        return "|".join([metric, *([_join(self.recipe)] if self.recipe else [])])
+
+    def short(self) -> str:
+        """The same with abbreviated keys, for a table's caption; it does not parse back into a recipe."""
+        return str(Signature(self.metric, _abbreviated(self.recipe), _abbreviated(self.run)))
+
+    @classmethod
+    def parse(cls, text: str) -> Signature:
+        """Read a signature back.
+
+        >>> Signature.parse("bertscore|layer:4||empty:0").recipe["layer"]
+        '4'
+        """
+        recipe_text, _, run_text = text.strip().partition("||")
+        metric, _, fields = recipe_text.partition("|")
+        if not metric or ":" in metric:
+            msg = f"a signature starts with the metric's name and '|', got {text!r}"
+            raise SignatureError(msg)
+        return cls(_unescape(metric), _split(fields, text), _split(run_text, text))
+
+    def difference(self, other: Signature) -> list[FieldDifference]:
+        """Fields on which the two disagree, recipe first, in this signature's order."""
+        found: list[FieldDifference] = []
+        if self.metric != other.metric:
+            found.append(FieldDifference("recipe", "metric", self.metric, other.metric))
+        sides: list[tuple[Literal["recipe", "run"], Mapping[str, str], Mapping[str, str]]] = [
+            ("recipe", self.recipe, other.recipe),
+            ("run", self.run, other.run),
+        ]
+        for part, left, right in sides:
+            for key in [*left, *(key for key in right if key not in left)]:
+                if left.get(key) != right.get(key):
+                    found.append(FieldDifference(part, key, left.get(key), right.get(key)))
+        return found
+
+
+def _abbreviated(fields: Mapping[str, str]) -> dict[str, str]:
+    short = {key: ABBREVIATIONS.get(plain_key(key), plain_key(key)) for key in fields}
+    return {key[: len(key) - len(plain_key(key))] + short[key]: value for key, value in fields.items()}
+
+
+def _escape(value: str) -> str:
+    # Only what would break the grammar is escaped, so that ordinary values stay readable.
+    return "".join(quote(char, safe="") if char in "|%" or char.isspace() else char for char in value)
+
+
+def _unescape(value: str) -> str:
+    return unquote(value)
+
+
+def _join(fields: Mapping[str, str]) -> str:
+    return "|".join(f"{key}:{_escape(value)}" for key, value in fields.items())
+
+
+def _split(text: str, whole: str) -> dict[str, str]:
+    fields: dict[str, str] = {}
+    for part in text.split("|") if text else []:
+        key, colon, value = part.partition(":")
+        if not colon or not key:
+            msg = f"expected 'key:value' between bars, got {part!r} in signature {whole!r}"
+            raise SignatureError(msg)
+        if key in fields:
+            msg = f"duplicate key {key!r} in signature {whole!r}"
+            raise SignatureError(msg)
+        fields[key] = _unescape(value)
+    return fields

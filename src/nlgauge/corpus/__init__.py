@@ -1,1 +1,0 @@
-"""What is scored: texts, their checks, their tokens, and which idf table weighs which text."""

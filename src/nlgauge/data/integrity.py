@@ -1,0 +1,130 @@
+"""Whether the files at a path are the whole data set: files, digests, and the rows that they load to."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nlgauge.data.card import FileSet
+from nlgauge.data.cards import DATA_CARDS, find_data_card, locate
+from nlgauge.errors import DataWarning, InputError, NlgaugeError
+from nlgauge.io.formats import HtmlCell, html_table
+from nlgauge.io.records import read_bytes
+
+
+class FileCheck(NamedTuple):
+    """One set of files: `state` is same, different, more, missing, or present (where no digest is known)."""
+
+    pattern: str
+    expected: int | None
+    found: int
+    state: str
+
+
+class RowCheck(NamedTuple):
+    """Rows of the table for one language pair; `expected` None where the number is not known."""
+
+    langpair: str
+    expected: int | None
+    found: int
+
+
+class DataCheck(NamedTuple):
+    """What is at a path. `problem` is why the data does not load, if it does not."""
+
+    name: str
+    path: str
+    files: tuple[FileCheck, ...]
+    rows: tuple[RowCheck, ...]
+    notes: tuple[str, ...]
+    problem: str | None
+
+    @property
+    def complete(self) -> bool:
+        """Nothing is missing, no known file differs, it loads, and it has the rows that it should have."""
+        files = all(entry.state not in ("missing", "different") for entry in self.files)
+        rows = all(entry.expected in (None, entry.found) for entry in self.rows)
+        return files and rows and self.problem is None
+
+    def _repr_html_(self) -> str:
+        files: list[list[HtmlCell]] = [[one.pattern, one.expected, one.found, one.state] for one in self.files]
+        rows: list[list[HtmlCell]] = [[f"rows of {one.langpair}", one.expected, one.found, ""] for one in self.rows]
+        caption = f"{self.name} at {self.path}: {'complete' if self.complete else 'NOT complete'}"
+        notes = [*([f"does not load: {self.problem}"] if self.problem else []), *self.notes]
+        return html_table(
+            ["files or rows", "expected", "found", "state"], [*files, *rows], caption=caption, notes=notes
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "name": self.name,
+            "path": self.path,
+            "complete": self.complete,
+            "files": [entry._asdict() for entry in self.files],
+            "rows": [entry._asdict() for entry in self.rows],
+            "notes": list(self.notes),
+            "problem": self.problem,
+        }
+
+
+def recognise(path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Names of the data sets of which files lie at a path."""
+    if not Path(path).exists():
+        msg = f"no such file or folder: {os.fspath(path)!r}"
+        raise InputError(msg)
+    return tuple(card.name for card in DATA_CARDS.values() if locate(card, path) is not None)
+
+
+def check(name: str, path: str | os.PathLike[str]) -> DataCheck:
+    """Compare what is at a path with what is known of a data set, and load it."""
+    card = find_data_card(name)
+    if not Path(path).exists():
+        msg = f"no such file or folder: {os.fspath(path)!r}"
+        raise InputError(msg)
+    place = locate(card, path) or Path(path)
+    problem, notes = None, list[str]()
+    found: Counter[str] = Counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # the notes say the same
+            table = card.loader(place, **card.check_options)
+        found.update(table.langpair)
+        notes += table.notes
+    except NlgaugeError as error:
+        problem = str(error)
+    expected = dict.fromkeys(card.rows) | dict.fromkeys(found)
+    rows = () if problem else tuple(RowCheck(pair, card.rows.get(pair), found[pair]) for pair in expected)
+    files = tuple(_check_files(group, place) for group in card.files)
+    return DataCheck(name, str(place), files, rows, tuple(notes), problem)
+
+
+def set_digest(files: Sequence[Path]) -> str:
+    """The sha256 of one file, or of the lines that `sha256sum` prints for several, in the order of their names."""
+    digests = {file.name: hashlib.sha256(read_bytes(str(file))).hexdigest() for file in files}
+    if len(digests) == 1:
+        return next(iter(digests.values()))
+    lines = "".join(f"{digests[name]}  {name}\n" for name in sorted(digests))
+    return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def _check_files(group: FileSet, place: Path) -> FileCheck:
+    if place.is_file():
+        files = [place] if place.match(group.pattern) else []
+    else:
+        files = sorted(file for file in place.glob(group.pattern) if file.is_file())
+    least = 1 if group.files is None else group.files
+    if len(files) < least:
+        state = "missing"
+    elif group.files is not None and len(files) > group.files:
+        state = "more"
+    elif not group.digest:
+        state = "present"
+    else:
+        state = "same" if set_digest(files) == group.digest else "different"
+    return FileCheck(group.pattern, group.files, len(files), state)

@@ -1,0 +1,315 @@
+"""Pairs of English sentences without a system behind them: STS-B, and triples with a paraphrase and a lookalike.
+
+    sts_en.tsv        score, first, second                     no header; score 0 to 5
+    out_paws.tsv      label, A, B or C, nine metric scores     no header, quoted as CSV; label 1: a paraphrase, 0: not
+    out_freitag.tsv   the same; C is A with its nouns in another order
+
+Each A stands in two lines, with its paraphrase B and with its lookalike C; so A is the topic.
+The metric columns are those of the linguistic-factor study, without its unused one (D13; their
+order is confirmed by the shares of B over C that the study's scores give).
+
+A user's own judgements: a TSV or CSV file with a header, or JSONL, with columns that the user names.
+
+Pairs of sentences with linguistic factors and the scores of metrics, as the linguistic-factor study released them.
+
+    out_wmt_mono.tsv    hypothesis, reference, then columns of numbers         no header; tabs, quoted as CSV
+    out_wmt_de.tsv      foreign sentence, English sentence, then columns
+
+Columns are those of the study (Kaster, Zhao, Eger 2021; D12 and D13 say what its metrics are):
+
+    sem         human score                         mor          cosine of mean retrofitted word vectors
+    syn         1 - tree edit distance / nodes      lex          BLEU-1; of a foreign sentence its translation
+    lex_words   the same, translated word by word   fasttext     not used in the study
+
+Scores of metrics without the texts: a CSV per metric, a line per instance, a column per system.
+
+    M0,M1,M2
+    0.37777777777777777,0.39047619047619053,0.4368932038834952
+
+The tables behind *Better than Average* (Peyrard, Zhao, Eger, West 2021) are pickles of such frames; each is read
+from a CSV with all its digits, because a rounded copy has ties that the scores do not have. What people gave to the
+same outputs (the pyramid scores of TAC) is one more frame. All scores are better when higher: JS is negated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from nlgauge.data.judgements import UNKNOWN_SYSTEM, JudgementTable, select_known
+from nlgauge.data.loaders.common import TableBuilder, need_file
+from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.io.records import (
+    Row,
+    csv_records,
+    csv_rows,
+    delimited_rows,
+    json_lines,
+    quoted_rows,
+    read_bytes,
+    split_lines,
+    spreadsheet_quoted,
+    unquoted,
+)
+from nlgauge.io.textfiles import parse_source
+
+_PAWS_METRICS = (
+    "bertscore",
+    "laser",
+    "muse",
+    "moverscore",
+    "sbert",
+    "sbert_wk",
+    "labse",
+    "msbert",
+    "bleurt",
+)
+
+
+def load_sts(
+    path: Path,
+    *,
+    file: str = "sts_en.tsv",
+    unquote: bool = False,
+    langpairs: str | Iterable[str] | None = None,
+) -> JudgementTable:
+    """STS-B: the first sentence is the hypothesis, the second the reference; a segment's id is its line, from 1.
+
+    `unquote=True` takes the quotes of a spreadsheet off the sentences that carry them.
+    """
+    select_known(langpairs, ["en"], "STS: language")
+    name = str(need_file(path, file))
+    build = TableBuilder()
+    quoted = 0
+    rows = delimited_rows(read_bytes(name), name, columns=("score", "first", "second"))
+    for line, row in enumerate(rows, start=1):
+        sentences = [row.text("first"), row.text("second")]
+        quoted += sum(map(spreadsheet_quoted, sentences))
+        first, second = map(unquoted, sentences) if unquote else sentences
+        build.add(
+            row,
+            segment=str(line),
+            langpair="en",
+            hypothesis=first,
+            references=(second,),
+            human={"similarity": row.number("score")},
+        )
+    done = "taken off" if unquote else "kept; unquote=True takes them off"
+    notes = (f"{quoted} sentences carry the quotes of a spreadsheet ({done})",) if quoted else ()
+    return build.table("sts", default_criterion="similarity", notes=notes)
+
+
+def load_paws(
+    path: Path, *, file: str = "out_paws.tsv", langpairs: str | Iterable[str] | None = None
+) -> JudgementTable:
+    """PAWS, or triples in its form: A is the reference, B or C the hypothesis; gold is `paraphrase`, 1 or 0."""
+    select_known(langpairs, ["en"], "PAWS: language")
+    name = str(need_file(path, file))
+    build = TableBuilder()
+    rows = quoted_rows(read_bytes(name), name, ("label", "first", "second", *_PAWS_METRICS))
+    for line, row in enumerate(rows, start=1):
+        build.add(
+            row,
+            segment=str(line),
+            langpair="en",
+            topic=row.text("first"),
+            hypothesis=row.text("second"),
+            references=(row.text("first"),),
+            human={"paraphrase": float(row.integer("label", low=0, high=1))},
+            released={metric: row.number(metric) for metric in _PAWS_METRICS},
+        )
+    return build.table(Path(file).stem.removeprefix("out_"), default_criterion="paraphrase")
+
+
+def load_custom(
+    path: Path,
+    *,
+    hypothesis: str = "hypothesis",
+    references: str | Sequence[str] = "reference",
+    human: str | Sequence[str] = "score",
+    gold: str | None = None,
+    released: str | Sequence[str] = (),
+    distances: str | Sequence[str] = (),
+    source: str | None = None,
+    segment: str | None = None,
+    system: str | None = None,
+    topic: str | None = None,
+    document: str | None = None,
+    langpair: str | None = None,
+    langpairs: str | Iterable[str] | None = None,
+    name: str | None = None,
+) -> JudgementTable:
+    """The file's rows; every option names a column (a key in JSONL), or several.
+
+    By default outputs are in column `hypothesis`, references in `reference` and human scores in `score`.
+    Without `segment` a row's id is its number, from 1; without `langpair` the language is "und" (not determined).
+    Those of `released` that are better when lower are named in `distances` too. Gold is the first of `human` unless
+    `gold` names another. A score that is missing (an empty cell, null) is NaN; one that is no number stops.
+    `references=()` (or an empty name) is for data without references; a JSONL key may hold a list of them.
+    """
+    file = str(path)
+    form = parse_source(file).format
+    if form == "text":
+        msg = f"{file}: expected a .tsv, .csv or .jsonl file (also .gz), as its name must say"
+        raise InputError(msg)
+    reference_columns, criteria, metrics = (_several(value) for value in (references, human, released))
+    if not criteria:
+        msg = f"{file}: name at least one column of human scores (human=...)"
+        raise RecipeError(msg)
+    single = {"hypothesis": hypothesis, "source": source, "segment": segment, "system": system}
+    single |= {"topic": topic, "document": document, "langpair": langpair}
+    several = {"references": reference_columns, "human": criteria, "released": metrics}
+    named = [(option, column) for option, column in single.items() if column is not None]
+    named += [(option, column) for option, columns in several.items() for column in columns]
+    rows = _rows(form, file, named)
+    build = TableBuilder()
+    for number, row in enumerate(rows, start=1):
+        _check_columns(named, row.values, row.at())
+        build.add(
+            row,
+            segment=str(number) if segment is None else row.label(segment),
+            system=UNKNOWN_SYSTEM if system is None else row.label(system),
+            langpair="und" if langpair is None else row.label(langpair),
+            source=None if source is None else row.text(source),
+            topic=None if topic is None else row.label(topic),
+            document=None if document is None else row.label(document),
+            hypothesis=row.text(hypothesis),
+            references=tuple(text for column in reference_columns for text in row.texts(column)),
+            human={column: _score(row, column) for column in criteria},
+            released={column: _score(row, column) for column in metrics},
+        )
+    (default,) = select_known(criteria[0] if gold is None else gold, criteria, f"{file}: gold criterion")
+    table = build.table(name or path.name, default_criterion=default, distances=frozenset(_several(distances)))
+    return table if langpairs is None else table.where(langpair=langpairs)
+
+
+def _rows(form: str, file: str, named: Sequence[tuple[str, str]]) -> Iterator[Row]:
+    """The file's rows; of a table, with all columns that are named."""
+    data = read_bytes(file)
+    if form == "jsonl":
+        return json_lines(data, file)
+    needed = [column for _, column in named]
+    if form == "csv":
+        _check_columns(named, csv_records(data, file)[0][1], f"{file}, line 1")
+        return csv_rows(data, file, needed=needed)
+    _check_columns(named, split_lines(data, file)[0].split("\t"), f"{file}, line 1")
+    return delimited_rows(data, file, needed=needed)
+
+
+def _check_columns(named: Iterable[tuple[str, str]], there: Collection[str], place: str) -> None:
+    for option, column in named:
+        if column not in there:
+            msg = (
+                f"{place}: there is no column {column!r}; name the one of option {option!r} "
+                f"({option}=COLUMN, --set {option}=COLUMN), one of {', '.join(map(repr, there))}"
+            )
+            raise FileFormatError(msg)
+
+
+def _several(value: str | Sequence[str]) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value,) if value else ()
+    return tuple(value)
+
+
+def _score(row: Row, column: str) -> float:
+    return math.nan if row.value(column) in ("", None) else row.number(column)
+
+
+_ENGLISH = (
+    "sem", "syn", "mor", "lex", "fasttext", "bertscore", "laser", "muse", "moverscore", "sbert", "sbert_wk", "labse",
+    "msbert", "bleurt",
+)  # fmt: skip
+_GERMAN = ("sem", "syn", "mor", "lex_words", "lex", "fasttext", "laser", "muse", "xmoverscore", "labse", "msbert")
+#: No features of Chinese words match those of English ones, so there is no MOR.
+_CHINESE = tuple(name for name in _GERMAN if name != "mor")
+
+_COLUMNS = {"mono": _ENGLISH, "de": _GERMAN, "zh": _CHINESE}
+
+
+def load_factor_scores(
+    path: Path, *, files: str, across: str = "", langpairs: str | Iterable[str] | None = None
+) -> JudgementTable:
+    """The files of a data set (`wmt`, `sts`, `mlqe`); a segment's id is its line, from 1.
+
+    `across` is empty for English beside English. Across languages it says where English stands, as `en-` or `-en`,
+    and sentences are compared with sources.
+    """
+    kinds = {"en": "mono"} if not across else {_pair(across, foreign): foreign for foreign in ("de", "zh")}
+    known = [pair for pair, kind in kinds.items() if path.is_dir() or path.name == f"out_{files}_{kind}.tsv"]
+    build = TableBuilder()
+    for pair in select_known(langpairs, known, f"out_{files}: language pair"):
+        kind = kinds[pair]
+        name = str(need_file(path, f"out_{files}_{kind}.tsv"))
+        columns = _COLUMNS[kind]
+        for line, row in enumerate(quoted_rows(read_bytes(name), name, ("first", "second", *columns)), start=1):
+            first, second = row.text("first"), row.text("second")
+            hypothesis, other = (second, first) if across == "-en" else (first, second)
+            build.add(
+                row,
+                segment=str(line),
+                langpair=pair,
+                hypothesis=hypothesis,
+                references=() if across else (other,),
+                source=other if across else None,
+                human={"sem": row.number("sem")},
+                released={column: row.number(column) for column in columns[1:]},
+            )
+    return build.table(f"out_{files}", default_criterion="sem")
+
+
+def _pair(across: str, foreign: str) -> str:
+    return f"{foreign}{across}" if across.startswith("-") else f"{across}{foreign}"
+
+
+def load_score_frames(
+    path: Path, *, folder: str, human: str = "", langpairs: str | Iterable[str] | None = None
+) -> JudgementTable:
+    """The frames of a folder as released scores; `human` is the file of the pyramid scores, if there is one.
+
+    Rows of the table have no texts, so that only these scores can be looked at. A segment is the number of a line.
+    """
+    select_known(langpairs, ["en"], "score frames: language")
+    files = sorted((path / folder).glob("*.csv"))
+    if not files:
+        msg = f"{path}: expected files named like '{folder}/ROUGE_1.csv', got none"
+        raise InputError(msg)
+    frames = {file.stem: _frame(file) for file in files}
+    people = _frame(need_file(path, human)) if human else None
+    first, lines = next(iter(frames.items()))
+    for name, other in [*frames.items(), *([("human scores", people)] if people else [])]:
+        _check_parallel(name, other, first, lines)
+    build = TableBuilder()
+    for number, line in enumerate(lines):
+        for system in line.values:
+            build.add(
+                line,
+                segment=str(number),
+                system=system,
+                langpair="en",
+                hypothesis="",
+                human={"pyramid": people[number].number(system)} if people else None,
+                released={name: frame[number].number(system) for name, frame in frames.items()},
+            )
+    return build.table(
+        "score frames",
+        default_criterion="pyramid" if people else None,
+        notes=("scores only: the texts behind them are not part of the data",),
+    )
+
+
+def _frame(file: Path) -> list[Row]:
+    return list(delimited_rows(read_bytes(str(file)), str(file), separator=","))
+
+
+def _check_parallel(name: str, frame: Sequence[Row], first: str, lines: Sequence[Row]) -> None:
+    """Refuse frames whose lines or columns are not those of the first: they are scores of the same outputs."""
+    for what, got, expected in (
+        ("lines", len(frame), len(lines)),
+        ("systems", list(frame[0].values), list(lines[0].values)),
+    ):
+        if got != expected:
+            place = frame[0].file
+            msg = f"{place}: {name} has the {what} {got}, but {first} has {expected}; frames must run in parallel"
+            raise FileFormatError(msg)

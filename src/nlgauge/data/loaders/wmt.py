@@ -1,0 +1,370 @@
+"""Packages of the WMT metrics task, 2017 to 2019.
+
+    DA-seglevel.csv     LP DATA SYSTEM SID HUMAN        segment scores; SID is a line, from 1
+    DA-syslevel.csv     LP HUMAN SYSTEM                 scores of whole systems
+    RR-seglevel.csv     LP DATA SID BETTER WORSE        preferences; the header lacks one of the five names
+    references/         newstest2017-csen-ref.en        one segment per line
+    source(s)/          newstest2017-csen-src.cs
+    system-outputs/     cs-en/newstest2017.online-A.0.cs-en, or one folder deeper
+
+The tables are separated by blanks in spite of their names. A system `a+b` stands for systems with the same
+output; the first is taken. Files and rows of hybrids (made by mixing systems) have `.hybrid` in their names and
+are left out; a real system such as `tilde-nc-nmt-smt-hybrid.5050` has a hyphen there and stays.
+
+WMT15 and WMT16 segments as JSON, with the scores that metrics got on them.
+
+    {15|16}_{pair}_formated.json: id -> {system: {wmt15: {generated_sentence, scores: {human, ...}}},
+                                         references_sentences}
+
+Sentences end in a line feed, which is no part of the text. A released score is a number or a list of one.
+The one system is called after the task; which system wrote a sentence is not told.
+
+WMT17 direct assessments as one TSV per language pair, lower-cased and Moses-tokenised as they stand.
+
+    testset_{pair}.tsv: LP source translation reference HUMAN_score sentBLEU, no quoting
+
+560 rows per pair, 435 for lv-en. The text is kept as it is: scores on it are not those of the official
+protocol (`wmt17`), which detokenises. The rows do not say which system wrote them. Some sources went through a
+spreadsheet: quotes around them, and doubled quotes in them; translations and references did not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from nlgauge.data.judgements import UNKNOWN_SYSTEM, Documents, JudgementTable, RankedPairs, select_known
+from nlgauge.data.loaders.common import TableBuilder, find_below, language_files, moses_detokeniser
+from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.io.records import (
+    Row,
+    delimited_rows,
+    json_document,
+    read_bytes,
+    read_lines,
+    row_of,
+    spreadsheet_quoted,
+    unequal_lines,
+    unquoted,
+)
+
+_SEGMENT_COLUMNS = ("LP", "DATA", "SYSTEM", "SID", "HUMAN")
+_SYSTEM_COLUMNS = ("LP", "HUMAN", "SYSTEM")
+_RANK_COLUMNS = ("LP", "DATA", "SID", "BETTER", "WORSE")
+
+
+def load_wmt_package(
+    path: Path,
+    *,
+    year: int,
+    level: str = "segment",
+    detokenise: bool = False,
+    langpairs: str | Iterable[str] | None = None,
+) -> JudgementTable:
+    """A package as a table: `segment` has the rows with direct assessments, `system` every line of every system.
+
+    `table.documents(langpair, system)` gives the whole file of a system, for idf per system file.
+    """
+    package = WmtPackage(path, year, detokenise)
+    if level == "segment":
+        return package.segment_table(langpairs)
+    if level == "system":
+        return package.system_table(langpairs)
+    msg = f"level must be 'segment' or 'system', got {level!r}"
+    raise RecipeError(msg)
+
+
+def load_wmt_rankings(path: Path, *, year: int, langpairs: str | Iterable[str] | None = None) -> RankedPairs:
+    """The human preferences of a package (RR-seglevel.csv)."""
+    return WmtPackage(path, year).ranked_pairs(langpairs)
+
+
+@dataclass(frozen=True)
+class WmtPackage:
+    """The folder of a package; `detokenise` joins Moses tokens of hypotheses and references, not of sources."""
+
+    path: Path
+    year: int
+    detokenise: bool = False
+
+    @property
+    def name(self) -> str:
+        """What tables and errors call the data."""
+        return f"wmt{self.year % 100}"
+
+    @cached_property
+    def outputs(self) -> dict[str, dict[str, Path]]:
+        """Files by language pair and system, without hybrids."""
+        folder = self._need("system-outputs")
+        found: dict[str, dict[str, Path]] = {}
+        for file in sorted(folder.rglob(f"newstest{self.year}.*")):
+            stem, _, langpair = file.name.rpartition(".")
+            system = stem.partition(".")[2]
+            if system and not _is_hybrid(system):
+                found.setdefault(langpair, {})[system] = file
+        if not found:
+            msg = f"{folder}: expected files like 'cs-en/newstest{self.year}.online-A.0.cs-en', got none"
+            raise InputError(msg)
+        return dict(sorted(found.items()))
+
+    def documents(self, langpair: str, system: str) -> Documents:
+        """All lines of one system's file, with the references and sources that run in parallel."""
+        (langpair,) = select_known(langpair, list(self.outputs), f"{self.name}: language pair")
+        (system,) = select_known(system, list(self.outputs[langpair]), f"{self.name}, {langpair}: system")
+        join = self._joiner(langpair)
+        parallel = self._parallel(langpair)
+        hypotheses = self._lines_of(system, langpair, parallel)
+        return Documents(
+            parallel.sources,
+            tuple(map(join, hypotheses)),
+            tuple((join(text),) for text in parallel.references),
+        )
+
+    def segment_table(self, langpairs: str | Iterable[str] | None = None) -> JudgementTable:
+        """The rows of DA-seglevel.csv for which the package holds the outputs."""
+        rows = [row for row in self._rows("DA-seglevel.csv", _SEGMENT_COLUMNS) if not self._left_out(row)]
+        judged = list(dict.fromkeys(row.text("LP") for row in rows))
+        here = sorted(set(judged) & set(self.outputs))
+        wanted = select_known(langpairs, here, f"{self.name}: language pair with assessments and outputs")
+        build = TableBuilder()
+        for langpair in wanted:
+            self._add_judged(build, langpair, [row for row in rows if row.text("LP") == langpair])
+        absent = sorted(set(judged) - set(here))
+        notes = (f"no system outputs here for {', '.join(absent)}, which DA-seglevel.csv judges",) if absent else ()
+        return build.table(
+            self.name,
+            default_criterion="HUMAN",
+            system_scores=self.system_scores(wanted),
+            notes=notes,
+            files=self,
+        )
+
+    def _add_judged(self, build: TableBuilder, langpair: str, rows: list[Row]) -> None:
+        parallel = self._parallel(langpair)
+        join = self._joiner(langpair)
+        texts: dict[str, list[str]] = {}
+        for row in rows:
+            system = row.text("SYSTEM").partition("+")[0]
+            if system not in self.outputs[langpair]:
+                msg = f"{row.at('SYSTEM')}: no output file of {system!r} among those of {langpair}"
+                raise FileFormatError(msg)
+            if system not in texts:
+                texts[system] = self._lines_of(system, langpair, parallel)
+            line = row.integer("SID", low=1, high=len(parallel.references)) - 1
+            build.add(
+                row,
+                segment=row.text("SID"),
+                system=system,
+                langpair=langpair,
+                source=None if parallel.sources is None else parallel.sources[line],
+                hypothesis=join(texts[system][line]),
+                references=(join(parallel.references[line]),),
+                human={"HUMAN": row.number("HUMAN")},
+            )
+
+    def system_table(self, langpairs: str | Iterable[str] | None = None) -> JudgementTable:
+        """Every line of every system, and the official scores of the systems; no segment is judged."""
+        wanted = select_known(langpairs, list(self.outputs), f"{self.name}: language pair")
+        build = TableBuilder()
+        for langpair in wanted:
+            join = self._joiner(langpair)
+            parallel = self._parallel(langpair)
+            # One copy of the references for all systems keeps a table of 400,000 rows small.
+            references = [(join(text),) for text in parallel.references]
+            for system, file in self.outputs[langpair].items():
+                for line, text in enumerate(self._lines_of(system, langpair, parallel)):
+                    build.add(
+                        Row(str(file), f"line {line + 1}", {}),
+                        segment=str(line + 1),
+                        system=system,
+                        langpair=langpair,
+                        source=None if parallel.sources is None else parallel.sources[line],
+                        hypothesis=join(text),
+                        references=references[line],
+                    )
+        scores = self.system_scores(wanted)
+        return build.table(self.name, default_criterion=None, system_scores=scores, notes=self._unpaired(scores))
+
+    def system_scores(self, langpairs: Iterable[str]) -> dict[str, dict[str, float]]:
+        """The official scores of systems, without hybrids; empty if the package has no DA-syslevel.csv."""
+        if find_below(self.path, "DA-syslevel.csv") is None:
+            return {}
+        found: dict[str, dict[str, float]] = {langpair: {} for langpair in langpairs}
+        for row in self._rows("DA-syslevel.csv", _SYSTEM_COLUMNS):
+            langpair, system = row.text("LP"), row.text("SYSTEM").partition("+")[0]
+            if langpair not in found or _is_hybrid(system):
+                continue
+            if system in found[langpair]:
+                msg = f"{row.at('SYSTEM')}: duplicate of {system!r}, {langpair}; a system has one score"
+                raise FileFormatError(msg)
+            found[langpair][system] = row.number("HUMAN")
+        return {langpair: scores for langpair, scores in found.items() if scores}
+
+    def ranked_pairs(self, langpairs: str | Iterable[str] | None = None) -> RankedPairs:
+        """The preferences of RR-seglevel.csv; a language pair at the end of a system's name is cut off."""
+        file = self._need("RR-seglevel.csv")
+        rows = list(
+            delimited_rows(read_bytes(str(file)), str(file), columns=_RANK_COLUMNS, separator=None, skip_header=True)
+            if _header_is_short(file)
+            else delimited_rows(read_bytes(str(file)), str(file), needed=_RANK_COLUMNS, separator=None)
+        )
+        rows = [row for row in rows if not (_is_hybrid(row.text("BETTER")) or _is_hybrid(row.text("WORSE")))]
+        known = list(dict.fromkeys(row.text("LP") for row in rows))
+        wanted = set(select_known(langpairs, known, f"{file}: language pair"))
+        kept = [row for row in rows if row.text("LP") in wanted]
+        for row in kept:
+            row.integer("SID", low=1, high=10**9)
+        return RankedPairs(
+            name=self.name,
+            langpair=tuple(row.text("LP") for row in kept),
+            segment=tuple(row.text("SID") for row in kept),
+            better=tuple(row.text("BETTER").removesuffix(f".{row.text('LP')}") for row in kept),
+            worse=tuple(row.text("WORSE").removesuffix(f".{row.text('LP')}") for row in kept),
+        )
+
+    def _unpaired(self, scores: dict[str, dict[str, float]]) -> tuple[str, ...]:
+        notes = []
+        for langpair, judged in scores.items():
+            outputs = self.outputs[langpair]
+            if silent := sorted(set(judged) - set(outputs)):
+                notes.append(f"{langpair}: judged, but no output here: {', '.join(silent)}")
+            if unjudged := sorted(set(outputs) - set(judged)):
+                notes.append(f"{langpair}: output here, but not judged: {', '.join(unjudged)}")
+        return tuple(notes)
+
+    def _left_out(self, row: Row) -> bool:
+        return _is_hybrid(row.text("SYSTEM")) or not row.text("DATA").startswith("newstest")
+
+    def _rows(self, name: str, columns: tuple[str, ...]) -> list[Row]:
+        file = str(self._need(name))
+        return list(delimited_rows(read_bytes(file), file, needed=columns, separator=None))
+
+    def _need(self, name: str) -> Path:
+        found = find_below(self.path, name)
+        if found is None:
+            msg = f"{self.path}: expected {name!r} in it or below, got none"
+            raise InputError(msg)
+        return found
+
+    def _parallel(self, langpair: str) -> _Parallel:
+        source, _, target = langpair.partition("-")
+        start = f"newstest{self.year}-{source}{target}"
+        file = self._need(f"{start}-ref.{target}")
+        references = read_lines(file)
+        if find_below(self.path, "source", "sources") is None:
+            return _Parallel(file, references, None)
+        source_file = self._need(f"{start}-src.{source}")
+        sources = read_lines(source_file)
+        if len(sources) != len(references):
+            raise unequal_lines(source_file, len(sources), file, len(references))
+        return _Parallel(file, references, tuple(sources))
+
+    def _lines_of(self, system: str, langpair: str, parallel: _Parallel) -> list[str]:
+        file = self.outputs[langpair][system]
+        lines = read_lines(file)
+        if len(lines) != len(parallel.references):
+            raise unequal_lines(file, len(lines), parallel.file, len(parallel.references))
+        return lines
+
+    def _joiner(self, langpair: str) -> Callable[[str], str]:
+        return moses_detokeniser(langpair.rpartition("-")[2]) if self.detokenise else str
+
+
+class _Parallel(NamedTuple):
+    """What all systems of a language pair are held against, as it stands in the files."""
+
+    file: Path
+    references: list[str]
+    sources: tuple[str, ...] | None
+
+
+def _is_hybrid(system: str) -> bool:
+    """Whether a name is that of a mixture; the dot may be the one before the system in a file's name."""
+    return ".hybrid" in f".{system}"
+
+
+def _header_is_short(file: Path) -> bool:
+    return len(read_lines(file)[0].split()) == len(_RANK_COLUMNS) - 1
+
+
+_TASKS = ("wmt15", "wmt16")
+
+
+def load_wmt_json(path: Path, *, year: int, langpairs: str | Iterable[str] | None = None) -> JudgementTable:
+    """The files `{year}_{pair}_formated.json` of a folder; gold is `human`, direct assessment."""
+    files = language_files(path, f"{year}_*_formated.json", rf"{year}_([a-z]{{2}}-[a-z]{{2}})_formated\.json")
+    build = TableBuilder()
+    for langpair in select_known(langpairs, list(files), f"{path}: language pair"):
+        _add_file(build, files[langpair], langpair)
+    table = build.table(f"wmt{year}", default_criterion="human")
+    # BaryScore's variants are transport costs; the other released scores are similarities.
+    return replace(table, distances=frozenset(name for name in table.released if "nbarycenters" in name))
+
+
+def _add_file(build: TableBuilder, path: Path, langpair: str) -> None:
+    name = str(path)
+    for segment, item in json_document(path).items():
+        row = row_of(item, name, f"item {segment!r}")
+        references = tuple(text.removesuffix("\n") for text in row.texts("references_sentences"))
+        outputs = row.inner("system")
+        for system in outputs.values:
+            output = outputs.inner(system)
+            scores = output.inner("scores")
+            build.add(
+                output,
+                segment=segment,
+                system=UNKNOWN_SYSTEM if system in _TASKS else system,
+                langpair=langpair,
+                hypothesis=output.text("generated_sentence").removesuffix("\n"),
+                references=references,
+                human={"human": scores.number("human")},
+                released={key: _number(scores, key) for key in scores.values if key != "human"},
+            )
+
+
+def _number(scores: Row, key: str) -> float:
+    value = scores.value(key)
+    if isinstance(value, list):
+        if len(value) != 1:
+            scores.refuse(key, "a number or a list of one number")
+        return Row(scores.file, scores.where, {key: value[0]}).number(key)
+    return scores.number(key)
+
+
+_COLUMNS = ("LP", "source", "translation", "reference", "HUMAN_score", "sentBLEU")
+
+
+def load_wmt_testset(
+    path: Path, *, unquote: bool = False, langpairs: str | Iterable[str] | None = None
+) -> JudgementTable:
+    """The files `testset_{pair}.tsv` of a folder; a segment's id is its row, from 1.
+
+    `unquote=True` takes a spreadsheet's quotes off the sources, which then are those of the WMT package.
+    """
+    files = language_files(path, "testset_*.tsv", r"testset_([a-z]{2}-[a-z]{2})\.tsv")
+    build = TableBuilder()
+    quoted = 0
+    for langpair in select_known(langpairs, list(files), f"{path}: language pair"):
+        name = str(files[langpair])
+        for number, row in enumerate(delimited_rows(read_bytes(name), name, needed=_COLUMNS), start=1):
+            if row.text("LP") != langpair:
+                msg = f"{row.at('LP')}: expected {langpair!r} as in the file's name, got {row.text('LP')!r}"
+                raise FileFormatError(msg)
+            source = row.text("source")
+            quoted += spreadsheet_quoted(source)
+            build.add(
+                row,
+                segment=str(number),
+                langpair=langpair,
+                source=unquoted(source) if unquote else source,
+                hypothesis=row.text("translation"),
+                references=(row.text("reference"),),
+                human={"HUMAN_score": row.number("HUMAN_score")},
+                released={"sentBLEU": row.number("sentBLEU")},
+            )
+    done = "taken off" if unquote else "kept; unquote=True takes them off"
+    notes = (f"{quoted} sources carry the quotes of a spreadsheet ({done})",) if quoted else ()
+    return build.table("wmt17-testset", default_criterion="HUMAN_score", notes=notes)

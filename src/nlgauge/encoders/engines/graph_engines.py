@@ -1,0 +1,162 @@
+"""The default engine: ONNX Runtime on CPU, no torch.
+
+A text's vectors are the same bits whatever the batch and the number of threads, because batches hold texts of one
+length (see `batching`) and ONNX Runtime's kernels work row by row; `tests/encoders` checks it.
+
+OpenVINO on CPU (extra `nlgauge[fast]`): often the faster engine in float32 on processors with AVX-512.
+
+It runs the graphs of the default engine under the same contract: a text's vectors are the same bits whatever the
+batch and the number of threads; `tests/encoders` checks it.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import warnings
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.encoders.engines.graph_encoder import GraphEncoder, Run
+from nlgauge.encoders.graphs.builder import Graph
+from nlgauge.encoders.int8.plan import Plan
+from nlgauge.errors import MissingExtraError, NlgaugeWarning, user_stacklevel
+from nlgauge.io.store.resolve import ModelFiles
+from nlgauge.io.telemetry import import_silenced
+
+
+class OnnxEncoder(GraphEncoder):
+    """A model on ONNX Runtime."""
+
+    name = "onnx"
+    title = "ONNX Runtime"
+    as_inputs = False
+
+    @property
+    def library(self) -> str:
+        """ONNX Runtime and its version."""
+        return f"onnxruntime-{import_silenced('onnxruntime').__version__}"
+
+    def _session(self, graph: Graph, values: dict[str, NDArray[Any]]) -> Run:
+        ort = import_silenced("onnxruntime")
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = self._threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 4  # what goes wrong is raised, and is not to stand in the log as well
+        # Its fused operators are slower than the plain ones they replace: SkipLayerNormalization is not vectorised.
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
+        # Idle threads that spin would fight with other processes for the same cores.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        owned = [ort.OrtValue.ortvalue_from_numpy(value) for value in values.values()]
+        options.add_external_initializers(list(values), owned)
+        session = ort.InferenceSession(graph.data, options, providers=["CPUExecutionProvider"])
+
+        def run(ids: NDArray[np.int64]) -> list[NDArray[np.float32]]:
+            outputs: list[NDArray[np.float32]] = session.run(None, {"ids": ids})
+            return outputs
+
+        return run
+
+
+#: More rows than those at which kernels were seen to change, and few enough not to be felt.
+_PROBED_TEXTS, _PROBED_LENGTH = 25, 8
+
+
+class OpenVinoEncoder(GraphEncoder):
+    """A model on OpenVINO."""
+
+    name = "openvino"
+    title = "OpenVINO"
+    as_inputs = True
+
+    def __init__(self, files: ModelFiles, *, threads: int, plan: Plan | None = None) -> None:
+        try:
+            openvino = import_silenced("openvino")
+        except ImportError as error:
+            msg = "engine 'openvino' needs the package openvino: pip install 'nlgauge[fast]'"
+            raise MissingExtraError(msg) from error
+        self._openvino: Any = openvino
+        super().__init__(files, threads=threads, plan=plan)
+
+    @property
+    def library(self) -> str:
+        """OpenVINO and its version."""
+        return f"openvino-{version('openvino')}"
+
+    def _session(self, graph: Graph, values: dict[str, NDArray[Any]]) -> Run:
+        network = _core().read_model(graph.data)
+        for parameter in network.get_parameters():
+            name = parameter.get_friendly_name()
+            if name in values:
+                constant = self._openvino.op.Constant(values[name], shared_memory=True)
+                parameter.output(0).replace(constant.output(0))
+                network.remove_parameter(parameter)
+        self._part_activations(network)
+        settings = {
+            # Without it, processors with bfloat16 units would use them.
+            "INFERENCE_PRECISION_HINT": "f32",
+            "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_NUM_THREADS": self._threads,
+        }
+        request = _core().compile_model(network, "CPU", settings).create_infer_request()
+        lock = threading.Lock()
+
+        def run(ids: NDArray[np.int64]) -> list[NDArray[np.float32]]:
+            # A product of a single row is another one than that row's in a larger product.
+            rows = np.repeat(ids, 2, axis=0) if ids.size == 1 else ids
+            with lock:
+                found = request.infer({"ids": rows}, share_inputs=True, share_outputs=True)
+                return [np.array(found[at][: len(ids)]) for at in range(len(found))]
+
+        # It also keeps the first run from being one on texts of one token, which spoils the fused attention of this
+        # release for all lengths after it.
+        length = min(_PROBED_LENGTH, self.tokenizer.limit)
+        return run if _bits_are_a_texts_own(run, length) else self._one_by_one(run)
+
+    def _one_by_one(self, run: Run) -> Run:
+        """Texts in batches of their own, for a processor on which a text's bits depend on its batch."""
+        msg = (
+            f"OpenVINO's last bits of a text depend on its batch for model {self.model!r} on this processor, so each "
+            "text is encoded alone; engine 'onnx' may be faster"
+        )
+        warnings.warn(msg, NlgaugeWarning, stacklevel=user_stacklevel())
+
+        def alone(ids: NDArray[np.int64]) -> list[NDArray[np.float32]]:
+            return [np.concatenate(layers) for layers in zip(*(run(row[None]) for row in ids), strict=True)]
+
+        return alone
+
+    def _part_activations(self, network: Any) -> None:
+        """Write gelu(x) as x / 2 + x / 2 erf(x / sqrt(2)) where it follows a product.
+
+        Fused into one, products wider than 384 are summed in another order from about a hundred rows on, and a text's
+        bits would depend on its batch.
+        """
+        ops = self._openvino.opset13
+        for node in network.get_ops():
+            x = node.input_value(0) if node.get_type_name() == "Gelu" else None
+            if x is None or x.get_node().get_type_name() not in {"Add", "MatMul"}:
+                continue
+            half = ops.multiply(x, np.float32(0.5))
+            share = ops.erf(ops.multiply(x, np.float32(math.sqrt(0.5))))
+            node.output(0).replace(ops.add(half, ops.multiply(half, share)).output(0))
+
+
+def _bits_are_a_texts_own(run: Run, length: int) -> bool:
+    """Whether a text alone has the bits that it has in a batch.
+
+    OpenVINO chooses the kernel of a product by processor and by number of rows, so what holds on the processors that
+    the tests saw need not hold on all.
+    """
+    ids = np.arange(_PROBED_TEXTS * length).reshape(_PROBED_TEXTS, length) % 4
+    together, alone = run(ids), run(ids[-1:])
+    return all(np.array_equal(batch[-1:], one) for batch, one in zip(together, alone, strict=True))
+
+
+@cache
+def _core() -> Any:
+    return import_silenced("openvino").Core()

@@ -1,0 +1,271 @@
+"""Sizes that a `config.json` states, and an error that names the entry that is wrong.
+
+A graph under construction: operators, constants, and parameters that are named after a checkpoint's weights.
+
+A graph holds structure only. Its parameters are declared by the name and shape that they have in the model's
+safetensors file, and are handed over from there as they are when a session starts: nothing is transposed, cut or
+joined on the way. A graph is therefore a few kilobytes, and all graphs of a model share one copy of its weights.
+
+Multi-head attention in plain operators.
+
+    Attention(Q, K, V) = softmax(Q K^T / sqrt(d) + bias) V
+
+Between products with weights, tokens of all texts of a batch are rows of one matrix (tokens, hidden); attention needs
+them by text and head.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.errors import ModelError
+
+if TYPE_CHECKING:
+    import onnx
+
+
+#: Where most families state their sizes.
+ENTRIES: Mapping[str, str] = {
+    "hidden": "hidden_size",
+    "intermediate": "intermediate_size",
+    "heads": "num_attention_heads",
+    "layers": "num_hidden_layers",
+    "vocabulary": "vocab_size",
+    "positions": "max_position_embeddings",
+}
+
+_EPSILON = 1e-12
+
+
+@dataclass(frozen=True)
+class Dimensions:
+    """What a graph's shapes depend on."""
+
+    hidden: int
+    intermediate: int
+    heads: int
+    layers: int
+    vocabulary: int
+    positions: int | None
+    """Tokens that the model can number."""
+    epsilon: float
+    first_position: int = 0
+    """Row of the position table that the first token takes."""
+
+
+def dimensions_of(
+    config: Mapping[str, Any],
+    entries: Mapping[str, str] = ENTRIES,
+    *,
+    first_position: int = 0,
+    epsilon: str = "layer_norm_eps",
+    default_epsilon: float = _EPSILON,
+) -> Dimensions:
+    """The sizes of a `config.json` that `check_dimensions` accepts."""
+    sizes = {name: int(config[entry]) for name, entry in entries.items()}
+    sizes["positions"] -= first_position
+    value = float(config.get(epsilon, default_epsilon))
+    return Dimensions(**sizes, epsilon=value, first_position=first_position)
+
+
+def check_dimensions(
+    config: Mapping[str, Any],
+    entries: Mapping[str, str] = ENTRIES,
+    *,
+    model: str,
+    epsilon: str = "layer_norm_eps",
+    after_padding: bool = False,
+) -> None:
+    """Refuse a `config.json` that no graph can be built from."""
+    for name, entry in entries.items():
+        least = 0 if name == "layers" else 1
+        if not is_whole(config.get(entry)) or config[entry] < least:
+            refuse(config, entry, f"a whole number, at least {least}", model=model)
+    hidden, heads = entries["hidden"], entries["heads"]
+    if config[hidden] % config[heads]:
+        refuse(config, heads, f"a divisor of {hidden} ({config[hidden]})", model=model)
+    value = config.get(epsilon, _EPSILON)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
+        refuse(config, epsilon, "a number above 0", model=model)
+    if after_padding:
+        padding, rows = config.get("pad_token_id", 1), config[entries["positions"]]
+        if not is_whole(padding) or not 0 <= padding < rows - 1:
+            refuse(config, "pad_token_id", f"a whole number below {rows - 1}, where positions start", model=model)
+
+
+def refuse(config: Mapping[str, Any], name: str, expected: str, *, model: str) -> NoReturn:
+    """An error that names an entry, what it must be, and what it is."""
+    msg = f"config.json of model {model!r}: {name!r} must be {expected}, got {config.get(name)!r}"
+    raise ModelError(msg)
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+#: Of ONNX the first with Gelu; of ONNX Runtime's own operators the only one.
+_OPSETS = {"": 20, "com.microsoft": 1}
+_IR_VERSION = 9
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A finished graph and the shapes of the parameters it wants, by name."""
+
+    data: bytes
+    parameters: dict[str, tuple[int, ...]]
+
+    def to_bytes(self) -> bytes:
+        """For a file: a line with the parameters, then the graph."""
+        return json.dumps(self.parameters).encode() + b"\n" + self.data
+
+    @classmethod
+    def from_bytes(cls, stored: bytes) -> Graph:
+        """What `to_bytes` made."""
+        head, _, data = stored.partition(b"\n")
+        return cls(data, {name: tuple(shape) for name, shape in json.loads(head).items()})
+
+
+class GraphBuilder:
+    """Collects nodes; values are known by their names."""
+
+    def __init__(self) -> None:
+        self.parameters: dict[str, tuple[int, ...]] = {}
+        self._of_bytes: set[str] = set()
+        self._nodes: list[onnx.NodeProto] = []
+        self._constants: dict[str, onnx.TensorProto] = {}
+
+    def node(self, op: str, inputs: Sequence[str], output: str, **attributes: Any) -> str:
+        """Add an operator and return its output's name."""
+        from onnx import helper
+
+        self._nodes.append(helper.make_node(op, list(inputs), [output], name=output, **attributes))
+        return output
+
+    def split(self, value: str, outputs: Sequence[str], *, axis: int) -> list[str]:
+        """Cut a value into equal parts."""
+        from onnx import helper
+
+        names = list(outputs)
+        self._nodes.append(
+            helper.make_node("Split", [value], names, name=f"{names[0]}.split", axis=axis, num_outputs=len(names))
+        )
+        return names
+
+    def constant(self, name: str, value: NDArray[Any] | float | Sequence[int]) -> str:
+        """Add a small value that belongs to the structure; whole numbers are int64 (or uint8), others float32."""
+        from onnx import numpy_helper
+
+        array = np.asarray(value)
+        wanted = np.int64 if np.issubdtype(array.dtype, np.integer) else np.float32
+        if array.dtype not in {np.dtype(np.bool_), np.dtype(np.uint8)}:
+            array = array.astype(wanted)
+        self._constants.setdefault(name, numpy_helper.from_array(array, name))
+        return name
+
+    def parameter(self, name: str, *shape: int, of_bytes: bool = False) -> str:
+        """Declare a weight of the checkpoint, float32 unless it is one of signed bytes."""
+        self.parameters[name] = shape
+        if of_bytes:
+            self._of_bytes.add(name)
+        return name
+
+    def linear(
+        self, x: str, at: str, into: int, out: int, name: str, *, bias: bool = True, scale: float = 1.0
+    ) -> str:
+        """scale * (x W^T + b) for x of shape (tokens, into), with the weights `at`."""
+        inputs = [x, self.parameter(f"{at}.weight", out, into)]
+        if bias:
+            inputs.append(self.parameter(f"{at}.bias", out))
+        return self.node("Gemm", inputs, name, transB=1, alpha=scale, beta=scale)
+
+    def norm(self, x: str, at: str, width: int, epsilon: float, name: str, *, bias: bool = True) -> str:
+        """Layer normalisation over the last axis, with the weights `at`."""
+        inputs = [x, self.parameter(f"{at}.weight", width)]
+        if bias:
+            inputs.append(self.parameter(f"{at}.bias", width))
+        return self.node("LayerNormalization", inputs, name, epsilon=epsilon)
+
+    def finish(self, outputs: Sequence[tuple[str, int]], *, as_inputs: bool) -> Graph:
+        """The graph from token ids (batch, length) to the outputs, each with its width.
+
+        Parameters are external initializers, which ONNX Runtime takes from memory, or inputs, which OpenVINO can
+        replace by constants that share the caller's memory.
+        """
+        from onnx import TensorProto, helper
+
+        inputs = [helper.make_tensor_value_info("ids", TensorProto.INT64, ["batch", "length"])]
+        initializers = list(self._constants.values())
+        for name, shape in self.parameters.items():
+            kind = TensorProto.INT8 if name in self._of_bytes else TensorProto.FLOAT
+            if as_inputs:
+                inputs.append(helper.make_tensor_value_info(name, kind, list(shape)))
+            else:
+                tensor = TensorProto(name=name, data_type=kind, dims=shape)
+                tensor.data_location = TensorProto.EXTERNAL
+                tensor.external_data.add(key="location", value="parameters")
+                initializers.append(tensor)
+        infos = [
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", "length", width])
+            for name, width in outputs
+        ]
+        model = helper.make_model(
+            helper.make_graph(self._nodes, "encoder", inputs, infos, initializers),
+            opset_imports=[
+                helper.make_opsetid(domain, _OPSETS[domain])
+                for domain in sorted({"", *(node.domain for node in self._nodes)})
+            ],
+            ir_version=_IR_VERSION,
+        )
+        return Graph(model.SerializeToString(), dict(self.parameters))
+
+
+def declare_shapes(build: GraphBuilder, *, heads: int, width: int) -> None:
+    """The shapes that rows of tokens are brought into: by head, by text, and back to rows."""
+    shape = build.node("Shape", ["ids"], "ids.shape")
+    size = build.constant("head.shape", [heads, width // heads])
+    build.node("Concat", [shape, size], "by_head", axis=0)
+    build.constant("rows", [-1, width])
+
+
+def by_head(build: GraphBuilder, rows: str, name: str, *, transposed: bool = False) -> str:
+    """Rows as (batch, heads, length, d), or (batch, heads, d, length) for keys."""
+    split = build.node("Reshape", [rows, "by_head"], f"{name}.split")
+    return build.node("Transpose", [split], f"{name}.heads", perm=[0, 2, 3, 1] if transposed else [0, 2, 1, 3])
+
+
+def attend(build: GraphBuilder, q: str, k: str, v: str, name: str, *, bias: str | None = None) -> str:
+    """The attended values as rows; q (scaled already) and v by head, k by head and transposed."""
+    scores = build.node("MatMul", [q, k], f"{name}.scores")
+    if bias is not None:
+        scores = build.node("Add", [scores, bias], f"{name}.biased")
+    weights = build.node("Softmax", [scores], f"{name}.weights", axis=-1)
+    values = build.node("MatMul", [weights, v], f"{name}.values")
+    joined = build.node("Transpose", [values], f"{name}.joined", perm=[0, 2, 1, 3])
+    return build.node("Reshape", [joined, "rows"], f"{name}.attended")
+
+
+def length_of(build: GraphBuilder) -> str:
+    """The number of tokens of a text, as a list of one."""
+    return build.node("Shape", ["ids"], "length", start=1, end=2)
+
+
+def places(build: GraphBuilder) -> str:
+    """The places of a text's tokens: 0, 1, ..."""
+    length = build.node("Squeeze", [length_of(build)], "length.scalar")
+    return build.node("Range", [build.constant("zero", 0), length, build.constant("one", 1)], "places")
+
+
+def distances(build: GraphBuilder, places: str) -> str:
+    """A matrix (length, length) of key place - query place."""
+    keys = build.node("Unsqueeze", [places, build.constant("first_axis", [0])], "places.keys")
+    queries = build.node("Unsqueeze", [places, build.constant("second_axis", [1])], "places.queries")
+    return build.node("Sub", [keys, queries], "distances")

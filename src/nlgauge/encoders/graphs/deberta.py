@@ -1,0 +1,284 @@
+"""DeBERTa-v2 and v3: attention by content and by relative position, each with vectors of its own.
+
+    score(i, j) = (Q_i . K_j + Q_i . KR(i - j) + K_j . QR(i - j)) / sqrt(3 d)
+
+    KR = W_k R, QR = W_q R: position vectors as keys (content to position, c2p) and as queries (p2c)
+
+R holds a vector per distance; far distances share one in logarithmic buckets. Only distances that a text has are
+projected, in the order of the columns that the products need, so that what belongs to a pair of tokens is reached by
+cutting rows at another length instead of by looking up each pair.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.encoders.graphs.builder import (
+    Dimensions,
+    GraphBuilder,
+    attend,
+    by_head,
+    check_dimensions,
+    declare_shapes,
+    dimensions_of,
+    is_whole,
+    length_of,
+    refuse,
+)
+
+_EPSILON = 1e-7
+_CONVOLUTIONS = {"tanh": "Tanh", "gelu": "Gelu", "relu": "Relu"}
+
+
+@dataclass(frozen=True)
+class _Positions:
+    """How relative positions take part."""
+
+    kinds: tuple[str, ...]
+    span: int
+    """Half the rows of the table of position vectors."""
+    shared: bool
+    """Whether positions are projected by the weights of content."""
+    normed: bool
+
+
+class DebertaV2:
+    """The family of DeBERTa-v2 and v3."""
+
+    prefixes = ("", "deberta.")
+    probe = "embeddings.word_embeddings.weight"
+
+    def unsupported(self, config: Mapping[str, Any]) -> list[str]:
+        """Entries of a `config.json` that ask for what this graph does not do."""
+        usual: dict[str, Any] = {"hidden_act": "gelu", "conv_groups": 1}
+        found = [name for name, value in usual.items() if config.get(name, value) != value]
+        kernel = config.get("conv_kernel_size", 0)
+        if is_whole(kernel) and kernel > 0:
+            if kernel % 2 == 0:
+                found.append("conv_kernel_size")
+            if config.get("conv_act", "tanh") not in _CONVOLUTIONS:
+                found.append("conv_act")
+        head, hidden, heads = (config.get(n) for n in ("attention_head_size", "hidden_size", "num_attention_heads"))
+        if head is not None and is_whole(hidden) and is_whole(heads) and head * heads != hidden:
+            found.append("attention_head_size")
+        return found
+
+    def check(self, config: Mapping[str, Any], *, model: str) -> None:
+        """Refuse a `config.json` that no graph can be built from, saying which entry is wrong."""
+        check_dimensions(config, model=model)
+        for name, default in (("conv_kernel_size", 0), ("position_buckets", -1), ("max_relative_positions", -1)):
+            if not is_whole(config.get(name, default)):
+                refuse(config, name, "a whole number", model=model)
+        if not is_whole(config.get("type_vocab_size", 0)) or config.get("type_vocab_size", 0) < 0:
+            refuse(config, "type_vocab_size", "a whole number, at least 0", model=model)
+        width = config.get("embedding_size", 1)
+        if not is_whole(width) or width < 1:
+            refuse(config, "embedding_size", "a whole number, at least 1", model=model)
+        buckets, reach = config.get("position_buckets", -1), _reach(config)
+        if config.get("relative_attention", False) and buckets > 0 and not 1 <= buckets // 2 < reach - 1:
+            refuse(config, "position_buckets", f"from 2 to below {2 * (reach - 1)}", model=model)
+
+    def dimensions(self, config: Mapping[str, Any]) -> Dimensions:
+        """Sizes that a `config.json` states."""
+        return dimensions_of(config, default_epsilon=_EPSILON)
+
+    def build(self, build: GraphBuilder, config: Mapping[str, Any], top: int) -> Iterable[str]:
+        """Rows of layer 0, then of each layer up to `top`."""
+        size = self.dimensions(config)
+        first = x = _embeddings(build, size, config)
+        yield x
+        if not top:
+            return
+        declare_shapes(build, heads=size.heads, width=size.hidden)
+        at = _positions(config)
+        rows = _position_rows(build, size, config, at) if at.kinds else {}
+        # Weights are scaled down by the number of terms in a score, also where attention is not relative.
+        terms = 1 + len(_kinds(config))
+        for number in range(top):
+            x = _block(build, size, x, at, rows, terms, number)
+            if number == 0 and config.get("conv_kernel_size", 0) > 0:
+                x = _convolved(build, size, config, first, x)
+            yield x
+
+
+def relative_rows(config: Mapping[str, Any], distances: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rows of the table of position vectors for distances query - key."""
+    span, rows = _span(config), distances
+    buckets = int(config.get("position_buckets", -1))
+    if buckets > 0:
+        half = buckets // 2
+        size = np.maximum(np.abs(distances), half)
+        # float32, like the published code: a boundary must not move by rounding.
+        whole = np.float32(math.log(np.float32((_reach(config) - 1) / half)))
+        share = np.log(size.astype(np.float32) / np.float32(half)) / whole
+        far = np.ceil(share * np.float32(half - 1)).astype(np.int64) + half
+        rows = np.where(np.abs(distances) <= half, distances, np.sign(distances) * far)
+    return np.clip(rows + span, 0, 2 * span - 1)
+
+
+def _kinds(config: Mapping[str, Any]) -> tuple[str, ...]:
+    stated = config.get("pos_att_type") or ()
+    if isinstance(stated, str):
+        stated = [kind.strip() for kind in stated.lower().split("|")]
+    return tuple(kind for kind in ("c2p", "p2c") if kind in stated)
+
+
+def _reach(config: Mapping[str, Any]) -> int:
+    reach = int(config.get("max_relative_positions", -1))
+    return reach if reach > 0 else int(config["max_position_embeddings"])
+
+
+def _span(config: Mapping[str, Any]) -> int:
+    buckets = int(config.get("position_buckets", -1))
+    return buckets if buckets > 0 else _reach(config)
+
+
+def _positions(config: Mapping[str, Any]) -> _Positions:
+    return _Positions(
+        kinds=_kinds(config) if config.get("relative_attention", False) else (),
+        span=_span(config),
+        shared=bool(config.get("share_att_key", False)),
+        normed="layer_norm" in [part.strip() for part in str(config.get("norm_rel_ebd", "none")).lower().split("|")],
+    )
+
+
+def _embeddings(build: GraphBuilder, size: Dimensions, config: Mapping[str, Any]) -> str:
+    width = int(config.get("embedding_size", size.hidden))
+    words = build.parameter(DebertaV2.probe, size.vocabulary, width)
+    total = build.node("Gather", [words, "ids"], "embeddings.words")
+    if config.get("position_biased_input", True):
+        table = build.parameter("embeddings.position_embeddings.weight", size.positions or 0, width)
+        length = build.node("Shape", ["ids"], "embeddings.length", start=1, end=2)
+        start = build.constant("start", [0])
+        position = build.node("Slice", [table, start, length, start], "embeddings.positions")
+        total = build.node("Add", [total, position], "embeddings.placed")
+    types = int(config.get("type_vocab_size", 0))
+    if types > 0:
+        # A single text has token type 0 throughout.
+        table = build.parameter("embeddings.token_type_embeddings.weight", types, width)
+        kind = build.node("Gather", [table, build.constant("zero", 0)], "embeddings.type")
+        total = build.node("Add", [total, kind], "embeddings.typed")
+    rows = build.node("Reshape", [total, build.constant("embeddings.rows", [-1, width])], "embeddings.flat")
+    if width != size.hidden:
+        rows = build.linear(rows, "embeddings.embed_proj", width, size.hidden, "embeddings.projected", bias=False)
+    return build.norm(rows, "embeddings.LayerNorm", size.hidden, size.epsilon, "embeddings.normed")
+
+
+def _position_rows(
+    build: GraphBuilder, size: Dimensions, config: Mapping[str, Any], at: _Positions
+) -> dict[str, str]:
+    """Vectors of the distances of a text of n tokens, and one more, for keys (n - 1 down to -n) and for queries
+    (-(n - 1) up to n)."""
+    reach = size.positions or 0
+    table = build.constant("distances.rows", relative_rows(config, np.arange(-reach, reach + 1)))
+    by_one = length_of(build)
+    length = build.node("Squeeze", [by_one], "length.scalar")
+    one, minus_one = build.constant("one", 1), build.constant("minus_one", -1)
+    last = build.node("Sub", [length, one], "place.last")
+    build.node("Unsqueeze", [last, build.constant("first_axis", [0])], "pairs.start")
+    copied, rest = build.constant("copied", [0, 0]), build.constant("minus", [-1])
+    build.node("Concat", [copied, by_one, rest], "pairs.shape", axis=0)
+    below = build.node("Neg", [build.node("Add", [length, one], "place.above")], "place.below")
+    orders = {
+        "c2p": ("distances.down", [last, below, minus_one]),
+        "p2c": ("distances.up", [build.node("Neg", [last], "place.first"), "place.above", one]),
+    }
+    vectors = build.parameter("encoder.rel_embeddings.weight", 2 * at.span, size.hidden)
+    found = {}
+    for kind in at.kinds:
+        name, order = orders[kind]
+        distance = build.node("Range", order, name)
+        index = build.node("Add", [distance, build.constant("reach", reach)], f"{name}.index")
+        row = build.node("Gather", [table, index], f"{name}.row")
+        found[kind] = build.node("Gather", [vectors, row], f"{name}.vectors")
+        if at.normed:
+            found[kind] = build.norm(found[kind], "encoder.LayerNorm", size.hidden, size.epsilon, f"{name}.normed")
+    return found
+
+
+def _block(
+    build: GraphBuilder, size: Dimensions, x: str, at: _Positions, rows: Mapping[str, str], terms: int, number: int
+) -> str:
+    name, layer, hidden = f"block{number + 1}", f"encoder.layer.{number}.", size.hidden
+    self_attention = f"{layer}attention.self."
+    scale = 1 / math.sqrt(hidden // size.heads * terms)
+
+    def linear(inputs: str, weights: str, output: str, scale: float = 1.0) -> str:
+        return build.linear(inputs, weights, hidden, hidden, f"{name}.{output}", scale=scale)
+
+    q = by_head(build, linear(x, f"{self_attention}query_proj", "query", scale), f"{name}.query")
+    key = linear(x, f"{self_attention}key_proj", "key")
+    k = by_head(build, key, f"{name}.key", transposed=True)
+    v = by_head(build, linear(x, f"{self_attention}value_proj", "value"), f"{name}.value")
+    bias = None
+    if "c2p" in rows:
+        weights = "key_proj" if at.shared else "pos_key_proj"
+        positions = linear(rows["c2p"], self_attention + weights, "position_keys")
+        bias = _by_pair(build, size, q, positions, f"{name}.c2p")
+    if "p2c" in rows:
+        weights = "query_proj" if at.shared else "pos_query_proj"
+        positions = linear(rows["p2c"], self_attention + weights, "position_queries", scale)
+        by_key = _by_pair(build, size, by_head(build, key, f"{name}.key_rows"), positions, f"{name}.p2c")
+        p2c = build.node("Transpose", [by_key], f"{name}.p2c.by_query", perm=[0, 1, 3, 2])
+        bias = p2c if bias is None else build.node("Add", [bias, p2c], f"{name}.bias")
+    mixed = linear(attend(build, q, k, v, name, bias=bias), f"{layer}attention.output.dense", "mixed")
+    total = build.node("Add", [mixed, x], f"{name}.residual1")
+    a = build.norm(total, f"{layer}attention.output.LayerNorm", hidden, size.epsilon, f"{name}.normed1")
+    up = build.linear(a, f"{layer}intermediate.dense", hidden, size.intermediate, f"{name}.up")
+    active = build.node("Gelu", [up], f"{name}.active")
+    down = build.linear(active, f"{layer}output.dense", size.intermediate, hidden, f"{name}.down")
+    total = build.node("Add", [down, a], f"{name}.residual2")
+    return build.norm(total, f"{layer}output.LayerNorm", hidden, size.epsilon, f"{name}.normed2")
+
+
+def _by_pair(build: GraphBuilder, size: Dimensions, content: str, positions: str, name: str) -> str:
+    """Products (batch, heads, n, n) of each token with the position vector of its distance to each other one.
+
+    Of 2 n columns, token i needs n from n - 1 - i on. Read as one list from n - 1 on and cut into rows of 2 n - 1,
+    every row starts where it must.
+    """
+    shape = build.constant("positions.shape", [-1, size.heads, size.hidden // size.heads])
+    split = build.node("Reshape", [positions, shape], f"{name}.split")
+    keys = build.node("Transpose", [split], f"{name}.heads", perm=[1, 2, 0])
+    products = build.node("MatMul", [content, keys], f"{name}.products")
+    flat = build.node("Reshape", [products, build.constant("flat", [0, 0, -1])], f"{name}.flat")
+    minus = build.constant("minus", [-1])
+    cut = build.node("Slice", [flat, "pairs.start", minus, build.constant("third_axis", [2])], f"{name}.cut")
+    rows = build.node("Reshape", [cut, "pairs.shape"], f"{name}.rows")
+    zero, axis = build.constant("start", [0]), build.constant("fourth_axis", [3])
+    return build.node("Slice", [rows, zero, "length", axis], f"{name}.pairs")
+
+
+def _convolved(build: GraphBuilder, size: Dimensions, config: Mapping[str, Any], first: str, x: str) -> str:
+    """LN(x + act(convolution of layer 0 over places)), as one product with each token's neighbours side by side."""
+    hidden, width = size.hidden, int(config["conv_kernel_size"])
+    by_text = build.node("Concat", ["ids.shape", build.constant("hidden", [hidden])], "convolution.shape", axis=0)
+    texts = build.node("Reshape", [first, by_text], "convolution.texts")
+    pads = build.constant("convolution.pads", [0, width // 2, 0, 0, width // 2, 0])
+    padded = build.node("Pad", [texts, pads], "convolution.padded")
+    axis, behind, parts = build.constant("one.list", [1]), build.constant("last_axis", [-1]), []
+    for place in range(width):
+        start = build.constant(f"convolution.start{place}", [place])
+        left = place - (width - 1)
+        end = build.constant(f"convolution.end{place}", [left if left else np.iinfo(np.int64).max])
+        part = build.node("Slice", [padded, start, end, axis], f"convolution.place{place}")
+        parts.append(build.node("Unsqueeze", [part, behind], f"convolution.part{place}"))
+    stacked = build.node("Concat", parts, "convolution.stacked", axis=-1)
+    rows = build.node("Reshape", [stacked, build.constant("convolution.rows", [-1, hidden * width])], "neighbours")
+    kernel = build.parameter("encoder.conv.conv.weight", hidden, hidden, width)
+    flat = build.node("Reshape", [kernel, build.constant("convolution.flat", [hidden, -1])], "convolution.kernel")
+    bias = build.parameter("encoder.conv.conv.bias", hidden)
+    convolved = build.node("Gemm", [rows, flat, bias], "convolution", transB=1)
+    # In two parts: an engine that fused a product this wide with what follows it would sum it by the size of a batch.
+    parts = build.split(convolved, ["convolution.left", "convolution.right"], axis=1)
+    op = _CONVOLUTIONS[config.get("conv_act", "tanh")]
+    parts = [build.node(op, [part], f"{part}.active") for part in parts]
+    active = build.node("Concat", parts, "convolution.active", axis=1)
+    total = build.node("Add", [x, active], "convolution.residual")
+    return build.norm(total, "encoder.conv.LayerNorm", hidden, size.epsilon, "convolution.normed")

@@ -1,0 +1,210 @@
+"""The instructions that a processor computes float32 with, as far as rounding to eight bits feels them.
+
+Products of whole numbers are the same on every processor. What stands between them (attention, normalisation,
+activation) is float32, whose last bit can depend on the kernels that an engine chooses by what the processor can do;
+a value on the edge of two steps then falls to one side or the other. So vectors of two sets are not held to compare.
+
+How a model's products are brought to eight bits: fixed once from a corpus, and named by a digest.
+
+The plan that a model's int8 weights are made by: one that comes with the library, or one of the user's own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from nlgauge.encoders.base import INT8
+from nlgauge.errors import InputError, ModelError
+from nlgauge.io.frozen import ContentError, FrozenTable, number
+from nlgauge.io.storage import cache_dir, short_digest, text_digest
+from nlgauge.io.store.resolve import ModelFiles
+
+#: As numpy calls what a processor has, from the newest; older ones than these go by the processor's kind.
+_SETS = {"AVX512F": "avx512", "AVX2": "avx2", "AVX": "avx"}
+
+
+@cache
+def instruction_set() -> str:
+    """`avx512`, `avx2`, `avx`, or the kind of processor (`arm64`, `x86_64`, ...)."""
+    has = _features()
+    return next(
+        (name for feature, name in _SETS.items() if has.get(feature)), platform.machine().lower() or "unknown"
+    )
+
+
+def _features() -> dict[str, bool]:
+    # numpy asks the processor itself, on every system; it has no public name for what it found.
+    for name in ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath"):  # of numpy 2 and 1
+        with contextlib.suppress(ImportError):
+            return dict(import_module(name).__cpu_features__)
+    return {}
+
+
+#: Weights are whole numbers from minus this to this (see `builder` for why not 127).
+LARGEST_WEIGHT = 64
+
+#: Steps between the lowest and the highest value of an input.
+LEVELS = 255
+
+#: The letter that stands for the power 0 in a file.
+_NO_POWER = ord("O")
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """What is done to the input of products: values outside the range are cut to it."""
+
+    low: float
+    high: float
+    powers: tuple[int, ...] = ()
+    """Channels are divided by 2 to these powers before, and their weights multiplied; empty: not smoothed."""
+
+    def grid(self) -> tuple[float, int]:
+        """The step, and the whole number that stands for 0.
+
+        >>> Rounding(-16.0, 47.75).grid()
+        (0.25, 64)
+        """
+        step = (self.high - self.low) / LEVELS
+        return step, round(-self.low / step)
+
+
+@dataclass(frozen=True)
+class Plan(FrozenTable):
+    """Which products of a model are of eight bits, and how their inputs are rounded."""
+
+    FORMAT = "nlgauge-int8-1"
+    KIND = "int8 plan"
+    COMMAND = "nlgauge models quantise MODEL --corpus FILE"
+
+    model: str
+    weights: str
+    """sha256 of the model's weights."""
+    corpus: str
+    """sha256 of the texts that ranges were taken from."""
+    about: str
+    """What these texts are."""
+    method: str
+    inputs: Mapping[str, Rounding]
+    """By the name of a value in the model's graph."""
+    products: Mapping[str, str]
+    """Weights, by their name in the checkpoint, with the input they are multiplied with; all others stay float32."""
+
+    @property
+    def digest(self) -> str:
+        """sha256 of all that vectors depend on, and of where it is from."""
+        content = self.content()
+        del content["model"], content["about"]  # names, which can change
+        return text_digest(json.dumps(content, sort_keys=True))
+
+    def signed(self, engine: str) -> str:
+        """The precision, as signatures name it: with the digest, and with what else bits depend on."""
+        return f"{INT8}@{short_digest(self.digest)}.{engine}.{instruction_set()}"
+
+    def content(self) -> dict[str, Any]:
+        """What the file holds, as plain values."""
+        return {
+            "model": self.model,
+            "weights": self.weights,
+            "corpus": self.corpus,
+            "about": self.about,
+            "method": self.method,
+            "inputs": {
+                name: {"low": how.low, "high": how.high} | ({"powers": _letters(how.powers)} if how.powers else {})
+                for name, how in self.inputs.items()
+            },
+            "products": dict(self.products),
+        }
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Plan:
+        """The plan of a file's content."""
+        names = ("model", "weights", "corpus", "about", "method")
+        for name in names:
+            if not isinstance(content[name], str):
+                msg = f"{name!r} must be a text, got {content[name]!r}"
+                raise ContentError(msg)
+        inputs, products = content["inputs"], content["products"]
+        if not isinstance(inputs, dict) or not all(isinstance(how, dict) for how in inputs.values()):
+            msg = "'inputs' must be an object of objects"
+            raise ContentError(msg)
+        rounding = {name: _rounding(name, how) for name, how in inputs.items()}
+        if not isinstance(products, dict) or not all(isinstance(x, str) and x in inputs for x in products.values()):
+            msg = "'products' must be an object of names of inputs"
+            raise ContentError(msg)
+        return cls(**{name: content[name] for name in names}, inputs=rounding, products=products)
+
+
+def _rounding(name: str, how: Mapping[str, Any]) -> Rounding:
+    low, high = (number(how[end], f"{end!r} of {name!r}") for end in ("low", "high"))
+    if not (low <= 0 <= high and low < high and math.isfinite(high - low)):
+        msg = f"the range of {name!r} must hold 0 and more, got {low} to {high}"
+        raise ContentError(msg)
+    powers = how.get("powers", "")
+    if not isinstance(powers, str):
+        msg = f"'powers' of {name!r} must be a text, got {powers!r}"
+        raise ContentError(msg)
+    return Rounding(low, high, tuple(ord(letter) - _NO_POWER for letter in powers))
+
+
+def _letters(powers: tuple[int, ...]) -> str:
+    """Powers as a letter each: a list of thousands of numbers would be the larger part of a file."""
+    return "".join(chr(power + _NO_POWER) for power in powers)
+
+
+_SHIPPED = Path(__file__).parent / "shipped"
+
+
+def plan_of(files: ModelFiles) -> Plan:
+    """The user's own plan for a model, else the shipped one, else an error that says how to make one."""
+    with contextlib.suppress(InputError):  # there is none
+        own = Plan.load(_own(files.digest))
+        if own.weights == files.digest:
+            return own
+    shipped = shipped_plan(files.digest)
+    if shipped is None:
+        msg = (
+            f"model {files.name!r} has no int8 plan yet; make one from texts like those to be scored: "
+            f"nlgauge models quantise {files.name} --corpus FILE"
+        )
+        raise ModelError(msg)
+    return shipped
+
+
+def shipped_plan(digest: str) -> Plan | None:
+    """The plan that comes with the library for a model of that digest."""
+    return _shipped().get(digest)
+
+
+def keep_own_plan(plan: Plan) -> Path:
+    """Put a plan where `plan_of` finds it, and say where."""
+    path = _own(plan.weights)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    plan.save(path)
+    return path
+
+
+def forget_own_plan(digest: str) -> bool:
+    """Go back to the shipped plan of a model; whether there was one of the user's own."""
+    path = _own(digest)
+    there = path.is_file()
+    path.unlink(missing_ok=True)
+    return there
+
+
+def _own(digest: str) -> Path:
+    return cache_dir() / "int8" / f"{short_digest(digest)}.json"
+
+
+@cache
+def _shipped() -> dict[str, Plan]:
+    return {plan.weights: plan for plan in map(Plan.load, sorted(_SHIPPED.glob("*.json")))}

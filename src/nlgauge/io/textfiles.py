@@ -1,0 +1,383 @@
+r"""Columns of text: plain files, TSV, CSV and JSONL, gzipped or not, or standard input.
+
+What a user writes to name one column of texts:
+
+    SPEC   ::=  "-"                   standard input
+             |  PATH                  plain text, one segment per line
+             |  TABULAR ":" COLUMN    a column of a .tsv or .csv file, a key of a .jsonl file (all also .gz)
+             |  "-:" COLUMN           the same from standard input; needs `input_format="tsv"`, "csv" or "jsonl"
+
+`input_format` (text, tsv, csv, jsonl) overrides what the suffix says. A colon in a plain path belongs to the
+path, and so does one in the name of a file that exists.
+
+A score depends on every character, so nothing is stripped, normalised or guessed: a line ends at "\n" or
+"\r\n" and nowhere else (not at U+2028, U+0085, form feed or a lone "\r"), an empty line is an empty text,
+the newline at the end of a file opens no further line, and a quote in a TSV file is a quote. In a CSV file quotes are
+those of RFC 4180 (`nlgauge.io.records`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Literal, NamedTuple, NoReturn
+
+from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.io.records import (
+    checked_fields,
+    csv_records,
+    cut,
+    has_half_pair,
+    json_object,
+    read_bytes,
+    shortened,
+    split_lines,
+    stream_lines,
+)
+
+#: Characters of a text that a message quotes.
+_SHOWN = 60
+
+#: The start of a file that nlgauge wrote.
+_OWN_FORMAT = re.compile(r'\{\s*"format":\s*"(nlgauge-[\w/-]+)"')
+
+Format = Literal["text", "tsv", "csv", "jsonl"]
+_FORMATS: dict[str, Format] = {"text": "text", "tsv": "tsv", "csv": "csv", "jsonl": "jsonl"}
+
+
+@dataclass(frozen=True)
+class TextSource:
+    """One column of texts: where it is (`path` None is standard input), its format, and which column."""
+
+    path: str | None
+    format: Format = "text"
+    column: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What error messages call the file."""
+        return "standard input" if self.path is None else self.path
+
+    def at(self, line: int) -> str:
+        """A place in the file, for error messages; lines count from 1."""
+        column = "" if self.column is None else f", column {self.column!r}"
+        return f"{self.name}, line {line}{column}"
+
+
+def parse_source(spec: str, *, input_format: str | None = None) -> TextSource:
+    """Read a spec (see the module's grammar) without opening the file.
+
+    >>> parse_source("out.jsonl.gz:hyp")
+    TextSource(path='out.jsonl.gz', format='jsonl', column='hyp')
+    >>> parse_source("10:30.txt")
+    TextSource(path='10:30.txt', format='text', column=None)
+    """
+    forced = _checked_format(input_format)
+    if not spec:
+        msg = "the name of an input is empty; give a path, PATH:COLUMN, or '-' for standard input"
+        raise InputError(msg)
+    if spec == "-":
+        return TextSource(None, forced or "text")
+    if ":" in spec and not os.path.exists(spec):
+        if spec.startswith("-:"):
+            if forced is None or forced == "text":
+                msg = f"{spec!r} is a column of standard input: say if it is 'tsv', 'csv' or 'jsonl' (input format)"
+                raise InputError(msg)
+            return TextSource(None, forced, spec[2:] or None)
+        if forced != "text" and (cut := _column_colon(spec, forced)) is not None:
+            path = spec[:cut]
+            return TextSource(path, forced or _suffix_format(path), spec[cut + 1 :] or None)
+    return TextSource(spec, forced or _suffix_format(spec))
+
+
+def read_texts(source: TextSource, *, stdin: BinaryIO | None = None) -> list[str]:
+    """The column's texts, one per segment. To read two columns of one pipe, use `Inputs`."""
+    return Inputs(stdin).texts(source)
+
+
+def read_references(source: TextSource, *, stdin: BinaryIO | None = None) -> list[tuple[str, ...]]:
+    """The column's references, one tuple per segment; a JSONL value may be a list of any length from 1."""
+    return Inputs(stdin).references(source)
+
+
+class Inputs:
+    """All inputs of one run.
+
+    Standard input can be read only once; what came is kept here, so that `-:hyp` and `-:ref` are two
+    columns of one piped table.
+    """
+
+    def __init__(self, stdin: BinaryIO | None = None) -> None:
+        self._stdin = stdin
+        self._piped: bytes | None = None
+        self._piped_as_text = False
+
+    def texts(self, source: TextSource) -> list[str]:
+        """The column's texts, one per segment."""
+        return [
+            value if isinstance(value, str) else _refuse(value, source, line, "one string")
+            for line, value in _values(self._read(source), source)
+        ]
+
+    def stream(self, source: TextSource) -> Iterator[str]:
+        """The column's texts one by one; of a plain text file without holding it in memory."""
+        if source.format == "text" and source.path is not None:
+            return stream_lines(source.path)
+        return iter(self.texts(source))
+
+    def references(self, source: TextSource) -> list[tuple[str, ...]]:
+        """The column's references, one tuple per segment."""
+        expected = "a string or a non-empty list of strings"
+        found: list[tuple[str, ...]] = []
+        for line, value in _values(self._read(source), source):
+            several = value if isinstance(value, list) else [value]
+            if not several or not all(isinstance(text, str) for text in several):
+                _refuse(value, source, line, expected)
+            found.append(tuple(several))
+        return found
+
+    def _read(self, source: TextSource) -> bytes:
+        if source.path is not None:
+            return read_bytes(source.path)
+        plain = source.format == "text"
+        if self._piped_as_text or (plain and self._piped is not None):
+            msg = (
+                "standard input ('-') can be read as plain text only once; put one of the inputs in a file, "
+                "or pipe a table and name its columns ('-:hyp' and '-:ref', input format 'tsv', 'csv' or 'jsonl')"
+            )
+            raise InputError(msg)
+        if self._piped is None:
+            if self._stdin is None and sys.stdin is None:
+                msg = "standard input ('-') is closed; pipe the texts in, or name a file"
+                raise InputError(msg)
+            self._piped = (sys.stdin.buffer if self._stdin is None else self._stdin).read()
+        self._piped_as_text = plain
+        return self._piped
+
+
+class ParallelTexts(NamedTuple):
+    """Texts of equal number from several files."""
+
+    systems: dict[str, list[str]]
+    """By the name of the file."""
+    references: list[tuple[str, ...]] | None
+    """Of each segment, from all files; None where there is no file."""
+    sources: list[str] | None
+
+
+def read_parallel(
+    systems: Sequence[str],
+    references: Sequence[str] = (),
+    source: str | None = None,
+    *,
+    input_format: str | None = None,
+    stdin: BinaryIO | None = None,
+) -> ParallelTexts:
+    """Outputs of systems, their references and their source, each named by a spec; all must have as many segments."""
+    inputs = Inputs(stdin)
+    labels = _system_labels(systems)
+    outputs = {label: inputs.texts(parse_source(spec, input_format=input_format)) for label, spec in labels.items()}
+    return ParallelTexts(outputs, *_compared_with(inputs, list(outputs.items()), references, source, input_format))
+
+
+class CandidateTexts(NamedTuple):
+    """Texts to choose from, of equal number from several files."""
+
+    systems: list[str] | None
+    """The file of each candidate, where each file has one for every segment."""
+    candidates: list[tuple[str, ...]]
+    """Of each segment, from all files."""
+    references: list[tuple[str, ...]] | None
+    sources: list[str] | None
+
+
+def read_candidates(
+    files: Sequence[str],
+    references: Sequence[str] = (),
+    source: str | None = None,
+    *,
+    input_format: str | None = None,
+    stdin: BinaryIO | None = None,
+) -> CandidateTexts:
+    """Candidates, their references and their source; a value of a JSONL file may be a list of candidates."""
+    inputs = Inputs(stdin)
+    labels = _system_labels(files)
+    groups = [inputs.references(parse_source(spec, input_format=input_format)) for spec in labels.values()]
+    columns = [(label, [group[0] for group in found]) for label, found in zip(labels, groups, strict=True)]
+    others = _compared_with(inputs, columns, references, source, input_format)
+    single = all(len(group) == 1 for found in groups for group in found)
+    return CandidateTexts(list(labels) if single else None, _side_by_side(groups), *others)
+
+
+def _compared_with(
+    inputs: Inputs,
+    systems: Sequence[tuple[str, Sequence[str]]],
+    references: Sequence[str],
+    source: str | None,
+    input_format: str | None,
+) -> tuple[list[tuple[str, ...]] | None, list[str] | None]:
+    """References and sources, of as many segments as the systems have."""
+    groups = [inputs.references(parse_source(spec, input_format=input_format)) for spec in references]
+    sources = None if source is None else inputs.texts(parse_source(source, input_format=input_format))
+    columns = [*systems]
+    columns += [(spec, [group[0] for group in found]) for spec, found in zip(references, groups, strict=True)]
+    columns += [] if source is None or sources is None else [(source, sources)]
+    _check_parallel(columns)
+    return _side_by_side(groups) if groups else None, sources
+
+
+def _side_by_side(groups: Sequence[Sequence[tuple[str, ...]]]) -> list[tuple[str, ...]]:
+    """The texts of each segment from all files."""
+    return [tuple(text for group in segment for text in group) for segment in zip(*groups, strict=True)]
+
+
+def _check_parallel(columns: Sequence[tuple[str, Sequence[str]]]) -> None:
+    first, expected = columns[0]
+    for name, texts in columns:
+        if len(texts) == len(expected):
+            continue
+        msg = f"{name!r} has {len(texts)} segments, but {first!r} has {len(expected)}; they must be parallel"
+        (_, fewer), (longer, more) = sorted([(name, texts), (first, expected)], key=lambda column: len(column[1]))
+        if not any(text.strip() for text in more[len(fewer) :]):
+            msg += f" (what {longer!r} has more of is blank lines at its end)"
+        elif any("\r" in text for text in fewer):
+            msg += r" (a lone \r inside a line ends no line)"
+        else:
+            alone = more[len(fewer)].strip()
+            shown = alone if len(alone) <= _SHOWN else f"{alone[:_SHOWN]}..."
+            msg += f" (the first of {longer!r} that stands alone is segment {len(fewer)}, {shown!r})"
+        raise InputError(msg)
+
+
+def file_label(spec: str) -> str:
+    """How a file shows in a table: without its folder, and with escapes for bytes that are not UTF-8."""
+    return "stdin" if spec == "-" else printable(os.path.basename(spec) or spec)
+
+
+def printable(name: str) -> str:
+    r"""A file name that can be written anywhere: Python keeps bytes that are not UTF-8 as halves of characters.
+
+    >>> printable("a\udcff.txt")
+    'a\\xff.txt'
+    """
+    try:
+        return os.fsencode(name).decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:  # half a character that stands for no byte
+        return name.encode("utf-8", "backslashreplace").decode()
+
+
+def _system_labels(specs: Sequence[str]) -> Mapping[str, str]:
+    """What each system is called; files of one name in several folders keep their folders."""
+    labels = [file_label(spec) for spec in specs]
+    if len(set(labels)) < len(labels):
+        labels = [printable(spec) for spec in specs]
+    for spec in specs:
+        if list(specs).count(spec) > 1:
+            msg = f"the file {spec!r} is given twice; each system needs one of its own"
+            raise RecipeError(msg)
+    return dict(zip(labels, specs, strict=True))
+
+
+def _checked_format(value: str | None) -> Format | None:
+    if value is None:
+        return None
+    if value in _FORMATS:
+        return _FORMATS[value]
+    msg = f"input format must be one of {', '.join(_FORMATS)}, got {value!r}"
+    raise RecipeError(msg)
+
+
+def _suffix_format(path: str) -> Format:
+    suffix = path.lower().removesuffix(".gz").rpartition(".")[2]
+    return _FORMATS[suffix] if suffix in {"tsv", "csv", "jsonl"} and "." in path else "text"
+
+
+def _column_colon(spec: str, forced: Format | None) -> int | None:
+    """Position of the colon between path and column: paths and columns may hold colons of their own."""
+    cuts = [at for at, char in enumerate(spec) if char == ":" and at > 0]
+    if forced is None:
+        cuts = [at for at in cuts if _suffix_format(spec[:at]) != "text"]
+    existing = [at for at in cuts if os.path.exists(spec[:at])]
+    # The suffix marks the end of the path; without one, the last colon is the best guess.
+    return next(iter(existing or (cuts if forced is None else cuts[::-1])), None)
+
+
+def _values(data: bytes, source: TextSource) -> Iterator[tuple[int, Any]]:
+    """Line number (from 1) and value of each segment."""
+    if source.format == "csv":
+        records = csv_records(data, source.name)
+        column = _column(records[0][1], len(records) - 1, source)
+        return iter([(line, fields[column]) for line, fields in records[1:]])
+    lines = split_lines(data, source.name)
+    if source.format == "text":
+        _refuse_own_file(lines, source)
+        return enumerate(lines, start=1)
+    return _tsv_values(lines, source) if source.format == "tsv" else _jsonl_values(lines, source)
+
+
+def _refuse_own_file(lines: Sequence[str], source: TextSource) -> None:
+    """A file that nlgauge wrote has one format and no texts; its lines would be taken for segments."""
+    found = _OWN_FORMAT.match("".join(lines[:2]))
+    if found is None:
+        return
+    if found[1].startswith("nlgauge-scores/"):
+        msg = f"{source.name!r} is a saved run, not texts; to compare saved runs, use: nlgauge compare {source.name}"
+    else:
+        msg = f"{source.name!r} is a file of nlgauge ({found[1]}), not texts; name a file of texts"
+    raise FileFormatError(msg)
+
+
+def _tsv_values(lines: list[str], source: TextSource) -> Iterator[tuple[int, str]]:
+    header = lines[0].split("\t")
+    column = _column(header, len(lines) - 1, source)
+    for number, line in enumerate(lines[1:], start=2):
+        yield number, checked_fields(line, header, f"{source.name}, line {number}")[column]
+
+
+def _column(header: list[str], rows: int, source: TextSource) -> int:
+    """Where the source's column stands in a table."""
+    if source.column is None:
+        _ask_for_column(source, "columns", header)
+    if (times := header.count(source.column)) != 1:
+        problem = f"there are {times} of that name" if times else "there is none of that name"
+        msg = f"{source.at(1)}: {problem}; the header has {header!r}"
+        raise FileFormatError(msg)
+    if not rows:
+        msg = f"{source.name}: a header and no rows; the first line holds the names of the columns"
+        raise FileFormatError(msg)
+    return header.index(source.column)
+
+
+def _jsonl_values(lines: list[str], source: TextSource) -> Iterator[tuple[int, Any]]:
+    for number, line in enumerate(lines, start=1):
+        record = json_object(line, f"{source.name}, line {number}")
+        if source.column is None:
+            _ask_for_column(source, "keys", list(record))
+        if source.column not in record:
+            msg = f"{source.at(number)}: there is no such key; the object has {list(record)!r}"
+            raise FileFormatError(msg)
+        if source.column in record.repeated:
+            msg = f"{source.at(number)}: the key stands more than once in the object; keep one"
+            raise FileFormatError(msg)
+        value = record[source.column]
+        for text in value if isinstance(value, list) else [value]:
+            if has_half_pair(text):
+                msg = f"{source.at(number)}: half of a surrogate pair, no character, in {shortened(text)}"
+                raise FileFormatError(msg)
+        yield number, value
+
+
+def _ask_for_column(source: TextSource, what: str, names: list[str]) -> NoReturn:
+    example = f"{'-' if source.path is None else source.path}:{names[0] if names else 'NAME'}"
+    msg = f"{source.name}: say which column to read, as in {example!r}; its {what} are {names!r}"
+    raise FileFormatError(msg)
+
+
+def _refuse(value: object, source: TextSource, line: int, expected: str) -> NoReturn:
+    # As JSON, which keeps the number 3 and the string "3" apart.
+    msg = f"{source.at(line)}: expected {expected}, got {cut(json.dumps(value, ensure_ascii=False))}"
+    raise FileFormatError(msg)

@@ -1,1 +1,0 @@
-"""Many texts against many: every text is encoded once, and pairs are compared block by block."""

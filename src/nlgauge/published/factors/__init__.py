@@ -1,1 +1,0 @@
-"""Published regressions of metrics on linguistic factors."""

@@ -1,1 +1,0 @@
-"""Published experiments on what can fool a metric, and on metrics joined."""

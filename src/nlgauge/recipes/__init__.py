@@ -1,1 +1,0 @@
-"""What a metric is: options, profiles, the base classes, and the signature."""

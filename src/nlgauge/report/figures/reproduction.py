@@ -1,0 +1,181 @@
+"""Figures of published experiments on rankings: the simulation, pairings of the same scores, and disagreement.
+
+Figures of published tables: experiments on rankings, and sensitivity studies.
+
+A study has bars: a panel per statistic, a group per column, a bar per metric.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.report.figures.bars import Bar, BarPanel, draw_bar_panels
+from nlgauge.report.figures.canvas import (
+    WIDEST,
+    finish_figure,
+    legend_entries,
+    new_panels,
+    save_figure,
+    series_styles,
+)
+from nlgauge.studies.published.rankings.frames import RankingOptions, RankingRow, RankingTable
+from nlgauge.studies.published.rankings.measures import THREE_TYPES, draw_pairings
+from nlgauge.studies.published.rankings.simulation import PANELS
+from nlgauge.studies.published.tables import PaperStudy, StudyRow
+
+if TYPE_CHECKING:
+    from nlgauge.studies.published.runs import ReproducedRow, Reproduction
+
+_TITLES = {
+    "a": "one type, no outliers",
+    "b": "one type, no outliers",
+    "c": "one type",
+    "d": "no outliers",
+}
+_MARKS = "os^"
+
+
+def plot_simulation(result: Reproduction, path: Path) -> None:
+    """A panel for each of Figure 3: Kendall's tau with the strengths, with 95 % intervals."""
+    figure, axes = new_panels(2, 4, width=WIDEST, height=2.6)
+    keys = {row.name: row.key for row in result.table.rows if isinstance(row, RankingRow)}
+    styles = series_styles(("mean", "median", "BT"))
+    for place, (letter, panel) in zip(axes, PANELS.items(), strict=True):
+        rows = [row for row in result.rows if keys[row.name][0] == letter and _computed(row)]
+        levels = [keys[row.name][1] for row in rows]
+        for number, (name, style) in enumerate(styles.items()):
+            # Side by side, or intervals would cover each other.
+            at = [step + 0.12 * (number - 1) for step in range(len(rows))]
+            heights, errors = ([_ours(row, label) for row in rows] for label in (name, f"± {name}"))
+            place.errorbar(at, heights, errors, color=style.colour, marker=_MARKS[number], markersize=4)
+        place.set_xticks(range(len(levels)), levels, fontsize=8)
+        place.tick_params(axis="y", labelsize=8)
+        place.set_ylim(0, 1.05)
+        place.set_xlabel(panel.axis, fontsize=8)
+        place.set_title(f"({letter}) {_TITLES.get(letter, 'all setups')}", loc="left", fontsize=9)
+    for place in (axes[0], axes[4]):
+        place.set_ylabel("Kendall's tau", fontsize=8)
+    marked = {name: style._replace(mark=mark) for (name, style), mark in zip(styles.items(), _MARKS, strict=True)}
+    finish_figure(
+        figure,
+        title=f"{result.table.id}: {result.table.title}",
+        caption=f"Design: {result.options['design']}. Vertical lines: 95 % intervals of the mean over setups.",
+        legend=(legend_entries(marked, kind="mark"), list(marked)),
+    )
+    save_figure(figure, path)
+
+
+def plot_pairings(result: Reproduction, path: Path) -> None:
+    """The same scores in six pairings: instances by the scores of S and B."""
+    pairings = draw_pairings(THREE_TYPES, RankingOptions(**result.options))
+    figure, axes = new_panels(2, 3, width=9.5, height=3.0)
+    styles = series_styles(("S is better", "B is better"))
+    marked = {name: style._replace(mark=mark) for (name, style), mark in zip(styles.items(), _MARKS, strict=False)}
+    for place, one in zip(axes, pairings, strict=True):
+        ahead = one.scores[:, 0] > one.scores[:, 1]
+        low, high = one.scores.min(), one.scores.max()
+        for style, chosen in zip(marked.values(), (ahead, ~ahead), strict=True):
+            place.scatter(*one.scores[chosen].T, s=9, color=style.colour, marker=style.mark)
+        place.plot((low, high), (low, high), "--", color="#999999", linewidth=0.8)
+        place.set_title(f"S as {' '.join(map(str, one.order))}: S wins {one.wins:.0%}", loc="left", fontsize=9)
+        place.set_xlabel("score of S", fontsize=8)
+        place.set_ylabel("score of B", fontsize=8)
+        place.tick_params(labelsize=8)
+    finish_figure(
+        figure,
+        title=f"{result.table.id}: the same scores of S and of B in every panel, paired in other ways",
+        caption="A point is an instance. S as 2 3 1: its second type of instances meets B's first, and so on. "
+        "Dashed: equal scores.",
+        legend=(legend_entries(marked, kind="mark"), list(marked)),
+    )
+    save_figure(figure, path)
+
+
+def plot_disagreement(result: Reproduction, path: Path) -> None:
+    """Bars of Figure 4, as far as its frames are here: a panel of metrics and one of tasks."""
+    labels = [column.label for column in result.columns]
+    panels: dict[str, dict[str, dict[str, Bar]]] = {}
+    for row in filter(_computed, result.rows):
+        kind, _, name = row.name.partition(" ")
+        bars = {label: Bar(ours) for label in labels if (ours := _ours(row, label)) is not None}
+        panels.setdefault(f"per {kind}", {})[name] = bars
+    figure = draw_bar_panels(
+        [BarPanel(title, "share of pairs", groups) for title, groups in panels.items()],
+        series_styles(labels),
+        title=f"{result.table.id}: {result.table.title}",
+        caption="Bars: what was computed here, without intervals; values in print are in the table.",
+    )
+    save_figure(figure, path)
+
+
+def _computed(row: ReproducedRow) -> bool:
+    return any(cell.ours is not None for cell in row.cells.values())
+
+
+def _ours(row: ReproducedRow, column: str) -> float | None:
+    ours = row.cells[column].ours
+    return ours if isinstance(ours, float) else None
+
+
+_OF_RANKINGS = {"simulation": plot_simulation, "pairing": plot_pairings, "by-metric": plot_disagreement}
+
+
+def check_plotted(table: object) -> None:
+    """Refuse what has no figure before the work is done."""
+    if isinstance(table, RankingTable) and table.experiment in _OF_RANKINGS:
+        return
+    if not isinstance(table, PaperStudy) or any(row.statistic == "best" for row in table.rows):
+        what = f"{getattr(table, 'id', table)}"
+        known = "sensitivity studies whose cells are numbers, bt-figure2, bt-figure3 and bt-figure4"
+        msg = f"{what} has no figure; these have one: {known}"
+        raise RecipeError(msg)
+
+
+def plot_reproduction(result: Reproduction, path: Path) -> None:
+    """The figure of a table that has one."""
+    check_plotted(result.table)
+    if isinstance(result.table, RankingTable):
+        _OF_RANKINGS[result.table.experiment](result, path)
+    else:
+        plot_study(result, path)
+
+
+def plot_study(result: Reproduction, path: Path) -> None:
+    """Bars of what was computed; values in print are not drawn."""
+    check_plotted(result.table)
+    declared = {row.name: row for row in result.table.rows if isinstance(row, StudyRow)}
+    panels: dict[str, dict[str, ReproducedRow]] = {}
+    for row in result.rows:
+        known = declared[row.name]
+        if any(cell.ours is not None for cell in row.cells.values()):
+            label = row.name if known.statistic == "value" else known.metric
+            panels.setdefault(known.measure, {})[label] = row
+    if not panels:
+        msg = f"nothing of {result.table.id} was computed, so there is nothing to draw; see what is missing"
+        raise InputError(msg)
+    names = [
+        column.label
+        for column in result.columns
+        if any(row.cells[column.label].ours is not None for row in result.rows)
+    ]
+    drawn = [
+        BarPanel(measure, "agreement" if measure == "agreement" else "%", _groups(rows, names))
+        for measure, rows in panels.items()
+    ]
+    figure = draw_bar_panels(
+        drawn,
+        series_styles(label for rows in panels.values() for label in rows),
+        title=f"{result.table.id} with {result.model}: {result.table.title}",
+        caption="Bars: what was computed here, without intervals; values in print are in the table.",
+        height=2.8,
+    )
+    save_figure(figure, path)
+
+
+def _groups(rows: dict[str, ReproducedRow], names: list[str]) -> dict[str, dict[str, Bar]]:
+    return {
+        name: {label: Bar(ours) for label, row in rows.items() if isinstance(ours := row.cells[name].ours, float)}
+        for name in names
+    }

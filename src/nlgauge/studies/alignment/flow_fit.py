@@ -1,0 +1,439 @@
+"""One fit of a flow under way: its layers, optimisers, critics and draws, an epoch at a time.
+
+Flows fitted to words of two languages: with parallel text (Real-NVP), or without (GAN-Real-NVP). Needs torch.
+
+    with      squared error of paired words both ways, and the likelihood of both sides
+    without   a critic on either side that tells made rows from real ones, and the likelihood; the rotation to start
+              from is that of unsupervised self-learning. In rounds (Algorithm 1), pairs of words by CSLS under the
+              map so far hold the flow by a constraint.
+
+The fit starts as the centred rotation, and the state with the best criterion is kept, the start included. Where the
+numbers stop being finite the fit ends with that state and says so. One thread computes: same seed, same bytes. Of two
+widths the larger is brought to the smaller (`widths.py`), and the map holds that step.
+
+FCNN fitted to paired rows by squared error. Needs torch.
+
+What is in print: three fully connected layers, tanh after each. Width, optimiser and length are ours (D10.1). A tenth
+of the pairs is kept apart, and the state with the best criterion on it is kept; a fit can go on later.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nlgauge.encoders.blas import one_blas_thread
+from nlgauge.errors import InputError
+from nlgauge.studies.alignment.flow_losses import (
+    FCNN_HIDDEN,
+    Fitted,
+    FlowOptions,
+    Mapped,
+    best_rotation,
+    constraint_loss,
+    couplings_of,
+    criterion,
+    critic_loss,
+    judged,
+    load_torch,
+    mapped,
+    new_layers,
+    new_network,
+    one_thread,
+    run_network,
+    unit_rows,
+)
+from nlgauge.studies.alignment.linear import Pairs, csls_pairs, same_width
+from nlgauge.studies.alignment.training_loop import noted, split_pairs, train
+from nlgauge.vectors.network_maps import FlowMap, Reduction, TanhNetwork
+from nlgauge.vectors.remap import Origin, Side, procrustes, row_pairs
+
+#: Words of each critic's two inner layers.
+_CRITIC_WIDTH = 1024
+
+#: Longest gradient that is followed as it is: one odd batch should not undo an epoch.
+_LONGEST_GRADIENT = 5.0
+
+
+class FlowTraining:
+    """Paired rows (`adversarial` False), or rows of two languages on their own."""
+
+    def __init__(
+        self, torch: Any, x: NDArray[np.float32], y: NDArray[np.float32], options: FlowOptions, *, adversarial: bool
+    ) -> None:
+        self.torch, self._options, self._adversarial = torch, options, adversarial
+        self._x, self._y = torch.from_numpy(x), torch.from_numpy(y)
+        self._chance = torch.Generator().manual_seed(options.seed)
+        sizes = {"couplings": options.couplings, "hidden": options.hidden, "generator": self._chance}
+        self.source = new_layers(torch, x.shape[1], **sizes)
+        self.target = new_layers(torch, x.shape[1], **sizes)
+        optimiser = torch.optim.RMSprop if adversarial else torch.optim.Adam
+        self._optimisers = [optimiser(self._parameters(), lr=options.learning_rate)]
+        self._critics: list[list[Any]] = []
+        if adversarial:
+            widths = (x.shape[1], _CRITIC_WIDTH, _CRITIC_WIDTH, 1)
+            self._critics = [new_network(torch, widths, generator=self._chance) for _ in range(2)]
+            self._optimisers += [optimiser(critic, lr=options.learning_rate) for critic in self._critics]
+        self._watched = (self._x, y)
+        self._best: Any = None
+        self._pairs: Any = None
+        self._rotation: Any = None
+        self._hold_rotation()
+
+    def watch(self, x: NDArray[np.float32], y: NDArray[np.float32]) -> None:
+        """Rows that the criterion is computed on."""
+        self._watched = (self.torch.from_numpy(x), y)
+
+    def criterion(self) -> float:
+        """Of the state as it is; minus infinity where numbers are not finite."""
+        return criterion(self._options.validation, self._moved(self._watched[0]), self._watched[1])
+
+    def begin_round(self) -> None:
+        """Find pairs for the constraint under the map so far (Algorithm 1); parallel text has its own."""
+        if self._adversarial and self._options.constraint != "none":
+            found, _ = csls_pairs(unit_rows(self._moved(self._watched[0])), unit_rows(self._watched[1]))
+            self._pairs = self.torch.from_numpy(np.stack([found.source, found.target]))
+            self._hold_rotation()
+
+    def _hold_rotation(self) -> None:
+        """What the constraint procrustes stays near: the rotation of all pairs there are."""
+        if self._options.constraint != "procrustes" or (self._adversarial and self._pairs is None):
+            return
+        x, y = (self._x, self._y) if self._pairs is None else (self._x[self._pairs[0]], self._y[self._pairs[1]])
+        self._rotation = best_rotation(self.torch, x, y)
+
+    def epoch(self) -> float:
+        """Go once through the source's rows; the mean loss of the batches, which is not finite if one was not."""
+        torch, losses = self.torch, []
+        order = torch.randperm(len(self._x), generator=self._chance)
+        for rows in order.split(self._options.batch):
+            if len(rows) < 2:
+                continue  # a correlation needs two
+            loss = self._adversarial_loss(rows) if self._adversarial else self._paired_loss(rows)
+            losses.append(float(loss.detach()))
+            if not np.isfinite(losses[-1]):
+                break
+            self._optimisers[0].zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(self._parameters(), _LONGEST_GRADIENT)
+            self._optimisers[0].step()
+        return float(np.mean(losses))
+
+    def _paired_loss(self, rows: Any) -> Any:
+        x, y = self._x[rows], self._y[rows]
+        both = Mapped(self.torch, self.source, self.target, x, y)
+        loss = both.squared_error() + self._options.likelihood * both.unlikelihood()
+        return loss + self._constraint(x, both.x_as_y, y)
+
+    def _adversarial_loss(self, rows: Any) -> Any:
+        torch, options = self.torch, self._options
+        for _ in range(options.critic_steps):
+            self._teach_critics()
+        both = Mapped(torch, self.source, self.target, self._x[rows], self._y[self._drawn(self._y, len(rows))])
+        on_target, on_source = self._critics
+        loss = -judged(torch, on_target, both.x_as_y).mean() - judged(torch, on_source, both.y_as_x).mean()
+        loss = loss + options.likelihood * both.unlikelihood()
+        if self._pairs is None or self._pairs.shape[1] < 2:
+            return loss
+        chosen = self._pairs[:, self._drawn(self._pairs[0], options.batch)]
+        x, y = self._x[chosen[0]], self._y[chosen[1]]
+        return loss + self._constraint(x, mapped(torch, self.source, self.target, x), y)
+
+    def _teach_critics(self) -> None:
+        torch, options = self.torch, self._options
+        x, y = (side[self._drawn(side, options.batch)] for side in (self._x, self._y))
+        with torch.no_grad():
+            both = Mapped(torch, self.source, self.target, x, y)
+        made = (both.x_as_y, both.y_as_x)
+        for critic, optimiser, real, own in zip(self._critics, self._optimisers[1:], (y, x), made, strict=True):
+            loss = critic_loss(torch, critic, real, own, penalty=options.penalty, generator=self._chance)
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+
+    def _constraint(self, x: Any, moved: Any, y: Any) -> Any:
+        if self._options.constraint == "none":
+            return 0.0
+        loss = constraint_loss(self.torch, self._options.constraint, x, moved, y, rotation=self._rotation)
+        return self._options.constraint_weight * loss
+
+    def _drawn(self, side: Any, count: int) -> Any:
+        return self.torch.randint(len(side), (min(count, len(side)),), generator=self._chance)
+
+    def _moved(self, rows: Any) -> NDArray[np.float32]:
+        with self.torch.no_grad():
+            return np.asarray(mapped(self.torch, self.source, self.target, rows).numpy(), dtype=np.float32)
+
+    def _parameters(self) -> list[Any]:
+        return [tensor for layer in (*self.source, *self.target) for tensor in layer.values()]
+
+    def keep_best(self, *, new: bool) -> None:
+        """Remember the layers as they are, unless a better state is remembered."""
+        if new or self._best is None:
+            self._best = [tensor.detach().clone() for tensor in self._parameters()]
+
+    def restore_best(self) -> None:
+        """Put the remembered layers back."""
+        with self.torch.no_grad():
+            for tensor, best in zip(self._parameters(), self._best, strict=True):
+                tensor.copy_(best)
+
+    def state(self) -> dict[str, Any]:
+        """All that the next epoch depends on."""
+        return {
+            "parameters": [tensor.detach().clone() for tensor in self._parameters()],
+            "critics": [[tensor.detach().clone() for tensor in critic] for critic in self._critics],
+            "optimisers": [copy.deepcopy(optimiser.state_dict()) for optimiser in self._optimisers],
+            "chance": self._chance.get_state(),
+            "best": self._best,
+            "pairs": self._pairs,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+        with self.torch.no_grad():
+            for tensor, kept in zip(self._parameters(), state["parameters"], strict=True):
+                tensor.copy_(kept)
+            for critic, values in zip(self._critics, state["critics"], strict=True):
+                for tensor, kept in zip(critic, values, strict=True):
+                    tensor.copy_(kept)
+        for optimiser, kept in zip(self._optimisers, state["optimisers"], strict=True):
+            optimiser.load_state_dict(kept)
+        self._chance.set_state(state["chance"])
+        self._best, self._pairs = state["best"], state["pairs"]
+        self._hold_rotation()
+
+
+#: Fewest pairs to fit to; and words without pairs that the criterion looks at, the most frequent ones.
+_FEWEST_PAIRS, _WATCHED = 20, 2000
+
+
+class _Start(NamedTuple):
+    """The centred rotation, and both sides as the flows see them."""
+
+    rotation: NDArray[np.float32]
+    source_mean: NDArray[np.float32]
+    target_mean: NDArray[np.float32]
+    scale: float
+    x: NDArray[np.float32]
+    y: NDArray[np.float32]
+    reductions: Mapping[Side, Reduction]
+
+
+def fit_flow(
+    source: ArrayLike,
+    target: ArrayLike,
+    *,
+    options: FlowOptions | None = None,
+    origin: Origin | None = None,
+    state: Path | None = None,
+    advance: Callable[[int], None] | None = None,
+) -> Fitted[FlowMap]:
+    """Fit to paired rows. A tenth is kept apart, and the criterion on it decides when to stop and what to keep.
+
+    `state`: a file that keeps what is done after each epoch, so that an interrupted fit goes on; `advance` is told of
+    each epoch.
+    """
+    chosen = options or FlowOptions()
+    chosen.check_method("flow")
+    x, y, reductions = same_width(source, target)
+    x, y = row_pairs(x, y)
+    if len(x) < max(_FEWEST_PAIRS, x.shape[1]):
+        msg = f"{len(x)} pairs are too few for a flow of width {x.shape[1]}; give {max(_FEWEST_PAIRS, x.shape[1])}"
+        raise InputError(msg)
+    kept, held_out = split_pairs(len(x), chosen.seed)
+    start = _start(x, y, Pairs(kept, kept), reductions)
+    torch = load_torch()
+    with one_thread(torch):
+        training = FlowTraining(torch, start.x[kept], start.y[kept], chosen, adversarial=False)
+        training.watch(start.x[held_out], start.y[held_out])
+        return _run(
+            training, start, chosen, (origin or Origin())._replace(method="flow", pairs=len(x)), state, advance
+        )
+
+
+def fit_gan_flow(
+    source: ArrayLike,
+    target: ArrayLike,
+    pairs: Pairs,
+    *,
+    options: FlowOptions | None = None,
+    origin: Origin | None = None,
+    state: Path | None = None,
+    advance: Callable[[int], None] | None = None,
+) -> Fitted[FlowMap]:
+    """Fit to rows of two languages, most frequent words first, of which `pairs` are a guess (of `learn_alignment`).
+
+    The guess gives the rotation to start from. With a constraint, each round takes the pairs that the map then has.
+    """
+    chosen = options or FlowOptions(learning_rate=5e-5)
+    chosen.check_method("gan-flow")
+    x, y = (np.asarray(rows, dtype=np.float64) for rows in (source, target))
+    for name, rows in (("source", x), ("target", y)):
+        if not np.isfinite(rows).all():
+            msg = f"the {name} vectors are not finite"
+            raise InputError(msg)
+    x, y, reductions = same_width(x, y)
+    start = _start(x, y, pairs, reductions)
+    torch = load_torch()
+    with one_thread(torch):
+        training = FlowTraining(torch, start.x, start.y, chosen, adversarial=True)
+        training.watch(start.x[:_WATCHED], start.y[:_WATCHED])
+        made = (origin or Origin())._replace(method="gan-flow", pairs=len(pairs))
+        return _run(training, start, chosen, made, state, advance)
+
+
+def _start(
+    x: NDArray[np.float64], y: NDArray[np.float64], pairs: Pairs, reductions: Mapping[Side, Reduction]
+) -> _Start:
+    """Means and rotation of the pairs; one number brings the entries of both sides to a size of 1."""
+    means = [rows[side].mean(axis=0) for rows, side in ((x, pairs.source), (y, pairs.target))]
+    with one_blas_thread:
+        rotation = procrustes(x[pairs.source] - means[0], y[pairs.target] - means[1])
+        scale = math.sqrt((np.square(x - means[0]).mean() + np.square(y - means[1]).mean()) / 2) or 1.0
+        turned = ((x - means[0]) / scale) @ rotation
+    arrays = [part.astype(np.float32) for part in (rotation, *means)]
+    sides = turned.astype(np.float32), ((y - means[1]) / scale).astype(np.float32)
+    return _Start(arrays[0], arrays[1], arrays[2], scale, *sides, reductions)
+
+
+def _run(
+    training: FlowTraining,
+    start: _Start,
+    options: FlowOptions,
+    origin: Origin,
+    state: Path | None,
+    advance: Callable[[int], None] | None,
+) -> Fitted[FlowMap]:
+    trained = train(
+        training,
+        options,
+        method=origin.method,
+        inputs=(start.x, start.y, start.rotation),
+        state=state,
+        advance=advance,
+    )
+    flow = FlowMap(
+        start.rotation,
+        start.source_mean,
+        start.target_mean,
+        start.scale,
+        couplings_of(training.source),
+        couplings_of(training.target),
+        noted(origin, trained, options.seed),
+        start.reductions,
+    )
+    return Fitted(flow, *trained)
+
+
+_FCNN_FIT_FEWEST_PAIRS = 20
+
+
+def fit_fcnn(
+    source: ArrayLike,
+    target: ArrayLike,
+    *,
+    options: FlowOptions | None = None,
+    origin: Origin | None = None,
+    state: Path | None = None,
+    advance: Callable[[int], None] | None = None,
+) -> Fitted[TanhNetwork]:
+    """Fit to paired rows; of the options, hidden, epochs, batch, learning_rate, validation, patience and seed are
+    meant. `state`: a file that keeps what is done after each epoch; `advance` is told of each.
+    """
+    chosen = options or FlowOptions(hidden=FCNN_HIDDEN)
+    x, y, reductions = same_width(source, target)
+    x, y = row_pairs(x, y)
+    needed = max(_FCNN_FIT_FEWEST_PAIRS, x.shape[1])
+    if len(x) < needed:
+        msg = f"{len(x)} pairs are too few for a network of width {x.shape[1]}; give {needed}"
+        raise InputError(msg)
+    means = x.mean(axis=0), y.mean(axis=0)
+    spread = math.sqrt(np.square(x - means[0]).mean()) or 1.0
+    reach = float(np.abs(y - means[1]).max()) * 1.05 or 1.0  # tanh reaches 1 nowhere
+    rows = [((x - means[0]) / spread).astype(np.float32), ((y - means[1]) / reach).astype(np.float32)]
+    torch = load_torch()
+    with one_thread(torch):
+        training = _FcnnTraining(torch, rows[0], rows[1], chosen)
+        trained = train(training, chosen, method="fcnn", inputs=rows, state=state, advance=advance)
+    arrays = [np.array(tensor.detach().numpy(), dtype=np.float32) for tensor in training.network]
+    made = noted((origin or Origin())._replace(method="fcnn", pairs=len(x)), trained, chosen.seed)
+    layers = tuple(zip(arrays[::2], arrays[1::2], strict=True))
+    shifts = means[0].astype(np.float32), means[1].astype(np.float32)
+    return Fitted(TanhNetwork(layers, *shifts, spread, reach, made, reductions), *trained)
+
+
+class _FcnnTraining:
+    """One fit under way."""
+
+    def __init__(self, torch: Any, x: NDArray[np.float32], y: NDArray[np.float32], options: FlowOptions) -> None:
+        self.torch, self._options = torch, options
+        self._chance = torch.Generator().manual_seed(options.seed)
+        widths = (x.shape[1], options.hidden, options.hidden, x.shape[1])
+        self.network = new_network(torch, widths, generator=self._chance)
+        self._optimiser = torch.optim.Adam(self.network, lr=options.learning_rate)
+        kept, self._apart = split_pairs(len(x), options.seed)
+        self._kept = torch.from_numpy(kept)
+        self._x, self._y = torch.from_numpy(x), torch.from_numpy(y)
+        self._best: Any = None
+
+    def criterion(self) -> float:
+        """Of the state as it is, on the pairs kept apart."""
+        with self.torch.no_grad():
+            moved = run_network(self.network, self._x[self._apart], self.torch.tanh, last=True).numpy()
+        return criterion(self._options.validation, moved, self._y[self._apart].numpy())
+
+    def begin_round(self) -> None:
+        """Pairs are known: nothing to find."""
+
+    def epoch(self) -> float:
+        """Go once through the pairs; the mean loss."""
+        torch, losses = self.torch, []
+        for part in self._kept[torch.randperm(len(self._kept), generator=self._chance)].split(self._options.batch):
+            moved = run_network(self.network, self._x[part], torch.tanh, last=True)
+            loss = ((moved - self._y[part]) ** 2).mean()
+            losses.append(float(loss.detach()))
+            self._optimiser.zero_grad()
+            loss.backward()
+            self._optimiser.step()
+        return float(np.mean(losses))
+
+    def keep_best(self, *, new: bool) -> None:
+        """Remember the layers as they are, unless a better state is remembered."""
+        if new or self._best is None:
+            self._best = self._values()
+
+    def restore_best(self) -> None:
+        """Put the remembered layers back."""
+        self._put(self._best)
+
+    def state(self) -> dict[str, Any]:
+        """All that the next epoch depends on."""
+        optimiser = copy.deepcopy(self._optimiser.state_dict())
+        return {
+            "network": self._values(),
+            "optimiser": optimiser,
+            "chance": self._chance.get_state(),
+            "best": self._best,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+        self._put(state["network"])
+        self._optimiser.load_state_dict(state["optimiser"])
+        self._chance.set_state(state["chance"])
+        self._best = state["best"]
+
+    def _values(self) -> list[Any]:
+        return [tensor.detach().clone() for tensor in self.network]
+
+    def _put(self, values: list[Any]) -> None:
+        with self.torch.no_grad():
+            for tensor, value in zip(self.network, values, strict=True):
+                tensor.copy_(value)

@@ -1,0 +1,361 @@
+"""How an encoder is trained to bring languages together, and what a training leaves behind.
+
+The objective is in print (D9.2); optimiser, rate and batch are not, because the appendix is missing (D9.8): the
+defaults are ours.
+
+Parallel texts as joint alignment reads them: tokens, words and links, cut into batches.
+
+Links come from a word aligner, or from mutual nearest neighbours under the model as it is. A word's vector is the
+average of its pieces, as everywhere (`parallel_words.py`).
+
+The folder of a joint alignment: the model in the layout of Hugging Face, and checkpoints to go on from.
+
+    FOLDER/                            config.json, weights, tokenizer: what `model=FOLDER` reads
+    FOLDER/joint-align.json            what it was trained on, and how it went
+    FOLDER/checkpoints/step-0000500/   the same layout, and training.pt: the optimiser and where the training stood
+
+A checkpoint is written beside the others and then renamed, so that one that is there is whole; the one before goes
+once the next is there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import os
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.encoders.base import Encoder
+from nlgauge.encoders.engines.torch_engine import quiet
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.io.storage import write_atomic
+from nlgauge.io.store.hub import file_names, tokenizer_files
+from nlgauge.io.store.resolve import ModelFiles
+from nlgauge.studies.alignment.parallel_words import fits, texts_as_words, white_space_words
+from nlgauge.text.tokenizer import Tokens
+from nlgauge.text.word_alignment import Links, check_links, mutual_nearest
+
+HELD = ("target", "source", "both")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointOptions:
+    """Weights and lengths of a training."""
+
+    layer: int | None = None
+    """Whose vectors are brought together; None: the last one, as in print."""
+    epochs: int = 3
+    batch: int = 8
+    """Pairs of texts of a step."""
+    learning_rate: float = 5e-5
+    warm_up: int = 100
+    """Steps over which the rate rises to that; it is constant afterwards."""
+    hold: str = "target"
+    """The side whose words are tied to where they were (Eq. 2): the pivot as in Cao et al., or by the letter of the
+    print the other one (D9.2)."""
+    hold_weight: float = 1.0
+    """Of that term; with 0 nothing keeps all words from falling together."""
+    save_every: int = 500
+    """Steps between checkpoints; there is one after each epoch too."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.hold not in HELD:
+            msg = f"hold must be one of {', '.join(HELD)}, got {self.hold!r}"
+            raise RecipeError(msg)
+        for name, least in (("epochs", 1), ("batch", 1), ("save_every", 1), ("warm_up", 0), ("seed", 0)):
+            if getattr(self, name) < least:
+                msg = f"{name} must be {least} or more, got {getattr(self, name)}"
+                raise RecipeError(msg)
+        for name in ("learning_rate", "hold_weight"):
+            if not 0 <= getattr(self, name) < math.inf:
+                msg = f"{name} must be 0 or more, got {getattr(self, name)}"
+                raise RecipeError(msg)
+
+    def rate(self, step: int) -> float:
+        """The learning rate of a step, from 1.
+
+        >>> [JointOptions(learning_rate=1.0, warm_up=4).rate(step) for step in (1, 4, 9)]
+        [0.25, 1.0, 1.0]
+        """
+        return self.learning_rate * min(1.0, step / self.warm_up) if self.warm_up else self.learning_rate
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+class JointEpoch(NamedTuple):
+    """How it stands after an epoch; epoch 0 is the model as it was."""
+
+    epoch: int
+    loss: float
+    """Squared distance of linked words, a link (Eq. 1); nan at epoch 0."""
+    drift: float
+    """Squared distance of the held side's words from where they were, a word (Eq. 2); nan at epoch 0."""
+    linked: float
+    """Mean cosine of words that translate each other, in pairs of texts kept apart."""
+    unlinked: float
+    """Mean cosine of words of a text and of its translation that do not."""
+    found: float
+    """Share of linked words whose nearest word in the translation is the one they are linked with."""
+
+
+class JointAligned(NamedTuple):
+    """A model brought together, and the way to it."""
+
+    folder: Path
+    """In the layout of Hugging Face: `model=FOLDER` takes it."""
+    weights_digest: str
+    curve: tuple[JointEpoch, ...]
+    pairs: int
+    """Pairs of texts that have a link; a part is kept apart."""
+    links: int
+    left_out: int
+    """Pairs of texts without a link, empty, too long, or whose words the tokenizer does not keep apart."""
+    ended: Literal["epochs", "diverged"]
+    """Why it ended; a diverged one is that of its last checkpoint."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values; what has no loss has None."""
+        rows = [
+            {name: None if value != value else value for name, value in point._asdict().items()}
+            for point in self.curve
+        ]
+        counts = {"pairs": self.pairs, "links": self.links, "left_out": self.left_out}
+        return {"weights": self.weights_digest, **counts, "ended": self.ended, "epochs": rows}
+
+
+#: Batches among which texts are sorted by length: less padding, and still another order every epoch.
+_SORTED_TOGETHER = 32
+
+
+@dataclass(frozen=True)
+class Bitext:
+    """Texts of a language, line by line translations of texts of the pivot."""
+
+    source: Sequence[str]
+    target: Sequence[str]
+    """The pivot, in most cases English: towards which the others move."""
+    links: Sequence[Links] | None = None
+    """Between words that white space separates; None: mutual nearest neighbours."""
+    name: str = "alignments"
+    """What messages call the links."""
+
+
+class Side(NamedTuple):
+    """A text: its tokens, and the word that each belongs to (-1 for special tokens)."""
+
+    ids: NDArray[np.int64]
+    words: NDArray[np.int64]
+
+    @property
+    def size(self) -> int:
+        """How many words it has."""
+        return int(self.words.max()) + 1
+
+
+class LinkedPair(NamedTuple):
+    """A text, its translation, and which words belong together."""
+
+    source: Side
+    target: Side
+    links: NDArray[np.int64]
+    """A row per link: word of the source, word of the target."""
+
+
+def linked_pairs(
+    encoder: Encoder,
+    bitexts: Sequence[Bitext],
+    *,
+    layer: int,
+    batch_tokens: int = 4096,
+    advance: Callable[[int], None] | None = None,
+) -> tuple[list[LinkedPair], int]:
+    """All pairs of texts that have a link, and how many were left out."""
+    found: list[LinkedPair] = []
+    for bitext in bitexts:
+        _check(bitext)
+        links = bitext.links
+        if links is None:
+            links = _neighbours(encoder, bitext, layer, batch_tokens, advance)
+        tokens = [encoder.tokenizer.encode(list(texts)) for texts in (bitext.source, bitext.target)]
+        for number, (own, left, right) in enumerate(zip(links, *tokens, strict=True)):
+            if not (own and fits(left) and fits(right)):
+                continue
+            texts = bitext.source[number], bitext.target[number]
+            by_blanks = bitext.links is not None
+            sides = [_side(encoder, text, read, by_blanks) for text, read in zip(texts, (left, right), strict=True)]
+            if sides[0] is not None and sides[1] is not None:
+                found.append(LinkedPair(sides[0], sides[1], np.array(own, dtype=np.int64)))
+    return found, sum(len(bitext.source) for bitext in bitexts) - len(found)
+
+
+def _check(bitext: Bitext) -> None:
+    if len(bitext.source) != len(bitext.target):
+        msg = f"parallel texts come in pairs, got {len(bitext.source)} and {len(bitext.target)} of the two sides"
+        raise InputError(msg)
+    if list(bitext.source) == list(bitext.target):
+        msg = "both sides are the same text, so there is nothing to bring together; give translations"
+        raise InputError(msg)
+    if bitext.links is not None:
+        sizes = [
+            (len(left.split()), len(right.split())) for left, right in zip(bitext.source, bitext.target, strict=True)
+        ]
+        check_links(bitext.links, sizes, name=bitext.name)
+
+
+def _neighbours(
+    encoder: Encoder, bitext: Bitext, layer: int, batch_tokens: int, advance: Callable[[int], None] | None
+) -> list[Links]:
+    links: list[Links] = [()] * len(bitext.source)
+    for number, *words in texts_as_words(
+        encoder,
+        bitext.source,
+        bitext.target,
+        layer=layer,
+        by_blanks=False,
+        batch_tokens=batch_tokens,
+        advance=advance,
+    ):
+        links[number] = mutual_nearest(*words)
+    return links
+
+
+def _side(encoder: Encoder, text: str, tokens: Tokens, by_blanks: bool) -> Side | None:
+    if by_blanks:
+        words = white_space_words(encoder.tokenizer, text, tokens)
+        if words is None:
+            return None
+        tokens = replace(tokens, words=words)
+    inside = ~tokens.is_special
+    numbers = np.cumsum(tokens.starts_word & inside) - 1
+    return Side(tokens.ids.astype(np.int64), np.where(inside, numbers, -1).astype(np.int64))
+
+
+def batches_of_epoch(lengths: Sequence[int], *, batch: int, seed: int, epoch: int) -> list[NDArray[np.intp]]:
+    """The pairs of each step: all once, in an order of the seed and the epoch, with pairs of like length together.
+
+    >>> steps = batches_of_epoch([3, 9, 3, 9, 3], batch=2, seed=0, epoch=1)
+    >>> sorted(map(len, steps)), sorted(int(pair) for step in steps for pair in step)
+    ([1, 2, 2], [0, 1, 2, 3, 4])
+    """
+    chance = np.random.default_rng([seed, epoch])
+    order, sizes = chance.permutation(len(lengths)), np.asarray(lengths)
+    parts: list[NDArray[np.intp]] = []
+    for start in range(0, len(order), batch * _SORTED_TOGETHER):
+        block = order[start : start + batch * _SORTED_TOGETHER]
+        block = block[np.argsort(sizes[block], kind="stable")]
+        parts += [block[at : at + batch] for at in range(0, len(block), batch)]
+    return [parts[at] for at in chance.permutation(len(parts))]
+
+
+def pairs_digest(pairs: Sequence[LinkedPair]) -> str:
+    """Names the texts and their links as the model reads them."""
+    hashed = hashlib.sha256()
+    for pair in pairs:
+        for array in (*pair.source, *pair.target, pair.links):
+            hashed.update(str(array.shape).encode())
+            hashed.update(np.ascontiguousarray(array).tobytes())
+    return hashed.hexdigest()
+
+
+REPORT = "joint-align.json"
+_STATE = "training.pt"
+
+#: Beside the vocabulary, what a tokenizer's folder may hold.
+_BESIDE = frozenset(
+    {"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "tokenizer.json", "vocab.txt"}
+)
+
+
+class JointFolder:
+    """Where a training writes; `files` is the model that it started from."""
+
+    def __init__(self, path: Path, files: ModelFiles) -> None:
+        self.path, self._files = path, files
+        if path.resolve() == files.path.resolve():
+            msg = f"{str(path)!r} is the folder of the model itself, which would be replaced; give another one"
+            raise InputError(msg)
+        if (path / "config.json").exists() and not (path / REPORT).exists():
+            msg = f"{str(path)!r} holds another model, which would be replaced; give another folder"
+            raise InputError(msg)
+        there = next(one for one in (path.absolute(), *path.absolute().parents) if one.exists())
+        if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+            what = "is not a folder" if not there.is_dir() else "is read-only for you"
+            msg = f"cannot write to the folder {str(path)!r}: {str(there)!r} {what}"
+            raise InputError(msg)
+
+    def open(self) -> None:
+        """Make it; whether it can be made was looked at when this object was."""
+        try:
+            self._checkpoints.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            msg = f"cannot write to the folder {str(self.path)!r}: {error.strerror or error}"
+            raise InputError(msg) from error
+
+    @property
+    def _checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    def latest(self) -> Path | None:
+        """The checkpoint with the most steps."""
+        whole = [one for one in self._checkpoints.iterdir() if re.fullmatch(r"step-\d{7,}", one.name)]
+        return max(whole, key=lambda one: int(one.name.removeprefix("step-")), default=None)
+
+    def save_checkpoint(self, torch: Any, transformers: Any, network: Any, state: dict[str, Any], step: int) -> None:
+        """Keep all that the next step depends on."""
+        final = self._checkpoints / f"step-{step:07d}"
+        part = self._written(transformers, network, self._checkpoints / f".{final.name}.part")
+        buffer = io.BytesIO()
+        torch.save(state, buffer)
+        (part / _STATE).write_bytes(buffer.getvalue())
+        shutil.rmtree(final, ignore_errors=True)
+        part.rename(final)
+        for other in self._checkpoints.iterdir():
+            if other != final:
+                shutil.rmtree(other, ignore_errors=True)
+
+    def read_state(self, torch: Any, checkpoint: Path, inputs: str) -> dict[str, Any]:
+        """Where a checkpoint's training stood, if it is one of these texts and options."""
+        try:
+            state: dict[str, Any] = torch.load(checkpoint / _STATE, weights_only=True)
+            found = str(state["inputs"])
+        except Exception as error:  # pickle and zipfile raise a dozen classes for another kind of file
+            msg = f"checkpoint {str(checkpoint)!r} cannot be read: {error!r}; remove it, or give another folder"
+            raise InputError(msg) from error
+        if found != inputs:
+            msg = (
+                f"{str(self.path)!r} has a checkpoint of a training with another model, texts or options; "
+                "give another folder, or remove it"
+            )
+            raise InputError(msg)
+        return state
+
+    def save_model(self, transformers: Any, network: Any, report: dict[str, Any]) -> None:
+        """The result; its report comes last, and says that all is there."""
+        part = self._written(transformers, network, self.path / ".model.part")
+        for file in part.iterdir():
+            os.replace(file, self.path / file.name)
+        part.rmdir()
+        write_atomic(self.path / REPORT, (json.dumps(report, indent=2) + "\n").encode())
+
+    def _written(self, transformers: Any, network: Any, part: Path) -> Path:
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        with quiet(transformers):
+            network.save_pretrained(part)
+        names = file_names(self._files.path)
+        for name in {*tokenizer_files(names), *_BESIDE.intersection(names)}:
+            shutil.copyfile(self._files.path / name, part / name)
+        return part

@@ -1,0 +1,396 @@
+"""The objective of joint alignment (Zhao, Eger, Bjerva, Augenstein 2021, equations 1 to 3, after Cao et al. 2020).
+
+    L = sum over linked words of ||f(i, s) - f(j, t)||^2                   translations come together      (Eq. 1)
+    R = sum over words of the held side of ||f(i, t) - f_0(i, t)||^2       that side stays where it was    (Eq. 2)
+
+and L + R is minimised (Eq. 3). f_0 is the model as it was. Texts of a batch are padded and masked, and dropout is
+off, so f is what the model gives a text on its own. Word vectors are products with a matrix of shares: no sum depends
+on the order in which threads end.
+
+One joint alignment under way: the network, its optimiser, its steps and its checkpoints.
+
+JOINT-ALIGN: an encoder trained until words of parallel texts that translate each other lie together. Needs torch.
+
+Where a re-mapping moves vectors that are made, this changes the model that makes them, for all languages at once. The
+objective is in `joint_loss.py`. Same seed, same bytes on one machine with the same number of threads; a training that
+was stopped goes on from its last checkpoint to the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.encoders.engines.torch_engine import load_network, padding_id, thread_count
+from nlgauge.encoders.load import default_threads, load_encoder
+from nlgauge.errors import (
+    ConvergenceWarning,
+    InputError,
+    ModelError,
+    RecipeError,
+    UnsupportedModelError,
+    user_stacklevel,
+)
+from nlgauge.io.store.resolve import ModelFiles, resolve
+from nlgauge.io.telemetry import import_silenced
+from nlgauge.studies.alignment.flow_losses import load_torch
+from nlgauge.studies.alignment.from_texts import check_layer
+from nlgauge.studies.alignment.joint_texts import (
+    Bitext,
+    JointAligned,
+    JointEpoch,
+    JointFolder,
+    JointOptions,
+    LinkedPair,
+    Side,
+    batches_of_epoch,
+    linked_pairs,
+    pairs_digest,
+)
+
+
+class Sums(NamedTuple):
+    """Of a batch, or of many: both terms, and how many links and words they are sums over."""
+
+    linked: Any
+    drift: Any
+    links: int
+    words: int
+
+
+@dataclass(frozen=True)
+class Nearness:
+    """Cosines of words of texts and of their translations, summed, and how many they are."""
+
+    linked: float = 0.0
+    unlinked: float = 0.0
+    found: int = 0
+    links: int = 0
+    others: int = 0
+
+    def __add__(self, more: Nearness) -> Nearness:
+        return Nearness(
+            self.linked + more.linked,
+            self.unlinked + more.unlinked,
+            self.found + more.found,
+            self.links + more.links,
+            self.others + more.others,
+        )
+
+
+class Batch(NamedTuple):
+    """One side of some pairs, as tensors."""
+
+    ids: Any
+    mask: Any
+    shares: Any
+    """Pairs x words x tokens: what a token weighs in a word."""
+
+
+def _sides(pairs: Sequence[LinkedPair]) -> tuple[list[Side], list[Side]]:
+    return [pair.source for pair in pairs], [pair.target for pair in pairs]
+
+
+def _batch(torch: Any, sides: Sequence[Side], device: Any, padding: int) -> Batch:
+    longest, most = max(len(side.ids) for side in sides), max(side.size for side in sides)
+    ids = np.full((len(sides), longest), padding, dtype=np.int64)
+    words = np.full((len(sides), longest), -1, dtype=np.int64)
+    mask = np.zeros((len(sides), longest), dtype=np.int64)
+    for row, side in enumerate(sides):
+        ids[row, : len(side.ids)], words[row, : len(side.ids)], mask[row, : len(side.ids)] = *side, 1
+    shares = (words[:, None, :] == np.arange(most)[None, :, None]).astype(np.float32)
+    shares /= np.maximum(shares.sum(axis=2, keepdims=True), 1)
+    return Batch(*(torch.from_numpy(array).to(device) for array in (ids, mask, shares)))
+
+
+def side_vectors(torch: Any, network: Any, batch: Batch, layer: int) -> Any:
+    """Pairs x words x width; rows of 0 where a text has fewer words."""
+    output = network(input_ids=batch.ids, attention_mask=batch.mask, output_hidden_states=True)
+    # The last layer's vectors are what the model gives out: some families normalise once more (ModernBERT).
+    last = layer == network.config.num_hidden_layers
+    states = output.last_hidden_state if last else output.hidden_states[layer]
+    return torch.bmm(batch.shares, states)
+
+
+def batch_losses(
+    torch: Any,
+    network: Any,
+    first: Any,
+    pairs: Sequence[LinkedPair],
+    *,
+    layer: int,
+    held: str,
+    device: Any,
+    padding: int,
+) -> Sums:
+    """Both terms for some pairs of texts; `first` is the model as it was."""
+    batches = [_batch(torch, sides, device, padding) for sides in _sides(pairs)]
+    vectors = [side_vectors(torch, network, batch, layer) for batch in batches]
+    rows = np.repeat(np.arange(len(pairs)), [len(pair.links) for pair in pairs])
+    links = np.concatenate([pair.links for pair in pairs])
+    x, y = (side[rows, links[:, column]] for column, side in enumerate(vectors))
+    linked = ((x - y) ** 2).sum()
+    drift, words = linked.new_zeros(()), 0
+    for column, name in enumerate(("source", "target")):
+        if held in (name, "both"):
+            with torch.no_grad():
+                before = side_vectors(torch, first, batches[column], layer)
+            drift = drift + ((vectors[column] - before) ** 2).sum()
+            words += sum(side.size for side in _sides(pairs)[column])
+    return Sums(linked, drift, len(links), words)
+
+
+def nearness(
+    torch: Any, network: Any, pairs: Sequence[LinkedPair], *, layer: int, device: Any, padding: int
+) -> Nearness:
+    """Of some pairs of texts, under the model as it stands."""
+    total = Nearness()
+    with torch.no_grad():
+        vectors = [
+            side_vectors(torch, network, _batch(torch, sides, device, padding), layer).cpu().numpy()
+            for sides in _sides(pairs)
+        ]
+    for pair, left, right in zip(pairs, *vectors, strict=True):
+        x, y = left[: pair.source.size], right[: pair.target.size]
+        total += _of_pair(x, y, pair.links)
+    return total
+
+
+def _of_pair(x: NDArray[np.float32], y: NDArray[np.float32], links: NDArray[np.int64]) -> Nearness:
+    x, y = (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12) for rows in (x, y))
+    cosine = x.astype(np.float64) @ y.T.astype(np.float64)
+    together = np.zeros(cosine.shape, dtype=bool)
+    together[links[:, 0], links[:, 1]] = True
+    apart = ~together[links[:, 0]]  # of linked words only: others may have translations that nobody linked
+    linked = float(cosine[links[:, 0], links[:, 1]].sum())
+    unlinked = float(cosine[links[:, 0]][apart].sum())
+    found = int(together[links[:, 0], cosine[links[:, 0]].argmax(axis=1)].sum())
+    return Nearness(linked, unlinked, found, len(links), int(apart.sum()))
+
+
+#: Pairs kept apart, that nearness is computed on: a tenth, and no more than these.
+_HELD_OUT_SHARE, _MOST_HELD_OUT = 0.1, 500
+
+
+class JointTraining:
+    """One training under way."""
+
+    def __init__(
+        self,
+        torch: Any,
+        encoder: Any,
+        files: ModelFiles,
+        pairs: list[LinkedPair],
+        options: JointOptions,
+        folder: JointFolder,
+    ) -> None:
+        self._torch, self._transformers, self._options = torch, import_silenced("transformers"), options
+        self._files, self._first, self._pairs = files, encoder.network, pairs
+        self._how = {
+            "layer": options.layer,
+            "device": next(encoder.network.parameters()).device,
+            "padding": padding_id(encoder.network),
+        }
+        self._folder = folder
+        folder.open()
+        order = np.random.default_rng(options.seed).permutation(len(pairs))
+        apart = min(_MOST_HELD_OUT, max(2, int(len(pairs) * _HELD_OUT_SHARE)))
+        self._held_out = [pairs[at] for at in order[:apart]]
+        self._trained_on = [pairs[at] for at in np.sort(order[apart:])]
+        self.steps = len(self._batches(1))
+        self._inputs = self._digest(encoder.digest)
+        self._step, self._sums, self._curve = 0, [0.0, 0.0, 0.0, 0.0], list[JointEpoch]()
+        self._begin(self._folder.latest())
+
+    def _digest(self, model: str) -> str:
+        """Names what a training depends on; how long it runs and how often it saves may change on the way."""
+        told = self._options.as_dict() | {"model": model, "pairs": pairs_digest(self._pairs)}
+        told = {name: value for name, value in told.items() if name not in {"epochs", "save_every"}}
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+    def _begin(self, checkpoint: Path | None) -> None:
+        """From a checkpoint, or from the model as it is."""
+        torch = self._torch
+        files = self._files if checkpoint is None else ModelFiles(self._files.name, checkpoint)
+        state = None if checkpoint is None else self._folder.read_state(torch, checkpoint, self._inputs)
+        loaded = load_network(torch, self._transformers, files)
+        if loaded.whole is not loaded.encoder:
+            msg = f"model {self._files.name!r} has a decoder, and its encoder alone has no layout to be saved in"
+            raise UnsupportedModelError(msg)
+        self._network = loaded.encoder.eval().to(self._how["device"])
+        self._optimiser = torch.optim.Adam(self._network.parameters(), lr=self._options.learning_rate)
+        if state is None:
+            self._curve = [self._point(0, math.nan, math.nan)]
+            if not all(math.isfinite(value) for value in self._curve[0][3:]):
+                msg = f"the vectors of model {self._files.name!r} are not finite; fetch the model again"
+                raise ModelError(msg)
+            return
+        self._optimiser.load_state_dict(state["optimiser"])
+        self._step, self._sums = int(state["step"]), list(state["sums"])
+        self._curve = [JointEpoch(*point) for point in state["curve"]]
+
+    def run(self, advance: Callable[[int], None]) -> Literal["epochs", "diverged"]:
+        """Go on to the last epoch."""
+        options = self._options
+        if self._step > options.epochs * self.steps:
+            msg = f"{self._step // self.steps} epochs are done already, and {options.epochs} were asked for"
+            raise RecipeError(msg)
+        advance(self._step)
+        while self._step < options.epochs * self.steps:
+            epoch, first = divmod(self._step, self.steps)
+            for rows in self._batches(epoch + 1)[first:]:
+                if not self._learn([self._trained_on[row] for row in rows]) or not self._kept():
+                    return self._diverged()
+                advance(1)
+        return "epochs"
+
+    def _learn(self, pairs: list[LinkedPair]) -> bool:
+        """One step; whether its loss was a number."""
+        options, step = self._options, self._step + 1
+        sums = batch_losses(
+            self._torch,
+            self._network,
+            self._first,
+            pairs,
+            held=options.hold,
+            **self._how,
+        )
+        # Sums as in print, of which a step takes the mean over pairs: Adam does not see a common factor.
+        loss = (sums.linked + options.hold_weight * sums.drift) / len(pairs)
+        if not math.isfinite(float(loss.detach())):
+            return False
+        for group in self._optimiser.param_groups:
+            group["lr"] = options.rate(step)
+        self._optimiser.zero_grad()
+        loss.backward()
+        self._optimiser.step()
+        self._step = step
+        seen = (float(sums.linked.detach()), float(sums.drift.detach()), sums.links, sums.words)
+        self._sums = [total + own for total, own in zip(self._sums, seen, strict=True)]
+        return True
+
+    def _kept(self) -> bool:
+        """Close an epoch and write a checkpoint where one is due; whether the model is still one."""
+        ends = self._step % self.steps == 0
+        if not (ends or self._step % self._options.save_every == 0):
+            return True
+        if not self._is_finite():
+            return False
+        if ends:
+            linked, drift, links, words = self._sums
+            self._curve.append(self._point(len(self._curve), linked / links, drift / words))
+            self._sums = [0.0, 0.0, 0.0, 0.0]
+        state = {
+            "inputs": self._inputs,
+            "step": self._step,
+            "sums": self._sums,
+            "curve": [list(point) for point in self._curve],
+            "optimiser": self._optimiser.state_dict(),
+        }
+        self._folder.save_checkpoint(self._torch, self._transformers, self._network, state, self._step)
+        return True
+
+    def _is_finite(self) -> bool:
+        """Whether weights, and vectors that are made with them, are numbers."""
+        if not all(bool(self._torch.isfinite(tensor).all()) for tensor in self._network.parameters()):
+            return False
+        part = self._held_out[: self._options.batch]
+        return math.isfinite(nearness(self._torch, self._network, part, **self._how).linked)
+
+    def _diverged(self) -> Literal["diverged"]:
+        """Back to the last checkpoint."""
+        latest, advice = self._folder.latest(), "a lower learning rate may help"
+        where = f"the training diverged after {self._step} steps: its numbers are not finite"
+        if latest is None:
+            msg = f"{where}, and there is no checkpoint yet, so nothing was written; {advice}"
+            raise InputError(msg)
+        self._begin(latest)
+        warnings.warn(f"{where}; kept is {latest.name}; {advice}", ConvergenceWarning, stacklevel=user_stacklevel())
+        return "diverged"
+
+    def finish(self, left_out: int, ended: Literal["epochs", "diverged"]) -> JointAligned:
+        """Write the model, and say how it went."""
+        links = sum(len(pair.links) for pair in self._pairs)
+        made = JointAligned(self._folder.path, "", tuple(self._curve), len(self._pairs), links, left_out, ended)
+        told = {
+            "method": "joint-align",
+            "model": self._files.name,
+            "model_weights": self._files.weights_digest,
+            "options": self._options.as_dict(),
+            "inputs": self._inputs,
+        }
+        report = told | {name: value for name, value in made.as_dict().items() if name != "weights"}
+        self._folder.save_model(self._transformers, self._network, report)
+        return made._replace(weights_digest=resolve(self._folder.path).weights_digest)
+
+    def _batches(self, epoch: int) -> list[Any]:
+        lengths = [len(pair.source.ids) + len(pair.target.ids) for pair in self._trained_on]
+        return list(batches_of_epoch(lengths, batch=self._options.batch, seed=self._options.seed, epoch=epoch))
+
+    def _point(self, epoch: int, loss: float, drift: float) -> JointEpoch:
+        total = Nearness()
+        for start in range(0, len(self._held_out), self._options.batch):
+            part = self._held_out[start : start + self._options.batch]
+            total += nearness(self._torch, self._network, part, **self._how)
+        unlinked = total.unlinked / total.others if total.others else 0.0
+        return JointEpoch(epoch, loss, drift, total.linked / total.links, unlinked, total.found / total.links)
+
+
+#: Fewest pairs of texts with a link; print has 100,000.
+FEWEST_PAIRS = 20
+
+
+def train_joint_alignment(
+    model: str,
+    bitexts: Sequence[Bitext],
+    folder: Path,
+    *,
+    options: JointOptions | None = None,
+    threads: int | None = None,
+    device: str = "auto",
+    reading: Callable[[int], None] | None = None,
+    advance: Callable[[int], None] | None = None,
+    start: Callable[[int], None] | None = None,
+) -> JointAligned:
+    """Train on parallel texts, all of them together, and write the model to a folder.
+
+    A folder with a checkpoint of the same training goes on from there. Without links, words are linked that are
+    mutual nearest neighbours under the model as it is; `reading` is told how many pairs of texts are read for that,
+    `start` how many steps there will be, and `advance` how many are done.
+    """
+    chosen = options or JointOptions()
+    torch = load_torch()
+    encoder = _loaded(model, threads, device)
+    files = resolve(model)
+    place = JointFolder(Path(folder), files)  # a folder that cannot be written is said before all texts are read
+    chosen = replace(chosen, layer=check_layer(encoder, encoder.layers if chosen.layer is None else chosen.layer))
+    pairs, left_out = linked_pairs(encoder, bitexts, layer=int(chosen.layer or 0), advance=reading)
+    if len(pairs) < FEWEST_PAIRS:
+        msg = (
+            f"{len(pairs)} pairs of texts have a link between words ({left_out} were left out), too few to train on; "
+            f"give at least {FEWEST_PAIRS} that translate each other line by line"
+        )
+        raise InputError(msg)
+    with thread_count(torch, threads or default_threads()):
+        training = JointTraining(torch, encoder, files, pairs, chosen, place)
+        if start is not None:
+            start(training.steps * chosen.epochs)
+        ended = training.run(advance or (lambda _: None))
+        return training.finish(left_out, ended)
+
+
+def _loaded(model: str, threads: int | None, device: str) -> Any:
+    encoder = load_encoder(model, engine="torch", threads=threads, device=device)
+    if not hasattr(encoder, "network"):
+        msg = f"model {model!r} brings its own engine and cannot be trained; give an encoder of Hugging Face"
+        raise UnsupportedModelError(msg)
+    return encoder

@@ -1,0 +1,196 @@
+"""Pairs of word vectors from parallel texts: what a re-mapping is fitted on (as XMoverScore's `mapping/`).
+
+A word's vector is the average of its pieces; special tokens are left out, and so are pairs of texts that are empty
+or longer than 175 tokens on a side. A link gives one row on either side. Links come from a word aligner's file, where
+a word is what white space separates, or from mutual nearest neighbours among the contextual vectors, where it is
+what the tokenizer calls one (so that Chinese is not one word).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.encoders.base import EncodedText, Encoder, encode_texts
+from nlgauge.errors import InputError
+from nlgauge.text.tokenizer import TextTokenizer, Tokens
+from nlgauge.text.word_alignment import Links, mutual_nearest
+
+#: Published: longer texts are left out.
+MOST_TOKENS = 175
+
+#: Pairs of texts whose vectors are held at once.
+_WINDOW = 256
+
+
+class PairedWords(NamedTuple):
+    """Rows of words that translate each other, and where they come from."""
+
+    source: NDArray[np.float32]
+    target: NDArray[np.float32]
+    links: tuple[Links, ...]
+    """Of each pair of texts, used or not."""
+    used: int
+    """Pairs of texts that gave a row."""
+    left_out: int
+    """Pairs that are empty, too long, or whose words the tokenizer does not keep apart."""
+
+
+class OtherSide(NamedTuple):
+    """A layer of a model."""
+
+    encoder: Encoder
+    layer: int
+
+
+def _links_of_equal_texts(source: Sequence[str], target: Sequence[str]) -> list[Links]:
+    if list(source) != list(target):
+        msg = (
+            "vectors of two models or layers have no nearest neighbours of each other: give links of words "
+            "(--alignments), or the same text on both sides"
+        )
+        raise InputError(msg)
+    return [tuple((word, word) for word in range(len(text.split()))) for text in source]
+
+
+def word_vectors(text: EncodedText, *, layer: int, words: NDArray[np.int32] | None = None) -> NDArray[np.float32]:
+    """One row per word, in order: the average of its pieces, without special tokens."""
+    tokens = text.tokens if words is None else _renumbered(text.tokens, words)
+    vectors = text.layers[layer]
+    if tokens.empty:
+        return vectors[:0]
+    mean: NDArray[np.float32] = tokens.average_pieces(vectors)[~tokens.is_special[tokens.starts_word]]
+    return mean
+
+
+def _renumbered(tokens: Tokens, words: NDArray[np.int32]) -> Tokens:
+    return replace(tokens, words=words)
+
+
+def white_space_words(tokenizer: TextTokenizer, text: str, tokens: Tokens) -> NDArray[np.int32] | None:
+    """For each token the number of the word, as white space separates them; -1 for special tokens.
+
+    A tokenizer that never joins across white space reads a text as its words one after the other; for one that
+    marks the start of a text otherwise (byte-level BPE) its own words serve if they are as many. None if neither.
+    """
+    split = text.split()
+    pieces = [word.ids[~word.is_special] for word in tokenizer.encode(split)]
+    numbers = np.full(len(tokens), -1, dtype=np.int32)
+    inside = ~tokens.is_special
+    joined = np.concatenate(pieces) if pieces else np.empty(0, dtype=np.int32)
+    if np.array_equal(joined, tokens.ids[inside]):
+        numbers[inside] = np.repeat(np.arange(len(split)), [len(piece) for piece in pieces])
+        # A word without a piece would shift the numbers of rows.
+        return numbers if all(len(piece) for piece in pieces) else None
+    own = np.unique(tokens.words[inside])
+    return tokens.words if np.array_equal(own, np.arange(len(split))) else None
+
+
+def paired_words(
+    encoder: Encoder,
+    source: Sequence[str],
+    target: Sequence[str],
+    *,
+    layer: int,
+    other: OtherSide | None = None,
+    alignments: Sequence[Links] | None = None,
+    batch_tokens: int = 4096,
+    advance: Callable[[int], None] | None = None,
+) -> PairedWords:
+    """Rows for each link between the words of parallel texts; without `alignments`, of mutual nearest neighbours.
+
+    `other`: model and layer of the target's vectors, if another's. Neighbours then tell nothing, so links must be
+    given, unless the texts are the same: then each word is linked with itself.
+
+    `advance` is told how many pairs of texts are done, or need nothing done.
+    """
+    if len(source) != len(target):
+        msg = f"parallel texts come in pairs, got {len(source)} of the source and {len(target)} of the target"
+        raise InputError(msg)
+    if alignments is not None and len(alignments) != len(source):
+        msg = f"expected the links of each of {len(source)} pairs of texts, got {len(alignments)}"
+        raise InputError(msg)
+    if other is not None and alignments is None:
+        alignments = _links_of_equal_texts(source, target)
+    rows: tuple[list[NDArray[np.float32]], list[NDArray[np.float32]]] = ([], [])
+    links: list[Links] = [()] * len(source)
+    used = 0
+    for n, *words in texts_as_words(
+        encoder,
+        source,
+        target,
+        layer=layer,
+        other=other,
+        by_blanks=alignments is not None,
+        batch_tokens=batch_tokens,
+        advance=advance,
+    ):
+        links[n] = mutual_nearest(*words) if alignments is None else alignments[n]
+        for side in (0, 1):
+            rows[side].append(words[side][[link[side] for link in links[n]]])
+        used += bool(links[n])
+    widths = encoder.hidden_size, (encoder if other is None else other.encoder).hidden_size
+    x, z = (
+        np.concatenate([np.empty((0, width), dtype=np.float32), *side])
+        for width, side in zip(widths, rows, strict=True)
+    )
+    return PairedWords(x, z, tuple(links), used, len(source) - used)
+
+
+def texts_as_words(
+    encoder: Encoder,
+    source: Sequence[str],
+    target: Sequence[str],
+    *,
+    layer: int,
+    by_blanks: bool,
+    other: OtherSide | None = None,
+    batch_tokens: int = 4096,
+    advance: Callable[[int], None] | None = None,
+) -> Iterator[tuple[int, NDArray[np.float32], NDArray[np.float32]]]:
+    """The number of each pair of texts that can be used, and a row per word of either side.
+
+    `by_blanks`: a word is what white space separates, not what the tokenizer calls one.
+    """
+    sides = (OtherSide(encoder, layer), other or OtherSide(encoder, layer))
+    both = [side.encoder.tokenizer.encode(list(texts)) for side, texts in zip(sides, (source, target), strict=True)]
+    fit = [n for n in range(len(source)) if all(fits(tokens[n]) for tokens in both)]
+    done = advance or (lambda _: None)
+    done(len(source) - len(fit))
+    for start in range(0, len(fit), _WINDOW):
+        window = fit[start : start + _WINDOW]
+        encoded = [
+            encode_texts(side.encoder, [tokens[n] for n in window], (side.layer,), batch_tokens=batch_tokens)
+            for side, tokens in zip(sides, both, strict=True)
+        ]
+        for n, left, right in zip(window, *encoded, strict=True):
+            words = _words(sides, (source[n], target[n]), (left, right), by_blanks=by_blanks)
+            if words is not None:
+                yield n, words[0], words[1]
+        done(len(window))
+
+
+def fits(tokens: Tokens) -> bool:
+    """Whether a text is used: neither empty, nor cut at the model's limit, nor too long."""
+    return not tokens.empty and not tokens.cut and len(tokens) <= MOST_TOKENS
+
+
+def _words(
+    sides: tuple[OtherSide, OtherSide],
+    texts: tuple[str, str],
+    encoded: tuple[EncodedText, EncodedText],
+    *,
+    by_blanks: bool,
+) -> list[NDArray[np.float32]] | None:
+    found = []
+    for side, text, vectors in zip(sides, texts, encoded, strict=True):
+        tokens = vectors.tokens
+        numbers = white_space_words(side.encoder.tokenizer, text, tokens) if by_blanks else tokens.words
+        if numbers is None:
+            return None
+        found.append(word_vectors(vectors, layer=side.layer, words=numbers))
+    return found

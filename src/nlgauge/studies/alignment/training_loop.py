@@ -1,0 +1,169 @@
+"""The way through the epochs of a fit, whatever is fitted: curves, the best state, an early end, going on later."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import warnings
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.errors import ConvergenceWarning, InputError, user_stacklevel
+from nlgauge.io.storage import write_atomic
+from nlgauge.studies.alignment.flow_losses import Ended, Epoch, FlowOptions
+from nlgauge.vectors.remap import Origin
+
+#: Pairs that are kept apart to tell good states by: a tenth, and no more than these.
+_HELD_OUT_SHARE, _MOST_HELD_OUT = 0.1, 2000
+
+
+class Training(Protocol):
+    """One fit under way."""
+
+    torch: Any
+
+    def criterion(self) -> float:
+        """Of the state as it is; minus infinity where numbers are not finite."""
+
+    def begin_round(self) -> None:
+        """What a round of bootstrapping starts with."""
+
+    def epoch(self) -> float:
+        """Go once through the rows; the mean loss, which is not finite if one was not."""
+
+    def keep_best(self, *, new: bool) -> None:
+        """Remember the state as it is, unless a better one is remembered."""
+
+    def restore_best(self) -> None:
+        """Put the remembered state back."""
+
+    def state(self) -> dict[str, Any]:
+        """All that the next epoch depends on."""
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+
+
+class Trained(NamedTuple):
+    """The way that was gone; the training is in its best state."""
+
+    curve: tuple[Epoch, ...]
+    best: int
+    ended: Ended
+
+
+def split_pairs(count: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Numbers of the pairs that are learned from, and of those that are kept apart."""
+    order = np.random.default_rng(seed).permutation(count)
+    apart = min(_MOST_HELD_OUT, max(2, int(count * _HELD_OUT_SHARE)))
+    return order[apart:], order[:apart]
+
+
+def noted(origin: Origin, trained: Trained, seed: int) -> Origin:
+    """Where the map comes from, with how its fit went."""
+    way = f"epoch {trained.best} of {trained.curve[-1].epoch}, seed {seed}, ended: {trained.ended}"
+    return origin._replace(note=f"{origin.note}; {way}".removeprefix("; "))
+
+
+def train(
+    training: Training,
+    options: FlowOptions,
+    *,
+    method: str,
+    inputs: Iterable[NDArray[Any]],
+    state: Path | None,
+    advance: Callable[[int], None] | None,
+) -> Trained:
+    """Go through the epochs. `state` keeps what is done after each; it belongs to the options and `inputs`."""
+    named = _inputs_digest(inputs, options, method)
+    curve, best = _resumed(training, state, named) or ([Epoch(0, 0, math.nan, training.criterion())], 0)
+    if not math.isfinite(curve[0].criterion):
+        msg = "the criterion is not finite at the start: look for vectors that are all alike"
+        raise InputError(msg)
+    training.keep_best(new=not best and len(curve) == 1)
+    ended: Ended = "epochs"
+    done = advance or (lambda _: None)
+    done(len(curve) - 1)
+    # By number, not by length: a round that ended early leaves a gap in the curve.
+    for number in range(curve[-1].epoch + 1, options.total_epochs + 1):
+        turn = (number - 1) // options.epochs
+        if (number - 1) % options.epochs == 0:
+            training.begin_round()
+            ended = "epochs"
+        if number - max(best, turn * options.epochs) > options.patience:
+            ended = "patience"
+            if turn + 1 < options.rounds:
+                continue
+            break
+        loss = training.epoch()
+        reached = training.criterion() if math.isfinite(loss) else -math.inf
+        if not math.isfinite(reached):
+            _say_diverged(number, best)
+            ended = "diverged"
+            break
+        curve.append(Epoch(number, turn + 1, loss, reached))
+        if reached > curve[_place(curve, best)].criterion:
+            best = number
+            training.keep_best(new=True)
+        if state is not None:
+            _save_state(training, state, named, curve, best)
+        done(1)
+    training.restore_best()
+    return Trained(tuple(curve), best, ended)
+
+
+def _place(curve: list[Epoch], epoch: int) -> int:
+    return next(place for place, point in enumerate(curve) if point.epoch == epoch)
+
+
+def _say_diverged(number: int, best: int) -> None:
+    msg = (
+        f"the fit diverged in epoch {number}: its numbers are not finite; kept is the state of epoch {best}. A lower "
+        "learning rate may help"
+    )
+    warnings.warn(msg, ConvergenceWarning, stacklevel=user_stacklevel())
+
+
+def _inputs_digest(inputs: Iterable[NDArray[Any]], options: FlowOptions, method: str) -> str:
+    """Names what a fit depends on; how long it runs may change between one run and the next."""
+    told = options.as_dict() | {"method": method}
+    if options.rounds == 1:
+        told.pop("epochs")
+    hashed = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
+    for array in inputs:
+        hashed.update(np.ascontiguousarray(array).tobytes())
+    return hashed.hexdigest()
+
+
+def _save_state(training: Training, path: Path, inputs: str, curve: list[Epoch], best: int) -> None:
+    buffer = io.BytesIO()
+    content = {
+        "inputs": inputs,
+        "curve": [list(point) for point in curve],
+        "best": best,
+        "training": training.state(),
+    }
+    training.torch.save(content, buffer)
+    write_atomic(path, buffer.getvalue())
+
+
+def _resumed(training: Training, path: Path | None, inputs: str) -> tuple[list[Epoch], int] | None:
+    if path is None or not path.exists():
+        return None
+    try:
+        content = training.torch.load(path, weights_only=True)
+        found = str(content["inputs"])
+    except Exception as error:  # pickle and zipfile raise a dozen classes for another kind of file
+        msg = f"{str(path)!r} is not the state of a fit: {error!r}; give another name"
+        raise InputError(msg) from error
+    if found != inputs:
+        msg = f"{str(path)!r} is the state of a fit with other vectors or options; give another name, or remove it"
+        raise InputError(msg)
+    training.restore(content["training"])
+    return [Epoch(*point) for point in content["curve"]], int(content["best"])

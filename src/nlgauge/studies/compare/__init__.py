@@ -1,0 +1,57 @@
+"""Systems beside systems: from scores of instances to a ranking that says how far it can be trusted."""
+
+from nlgauge.studies.compare.comparison import (
+    GateResult,
+    MetricComparison,
+    PairRow,
+    RankingDisagreement,
+    SystemComparison,
+    SystemRow,
+    gate,
+)
+from nlgauge.studies.compare.rankings import (
+    different_top3,
+    different_winner,
+    disagreement,
+    mean_scores,
+    median_scores,
+    win_counts,
+)
+from nlgauge.studies.compare.repeated_runs import RunComparison, SystemRuns, compare_runs
+from nlgauge.studies.compare.settings import CompareSettings
+from nlgauge.studies.compare.sources import system_scores
+from nlgauge.studies.compare.strengths import BradleyTerry, bradley_terry, elo, trueskill
+from nlgauge.studies.compare.system_scores import CorpusStatistics, SystemScores
+from nlgauge.studies.compare.systems import compare_systems
+from nlgauge.studies.compare.verdicts import Verdict, VerdictComparison, compare_verdicts
+
+__all__ = [
+    "BradleyTerry",
+    "CompareSettings",
+    "CorpusStatistics",
+    "GateResult",
+    "MetricComparison",
+    "PairRow",
+    "RankingDisagreement",
+    "RunComparison",
+    "SystemComparison",
+    "SystemRow",
+    "SystemRuns",
+    "SystemScores",
+    "Verdict",
+    "VerdictComparison",
+    "bradley_terry",
+    "compare_runs",
+    "compare_systems",
+    "compare_verdicts",
+    "different_top3",
+    "different_winner",
+    "disagreement",
+    "elo",
+    "gate",
+    "mean_scores",
+    "median_scores",
+    "system_scores",
+    "trueskill",
+    "win_counts",
+]

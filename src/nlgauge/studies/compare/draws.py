@@ -1,0 +1,274 @@
+"""System scores, win matrices and strengths in resamples of the instances, for all metrics on the same draws.
+
+Scores are oriented here: higher is better. What is drawn are units: instances, or whole documents where the tables
+name them, because instances of one document are not independent.
+
+Intervals of system scores, of their differences and of strengths, of the level that they say.
+
+Percentiles of resamples cover less than they say where there are few units: .87 instead of .95 at n = 12. So below 30
+units an interval is Student's t, for a corpus score with the standard error of the jackknife, and percentiles go as
+much further out as t does (`expanded_tail`). Below four units there is no interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.stats.paired_tests import centred_p, t_statistics
+from nlgauge.stats.resampling import (
+    FEW,
+    Interval,
+    bootstrap_counts,
+    bootstrap_sums,
+    expanded_p,
+    expanded_tail,
+    sum_by_unit,
+    swap_sums,
+)
+from nlgauge.studies.compare.rankings import outcomes, pair_columns, pair_indices
+from nlgauge.studies.compare.settings import CompareSettings
+from nlgauge.studies.compare.strengths import newman
+from nlgauge.studies.compare.system_scores import Matrix, SystemScores
+
+#: float32 holds whole and half numbers of this size exactly.
+_Counts: TypeAlias = NDArray[np.float32]
+
+#: Numbers held at once, of differences, outcomes or win matrices (32 MB).
+_CELLS = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """A table of scores, summed over the units that are drawn."""
+
+    table: SystemScores
+    sums: Matrix
+    """Units x columns: what has to be added up for the score of every system."""
+    sizes: Matrix
+    """Instances in each unit."""
+
+    @classmethod
+    def of(cls, table: SystemScores) -> Sample:
+        """The sums behind the scores of a table's systems."""
+        columns = (
+            table.oriented if table.statistics is None else np.asarray(table.statistics.counts, dtype=np.float64)
+        )
+        sizes = sum_by_unit(np.ones(table.n), table.documents)
+        return cls(table, sum_by_unit(columns.reshape(table.n, -1), table.documents), sizes)
+
+    @property
+    def units(self) -> int:
+        """How many instances or documents."""
+        return len(self.sizes)
+
+    @property
+    def observed(self) -> Matrix:
+        """The systems' scores."""
+        return self.scores(self.sums.sum(axis=0)[None], float(self.sizes.sum())).reshape(-1)
+
+    def left_out(self) -> Matrix:
+        """The systems' scores with one unit left out at a time: units x systems."""
+        return self.scores(self.sums.sum(axis=0) - self.sums, self.sizes.sum() - self.sizes)
+
+    def scores(self, sums: Matrix, sizes: Matrix | float) -> Matrix:
+        """Scores of the systems (draws x systems) from sums (draws x columns) over that many instances."""
+        statistics = self.table.statistics
+        if statistics is None:
+            return np.asarray(sums / np.reshape(sizes, (-1, 1)), dtype=np.float64)
+        scores = statistics.score(sums.reshape(len(sums), self.table.k, -1))
+        return scores if self.table.higher_is_better else -scores
+
+
+def bootstrap_scores(samples: Sequence[Sample], *, resamples: int, seed: int) -> list[Matrix]:
+    """Scores of every sample's systems in resamples of their units: resamples x systems each.
+
+    Samples with the same units (metrics on the same documents) see the same draws, in one product.
+    """
+    found: list[list[Matrix]] = [[] for _ in samples]
+    groups: dict[tuple[float, ...], list[int]] = {}
+    for at, sample in enumerate(samples):
+        groups.setdefault(tuple(sample.sizes), []).append(at)
+    for group in groups.values():
+        columns = np.hstack([samples[group[0]].sizes[:, None], *(samples[at].sums for at in group)])
+        edges = np.cumsum([1, *(samples[at].sums.shape[1] for at in group)])
+        for block in bootstrap_sums(columns, resamples=resamples, seed=seed):
+            for at, low, high in zip(group, edges[:-1], edges[1:], strict=True):
+                found[at].append(samples[at].scores(block[:, low:high], block[:, 0]))
+    return [np.concatenate(blocks) for blocks in found]
+
+
+def bootstrap_p(draws: Matrix, observed: Matrix, *, units: int) -> Matrix:
+    """Paired bootstrap: two-sided p for all pairs of systems from their scores in resamples of that many units."""
+    rows, columns = pair_indices(observed.size)
+    step = max(1, _CELLS // len(draws))
+    found = [
+        centred_p(draws[:, i] - draws[:, j], observed[i] - observed[j])
+        for start in range(0, rows.size, step)
+        for i, j in [(rows[start : start + step], columns[start : start + step])]
+    ]
+    return expanded_p(np.concatenate(found), units) if found else np.empty(0)
+
+
+def randomisation_p(sample: Sample, *, resamples: int, seed: int) -> Matrix:
+    """Approximate randomisation: two-sided p for all pairs of systems, whose outputs are swapped unit by unit.
+
+    With signs s (+1 keep, -1 swap) the totals of the first system become (T_a + T_b)/2 + (s.a - s.b)/2, those of the
+    second the same with -; so one product of the signs with every system's columns serves all pairs.
+    """
+    observed = sample.observed
+    rows, columns = pair_indices(observed.size)
+    reached = np.zeros(rows.size, dtype=np.int64)
+    limit = np.abs(observed[rows] - observed[columns]) * (1 - 1e-12)
+    for block in swap_sums(sample.sums, resamples=resamples, seed=seed):
+        for at, (i, j) in enumerate(zip(rows, columns, strict=True)):
+            reached[at] += int((np.abs(_swapped(sample, block, int(i), int(j))) >= limit[at]).sum())
+    return (reached + 1) / (resamples + 1)
+
+
+def _swapped(sample: Sample, signed: Matrix, i: int, j: int) -> Matrix:
+    """Differences of two systems' scores with outputs swapped by signs."""
+    statistics = sample.table.statistics
+    if statistics is None:
+        return np.asarray((signed[:, i] - signed[:, j]) / sample.sizes.sum(), dtype=np.float64)
+    counts = signed.reshape(len(signed), sample.table.k, -1)
+    totals = sample.sums.sum(axis=0).reshape(sample.table.k, -1)
+    middle, half = (totals[i] + totals[j]) / 2, (counts[:, i] - counts[:, j]) / 2
+    return statistics.score(middle + half) - statistics.score(middle - half)
+
+
+def strength_draws(table: SystemScores, settings: CompareSettings) -> Matrix:
+    """Bradley-Terry strengths in resamples of the units: resamples x systems."""
+    sizes = sum_by_unit(np.ones(table.n), table.documents)
+    blocks = bootstrap_counts(sizes.size, settings.resamples, settings.seed)
+    counts = np.concatenate([block.astype(np.uint16) for block in blocks])
+    found = []
+    # Outcomes of many pairs take longer to find than draws to hold; so few blocks of draws, each of all pairs.
+    draws, matrices = max(1, 8 * _CELLS // table.k**2), max(1, _CELLS // table.k**2)
+    for start in range(0, len(counts), draws):
+        wins, losses = _resampled_wins(table, counts[start : start + draws], sizes, settings)
+        for at in range(0, len(wins), matrices):
+            here = slice(at, at + matrices)
+            found.append(newman(_square(wins[here], losses[here], table.k))[0])
+    return np.concatenate(found)
+
+
+def _resampled_wins(
+    table: SystemScores, counts: NDArray[np.uint16], sizes: Matrix, settings: CompareSettings
+) -> tuple[_Counts, _Counts]:
+    """Wins of the first and of the second system of every pair in resamples (draws x units): draws x pairs each."""
+    rows, columns = pair_indices(table.k)
+    shape = (len(counts), rows.size)
+    wins, losses = np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.float32)
+    tie = 0.5 if settings.ties == "half" else 0.0
+    step = max(1, _CELLS // table.n)
+    for start in range(0, rows.size, step):
+        here = slice(start, start + step)
+        first, second = (pair_columns(table.oriented, at[here]) for at in (rows, columns))
+        found = outcomes(first, second, tolerance=settings.tie_tolerance)
+        wins[:, here] = _products(counts, (found == 1) + np.float32(tie) * (found == 0), table)
+        if settings.ties == "drop":
+            losses[:, here] = _products(counts, found == -1, table)
+    if settings.ties != "drop":
+        losses[:] = (counts @ sizes)[:, None] - wins
+    return wins, losses
+
+
+def _products(counts: NDArray[np.uint16], won: NDArray[Any], table: SystemScores) -> _Counts:
+    """Sums of wins over resamples."""
+    columns = sum_by_unit(won, table.documents).astype(np.float32)
+    step = max(1, _CELLS // counts.shape[1])
+    blocks = (counts[at : at + step].astype(np.float32) @ columns for at in range(0, len(counts), step))
+    return np.concatenate(list(blocks))
+
+
+def _square(wins: _Counts, losses: _Counts, k: int) -> Matrix:
+    rows, columns = pair_indices(k)
+    games = np.zeros((len(wins), k, k))
+    games[:, rows, columns] = wins
+    games[:, columns, rows] = losses
+    return games
+
+
+#: Fewer instances (or documents) have no interval.
+LEAST_UNITS = 4
+
+#: Said of strengths from fewer than 30 units. For equal systems "95 %" hold .94 from ten on; for three systems a
+#: standard deviation apart each .81 at six units, .89 at ten, .92 at twenty, .94 at forty (500 samples each), and the
+#: weakest least: .75, .81, .86, .94.
+NARROW = f"intervals of Bradley-Terry strengths can be too narrow below {FEW} instances (or documents)"
+
+
+def percentile_bounds(draws: Matrix, *, level: float, units: int) -> tuple[Matrix, Matrix]:
+    """Lower and upper ends for every column of draws (draws x columns) made from that many units."""
+    tail = 100 * expanded_tail(level, units)
+    low, high = np.percentile(draws, [tail, 100 - tail], axis=0)
+    return low, high
+
+
+def t_reach(errors: Matrix, *, level: float, units: int) -> Matrix:
+    """How far Student's t interval goes to either side, for standard errors from that many units."""
+    from scipy.special import stdtrit
+
+    return np.asarray(stdtrit(units - 1, (1 + level) / 2) * errors, dtype=np.float64)
+
+
+def jackknife_errors(left_out: Matrix) -> Matrix:
+    """Standard errors of what has these values (units x columns) with one unit left out at a time."""
+    units = len(left_out)
+    return np.asarray(left_out.std(axis=0) * np.sqrt(units - 1), dtype=np.float64)
+
+
+def score_intervals(sample: Sample, draws: Matrix | None, settings: CompareSettings) -> list[Interval | None]:
+    """Of the systems' scores, as the metric has them."""
+    observed = sample.observed
+    if sample.units < LEAST_UNITS or draws is None:
+        return [None] * observed.size
+    few = sample.units < FEW
+    if few:
+        corpus = sample.table.statistics is not None
+        errors = jackknife_errors(sample.left_out()) if corpus else t_statistics(sample.sums, sample.sizes)[1]
+        reach = t_reach(errors, level=settings.level, units=sample.units)
+        low, high = observed - reach, observed + reach
+    else:
+        low, high = percentile_bounds(draws, level=settings.level, units=sample.units)
+    if not sample.table.higher_is_better:
+        observed, low, high = -observed, -high, -low
+    clustered = sample.table.documents is not None
+    drawn = 0 if few else len(draws)
+    return _intervals(observed, low, high, settings, units=sample.units, clustered=clustered, drawn=drawn)
+
+
+def strength_intervals(
+    strengths: Matrix, draws: Matrix, units: int, settings: CompareSettings, *, clustered: bool = False
+) -> list[Interval | None]:
+    """Of Bradley-Terry strengths, from draws of that many instances, or documents if `clustered`."""
+    if units < LEAST_UNITS:
+        return [None] * strengths.size
+    low, high = percentile_bounds(draws, level=settings.level, units=units)
+    # Without a finite maximum an estimate is a hair inside of the edge that resamples lie on.
+    low, high = np.minimum(low, strengths), np.maximum(high, strengths)
+    return _intervals(strengths, low, high, settings, units=units, clustered=clustered, drawn=len(draws))
+
+
+def _intervals(
+    values: Matrix,
+    low: Matrix,
+    high: Matrix,
+    settings: CompareSettings,
+    *,
+    units: int,
+    clustered: bool,
+    drawn: int,
+) -> list[Interval | None]:
+    method = "bootstrap" if drawn else "t"
+    return [
+        Interval(
+            float(value), float(one), float(other), settings.level, drawn, settings.seed, method, units, clustered
+        )
+        for value, one, other in zip(values, low, high, strict=True)
+    ]

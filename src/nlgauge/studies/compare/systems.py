@@ -1,0 +1,453 @@
+"""What the scores of a metric look like: outliers, ties, how far systems and instances are apart.
+
+What a reader of a comparison must know beside its numbers, in sentences.
+
+Systems beside systems: from scores of instances to a ranking that says how far it can be trusted.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.core.composite import member_signatures
+from nlgauge.core.signature import Signature
+from nlgauge.encoders.blas import one_blas_thread
+from nlgauge.errors import RecipeError, SignatureError
+from nlgauge.io.storage import short_digest, text_digest
+from nlgauge.stats.resampling import FEW, Interval, unit_numbers
+from nlgauge.studies.compare.comparison import (
+    Diagnostics,
+    MetricComparison,
+    PairRow,
+    RankingDisagreement,
+    SystemComparison,
+    SystemRow,
+)
+from nlgauge.studies.compare.draws import (
+    LEAST_UNITS,
+    NARROW,
+    Sample,
+    bootstrap_scores,
+    score_intervals,
+    strength_draws,
+    strength_intervals,
+)
+from nlgauge.studies.compare.paired_tests import LEAST_FOR_A_VERDICT, PairStatistics, pair_statistics, smallest_p
+from nlgauge.studies.compare.rankings import (
+    Wins,
+    condorcet_winner,
+    count_wins,
+    different_top3,
+    different_winner,
+    levelled,
+    mean_scores,
+    median_scores,
+    opposed_share,
+    pair_indices,
+    policy_wins,
+)
+from nlgauge.studies.compare.settings import CompareSettings
+from nlgauge.studies.compare.sources import Scores, score_tables
+from nlgauge.studies.compare.strengths import BradleyTerry, bradley_terry, elo, trueskill
+from nlgauge.studies.compare.system_scores import Matrix, SystemScores
+
+
+def outlier_share(values: Matrix) -> float:
+    """Share of values more than 1.5 interquartile ranges below the first or above the third quartile.
+
+    >>> outlier_share(np.array([1.0, 2.0, 3.0, 4.0, 100.0]))
+    0.2
+    """
+    low, high = np.percentile(values, [25, 75])
+    reach = 1.5 * (high - low)
+    return float(((values < low - reach) | (values > high + reach)).mean())
+
+
+def diagnose(table: SystemScores, wins: Wins) -> Diagnostics:
+    """The diagnostics of the tool of Peyrard et al. (2021), and the share of ties."""
+    n, k = table.n, table.k
+    comparisons = n * k * (k - 1)
+    return Diagnostics(
+        outliers=outlier_share(table.values),
+        ties=float(wins.ties.sum() / comparisons) if comparisons else 0.0,
+        instance_deviation=float(table.values.std(axis=1, ddof=1).mean()) if k > 1 else None,
+        difficulty_deviation=float(table.values.mean(axis=1).std(ddof=1)) if n > 1 else None,
+        rank_deviations=_rank_deviations(table) if n > 1 < k else {},
+    )
+
+
+def _rank_deviations(table: SystemScores) -> dict[str, float]:
+    from scipy.stats import rankdata
+
+    deviations = rankdata(-table.oriented, axis=1).std(axis=0, ddof=1)
+    return {name: float(value) for name, value in zip(table.systems, deviations, strict=True)}
+
+
+#: Names listed before "and N more".
+_NAMES = 5
+#: Share of ties from which on they are mentioned.
+_MANY_TIES = 0.25
+
+
+def notes(found: MetricComparison, sample: Sample, settings: CompareSettings) -> tuple[str, ...]:
+    """What was decided, or must be doubted, about the comparison by one metric."""
+    if len(found.systems) < 2:
+        return ("one system has nothing to be compared with",)
+    return (
+        *_size(found, sample, settings),
+        *own_idf_notes(found.signature),
+        *_opposed(found, settings),
+        *_copies(sample),
+        *_strengths(found, settings),
+        *_winners(found),
+    )
+
+
+def own_idf_notes(signature: str) -> list[str]:
+    """Metrics that weigh a system's output by idf of that output alone, with the recipe that does not."""
+    try:
+        members = member_signatures(Signature.parse(signature))
+    except SignatureError:  # scores of another tool
+        return []
+    metrics = dict.fromkeys(one.metric for one in members if one.recipe.get("idf", "").startswith("both["))
+    return [
+        f"{metric} counts idf on each system's own output, so that the same output of two systems can get different "
+        f"scores; to avoid this, add idf=refs to the recipe: {metric}:idf=refs"
+        for metric in metrics
+    ]
+
+
+def _size(found: MetricComparison, sample: Sample, settings: CompareSettings) -> list[str]:
+    unit = "documents" if found.documents is not None else "instances"
+    said = []
+    if sample.units < LEAST_UNITS:
+        said.append(f"{sample.units} {unit}: no intervals, and no difference is called significant")
+    elif sample.units < LEAST_FOR_A_VERDICT:
+        said.append(
+            f"{sample.units} {unit}: fewer than {LEAST_FOR_A_VERDICT}, so no difference is called significant"
+        )
+    drawn = settings.test in ("bootstrap", "randomisation") and settings.correction == "holm"
+    enough = sample.units >= LEAST_FOR_A_VERDICT
+    least = smallest_p(settings, units=sample.units, differing=found.n) if drawn and enough else 0.0
+    if least * len(found.pairs) >= settings.alpha:
+        said.append(
+            f"{settings.score_draws} draws cannot show a difference after Holm's correction for {len(found.pairs)} "
+            "pairs; take more permutations, or test t"
+        )
+    if LEAST_UNITS <= sample.units < FEW:
+        said.append(NARROW)
+    if sample.table.statistics is not None:
+        others = ["effect", *(name for name in settings.tests if name not in ("bootstrap", "randomisation"))]
+        said.append(f"{', '.join(others)}: of the scores of instances, not of the corpus score")
+        turned = [row for row in found.pairs if row.effect is not None and row.effect * row.difference < 0]
+        if turned:
+            named = _named([f"{row.first} and {row.second}" for row in turned])
+            said.append(f"instances favour the other system than the corpus score does (see effect): {named}")
+    elif found.documents is not None:
+        others = [name for name in settings.tests if name in ("wilcoxon", "sign", "sign-ties-in", "mood")]
+        if others:
+            said.append(f"{', '.join(others)}: instances of a document are taken for independent")
+    if settings.ratings and not settings.shuffles:
+        said.append("Elo and TrueSkill depend on the order of systems and instances; shuffles average over orders")
+    if settings.ranking == "median":
+        said.append(
+            "ranked by the median, but scores, intervals, tests and clusters are of the mean (or corpus score)"
+        )
+    if settings.ranking == "bt" and settings.test not in ("sign", "sign-ties-in", "wilcoxon"):
+        said.append(f"ranked by Bradley-Terry, but test {settings.test} is about scores; sign fits")
+    return said
+
+
+def _opposed(found: MetricComparison, settings: CompareSettings) -> list[str]:
+    """Pairs whose test is on the other side than their scores, so that neither system is called better."""
+    pairs = [row for row in found.pairs if row.opposed]
+    said = []
+    for row in pairs[:_NAMES]:
+        other = row.second if row.favoured == row.first else row.first
+        scores = f"the score of {other} is better" if row.difference else "their scores are equal"
+        said.append(
+            f"test {settings.test} favours {row.favoured} over {other} (p = {row.p_adjusted:.2g}), but {scores}: "
+            "neither is called better"
+        )
+    if len(pairs) > _NAMES:
+        said.append(f"test and score are opposed for {len(pairs) - _NAMES} more pairs; none has a verdict")
+    return said
+
+
+def _copies(sample: Sample) -> list[str]:
+    """Systems with the same scores everywhere: a file given twice, or two names for one system."""
+    groups: dict[bytes, list[str]] = {}
+    for name, column in zip(sample.table.systems, sample.table.values.T, strict=True):
+        groups.setdefault((column + 0.0).tobytes(), []).append(name)
+    return [f"{_named(group)} have the same score on every instance" for group in groups.values() if len(group) > 1]
+
+
+def _strengths(found: MetricComparison, settings: CompareSettings) -> list[str]:
+    said = []
+    if found.diagnostics.ties == 1:
+        return ["all systems tie on every instance"]
+    if found.diagnostics.ties > _MANY_TIES:
+        said.append(f"{found.diagnostics.ties:.0%} of comparisons tie; ties count by policy {settings.ties}")
+    if not found.connected:
+        said.append(
+            "wins do not lead from every system to every other one, so Bradley-Terry strengths have no finite size; "
+            "their order stands"
+        )
+    for what, names in (
+        ("never won an instance", [row.system for row in found.systems if row.never_won]),
+        ("never lost an instance", [row.system for row in found.systems if row.never_lost]),
+    ):
+        if names:
+            said.append(f"{_named(names)} {what}")
+    return said
+
+
+def _winners(found: MetricComparison) -> list[str]:
+    said = []
+    strengths = {row.system: row.bradley_terry for row in found.systems}
+    if found.condorcet is not None and strengths[found.condorcet] < strengths[found.bt_winner]:
+        said.append(
+            f"{found.condorcet} beats every other system on more instances than it loses, yet {found.bt_winner} has "
+            "the highest Bradley-Terry strength"
+        )
+    ranks = {row.system: row.rank for row in found.systems}
+    if ranks[found.bt_winner] > 1 and found.diagnostics.ties < 1:
+        said.append(f"{found.winner} comes first, but {found.bt_winner} has the highest Bradley-Terry strength")
+    return said
+
+
+def _named(names: list[str]) -> str:
+    shown = ", ".join(names[:_NAMES])
+    return shown if len(names) <= _NAMES else f"{shown} and {len(names) - _NAMES} more"
+
+
+def compare_systems(scores: Scores, *, settings: CompareSettings | None = None, **options: Any) -> SystemComparison:
+    """Which system is better, by each metric, and is it more than luck?
+
+    `scores` are results of `nlgauge.score_systems`, tables (`SystemScores`), or plain numbers: by metric and system
+    the score of each instance, higher is better. `options` are the fields of `CompareSettings`.
+
+    >>> found = compare_systems({"bleu": {"a": [1.0, 5.0, 11.0, 12.0, 17.0], "b": [2.0, 6.0, 7.0, 13.0, 18.0]}})
+    >>> found.metric("bleu").pair("a", "b").wins
+    1
+    """
+    unknown = [name for name in options if name not in CompareSettings.__dataclass_fields__]
+    if unknown:
+        known = ", ".join(CompareSettings.__dataclass_fields__)
+        msg = f"a comparison has no setting {unknown[0]!r}; it has {known}"
+        raise RecipeError(msg)
+    settings = replace(settings or CompareSettings(), **options)
+    tables = score_tables(scores)
+    # One BLAS thread, so that the last bits do not depend on the number of processors.
+    with one_blas_thread:
+        samples = [Sample.of(table) for table in tables]
+        draws = _draws(samples, settings)
+        metrics = tuple(_compare(sample, drawn, settings) for sample, drawn in zip(samples, draws, strict=True))
+    unit = "instance" if tables[0].documents is None else "document"
+    signature = settings.signature(unit, _documents_digest(tables))
+    return SystemComparison(metrics, _disagreements(metrics), settings, signature)
+
+
+def _documents_digest(tables: list[SystemScores]) -> str:
+    """Of which instances share a document, whatever documents are called; empty where none are named."""
+    found = {
+        short_digest(text_digest(" ".join(map(str, unit_numbers(table.documents, table.n)))))
+        for table in tables
+        if table.documents is not None
+    }
+    return "+".join(sorted(found))
+
+
+def _draws(samples: list[Sample], settings: CompareSettings) -> list[Matrix | None]:
+    """Scores in resamples: the same ones for intervals and, where one is asked for, the bootstrap test."""
+    if min(sample.units for sample in samples) < 2:
+        return [None] * len(samples)
+    return list(bootstrap_scores(samples, resamples=settings.score_draws, seed=settings.seed))
+
+
+def _compare(sample: Sample, draws: Matrix | None, settings: CompareSettings) -> MetricComparison:
+    table = sample.table
+    wins = count_wins(table.oriented, tolerance=settings.tie_tolerance)
+    strengths = bradley_terry(policy_wins(wins, settings.ties))
+    pairs = pair_statistics(sample, draws, settings)
+    values = {"mean": sample.observed, "median": median_scores(table.oriented), "bt": strengths.strengths}
+    # Of equal values the earlier column comes first.
+    ranking = levelled(values[settings.ranking])
+    order = np.argsort(-ranking, kind="stable")
+    rows = _pair_rows(table, pairs, order)
+    systems = _system_rows(sample, draws, wins, strengths, settings)
+    ranked = _ranked([systems[at] for at in order], ranking[order], rows)
+    condorcet = condorcet_winner(wins.strict)
+    found = MetricComparison(
+        metric=table.metric,
+        signature=table.signature,
+        higher_is_better=table.higher_is_better,
+        n=table.n,
+        documents=None if table.documents is None else sample.units,
+        systems=ranked,
+        pairs=rows,
+        win_matrix=(wins.strict / table.n)[np.ix_(order, order)],
+        condorcet=None if condorcet is None else table.systems[condorcet],
+        bt_winner=next(table.systems[at] for at in order if strengths.strengths[at] == strengths.strengths.max()),
+        connected=strengths.connected,
+        notes=(),
+        diagnostics=diagnose(table, wins),
+    )
+    return replace(found, notes=notes(found, sample, settings))
+
+
+def _system_rows(
+    sample: Sample, draws: Matrix | None, wins: Wins, strengths: BradleyTerry, settings: CompareSettings
+) -> list[SystemRow]:
+    """In the order of the table's columns; ranks and clusters come later."""
+    table = sample.table
+    intervals = score_intervals(sample, draws, settings)
+    bt_intervals: list[Interval | None] = [None] * table.k
+    if sample.units >= LEAST_UNITS and table.k > 1:
+        resampled = strength_draws(table, settings)
+        clustered = table.documents is not None
+        bt_intervals = strength_intervals(strengths.strengths, resampled, sample.units, settings, clustered=clustered)
+    elos, skills = _ratings(table.oriented, settings) if settings.ratings else (None, None)
+    scores = sample.observed if table.higher_is_better else -sample.observed
+    won, lost = wins.strict.sum(axis=1), wins.strict.sum(axis=0)
+    means, medians = mean_scores(table.values), median_scores(table.values)
+    return [
+        SystemRow(
+            system=name,
+            score=float(scores[at]),
+            interval=intervals[at],
+            mean=float(means[at]),
+            median=float(medians[at]),
+            bradley_terry=float(strengths.strengths[at]),
+            bt_interval=bt_intervals[at],
+            elo=None if elos is None else float(elos[at]),
+            trueskill=None if skills is None else float(skills[at]),
+            rank=0,
+            cluster=0,
+            worse_than_best=False,
+            wins=int(won[at]),
+            ties=int(wins.ties[at].sum()),
+            losses=int(lost[at]),
+            never_won=bool(won[at] == 0 < lost[at]),
+            never_lost=bool(lost[at] == 0 < won[at]),
+            outliers=outlier_share(table.values[:, at]),
+        )
+        for at, name in enumerate(table.systems)
+    ]
+
+
+def _ratings(values: Matrix, settings: CompareSettings) -> tuple[Matrix, Matrix]:
+    """Elo and TrueSkill."""
+    ties, tolerance, shuffles, seed = settings.ties, settings.tie_tolerance, settings.shuffles, settings.seed
+    return (
+        elo(values, ties=ties, tolerance=tolerance, shuffles=shuffles, seed=seed),
+        trueskill(values, ties=ties, tolerance=tolerance, shuffles=shuffles, seed=seed),
+    )
+
+
+def _pair_rows(table: SystemScores, found: PairStatistics, order: NDArray[np.intp]) -> tuple[PairRow, ...]:
+    """All pairs in the order of the ranking, the better ranked system first."""
+    at = np.zeros((table.k, table.k), dtype=np.intp)
+    rows, columns = pair_indices(table.k)
+    at[rows, columns] = at[columns, rows] = np.arange(rows.size)
+    return tuple(_pair_row(table, found, int(at[i, j]), int(i), int(j)) for i, j in itertools.combinations(order, 2))
+
+
+def _pair_row(table: SystemScores, found: PairStatistics, at: int, i: int, j: int) -> PairRow:
+    turned = i > j
+    sign = -1 if turned else 1
+    low, high = (None if ends is None else sign * float(ends[at]) for ends in (found.low, found.high))
+    difference = sign * float(found.difference[at])
+    effect = float(found.effect[at])
+    significant = bool(found.significant[at])
+    p: dict[str, float] = {name: float(values[at]) for name, values in found.p.items()}
+    side = sign * float(found.side[at])
+    favoured = table.systems[i if side > 0 else j] if side else None
+    return PairRow(
+        first=table.systems[i],
+        second=table.systems[j],
+        difference=difference,
+        low=high if turned else low,
+        high=low if turned else high,
+        effect=None if np.isnan(effect) else sign * effect,
+        wins=int((found.losses if turned else found.wins)[at]),
+        ties=int(found.ties[at]),
+        losses=int((found.wins if turned else found.losses)[at]),
+        p=p,
+        p_value=next(iter(p.values()), None),
+        p_adjusted=None if found.adjusted is None else float(found.adjusted[at]),
+        significant=significant,
+        better=favoured if significant else None,
+        detectable=None
+        if found.detectable is None or np.isnan(found.detectable[at])
+        else float(found.detectable[at]),
+        favoured=favoured if p else None,
+        opposed=bool(found.opposed[at]),
+    )
+
+
+def _ranked(systems: list[SystemRow], values: Matrix, pairs: tuple[PairRow, ...]) -> tuple[SystemRow, ...]:
+    """Ranks, WMT's rank clusters, and which systems are significantly worse than the best one.
+
+    A new cluster starts only where every system above is significantly better than every system below.
+    """
+    names = [row.system for row in systems]
+    beats = {(row.better, row.first if row.better == row.second else row.second) for row in pairs if row.better}
+    ranked: list[SystemRow] = []
+    cluster, reach = 1, 0
+    for i, row in enumerate(systems):
+        if i > reach:
+            cluster += 1
+        # The cluster goes on at least to the last system that this one does not beat.
+        reach = max(reach, i, *(j for j in range(i + 1, len(names)) if (row.system, names[j]) not in beats))
+        rank = ranked[-1].rank if i and values[i] == values[i - 1] else i + 1
+        ranked.append(replace(row, rank=rank, cluster=cluster))
+    best = [row.system for row in ranked if row.rank == 1]
+    return tuple(replace(row, worse_than_best=any((name, row.system) in beats for name in best)) for row in ranked)
+
+
+def _disagreements(metrics: tuple[MetricComparison, ...]) -> tuple[RankingDisagreement, ...]:
+    """Score against Bradley-Terry within each metric, and scores of each two metrics."""
+    systems = [row.system for row in metrics[0].systems]
+    if len(systems) < 2:
+        return ()
+    rankings = [{row.system: row for row in found.systems} for found in metrics]
+    signs = [1 if found.higher_is_better else -1 for found in metrics]
+    scores = [
+        np.array([sign * rows[name].score for name in systems]) for sign, rows in zip(signs, rankings, strict=True)
+    ]
+    strengths = [np.array([rows[name].bradley_terry for name in systems]) for rows in rankings]
+    names = [found.metric for found in metrics]
+    pairs = [
+        (f"{name} mean", f"{name} BT", one, other) for name, one, other in zip(names, scores, strengths, strict=True)
+    ]
+    pairs += [
+        (f"{names[i]} mean", f"{names[j]} mean", scores[i], scores[j])
+        for i, j in itertools.combinations(range(len(metrics)), 2)
+    ]
+    found = []
+    for first, second, *values in pairs:
+        one, other = _ties_broken_alike(*map(levelled, values))
+        share = opposed_share(*map(levelled, values))
+        found.append(
+            RankingDisagreement(
+                first,
+                second,
+                None if np.isnan(share) else share,
+                different_winner(one, other),
+                different_top3(one, other),
+            )
+        )
+    return tuple(found)
+
+
+def _ties_broken_alike(one: Matrix, other: Matrix) -> tuple[Matrix, Matrix]:
+    """Places by two rankings, from above; systems that tie in one are in the order of the other."""
+    columns = np.arange(one.size)
+    first, second = np.lexsort((columns, -other, -one)), np.lexsort((columns, -one, -other))
+    return -np.argsort(first).astype(np.float64), -np.argsort(second).astype(np.float64)

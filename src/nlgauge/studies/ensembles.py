@@ -1,0 +1,392 @@
+"""Norms of an ensemble's members: from a data set that is scored, or from files of saved scores.
+
+What an ensemble gains over the best of its members, as Table 13 of the linguistic-factor study defines it.
+
+    gain = (r(ensemble) - max_m r(m)) / max_m r(m)
+
+r is Pearson's correlation with people over the segments of a language pair. It is relative, so it has no value where
+no member agrees with people (r of the best at most 0). Scores are standardised over all language pairs together.
+
+Which two metrics to join, found on one half of the segments and judged on the other.
+
+The best of many pairs looks better on the rows that chose it than it is. So pairs are compared on random halves of
+the segments (`splits` of them, from a seed): norms, the choice of the pair and the choice of the best single metric
+are made on the first half, and what is reported of the choice is its correlation on the second. All outputs for a
+segment are on one side of a split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.core.composite import CompositeMetric
+from nlgauge.core.metric import Metric
+from nlgauge.core.run_options import RunOptions
+from nlgauge.core.score import Score
+from nlgauge.core.scoring import recipes_and_run
+from nlgauge.core.signature import Signature
+from nlgauge.data.judgements import JudgementTable
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.io.formats import HtmlCell, html_table
+from nlgauge.metrics.parts.norms import Norms, recipe_of_member
+from nlgauge.stats.correlation import correlate
+from nlgauge.stats.resampling import unit_numbers
+from nlgauge.stats.validation import check_resampling
+from nlgauge.studies.meta.metric_scores import MetricScores
+from nlgauge.studies.meta.score_table import score_table
+
+__all__ = [
+    "EnsembleSearch",
+    "Gain",
+    "PairOfMetrics",
+    "ensemble_gains",
+    "fit_norms",
+    "mean_gain",
+    "norms_of_scores",
+    "search_ensembles",
+    "standardised",
+]
+
+
+def fit_norms(
+    table: JudgementTable, metrics: Sequence[str | Metric], *, run: RunOptions | None = None, **options: Any
+) -> Norms:
+    """Means and deviations of metrics over all rows of a data set; people's scores are not looked at.
+
+    An ensemble among the metrics stands for its members. Options are those of `nlgauge.score`.
+    """
+    recipes, _ = recipes_and_run(metrics, options)
+    members = list(
+        dict.fromkeys(
+            member
+            for recipe in recipes
+            for member in (recipe.recipes if isinstance(recipe, CompositeMetric) else (recipe,))
+        )
+    )
+    given = {name: value for name, value in options.items() if name in RunOptions.__dataclass_fields__}
+    scored = score_table(table, members, run=run, **given)
+    found = []
+    for recipe, one in zip(members, scored.metrics, strict=True):
+        _refuse_whole_corpus(recipe)
+        found.append((Signature.parse(next(iter(one.signatures.values()))), one.values))
+    return Norms.of(found, data=f"{table.name}, {len(table)} rows")
+
+
+def _refuse_whole_corpus(recipe: Metric) -> None:
+    if recipe.whole_corpus:
+        msg = (
+            f"{recipe.name} scales its scores over the corpus at hand, so that no frozen mean fits it; "
+            "freeze its bounds first ('nlgauge sentsim calibrate')"
+        )
+        raise InputError(msg)
+
+
+def norms_of_scores(scores: Sequence[Score], *, data: str = "saved scores") -> Norms:
+    """Means and deviations over scores that were computed before; those of one recipe are taken together."""
+    if not scores:
+        msg = "there are no scores to take means of"
+        raise InputError(msg)
+    grouped: dict[str, tuple[Signature, list[NDArray[np.float64]]]] = {}
+    for score in scores:
+        key = f"{score.metric} {sorted(recipe_of_member(score.signature).items())}"
+        grouped.setdefault(key, (score.signature, []))[1].append(score.segments[score.main])
+    return Norms.of([(signature, np.concatenate(parts)) for signature, parts in grouped.values()], data=data)
+
+
+Vector = NDArray[np.float64]
+
+#: A deviation this small beside the values is rounding.
+_CONSTANT = 1e-12
+
+
+class Gain(NamedTuple):
+    """An ensemble beside its members, on the segments of one language pair."""
+
+    langpair: str
+    ensemble: float
+    """Correlation of the ensemble with people."""
+    best: float
+    """Of its best member."""
+    best_member: str
+    rows: int
+
+    @property
+    def relative(self) -> float | None:
+        """The gain over the best member, 0.08 for 8 %; None where the best member does not agree with people."""
+        return None if self.best <= 0 else (self.ensemble - self.best) / self.best
+
+
+def standardised(values: Vector, *, over: NDArray[np.bool_] | None = None, name: str = "the metric") -> Vector:
+    """Values in population deviations from the mean; both are taken over all rows, or over those of a mask.
+
+    >>> standardised(np.array([1.0, 3.0])).tolist()
+    [-1.0, 1.0]
+    """
+    part = values if over is None else values[over]
+    if not len(part):
+        msg = f"there is no score of {name} to take a mean of"
+        raise InputError(msg)
+    if not np.isfinite(part).all():
+        row = int(np.flatnonzero(~np.isfinite(part))[0])
+        msg = f"score {row} of {name} is missing ({part[row]}); an ensemble needs every member's score of every row"
+        raise InputError(msg)
+    mean, deviation = float(part.mean()), float(part.std())
+    if deviation <= _CONSTANT * max(1.0, abs(mean)):
+        msg = f"all {len(part)} scores of {name} are {mean:g}, so that it tells nothing apart; leave it out"
+        raise InputError(msg)
+    scaled: Vector = (values - mean) / deviation
+    return scaled
+
+
+def ensemble_gains(
+    members: Sequence[MetricScores], human: Vector, langpairs: Sequence[str], *, rows: NDArray[np.bool_] | None = None
+) -> list[Gain]:
+    """The gain of the members' average on each language pair, in the order in which pairs come first.
+
+    Scores are standardised over all rows; with `rows` they are standardised, and correlated, over these only.
+    """
+    if len(members) < 2:
+        msg = f"an ensemble joins at least two metrics, got {len(members)}"
+        raise InputError(msg)
+    kept = np.ones(len(human), dtype=bool) if rows is None else rows
+    columns = [standardised(one.oriented, over=kept, name=one.name) for one in members]
+    joined = sum(columns[1:], start=columns[0]) / len(columns)
+    pairs = np.array(langpairs)
+    found = []
+    for pair in dict.fromkeys(langpairs):
+        of_pair = kept & (pairs == pair)
+        if of_pair.sum() < 2:
+            msg = f"{pair} has {int(of_pair.sum())} rows here, and a correlation needs at least 2"
+            raise InputError(msg)
+        own = [_pearson(column[of_pair], human[of_pair]) for column in columns]
+        best = int(np.argmax(own))
+        found.append(
+            Gain(pair, _pearson(joined[of_pair], human[of_pair]), own[best], members[best].name, int(of_pair.sum()))
+        )
+    return found
+
+
+def _pearson(one: Vector, other: Vector) -> float:
+    return correlate(one, other, kind="pearson").value
+
+
+def mean_gain(gains: Sequence[Gain]) -> float | None:
+    """The unweighted average over language pairs; None where one of them has no value."""
+    values = [value for gain in gains if (value := gain.relative) is not None]
+    return float(np.mean(values)) if values and len(values) == len(gains) else None
+
+
+class PairOfMetrics(NamedTuple):
+    """Two metrics, joined: correlations are averages over language pairs, gains over the better of the two."""
+
+    members: tuple[str, str]
+    correlation: float
+    """With people, over all rows."""
+    gain: float
+    """Relative, over all rows; 0.08 is 8 %."""
+    held_out_gain: float
+    """Mean over splits, on the half that norms are not from."""
+    chosen: int
+    """Splits whose first half it was the best pair of."""
+
+
+class Choice(NamedTuple):
+    """What one split chose on its first half, and what became of it on the second."""
+
+    pair: tuple[str, str]
+    single: str
+    """The best metric alone."""
+    search_correlation: float
+    held_out_correlation: float
+    search_gain: float
+    """Over the best metric alone, as it looked on the half that chose both."""
+    held_out_gain: float
+    """Over the best metric alone, on the other half."""
+
+
+@dataclass(frozen=True)
+class EnsembleSearch:
+    """All pairs, and what choosing among them is worth."""
+
+    data: str
+    rows: int
+    langpairs: tuple[str, ...]
+    metrics: tuple[str, ...]
+    singles: tuple[float, ...]
+    """Correlation of each metric alone, averaged over language pairs."""
+    pairs: tuple[PairOfMetrics, ...]
+    """The best first, by correlation over all rows."""
+    choices: tuple[Choice, ...]
+    """One per split."""
+    seed: int
+
+    @property
+    def search_gain(self) -> float:
+        """Mean gain of the chosen pair over the chosen single metric, on the halves that chose them."""
+        return float(np.mean([choice.search_gain for choice in self.choices]))
+
+    @property
+    def held_out_gain(self) -> float:
+        """The same on the other halves: without the selection effect."""
+        return float(np.mean([choice.held_out_gain for choice in self.choices]))
+
+    def held_out_range(self, level: float = 0.95) -> tuple[float, float]:
+        """Percentiles of the held-out gain over splits; splits share rows, so this is no confidence interval."""
+        tail = 50 * (1 - level)
+        low, high = np.percentile([choice.held_out_gain for choice in self.choices], [tail, 100 - tail])
+        return float(low), float(high)
+
+    def _repr_html_(self) -> str:
+        rows: list[list[HtmlCell]] = [
+            [" + ".join(one.members), one.correlation, 100 * one.gain, 100 * one.held_out_gain, one.chosen]
+            for one in self.pairs
+        ]
+        rows += [[name, value, None, None, None] for name, value in zip(self.metrics, self.singles, strict=True)]
+        columns = ["metrics", "correlation", "gain %", "held out %", "chosen"]
+        notes = [f"chosen: in how many of {len(self.choices)} splits it was the best of the first half"]
+        return html_table(columns, rows, caption=f"{self.data}: ensembles of two", notes=notes, width=3)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        low, high = self.held_out_range()
+        return {
+            "data": self.data,
+            "rows": self.rows,
+            "langpairs": list(self.langpairs),
+            "splits": len(self.choices),
+            "seed": self.seed,
+            "singles": dict(zip(self.metrics, self.singles, strict=True)),
+            "pairs": [one._asdict() | {"members": list(one.members)} for one in self.pairs],
+            "choices": [one._asdict() | {"pair": list(one.pair)} for one in self.choices],
+            "search_gain": self.search_gain,
+            "held_out_gain": self.held_out_gain,
+            "held_out_range": [low, high],
+        }
+
+
+def search_ensembles(
+    metrics: Sequence[MetricScores],
+    human: Vector,
+    langpairs: Sequence[str],
+    segments: Sequence[str],
+    *,
+    data: str = "",
+    splits: int = 50,
+    seed: int = 12345,
+) -> EnsembleSearch:
+    """Compare all pairs of metrics; `human`, `langpairs` and `segments` are those of the rows that were scored.
+
+    A row that people did not judge is left out.
+    """
+    names = tuple(one.name for one in metrics)
+    if len(names) < 3:
+        msg = f"a search needs at least three metrics to pair up, got {len(names)}"
+        raise RecipeError(msg)
+    check_resampling(splits, seed)
+    judged = np.isfinite(human)
+    columns = np.array([standardised(one.oriented, over=judged, name=one.name) for one in metrics])[:, judged]
+    gold, pairs_of_rows = human[judged], np.array(langpairs)[judged]
+    known = tuple(dict.fromkeys(pairs_of_rows.tolist()))
+    units = unit_numbers(
+        list(zip(pairs_of_rows.tolist(), np.array(segments)[judged].tolist(), strict=True)), len(gold)
+    )
+    candidates = list(combinations(range(len(names)), 2))
+    every = _Agreement(columns, gold, pairs_of_rows, known)
+    held_out: list[list[float]] = []
+    choices = []
+    for mask in _halves(units, splits, seed):
+        scaled = np.array([standardised(one, over=mask, name=name) for one, name in zip(columns, names, strict=True)])
+        search = _Agreement(scaled[:, mask], gold[mask], pairs_of_rows[mask], known)
+        other = _Agreement(scaled[:, ~mask], gold[~mask], pairs_of_rows[~mask], known)
+        choices.append(_choice(search, other, candidates, names))
+        held_out.append([other.gain(pair) for pair in candidates])
+    means = np.mean(held_out, axis=0)
+    found = [
+        PairOfMetrics(
+            (names[one], names[two]),
+            every.correlation((one, two)),
+            every.gain((one, two)),
+            float(means[at]),
+            sum(choice.pair == (names[one], names[two]) for choice in choices),
+        )
+        for at, (one, two) in enumerate(candidates)
+    ]
+    return EnsembleSearch(
+        data,
+        len(gold),
+        known,
+        names,
+        tuple(every.correlation((one,)) for one in range(len(names))),
+        tuple(sorted(found, key=lambda one: -one.correlation)),
+        tuple(choices),
+        seed,
+    )
+
+
+def _halves(units: NDArray[np.intp], splits: int, seed: int) -> Iterator[NDArray[np.bool_]]:
+    """Masks of the rows of a random half of the segments."""
+    rng = np.random.default_rng(seed)
+    count = int(units.max()) + 1
+    for _ in range(splits):
+        first = np.zeros(count, dtype=bool)
+        first[rng.permutation(count)[: count // 2]] = True
+        yield first[units]
+
+
+class _Agreement:
+    """Correlations with people of metrics, and of averages of metrics, by language pair: from covariances."""
+
+    def __init__(self, columns: Vector, gold: Vector, pairs: NDArray[np.str_], known: Sequence[str]) -> None:
+        self._covariances = []
+        for pair in known:
+            rows = pairs == pair
+            if rows.sum() < 3:
+                msg = f"half of {pair} has {int(rows.sum())} rows, too few for a correlation; take more rows"
+                raise InputError(msg)
+            self._covariances.append(np.cov(np.vstack([columns[:, rows], gold[rows]]), bias=True))
+
+    def by_pair(self, members: Sequence[int]) -> Vector:
+        """Correlation of the members' average, for each language pair."""
+        found = []
+        for covariance in self._covariances:
+            own = covariance[np.ix_(members, members)].sum()
+            spread = np.sqrt(own * covariance[-1, -1])
+            if not spread > 0:
+                msg = "a metric, or people, gave all rows of a language pair the same score in a half of the segments"
+                raise InputError(msg)
+            found.append(covariance[list(members), -1].sum() / spread)
+        return np.array(found)
+
+    def correlation(self, members: Sequence[int]) -> float:
+        """Averaged over language pairs."""
+        return float(self.by_pair(members).mean())
+
+    def gain(self, members: Sequence[int], over: int | None = None) -> float:
+        """Relative gain over the best of the members (or one metric), on each language pair; averaged."""
+        alone = [self.by_pair((one,)) for one in (members if over is None else (over,))]
+        best = np.max(alone, axis=0)
+        if not (best > 0).all():
+            msg = "no metric of an ensemble agrees with people on a language pair, so that a gain has no value"
+            raise InputError(msg)
+        return float(np.mean((self.by_pair(members) - best) / best))
+
+
+def _choice(
+    search: _Agreement, other: _Agreement, candidates: Sequence[tuple[int, int]], names: Sequence[str]
+) -> Choice:
+    pair = max(candidates, key=search.correlation)
+    single = max(range(len(names)), key=lambda one: search.correlation((one,)))
+    return Choice(
+        (names[pair[0]], names[pair[1]]),
+        names[single],
+        search.correlation(pair),
+        other.correlation(pair),
+        search.gain(pair, over=single),
+        other.gain(pair, over=single),
+    )

@@ -1,0 +1,180 @@
+"""Shapley values: what each player adds to a coalition, averaged over all orders in which players can come.
+
+    phi_i = sum over coalitions S without i of |S|! (n - |S| - 1)! / n!  (v(S + i) - v(S))
+
+They sum to v(all) - v(none). Up to ten players they are computed exactly; beyond that over sampled orders (Castro,
+Gomez, Tejada 2009), which sum to the same, with the standard error of each mean.
+
+Texts with words left out, and what they score: the basis of leave-one-out importance and Shapley values.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.core.corpus import Corpus
+from nlgauge.core.metric import Metric
+from nlgauge.core.pipeline import run_metrics
+from nlgauge.core.run_options import RunOptions
+from nlgauge.errors import InputError, NlgaugeWarning, RecipeError
+from nlgauge.studies.explain.explanation import Attribution, Side
+from nlgauge.text.words import WordSpan
+
+#: Players whose coalitions are all looked at: 1,024.
+MOST_EXACT = 10
+
+#: From coalitions (a row each, True for a player that is in it) to their values.
+Game: TypeAlias = Callable[[NDArray[np.bool_]], NDArray[np.float64]]
+
+
+class Shapley(NamedTuple):
+    """A value per player."""
+
+    values: NDArray[np.float64]
+    error: NDArray[np.float64] | None
+    """Standard errors; None where the values are exact."""
+    all_players: float
+    """Value of the coalition of all."""
+    nobody: float
+    """Value of the empty coalition."""
+
+
+def shapley_values(players: int, game: Game, *, samples: int = 25, seed: int = 12345) -> Shapley:
+    """Exact values for few players; else the mean over `samples` orders drawn with a seed.
+
+    >>> shapley_values(2, lambda rows: rows.sum(axis=1) * 2.0).values.tolist()
+    [2.0, 2.0]
+    """
+    if samples < 2:
+        msg = f"samples must be at least 2 orders, for a standard error, got {samples!r}"
+        raise RecipeError(msg)
+    if players <= MOST_EXACT:
+        return _exact(players, game)
+    return _sampled(players, game, samples, seed)
+
+
+def _exact(players: int, game: Game) -> Shapley:
+    numbers = np.arange(2**players)
+    members = (numbers[:, None] >> np.arange(players) & 1).astype(np.bool_)
+    worth = game(members)
+    sizes = members.sum(axis=1)
+    factorial = [math.factorial(n) for n in range(players + 1)]
+    weight = np.array([factorial[s] * factorial[max(players - s - 1, 0)] / factorial[players] for s in sizes])
+    values = np.zeros(players)
+    for player in range(players):
+        without = numbers[~members[:, player]]
+        values[player] = (weight[without] * (worth[without | 1 << player] - worth[without])).sum()
+    return Shapley(values, None, float(worth[-1]), float(worth[0]))
+
+
+def _sampled(players: int, game: Game, samples: int, seed: int) -> Shapley:
+    rng = np.random.default_rng(seed)
+    orders = [rng.permutation(players) for _ in range(samples)]
+    rows = np.zeros((samples, players + 1, players), dtype=np.bool_)
+    for sample, order in enumerate(orders):
+        for place, player in enumerate(order):
+            rows[sample, place + 1 :, player] = True
+    distinct, back = np.unique(rows.reshape(-1, players), axis=0, return_inverse=True)
+    worth = game(distinct)[back.reshape(samples, players + 1)]
+    added = np.empty((samples, players))
+    for sample, order in enumerate(orders):
+        added[sample, order] = np.diff(worth[sample])
+    error = added.std(axis=0, ddof=1) / math.sqrt(samples)
+    return Shapley(added.mean(axis=0), error, float(worth[0, -1]), float(worth[0, 0]))
+
+
+#: Words of a text that Shapley values are computed for; each sampled order scores as many texts.
+MOST_WORDS = 200
+
+
+def without_words(text: str, words: Sequence[WordSpan], kept: NDArray[np.bool_]) -> str:
+    """The text of the words that are kept, each with the white space before it; words do not run together.
+
+    >>> from nlgauge.text.words import split_words
+    >>> without_words("A cat sat.", split_words("A cat sat."), np.array([True, False, True, True]))
+    'A sat.'
+    """
+    made, end, kept_end = "", 0, 0
+    for word, keep in zip(words, kept.tolist(), strict=True):
+        if keep:
+            gap = text[end : word.start]
+            dropped = text[kept_end:end]
+            if not gap and made[-1:].isalnum() and word.text[0].isalnum() and any(map(str.isspace, dropped)):
+                gap = " "  # "a (big" without the bracket
+            made += gap + word.text
+            kept_end = word.end
+        end = word.end
+    return made.strip()
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedScores:
+    """Scores variants of a text as the run scored the text itself: idf stays that of the run's texts."""
+
+    metric: Metric
+    corpus: Corpus
+    """Of one system, as the metric sees it, with the documents of idf spelt out."""
+    options: RunOptions
+    component: str
+
+    def variants(self, index: int, side: Side, texts: Sequence[str]) -> NDArray[np.float64]:
+        """The component for each variant of a segment's hypothesis, or of what it is compared with."""
+        ((system, hypotheses),) = self.corpus.systems.items()
+        count = len(texts)
+        changed = side == "reference"
+        hyps = [hypotheses[index]] * count if changed else list(texts)
+        refs = [(text,) for text in texts] if changed else [self.corpus.references[index]] * count
+        sources = None
+        if self.corpus.sources is not None:
+            replaced = changed and self.corpus.against_source
+            sources = list(texts) if replaced else [self.corpus.sources[index]] * count
+        rows = replace(self.corpus, systems={system: hyps}, references=refs, sources=sources)
+        metric = self.metric
+        if "unknown" in metric.options() and getattr(metric, "unknown", "") == "error":
+            metric = metric.with_options(unknown="score")  # a variant may be left with unknown words only
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NlgaugeWarning)  # variants are shorter and poorer by intent
+            found = run_metrics([metric], rows, replace(self.options, alignments=False, progress=False, empty="zero"))
+        return np.array(found[0].segments[self.component])
+
+
+def leave_one_out(masked: MaskedScores, index: int, side: Side, text: str, words: Sequence[WordSpan]) -> Attribution:
+    """What the score loses when a word is left out: score of the text minus score without the word."""
+    kept = np.ones((len(words) + 1, len(words)), dtype=np.bool_)
+    kept[np.arange(1, len(words) + 1), np.arange(len(words))] = False
+    scores = masked.variants(index, side, [text] + [without_words(text, words, row) for row in kept[1:]])
+    values = tuple((scores[0] - scores[1:]).tolist())
+    return Attribution("leave-one-out", masked.component, side, values, 0.0, None)
+
+
+def shapley(
+    masked: MaskedScores,
+    index: int,
+    side: Side,
+    text: str,
+    words: Sequence[WordSpan],
+    *,
+    samples: int,
+    seed: int,
+) -> Attribution:
+    """Shapley values of the words: they sum to the score minus that of the empty text."""
+    if len(words) > MOST_WORDS:
+        msg = f"Shapley values need a text of at most {MOST_WORDS} words, got {len(words)}; use leave-one-out"
+        raise InputError(msg)
+
+    def game(rows: NDArray[np.bool_]) -> NDArray[np.float64]:
+        # The whole text is scored as it is, white space included.
+        texts = [text if row.all() else without_words(text, words, row) for row in rows]
+        return masked.variants(index, side, texts)
+
+    found = shapley_values(len(words), game, samples=samples, seed=seed)
+    error = None if found.error is None else tuple(found.error.tolist())
+    total = found.all_players - found.nobody
+    return Attribution("shapley", masked.component, side, tuple(found.values.tolist()), 0.0, total, error)

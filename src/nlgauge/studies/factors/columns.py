@@ -1,0 +1,283 @@
+"""LEX: the words that two texts share, as BLEU-1.
+
+    LEX = min(1, exp(1 - |r| / |h|)) * (words of h that are in r, each as often as it stands there) / |h|
+
+The released scores have the translation in the place of r and the human reference in that of h (D11), with case; 0
+where no word is shared. Across languages r is the machine translation of the foreign sentence.
+
+Machine translations of sentences, from a file: what the cross-lingual factors compare with.
+
+{"sentence": {"Ein Hund bellt.": ["A", "dog", "barks", "."]}}     as released; also plain {text: translation}
+Ein Hund bellt.<TAB>A dog barks.                                  TSV without a header
+
+Factors of the pairs of a data set, a column each.
+
+    SEM    people's score                                 LEX    shared words, as BLEU-1
+    SYN    how alike the dependency trees are             MOR    how alike the forms of words are
+    CLB    the metric's own score of a foreign sentence beside its machine translation (`nlgauge.explain.factors.run`)
+
+Any other name is a column of numbers that came with the data. A pair whose factor cannot be had (no parse, no
+translation, no known word) has nan, never 0.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from nlgauge.data.judgements import JudgementTable
+from nlgauge.errors import FileFormatError, InputError, RecipeError
+from nlgauge.io.records import delimited_rows, json_document, read_bytes
+from nlgauge.io.storage import bytes_digest, file_digest, short_digest
+from nlgauge.stats.validation import Vector
+from nlgauge.studies.explain.explanation import annotate_each
+from nlgauge.studies.factors.morphology import (
+    WordPair,
+    build_lexicon,
+    features_of_texts,
+    morphological_similarity,
+    read_lexicon,
+    retrofit,
+    train_vectors,
+    training_label,
+    vectors_of_file,
+)
+from nlgauge.studies.factors.trees import syntactic_similarity, word_tree
+from nlgauge.text.annotation import Annotator
+from nlgauge.text.annotators import load_annotator
+from nlgauge.text.words import treebank_words
+
+
+def bleu1(reference: Sequence[str], hypothesis: Sequence[str]) -> float:
+    """Precision of the hypothesis' words, times the brevity penalty.
+
+    >>> bleu1("the cat sat".split(), "the the cat".split())
+    0.6666666666666666
+    >>> round(bleu1("the cat sat".split(), ["cat"]), 4)
+    0.1353
+    """
+    shared = (Counter(hypothesis) & Counter(reference)).total()
+    if not shared:
+        return 0.0
+    brevity = min(0.0, 1 - len(reference) / len(hypothesis))
+    return math.exp(brevity) * shared / len(hypothesis)
+
+
+def lexical_overlap(text: str, others: Sequence[str]) -> float:
+    """LEX of a hypothesis beside its references (of several, the one it shares most with); nan for an empty text.
+
+    >>> lexical_overlap("A man is playing a large flute.", ["A man is playing a flute."])
+    0.8668778997501817
+    """
+    words = treebank_words(text)
+    found = [bleu1(words, treebank_words(other)) for other in others if other.strip()]
+    return max(found) if words and found else math.nan
+
+
+@dataclass(frozen=True)
+class Translations:
+    """English translations by text."""
+
+    label: str
+    """Name and digest of the file."""
+    words: Mapping[str, tuple[str, ...]]
+    texts: Mapping[str, str]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+def read_translations(path: str | os.PathLike[str]) -> Translations:
+    """The translations of a file; words of a text are those of the Penn Treebank unless the file has them."""
+    name = os.fspath(path)
+    data = read_bytes(name)
+    found: dict[str, str | list[str]] = {}
+    if name.lower().endswith(".json"):
+        document = json_document(name)
+        found = dict(document["sentence"] if isinstance(document.get("sentence"), dict) else document)
+    else:
+        for row in delimited_rows(data, name, columns=("text", "translation")):
+            found[row.text("text")] = row.text("translation")
+    words: dict[str, tuple[str, ...]] = {}
+    texts: dict[str, str] = {}
+    for text, translation in found.items():
+        if isinstance(translation, list) and all(isinstance(word, str) for word in translation):
+            words[text], texts[text] = tuple(translation), " ".join(translation)
+        elif isinstance(translation, str):
+            words[text], texts[text] = tuple(treebank_words(translation)), translation
+        else:
+            msg = f"{name}, {text[:40]!r}: expected a translation as text or as a list of words, got {translation!r}"
+            raise FileFormatError(msg)
+    return Translations(f"{os.path.basename(name)}[{short_digest(bytes_digest(data))}]", words, texts)
+
+
+CLB = "CLB"
+#: Factors that are computed from the pairs; CLB needs the metric too.
+COMPUTED = ("SEM", "SYN", "LEX", "MOR")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactorOptions:
+    """What factors are made with."""
+
+    parser: str = "spacy-en"
+    """Annotator of the trees and of the features of words: a name, a spaCy model, CoNLL-U files joined by +."""
+    source_parser: str | None = None
+    """Of the sources, where those are in another language; None for the same."""
+    word_vectors: str | None = None
+    """File of word vectors; None trains them on the texts."""
+    lexicon: str | None = None
+    """File of pairs of words with the same features; None makes one from the parser's features."""
+    translations: str | None = None
+    """File of machine translations of the foreign sentences into English."""
+    seed: int = 12345
+    """Of the training of word vectors."""
+
+
+class FactorMaker:
+    """Computes factors of the rows of a table; what several of them need is made once."""
+
+    def __init__(self, table: JudgementTable, options: FactorOptions) -> None:
+        self._table, self.options = table, options
+        with_references = any(table.references)
+        if not with_references and table.source is None:
+            msg = f"{table.name} has neither references nor sources, so its outputs are compared with nothing"
+            raise InputError(msg)
+        self.across = not with_references
+        """Whether outputs are compared with sources."""
+        self.others: list[tuple[str, ...]] = (
+            list(table.references) if table.source is None or with_references else [(one,) for one in table.source]
+        )
+        self.labels: dict[str, str] = {}
+
+    def name_of(self, name: str) -> str:
+        """A factor's name as it is written here: a column of the data has its own, the others are in any case."""
+        return name if name in self._columns or name.upper() not in (*COMPUTED, CLB) else name.upper()
+
+    @cached_property
+    def _columns(self) -> dict[str, Vector]:
+        return {**self._table.human, **self._table.released}
+
+    def column(self, name: str, *, criterion: str | None = None) -> Vector:
+        """A factor by name, a value per row."""
+        name = self.name_of(name)
+        makers: dict[str, Callable[[], Vector]] = {"SYN": self._syn, "LEX": self._lex, "MOR": self._mor}
+        if name in makers:
+            return makers[name]()
+        if name == "SEM":
+            self.labels[name] = f"human score: {criterion or self._table.default_criterion}"
+            return self._table.gold(criterion)
+        known = self._columns
+        if name not in known:
+            there = ", ".join(known) or "none"
+            msg = f"no factor {name!r}: there are {', '.join((*COMPUTED, CLB))}, and columns of the data: {there}"
+            raise RecipeError(msg)
+        self.labels[name] = f"column of {self._table.name}"
+        return known[name]
+
+    def foreign_first(self, row: int) -> bool:
+        """Whether the foreign sentence of a row is its source, and not its hypothesis."""
+        return not self._table.langpair[row].startswith("en-")
+
+    def foreign(self, row: int) -> str:
+        """The sentence of a row that is not English."""
+        return self.others[row][0] if self.foreign_first(row) else self._table.hypothesis[row]
+
+    @cached_property
+    def translations(self) -> Translations:
+        """The machine translations."""
+        if self.options.translations is None:
+            msg = (
+                f"{self._table.name} compares across languages: LEX and CLB need machine translations of the foreign "
+                "sentences; give them: translations=FILE"
+            )
+            raise RecipeError(msg)
+        return read_translations(self.options.translations)
+
+    def _lex(self) -> Vector:
+        table = self._table
+        if not self.across:
+            self.labels["LEX"] = "BLEU-1 of Penn Treebank words, with case; of several references the nearest"
+            pairs = zip(table.hypothesis, self.others, strict=True)
+            return np.array([lexical_overlap(text, others) for text, others in pairs])
+        self.labels["LEX"] = f"BLEU-1 of Penn Treebank words, with case; translations: {self.translations.label}"
+        found = []
+        for row, (hypothesis, others) in enumerate(zip(table.hypothesis, self.others, strict=True)):
+            english = hypothesis if self.foreign_first(row) else others[0]
+            translated = self.translations.words.get(self.foreign(row))
+            found.append(math.nan if translated is None else bleu1(translated, treebank_words(english)))
+        return np.array(found)
+
+    def _syn(self) -> Vector:
+        own, other = self._annotator, self._other_annotator
+        self.labels["SYN"] = (
+            f"1 - tree edit distance / words; trees: {' and '.join(dict.fromkeys([own.label, other.label]))}"
+        )
+        trees = self._trees(own, self._table.hypothesis)
+        other_trees = self._trees(other, [text for texts in self.others for text in texts])
+        return np.array(
+            [
+                _best(syntactic_similarity(trees[text], other_trees[one]) for one in others)
+                for text, others in zip(self._table.hypothesis, self.others, strict=True)
+            ]
+        )
+
+    def _trees(self, annotator: Annotator, texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
+        """By text; empty where it could not be parsed."""
+        return {
+            text: () if found is None else word_tree(found) for text, found in annotate_each(annotator, texts).items()
+        }
+
+    @cached_property
+    def _annotator(self) -> Annotator:
+        return _parser(self.options.parser)
+
+    @cached_property
+    def _other_annotator(self) -> Annotator:
+        name = self.options.source_parser
+        return self._annotator if name is None else _parser(name)
+
+    def _mor(self) -> Vector:
+        texts = [*self._table.hypothesis, *(text for texts in self.others for text in texts)]
+        words = {text: [word.lower() for word in treebank_words(text)] for text in dict.fromkeys(texts)}
+        if self.options.word_vectors is not None:
+            label, vectors = vectors_of_file(self.options.word_vectors)
+        else:
+            vocabulary = sorted({word for found in words.values() for word in found})
+            label = f"{training_label()}, trained on the {len(texts)} texts, seed {self.options.seed}"
+            vectors = train_vectors(texts, vocabulary, seed=self.options.seed)
+        pairs, of_pairs = self._lexicon()
+        moved = retrofit(vectors, pairs)
+        self.labels["MOR"] = f"cosine of mean word vectors ({label}), retrofitted on {len(pairs)} pairs ({of_pairs})"
+        return np.array(
+            [
+                _best(morphological_similarity(words[text], words[one], moved) for one in others)
+                for text, others in zip(self._table.hypothesis, self.others, strict=True)
+            ]
+        )
+
+    def _lexicon(self) -> tuple[list[WordPair], str]:
+        path = self.options.lexicon
+        if path is not None:
+            return read_lexicon(path), f"{Path(path).name}[{short_digest(file_digest(Path(path)))}]"
+        own = annotate_each(self._annotator, self._table.hypothesis)
+        other = annotate_each(self._other_annotator, [text for texts in self.others for text in texts])
+        parsed = [one for one in (*own.values(), *other.values()) if one is not None]
+        return build_lexicon(features_of_texts(parsed)), f"features of {self._annotator.label}"
+
+
+def _parser(name: str) -> Annotator:
+    return load_annotator(name, sentences="annotator", trees=True, extra="explain")
+
+
+def _best(values: Iterable[float]) -> float:
+    """The highest of the values that there are."""
+    found = [value for value in values if not math.isnan(value)]
+    return max(found) if found else math.nan

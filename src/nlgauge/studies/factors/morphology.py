@@ -1,0 +1,242 @@
+"""Vectors of words: trained as by fastText on the texts at hand, or read from a file.
+
+MOR: how alike the forms of words are, as the cosine of mean word vectors that know morphology.
+
+    lexicon       pairs of words that have the same morphological features, such as "reached" and "combined"
+    retrofitting  q_i <- (mean of q_j over the pairs (i, j) + v_i) / 2, ten times (Faruqui et al. 2015, alpha 1,
+                  beta 1 / pairs of i); v are the vectors, of unit length
+    MOR           cos(mean of q over the words of x, mean of q over the words of y)
+
+Words are lower-cased; those without a vector are left out, and a text with none has no MOR.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.errors import FileFormatError, InputError, MissingExtraError
+from nlgauge.io.records import read_lines
+from nlgauge.io.storage import file_digest, short_digest
+from nlgauge.stats.validation import Vector
+from nlgauge.text.annotation import AnnotatedText
+from nlgauge.text.conllu import read_conllu
+
+#: As released; what is not named there is fastText's default. Its own package is not used: with one thread, which
+#: equal vectors need, it fills a tenth of the first vectors and takes the rest from memory as found.
+TRAINING = {
+    "epochs": 10,
+    "alpha": 0.2,  # the learning rate, which falls to (almost) 0
+    "min_alpha": 1e-6,
+    "sg": 1,  # skip-grams
+    "vector_size": 100,
+    "window": 5,
+    "min_count": 5,  # rarer words have their vectors from their letters
+    "min_n": 3,
+    "max_n": 6,
+    "bucket": 2_000_000,
+    "sample": 1e-4,
+    "negative": 5,
+    "ns_exponent": 0.5,
+    "batch_words": 1000,  # the learning rate falls after so many
+}
+#: fastText ends every line with it.
+_END = "</s>"
+
+
+def train_vectors(texts: Iterable[str], words: Sequence[str], *, seed: int = 12345) -> dict[str, NDArray[np.float32]]:
+    """Vectors of the words, by fastText's method on the texts as they stand; rare words have them from their letters.
+
+    One thread, so that equal texts and seeds give equal vectors on a machine.
+    """
+    lines = [[*text.split(), _END] for text in texts if text.strip()]
+    if not lines:
+        msg = "word vectors are trained on texts, and all of these are empty"
+        raise InputError(msg)
+    training = _gensim().models.fasttext.FastText
+    with _quiet("gensim"):
+        try:
+            model = training(lines, seed=seed % 2**32, workers=1, **TRAINING)
+        except RuntimeError as error:
+            msg = (
+                f"no word vectors can be trained on {len(lines)} texts: no word stands {TRAINING['min_count']} times "
+                "in them; give word_vectors=FILE instead"
+            )
+            raise InputError(msg) from error
+    found = {word: np.asarray(model.wv[word], dtype=np.float32) for word in dict.fromkeys(words)}
+    if not all(np.isfinite(vector).all() for vector in found.values()):
+        msg = f"training word vectors on {len(lines)} texts diverged; give word_vectors=FILE, or another seed"
+        raise InputError(msg)
+    return found
+
+
+def training_label() -> str:
+    """Method and version, on which vectors depend."""
+    return f"fastText's method, gensim {_gensim().__version__}"
+
+
+def vectors_of_file(path: str | os.PathLike[str]) -> tuple[str, dict[str, NDArray[np.float32]]]:
+    """A file's label with digest, and its vectors by lower-cased word; of two spellings the first counts."""
+    from nlgauge.encoders.engines.static import read_vectors  # an engine, loaded where it is asked for
+
+    file = Path(path)
+    words, table = read_vectors(file)
+    found: dict[str, NDArray[np.float32]] = {}
+    for word, vector in zip(words, table, strict=True):
+        found.setdefault(word.lower(), vector)
+    return f"{file.name}[{short_digest(file_digest(file))}]", found
+
+
+def _gensim() -> Any:
+    try:
+        import gensim
+        import gensim.models.fasttext
+    except ImportError as error:
+        msg = "training word vectors needs gensim: pip install 'nlgauge[explain]'; or give word_vectors=FILE"
+        raise MissingExtraError(msg) from error
+    return gensim
+
+
+@contextmanager
+def _quiet(name: str) -> Iterator[None]:
+    """Without the advice that a library logs on small corpora."""
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+WordPair: TypeAlias = tuple[str, str]
+#: A word with its morphological features, such as Number: Plur.
+FeaturedWord: TypeAlias = tuple[str, Mapping[str, str]]
+WordVectors: TypeAlias = Mapping[str, NDArray[np.floating]]
+
+#: Words among which the partner of a word is looked for, and the seed they are drawn by, as released.
+_SAMPLE, _SEED = 5000, 42
+_SWEEPS = 10
+
+
+def read_lexicon(path: str | os.PathLike[str]) -> list[WordPair]:
+    """The pairs of a lexicon: a word and its partner a line, or its partners, with blanks between."""
+    found: list[WordPair] = []
+    for number, line in enumerate(read_lines(path), start=1):
+        first, *partners = line.lower().split() or [""]
+        if not partners:
+            msg = f"{os.fspath(path)}, line {number}: expected a word and its partner, blank between, got {line!r}"
+            raise FileFormatError(msg)
+        found += [(first, partner) for partner in partners]
+    return found
+
+
+def features_of_texts(texts: Iterable[AnnotatedText]) -> list[FeaturedWord]:
+    """The words of annotated texts with their features."""
+    return [(word.form, word.features) for text in texts for sentence in text.sentences for word in sentence.words]
+
+
+def features_of_treebank(*paths: str | os.PathLike[str]) -> list[FeaturedWord]:
+    """The words of CoNLL-U files with their features."""
+    return [
+        (word.form, word.features)
+        for path in paths
+        for sentence in read_conllu(Path(path))
+        for word in sentence.words
+    ]
+
+
+def build_lexicon(
+    words: Iterable[FeaturedWord],
+    *,
+    partners: Iterable[FeaturedWord] | None = None,
+    ignored: Sequence[str] = ("Foreign",),
+    sample: int = _SAMPLE,
+    seed: int = _SEED,
+) -> list[WordPair]:
+    """Pairs of words with the same features: each word with the first of a random sample that fits.
+
+    `partners` are words of another language, for a lexicon across languages; by default the words themselves. A word
+    without features has no partner, and features in `ignored` do not count.
+
+    >>> past = {"Tense": "Past"}
+    >>> build_lexicon([("reached", past), ("combined", past), ("cats", {"Number": "Plur"})])
+    [('reached', 'combined'), ('combined', 'reached')]
+    """
+    own = _by_features(words, ignored)
+    others = own if partners is None else _by_features(partners, ignored)
+    drawn = random.Random(seed).sample(others, min(sample, len(others)))
+    fitting: dict[frozenset[tuple[str, str]], list[str]] = {}
+    for word, features in drawn:
+        known = fitting.setdefault(features, [])
+        if word not in known:
+            known.append(word)
+    found: dict[WordPair, None] = {}
+    for word, features in own:
+        partner = next((other for other in fitting.get(features, ()) if other != word), None)
+        if partner is not None:
+            found[word, partner] = None
+    return list(found)
+
+
+def _by_features(
+    words: Iterable[FeaturedWord], ignored: Sequence[str]
+) -> list[tuple[str, frozenset[tuple[str, str]]]]:
+    found = []
+    for word, features in words:
+        counted = frozenset((key, value) for key, value in features.items() if key not in ignored)
+        if counted:
+            found.append((word.lower(), counted))
+    return found
+
+
+def retrofit(vectors: WordVectors, lexicon: Iterable[WordPair], *, sweeps: int = _SWEEPS) -> dict[str, Vector]:
+    """Vectors of unit length, drawn towards those of their partners; words without a pair stay.
+
+    >>> import numpy as np
+    >>> moved = retrofit({"a": np.array([1.0, 0.0]), "b": np.array([0.0, 2.0])}, [("a", "b")])
+    >>> moved["a"].tolist(), moved["b"].tolist()
+    ([0.5, 0.5], [0.0, 1.0])
+    """
+    if sweeps < 1:
+        msg = f"sweeps must be at least 1, got {sweeps!r}"
+        raise InputError(msg)
+    words = list(vectors)
+    number = {word: at for at, word in enumerate(words)}
+    table = np.array([vectors[word] for word in words], dtype=np.float64)
+    lengths = np.linalg.norm(table, axis=1, keepdims=True)
+    table /= np.where(lengths > 0, lengths, 1.0)
+    partners: dict[int, dict[int, None]] = {}
+    for word, partner in lexicon:
+        if word in number and partner in number and word != partner:
+            partners.setdefault(number[word], {})[number[partner]] = None
+    places = [(at, np.fromiter(to, dtype=np.intp)) for at, to in partners.items()]
+    moved = table.copy()
+    for _ in range(sweeps):
+        for at, to in places:
+            moved[at] = (moved[to].mean(axis=0) + table[at]) / 2
+    return {word: moved[at] for word, at in number.items()}
+
+
+def morphological_similarity(first: Sequence[str], second: Sequence[str], vectors: Mapping[str, Vector]) -> float:
+    """MOR of two texts' words; nan where a text has no word with a vector."""
+    means = [_mean(words, vectors) for words in (first, second)]
+    one, other = means
+    if one is None or other is None:
+        return math.nan
+    lengths = float(np.linalg.norm(one)) * float(np.linalg.norm(other))
+    return float(one @ other) / lengths if lengths else math.nan
+
+
+def _mean(words: Sequence[str], vectors: Mapping[str, Vector]) -> Vector | None:
+    found = [vectors[word] for word in map(str.lower, words) if word in vectors]
+    return np.mean(found, axis=0) if found else None

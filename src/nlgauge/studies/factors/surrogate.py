@@ -1,0 +1,391 @@
+"""A surrogate of a metric: a linear model that knows only factors of each pair.
+
+    m(x, y) = a SEM + b SYN + c LEX + d MOR + e
+
+Kaster, Zhao, Eger (2021) explain metrics so. All columns are standardised, so a coefficient says by how many standard
+deviations the score moves with one of the factor, the others unchanged; R2 says how much of the metric the factors
+explain at all. Factors that go together share what they explain, and how they share it is uncertain: each
+coefficient comes with an interval and its variance inflation.
+
+nlgauge.explain_factors: what metrics look at, on a data set; and the same of a table that was scored before.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nlgauge.core.metric import Metric
+from nlgauge.core.run_options import RunOptions
+from nlgauge.data.judgements import JudgementTable
+from nlgauge.data.score_files import read_table
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.io.formats import HtmlCell, html_table
+from nlgauge.io.records import read_bytes
+from nlgauge.stats.least_squares import least_squares, standardised
+from nlgauge.stats.validation import Vector, numbers
+from nlgauge.studies.factors.columns import CLB, COMPUTED, FactorMaker, FactorOptions
+from nlgauge.studies.meta.metric_scores import MetricScores, distinct_names
+from nlgauge.studies.meta.score_table import released_rows, score_table
+
+_FORMAT = "nlgauge-factors/1"
+
+
+class Effect(NamedTuple):
+    """What a factor has to do with a metric, the other factors unchanged."""
+
+    factor: str
+    coefficient: float
+    error: float
+    """Standard error."""
+    p: float
+    low: float
+    high: float
+    partial_r2: float
+    """Share of what the other factors leave over."""
+    vif: float
+    """By how much the variance of the coefficient is inflated because factors go together; 1 where they do not."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Surrogate:
+    """A metric as a linear combination of factors."""
+
+    metric: str
+    effects: tuple[Effect, ...]
+    r2: float
+    rows: int
+    observed: Vector
+    """The metric, standardised."""
+    fitted: Vector
+    """What the surrogate says instead."""
+    signature: str = ""
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{one.factor} {one.coefficient:.3f}" for one in self.effects)
+        return f"<Surrogate of {self.metric}: {parts}; R2 {self.r2:.3f}, {self.rows} rows>"
+
+    def _repr_html_(self) -> str:
+        caption = f"{self.metric}: R2 {self.r2:.3f} on {self.rows} rows"
+        notes = [f"signature: {self.signature}"] if self.signature else []
+        return html_table(Effect._fields, self.effects, caption=caption, notes=notes, width=3)
+
+    def effect(self, factor: str) -> Effect:
+        """The effect of a factor."""
+        for one in self.effects:
+            if one.factor == factor:
+                return one
+        msg = f"the surrogate of {self.metric} has no factor {factor!r}; it has {', '.join(self.factors)}"
+        raise InputError(msg)
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """Names of the factors."""
+        return tuple(one.factor for one in self.effects)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, without the rows."""
+        return {
+            "metric": self.metric,
+            "r2": self.r2,
+            "rows": self.rows,
+            "effects": [one._asdict() for one in self.effects],
+            "signature": self.signature,
+        }
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """How intervals of coefficients are made."""
+
+    level: float = 0.95
+    resamples: int = 1000
+    seed: int = 12345
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FactorStudy:
+    """Surrogates of metrics on the same rows of the same data."""
+
+    data: str
+    surrogates: tuple[Surrogate, ...]
+    intervals: Intervals
+    factors: Mapping[str, str]
+    """How each factor was made."""
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    """Rows that were left out, by what they lack; a row may lack several."""
+    rows: int = 0
+    """Before any was left out."""
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        used = self.surrogates[0].rows
+        names = ", ".join(one.metric for one in self.surrogates)
+        return f"<FactorStudy {self.data}: {names} by {', '.join(self.factors)}; {used} of {self.rows} rows>"
+
+    def _repr_html_(self) -> str:
+        rows: list[list[HtmlCell]] = [
+            [one.metric, *(effect.coefficient for effect in one.effects), one.r2] for one in self.surrogates
+        ]
+        return html_table(["metric", *self.factors, "R2"], rows, caption=f"{self.data}: factors of metrics", width=3)
+
+    def surrogate(self, metric: str) -> Surrogate:
+        """The surrogate of a metric."""
+        for one in self.surrogates:
+            if one.metric == metric:
+                return one
+        msg = f"no metric {metric!r} here; there are: {', '.join(one.metric for one in self.surrogates)}"
+        raise InputError(msg)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "format": _FORMAT,
+            "data": self.data,
+            "rows": self.rows,
+            "dropped": dict(self.dropped),
+            "factors": dict(self.factors),
+            "intervals": vars(self.intervals),
+            "surrogates": [one.to_dict() for one in self.surrogates],
+            "notes": list(self.notes),
+        }
+
+
+def fit_surrogates(
+    metrics: Mapping[str, ArrayLike],
+    factors: Mapping[str, ArrayLike],
+    *,
+    own: Mapping[str, Mapping[str, ArrayLike]] | None = None,
+    data: str = "",
+    intervals: Intervals | None = None,
+    labels: Mapping[str, str] | None = None,
+    signatures: Mapping[str, str] | None = None,
+    notes: Sequence[str] = (),
+) -> FactorStudy:
+    """Fit each metric by the factors; both are columns of numbers, a value per row.
+
+    `own` are factors of which each metric has its own column, by factor and metric: each metric is then fitted with
+    and without them. A row in which a metric or a factor has no value (NaN) is left out for all metrics, and counted.
+    `labels` say how factors were made.
+
+    >>> study = fit_surrogates({"m": [1.0, 2.0, 4.0, 3.0]}, {"LEX": [1.0, 2.0, 3.0, 4.0]})
+    >>> study.surrogate("m")
+    <Surrogate of m: LEX 0.800; R2 0.640, 4 rows>
+    """
+    how, own = intervals or Intervals(), own or {}
+    if both := set(metrics) & {*factors, *own}:
+        msg = f"{min(both)!r} is both a metric and a factor; a column cannot explain itself"
+        raise InputError(msg)
+    if not metrics or not {*factors, *own}:
+        msg = f"a surrogate needs a metric and a factor, got {len(metrics)} and {len(factors)}"
+        raise InputError(msg)
+    columns = {name: _column(name, values) for name, values in (*metrics.items(), *factors.items())}
+    of_metric = {
+        (factor, metric): _column(f"{factor} of {metric}", by_metric[metric])
+        for factor, by_metric in own.items()
+        for metric in metrics
+    }
+    everything = columns | {f"{factor} of {metric}": values for (factor, metric), values in of_metric.items()}
+    kept = _complete(everything)
+    shared = [columns[name][kept] for name in factors]
+    found = []
+    for name in metrics:
+        signature = (signatures or {}).get(name, "")
+        more = [of_metric[factor, name][kept] for factor in own]
+        if more and shared:
+            label = f"{name} (without {', '.join(own)})"
+            found.append(_surrogate(label, columns[name][kept], list(factors), shared, how, signature))
+        found.append(_surrogate(name, columns[name][kept], [*factors, *own], [*shared, *more], how, signature))
+    return FactorStudy(
+        data,
+        tuple(found),
+        how,
+        {name: (labels or {}).get(name, "a column of the data") for name in (*factors, *own)},
+        {name: lacking for name, values in everything.items() if (lacking := int(np.isnan(values).sum()))},
+        len(kept),
+        tuple(notes),
+    )
+
+
+def _complete(columns: Mapping[str, Vector]) -> NDArray[np.bool_]:
+    """Rows in which every column has a value; of unequal columns the first that is unlike the others is named."""
+    first, values = next(iter(columns.items()))
+    for name, other in columns.items():
+        if len(other) != len(values):
+            msg = f"{name} has {len(other)} values, but {first} has {len(values)}; give a value per row"
+            raise InputError(msg)
+    lacking = {name: int(np.isnan(other).sum()) for name, other in columns.items()}
+    kept = ~np.any([np.isnan(other) for other in columns.values()], axis=0)
+    if not kept.any():
+        said = ", ".join(f"{name} in {count}" for name, count in lacking.items() if count)
+        msg = f"no row of {len(values)} has a value of every metric and factor; there is none of {said}"
+        raise InputError(msg)
+    return np.asarray(kept, dtype=np.bool_)
+
+
+def _column(name: str, values: ArrayLike) -> Vector:
+    column = numbers(values, name)
+    if column.ndim != 1 or np.isinf(column).any():
+        problem = f"shape {column.shape}" if column.ndim != 1 else "an infinite one"
+        msg = f"{name} needs a finite number per row, or NaN for none, got {problem}"
+        raise InputError(msg)
+    return column
+
+
+def _surrogate(
+    metric: str, values: Vector, factors: list[str], columns: Sequence[Vector], how: Intervals, signature: str
+) -> Surrogate:
+    explained = np.column_stack(columns)
+    fit = least_squares(
+        values, explained, names=[metric, *factors], level=how.level, resamples=how.resamples, seed=how.seed
+    )
+    found = (fit.coefficients, fit.errors, fit.p, fit.low, fit.high, fit.partial_r2, fit.vif)
+    effects = tuple(
+        Effect(name, *map(float, row)) for name, *row in zip(factors, *(one.tolist() for one in found), strict=True)
+    )
+    return Surrogate(metric, effects, fit.r2, fit.rows, standardised(values), fit.fitted, signature)
+
+
+def explain_factors(
+    table: JudgementTable,
+    metrics: Sequence[str | Metric] = (),
+    *,
+    factors: Sequence[str] = COMPUTED,
+    released: Iterable[str] = (),
+    criterion: str | None = None,
+    making: FactorOptions | None = None,
+    intervals: Intervals | None = None,
+    run: RunOptions | None = None,
+    **options: Any,
+) -> FactorStudy:
+    """Fit metrics by linguistic factors of each pair, on all rows of a data set together.
+
+    Args:
+        table: The data set, from `nlgauge.data.load`.
+        metrics: What to score it with, as in `nlgauge.studies.meta.score_table`; a distance is turned round.
+        factors: SEM, SYN, LEX, MOR, CLB in any case, or columns of the data, as they are called there.
+        released: Scores that came with the data, explained beside the metrics.
+        criterion: What of people is SEM; by default the data set's own.
+        making: What factors are made with: parser, word vectors, lexicon, translations.
+        intervals: Level, resamples and seed of the intervals.
+        run: How to compute.
+        options: Those of the metrics.
+    """
+    made = FactorMaker(table, making or FactorOptions())
+    names = _distinct([made.name_of(name) for name in factors])
+    if CLB in names and not made.across:
+        msg = f"CLB is for metrics that compare with sources; {table.name} has references"
+        raise RecipeError(msg)
+    if made.options.translations is not None and not made.across:
+        msg = f"translations= is for data that is compared with sources; {table.name} has references; leave it out"
+        raise RecipeError(msg)
+    columns = {name: made.column(name, criterion=criterion) for name in names if name != CLB}
+    scored = _scored(table, metrics, list(released), run=run, **options)
+    own = {}
+    if CLB in names:
+        if list(released):
+            msg = "CLB is a score of the metric itself, which released scores do not have; leave out released= or CLB"
+            raise RecipeError(msg)
+        own[CLB] = score_translations(table, metrics, made, run=run, **options)
+        made.labels[CLB] = f"the metric's score of (sentence, translation); translations: {made.translations.label}"
+    return fit_surrogates(
+        {one.name: one.oriented for one in scored},
+        columns,
+        own=own,
+        data=table.name,
+        intervals=intervals,
+        labels=made.labels,
+        signatures={one.name: next(iter(one.signatures.values()), one.signature) for one in scored},
+        notes=[f"language pairs together: {', '.join(table.langpairs)}"] if len(table.langpairs) > 1 else (),
+    )
+
+
+def _scored(
+    table: JudgementTable, metrics: Sequence[str | Metric], released: Sequence[str], **options: Any
+) -> list[MetricScores]:
+    """Released scores, then those of metrics; a released one that is called like a metric says what it is."""
+    computed = list(score_table(table, list(metrics), **options).metrics) if metrics else []
+    names = {one.name for one in computed}
+    found = [
+        replace(released_rows(table, name), name=f"{name} (released)" if name in names else name) for name in released
+    ]
+    distinct_names([*found, *computed])
+    return [*found, *computed]
+
+
+def score_translations(
+    table: JudgementTable,
+    metrics: Sequence[str | Metric],
+    made: FactorMaker,
+    *,
+    run: RunOptions | None = None,
+    **options: Any,
+) -> dict[str, Vector]:
+    """By metric: its score of each foreign sentence beside the machine translation, in the places of the pair.
+
+    nan for a sentence without a translation.
+    """
+    known = made.translations.texts
+    rows = [row for row in range(len(table)) if made.foreign(row) in known]
+    if not rows:
+        msg = f"{made.translations.label} has no translation of any foreign sentence of {table.name}"
+        raise RecipeError(msg)
+    english = [known[made.foreign(row)] for row in rows]
+    first = [made.foreign_first(row) for row in rows]
+    part = replace(
+        table.take(rows),
+        hypothesis=tuple(
+            text if foreign else table.hypothesis[row]
+            for row, text, foreign in zip(rows, english, first, strict=True)
+        ),
+        source=tuple(
+            made.others[row][0] if foreign else text for row, text, foreign in zip(rows, english, first, strict=True)
+        ),
+    )
+    found = {}
+    for one in score_table(part, list(metrics), run=run, **options).metrics:
+        values = np.full(len(table), np.nan)
+        values[rows] = one.oriented
+        found[one.name] = values
+    return found
+
+
+def explain_columns(
+    path: str | os.PathLike[str],
+    metrics: Sequence[str],
+    factors: Sequence[str],
+    *,
+    lower_is_better: Iterable[str] = (),
+    intervals: Intervals | None = None,
+) -> FactorStudy:
+    """The same of a table that was scored before: columns of numbers in a TSV, CSV or JSONL file with a header.
+
+    A cell that is no number is an error with its place.
+    """
+    name = os.fspath(path)
+    rows = list(read_table(name, read_bytes(name)))
+    turned = set(lower_is_better)
+    if unknown := sorted(turned - set(metrics)):
+        msg = f"{unknown[0]!r} is said to be better when lower, but the metrics are {', '.join(metrics)}"
+        raise RecipeError(msg)
+    columns = {column: np.array([row.number(column) for row in rows]) for column in _distinct([*metrics, *factors])}
+    return fit_surrogates(
+        {column: -columns[column] if column in turned else columns[column] for column in metrics},
+        {column: columns[column] for column in factors},
+        data=os.path.basename(name),
+        intervals=intervals,
+    )
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    found = list(names)
+    for name in found:
+        if found.count(name) > 1:
+            msg = f"{name!r} is named twice; name each column once"
+            raise RecipeError(msg)
+    return found

@@ -1,0 +1,101 @@
+"""Metrics beside people: correlations at every level, accuracies, significance, ranks and sentinels."""
+
+from nlgauge.studies.meta.evaluation import AgreementTable, TieComparison, compare_tie_accuracies, evaluate
+from nlgauge.studies.meta.hybrids import (
+    HybridResult,
+    Hybrids,
+    Preferences,
+    hybrid_results,
+    make_hybrids,
+    model_selection,
+    preference_tau,
+    preferences_from_scores,
+)
+from nlgauge.studies.meta.levels import (
+    LevelCorrelation,
+    grouped_level,
+    segment_level,
+    segment_vectors,
+    system_level,
+    system_vectors,
+    unweighted_mean,
+)
+from nlgauge.studies.meta.metric_scores import MetricScores, ScoreTable, imported_rows
+from nlgauge.studies.meta.pairwise import (
+    CalibrationCurve,
+    DifferenceCorrelation,
+    SoftAccuracy,
+    TieAccuracy,
+    calibration_curve,
+    pairwise_difference_pearson,
+    pairwise_p_values,
+    soft_pairwise_accuracies,
+    soft_pairwise_accuracy,
+    tie_calibrated_accuracy,
+)
+from nlgauge.studies.meta.questions import AGREEMENTS, LEVELS, Answer, Question, Significance, answer, check_question
+from nlgauge.studies.meta.ranks import MetricComparison, assign_ranks, compare_metrics
+from nlgauge.studies.meta.score_table import released_rows, score_table, sentinels_of
+from nlgauge.studies.meta.sentinels import (
+    length_sentinel,
+    random_sentinel,
+    sentinel_rows,
+    source_copy_sentinel,
+    source_length_sentinel,
+)
+from nlgauge.studies.meta.tune_layer import LayerTuning, tune_layer
+
+__all__ = [
+    "AGREEMENTS",
+    "LEVELS",
+    "AgreementTable",
+    "Answer",
+    "CalibrationCurve",
+    "DifferenceCorrelation",
+    "HybridResult",
+    "Hybrids",
+    "LayerTuning",
+    "LevelCorrelation",
+    "MetricComparison",
+    "MetricScores",
+    "Preferences",
+    "Question",
+    "ScoreTable",
+    "Significance",
+    "SoftAccuracy",
+    "TieAccuracy",
+    "TieComparison",
+    "answer",
+    "assign_ranks",
+    "calibration_curve",
+    "check_question",
+    "compare_metrics",
+    "compare_tie_accuracies",
+    "evaluate",
+    "grouped_level",
+    "hybrid_results",
+    "imported_rows",
+    "length_sentinel",
+    "make_hybrids",
+    "model_selection",
+    "pairwise_difference_pearson",
+    "pairwise_p_values",
+    "preference_tau",
+    "preferences_from_scores",
+    "random_sentinel",
+    "released_rows",
+    "score_table",
+    "segment_level",
+    "segment_vectors",
+    "sentinel_rows",
+    "sentinels_of",
+    "soft_pairwise_accuracies",
+    "soft_pairwise_accuracy",
+    "source_copy_sentinel",
+    "source_length_sentinel",
+    "system_level",
+    "system_vectors",
+    "tie_calibrated_accuracy",
+    "tune_layer",
+    "unweighted_mean",
+]

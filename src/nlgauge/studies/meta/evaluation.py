@@ -1,0 +1,386 @@
+"""Metrics ranked by acc_eq, with every difference tested.
+
+Each metric's epsilon is chosen once; then the outcomes of single pairs are swapped between two metrics
+(`stats.permutation_of_outcomes`), so that no draw needs a calibration of its own.
+
+How well metrics agree with people on a data set: one table per question.
+
+    level     segment   every judged row on its own
+              document  the same for rows that are documents (`nlgauge.data.document_table` joins segments)
+              topic     systems of one topic (item) against each other, averaged over topics
+              system    systems against each other
+    agreement pearson, spearman, kendall          correlation
+              acc-eq                              pairs of systems ordered as people do, ties calibrated (topic level)
+              differences                         Pearson of differences within an item (topic level)
+              spa                                 soft pairwise accuracy (system level)
+              auc                                 how well two classes are told apart (segment level; gold is 0 or 1)
+
+Language pairs are averaged without weights, as published. A metric that no other one beats significantly is marked.
+On fewer than ten rows, topics or systems there is neither an interval nor a test: they would say nothing. Outputs of
+one document are not independent; `Significance(documents=True)` draws whole documents instead of rows or topics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nlgauge.core.run_options import Progress, progress_stage
+from nlgauge.errors import NlgaugeError
+from nlgauge.io.formats import HtmlCell, html_table
+from nlgauge.stats.correlation import Undefined, correlate
+from nlgauge.stats.correlation_bootstrap import bootstrap_correlations
+from nlgauge.stats.permutation import permutation_of_outcomes
+from nlgauge.stats.resampling import Units, bootstrap_mean, unit_numbers
+from nlgauge.studies.meta.metric_scores import MetricScores, ScoreTable, distinct_names
+from nlgauge.studies.meta.pairwise import TieAccuracy, outcome_pairs, tie_calibrated_accuracy
+from nlgauge.studies.meta.questions import (
+    CORRELATIONS,
+    Judgements,
+    Question,
+    Significance,
+    check_question,
+    judgements,
+)
+from nlgauge.studies.meta.ranks import (
+    MetricComparison,
+    assign_ranks,
+    compare_metrics,
+    correct_pairs,
+    small_products,
+    unbeaten,
+)
+
+
+class TieComparison(NamedTuple):
+    """acc_eq of every metric from best to worst, and the comparison of them."""
+
+    accuracies: tuple[TieAccuracy, ...]
+    comparison: MetricComparison
+    """Its `correlations` are the accuracies."""
+
+
+def compare_tie_accuracies(
+    metrics: Sequence[MetricScores],
+    human: ArrayLike,
+    *,
+    documents: Units | None = None,
+    alpha: float = 0.05,
+    correction: Literal["bonferroni", "holm"] | None = None,
+    resamples: int = 1000,
+    seed: int = 12345,
+    add_one: bool = False,
+) -> TieComparison:
+    """acc_eq with tie calibration for several metrics, ranked by significance.
+
+    `documents` names the document of each item; all outcomes of a document are swapped together.
+    """
+    distinct_names(metrics)
+    found = [tie_calibrated_accuracy(metric, human) for metric in metrics]
+    order = sorted(range(len(found)), key=lambda index: -found[index].value)
+    accuracies = tuple(found[index] for index in order)
+    p_values = np.full((len(order), len(order)), np.nan)
+    if len(order) > 1:
+        pairs = [outcome_pairs(metrics[index], human) for index in order]
+        right = np.stack([of.right(one.epsilon) for of, one in zip(pairs, accuracies, strict=True)])
+        clusters = None if documents is None else unit_numbers(documents, np.shape(human)[1])[pairs[0].item]
+        tested = permutation_of_outcomes(
+            right, pairs[0].weight, clusters=clusters, resamples=resamples, seed=seed, add_one=add_one
+        )
+        upper = np.triu_indices(len(order), 1)
+        p_values[upper] = tested.p_values[upper]
+        p_values = correct_pairs(p_values, correction)
+    comparison = MetricComparison(
+        tuple(one.metric for one in accuracies),
+        np.array([one.value for one in accuracies]),
+        p_values,
+        assign_ranks(p_values, alpha=alpha),
+        unbeaten(p_values, alpha=alpha),
+        "item",
+        "acc_eq",
+        "permutation of pairs",
+        alpha,
+        correction,
+        resamples,
+        seed,
+        {},
+    )
+    return TieComparison(accuracies, comparison)
+
+
+#: Fewest rows, topics or systems for an interval or a test.
+LEAST_ITEMS = 10
+
+_TESTS = {"bootstrap": "paired bootstrap", "williams": "Williams", "acc-eq": "permutation of outcomes"}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One metric on one language pair."""
+
+    value: float
+    low: float = float("nan")
+    high: float = float("nan")
+    unbeaten: bool = False
+    """No other metric is significantly better here."""
+    rank: int | None = None
+    count: int = 0
+    """Judgements, or systems, behind the value."""
+    note: str = ""
+    """Why there is no value, or what belongs beside it (a tie threshold, a chance level)."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AgreementTable:
+    """A table of metrics x language pairs."""
+
+    data: str
+    criterion: str
+    level: str
+    agreement: str
+    langpairs: tuple[str, ...]
+    cells: Mapping[str, Mapping[str, Cell]]
+    """By metric, then by language pair."""
+    signatures: Mapping[str, Mapping[str, str]]
+    notes: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        what = f"{self.agreement} with {self.criterion}, {self.level} level"
+        means = [f"{name} {mean:.3f}" for name, mean in self.averages.items() if np.isfinite(mean)]
+        shown = ", ".join([*means[:3], *(["..."] if len(means) > 3 else [])])
+        pairs = "" if len(self.langpairs) == 1 else f", {len(self.langpairs)} language pairs"
+        return f"<AgreementTable {self.data}: {what}{pairs}: {shown or 'no value'}>"
+
+    def _repr_html_(self) -> str:
+        averaged = len(self.langpairs) > 1
+        rows: list[list[HtmlCell]] = []
+        for name, row in self.cells.items():
+            values: list[HtmlCell] = [
+                f"{row[pair].value:.3f}*" if row[pair].unbeaten else row[pair].value for pair in self.langpairs
+            ]
+            rows.append([name, *values, *([self.averages[name]] if averaged else [])])
+        columns = ["metric", *self.langpairs, *(["average"] if averaged else [])]
+        caption = f"{self.data}: {self.agreement} with {self.criterion}, {self.level} level"
+        star = any(cell.unbeaten for row in self.cells.values() for cell in row.values())
+        notes = [*self.notes, *(["* no other metric is significantly better"] if star else [])]
+        return html_table(columns, rows, caption=caption, notes=notes, width=3)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Judgements, systems or pairs behind the values, by language pair."""
+        return {pair: max((row[pair].count for row in self.cells.values()), default=0) for pair in self.langpairs}
+
+    @property
+    def averages(self) -> dict[str, float]:
+        """Unweighted mean over language pairs; nan for a metric that lacks one."""
+        return {
+            name: float(np.mean([row[pair].value for pair in self.langpairs])) for name, row in self.cells.items()
+        }
+
+    @property
+    def mark(self) -> str:
+        """What the mark of `unbeaten` cells means, and by which test; empty where no cell has it."""
+        if not any(cell.unbeaten for row in self.cells.values() for cell in row.values()):
+            return ""
+        options = {**asdict(Significance()), **self.options}
+        name = _TESTS.get("acc-eq" if self.agreement == "acc-eq" else options["test"], "PERM-BOTH permutation")
+        corrected = f", {options['correction']} corrected" if options["correction"] else ""
+        whole = " of whole documents" * options["documents"]
+        draws = "" if name == "Williams" else f", {options['resamples']} resamples{whole}, seed {options['seed']}"
+        level = f"p <= {options['alpha']:g}{corrected}{draws}"
+        return f"no other metric is significantly better ({name}, {level})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON; a value that does not exist is None."""
+        return {
+            "data": self.data,
+            "criterion": self.criterion,
+            "level": self.level,
+            "agreement": self.agreement,
+            "langpairs": list(self.langpairs),
+            "metrics": [
+                {
+                    "metric": name,
+                    "average": _plain(self.averages[name]),
+                    "by_langpair": {
+                        pair: {key: _plain(value) for key, value in vars(cell).items()} for pair, cell in row.items()
+                    },
+                    "signatures": dict(self.signatures.get(name, {})),
+                }
+                for name, row in self.cells.items()
+            ],
+            "notes": list(self.notes),
+            "options": dict(self.options),
+        }
+
+
+def evaluate(
+    scored: ScoreTable,
+    *,
+    level: Literal["segment", "document", "topic", "system"] = "segment",
+    agreement: str = "pearson",
+    criterion: str | None = None,
+    aggregate: Literal["mean", "median"] = "mean",
+    significance: Significance | None = None,
+    undefined: Undefined = "raise",
+    progress: bool = False,
+) -> AgreementTable:
+    """The agreement of each metric with people, per language pair, with intervals and significance.
+
+    A metric, or a language pair, whose agreement cannot be computed has nan in its cells, with the reason in their
+    notes. Where that is so of all cells, it is an error, or with `undefined="nan"` a table without a value.
+    `progress` shows a bar on stderr while metrics are tested against each other.
+    """
+    table = scored.table
+    question = Question(level=level, agreement=agreement, criterion=criterion, aggregate=aggregate)
+    significance = significance or Significance()
+    check_question(question, table, documents=significance.documents)
+    significance = significance.resolved(question)
+    unit = "document" if significance.documents else question.unit
+    cells: dict[str, dict[str, Cell]] = {name: {} for name in scored.names}
+    notes = list(table.notes)
+    errors: list[NlgaugeError] = []
+    for number, langpair in enumerate(table.langpairs, start=1):
+        try:
+            people = judgements(question, table, langpair, documents=significance.documents)
+        except NlgaugeError as error:
+            for name in scored.names:
+                cells[name][langpair] = Cell(float("nan"), note=str(error))
+                errors.append(error)
+            continue
+        found = {}
+        for metric in scored.metrics:
+            try:
+                found[metric.name] = _cell(people, metric, significance)
+            except NlgaugeError as error:
+                found[metric.name] = Cell(float("nan"), note=str(error))
+                errors.append(error)
+        if significance.documents and (people.items >= LEAST_ITEMS or not question.testable):
+            notes.append(f"{langpair}: {people.items} documents are drawn as wholes, instead of {question.unit}s")
+        if people.items >= LEAST_ITEMS:
+            with progress_stage(f"pair {number} of {len(table.langpairs)}" * (len(table.langpairs) > 1)):
+                _add_significance(found, people, scored.metrics, significance, progress=progress)
+        elif question.testable:
+            few = f"{people.items} {unit}{'s' * (people.items != 1)}"
+            notes.append(f"{langpair}: {few}, fewer than {LEAST_ITEMS}: no interval and no significance test")
+        for name, cell in found.items():
+            cells[name][langpair] = cell
+    if errors and undefined != "nan" and len(errors) == len(scored.metrics) * len(table.langpairs):
+        raise errors[0]
+    return AgreementTable(
+        table.name,
+        criterion or table.default_criterion or "official system scores",
+        level,
+        agreement,
+        table.langpairs,
+        cells,
+        {metric.name: metric.signatures for metric in scored.metrics},
+        tuple(notes),
+        {"aggregate": aggregate, "unit": unit, **asdict(significance)},
+    )
+
+
+def _cell(people: Judgements, metric: MetricScores, significance: Significance) -> Cell:
+    """The agreement of a metric on a language pair, without interval and test."""
+    if people.langpair in metric.failed:
+        raise metric.failed[people.langpair]
+    one = people.answer(metric, **significance.draws)
+    return Cell(one.value, count=one.count, note=one.note)
+
+
+def _add_significance(
+    cells: dict[str, Cell],
+    people: Judgements,
+    metrics: Sequence[MetricScores],
+    significance: Significance,
+    *,
+    progress: bool,
+) -> None:
+    """Add the intervals of metrics that have a value, and their ranks where they are tested."""
+    question = people.question
+    kept = [people.scores(metric) for metric in metrics if np.isfinite(cells[metric.name].value)]
+    if question.agreement in CORRELATIONS:
+        draw = _topic_intervals if question.level == "topic" else _intervals
+        for name, (low, high) in draw(kept, people, significance, progress).items():
+            cells[name] = replace(cells[name], low=low, high=high)
+    if significance.test == "none" or len(kept) < 2:
+        return
+    compared = _compared(kept, people, significance, progress=progress)
+    for at, name in enumerate(compared.names):
+        cells[name] = replace(cells[name], unbeaten=compared.unbeaten[at], rank=compared.ranks[at])
+
+
+def _compared(
+    metrics: Sequence[MetricScores], people: Judgements, significance: Significance, *, progress: bool
+) -> MetricComparison:
+    """Metrics from best to worst, every pair tested."""
+    kind = people.question.agreement
+    if kind == "acc-eq":
+        tested = compare_tie_accuracies(metrics, people.human, documents=people.documents, **significance.pairs)
+        return tested.comparison
+    tests = len(metrics) * (len(metrics) - 1) // 2
+    with Progress(tests, show=progress, what=f"testing {kind}", unit="test") as advance:
+        return compare_metrics(
+            metrics,
+            people.human,
+            level="item" if people.question.level == "topic" else "segment",  # systems are drawn as segments are
+            kind=kind,
+            test=significance.test,  # type: ignore[arg-type]  # resolved above
+            documents=people.documents,
+            undefined="leave out",
+            advance=advance,
+            **significance.pairs,
+        )
+
+
+def _intervals(
+    metrics: Sequence[MetricScores], people: Judgements, significance: Significance, progress: bool
+) -> dict[str, tuple[float, float]]:
+    human, kind = people.human, people.question.agreement
+    judged = ~np.isnan(human)  # one line: of rows, or of systems
+    if not metrics:
+        return {}
+    table = np.stack([metric.oriented[judged] for metric in metrics])
+    with (
+        Progress(significance.resamples, show=progress, what=f"resampling {kind}", unit="draw") as advance,
+        small_products(human, "segment"),
+    ):
+        drawn = bootstrap_correlations(
+            table,
+            human[judged],
+            kind=kind,
+            clusters=None if people.documents is None else people.documents[judged[0]],
+            resamples=significance.resamples,
+            seed=significance.seed,
+            advance=advance,
+        )
+    intervals = [drawn.interval(at) for at in range(len(metrics))]
+    return {metric.name: (one.low, one.high) for metric, one in zip(metrics, intervals, strict=True)}
+
+
+def _topic_intervals(
+    metrics: Sequence[MetricScores], people: Judgements, significance: Significance, progress: bool
+) -> dict[str, tuple[float, float]]:
+    """Topics are what is drawn, or their documents; those without a correlation are left out, as in the mean."""
+    found = {}
+    for metric in metrics:
+        values: dict[int, float] = {}
+        for topic, (ours, theirs) in enumerate(zip(metric.oriented.T, people.human.T, strict=True)):
+            judged = ~np.isnan(theirs)
+            if judged.sum() > 1:
+                value = correlate(ours[judged], theirs[judged], kind=people.question.agreement, undefined="nan").value
+                values |= {topic: value} if np.isfinite(value) else {}
+        documents = None if people.documents is None else people.documents[list(values)]
+        if len(values if documents is None else np.unique(documents)) > 1:  # one topic, or document, has no spread
+            one = bootstrap_mean(list(values.values()), clusters=documents, **significance.draws)
+            found[metric.name] = (one.low, one.high)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -1,0 +1,370 @@
+"""acc_eq with tie calibration: pairs of outputs that metric and people order, or tie, alike.
+
+Deutsch, Foster & Freitag 2023 (arXiv 2305.14324). Within each item (segment), a pair of outputs is right if
+both sides prefer the same output or both call a tie; a metric calls a tie where its scores differ by at most
+epsilon. The value is the mean over items of the share of right pairs, at the epsilon that maximises it.
+
+A pair changes only once as epsilon grows: at its own difference it turns from right or wrong into a tie. So
+all pairs are sorted by difference once and the whole curve is one cumulative sum.
+
+What chance would give: a metric that knows nothing is right on (1 - t)/2 of the pairs if it never ties and on
+t of them if it always does, where t is the share of human ties; calibrated, it gets the larger of the two.
+
+Soft pairwise accuracy (SPA): does a metric separate systems with the confidence that people have?
+
+Thompson et al. 2024. For every pair of systems a paired permutation test gives the p value of "the first is
+better", once from human and once from metric scores of the same segments:
+
+    SPA = 1 - mean over pairs |p_human - p_metric|
+
+Swapping the two scores of a segment flips the sign of its difference, so a draw is a vector of signs s, the
+statistic s.(a - b) = s.a - s.b, and one product of the signs with all score columns serves every pair. The
+signs are those that mt-metrics-eval draws from the same seed. Where documents are named, all segments of one have its
+sign: the columns are summed over documents first.
+
+Pairwise-difference Pearson: do metric and people see the same distance between two outputs of a segment?
+
+r over all ordered pairs (i, j) of outputs within a segment of (metric_i - metric_j, human_i - human_j). Both
+orders are taken, so the differences have mean 0 and the value does not depend on how systems are listed. As
+
+    sum over i, j of (m_i - m_j)(h_i - h_j) = 2 k sum over i of (m_i - mean m)(h_i - mean h)
+
+for the k outputs of a segment, no pair has to be formed.
+
+Segments judged by relative rankings (WMT18 and WMT19): the rows that count, and WMT's tau on them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nlgauge.data.judgements import JudgementTable, RankedPairs
+from nlgauge.errors import InputError
+from nlgauge.stats.correlation import Undefined, relative_ranking
+from nlgauge.stats.resampling import Units, sum_by_unit, unit_numbers
+from nlgauge.stats.validation import Vector, check_resampling, numbers
+from nlgauge.studies.meta.metric_scores import Matrix, MetricScores, check_scores, human_scores, judged_systems
+
+#: Accuracies closer than this are equal; the smaller epsilon wins.
+_SAME = 1e-12
+
+
+class TieAccuracy(NamedTuple):
+    """acc_eq of one metric."""
+
+    metric: str
+    value: float
+    epsilon: float
+    """Metric differences up to this count as ties."""
+    calibrated: bool
+    """Whether epsilon was searched on these very data."""
+    chance: float
+    """What a metric that knows nothing would reach, calibrated the same way."""
+    without_ties: float
+    """The value at epsilon 0."""
+    human_ties: float
+    """Share of pairs that people tie, averaged over items."""
+    metric_ties: float
+    """Share of pairs that the metric ties at epsilon, averaged over items."""
+    items: int
+    skipped: int
+    """Items with fewer than two judged outputs."""
+    pairs: int
+
+
+class CalibrationCurve(NamedTuple):
+    """Accuracy at every epsilon that changes it; the first is 0."""
+
+    epsilons: Vector
+    accuracies: Vector
+
+
+class OutcomePairs(NamedTuple):
+    """All pairs within items: metric difference, whether right if not tied, whether people tie, weight."""
+
+    difference: Vector
+    agrees: NDArray[np.bool_]
+    human_tie: NDArray[np.bool_]
+    weight: Vector
+    items: int
+    skipped: int
+    item: NDArray[np.intp]
+    """The item of each pair, by its number."""
+
+    def right(self, epsilon: float) -> NDArray[np.bool_]:
+        """Which pairs are right if differences up to epsilon are ties."""
+        return np.where(self.difference <= epsilon, self.human_tie, self.agrees)
+
+    def share(self, which: NDArray[np.bool_]) -> float:
+        """Mean over items of the share of such pairs; summed exactly, so that everything is 1."""
+        return min(1.0, math.fsum(self.weight[which]))
+
+
+def tie_calibrated_accuracy(metric: MetricScores, human: ArrayLike, *, epsilon: float | None = None) -> TieAccuracy:
+    """acc_eq, grouped by item, with the epsilon that suits these data best, or with a given one.
+
+    A given `epsilon` (from other data) makes the comparison fair to metrics with few distinct values; nobody
+    knows a metric's best epsilon beforehand.
+    """
+    pairs = outcome_pairs(metric, human)
+    human_ties = pairs.share(pairs.human_tie)
+    if epsilon is None:
+        curve = _curve(pairs)
+        best = np.flatnonzero(curve.accuracies >= curve.accuracies.max() - _SAME)[0]
+        chosen = float(curve.epsilons[best])
+    elif np.isfinite(epsilon) and epsilon >= 0:
+        chosen = float(epsilon)
+    else:
+        msg = f"epsilon must be a finite number of 0 or more, got {epsilon!r}"
+        raise InputError(msg)
+    metric_ties = pairs.share(pairs.difference <= chosen)
+    if epsilon is None:
+        chance = max(human_ties, (1 - human_ties) / 2)
+    else:  # as many ties as this metric calls, in no relation to people
+        chance = metric_ties * human_ties + (1 - metric_ties) * (1 - human_ties) / 2
+    return TieAccuracy(
+        metric.name,
+        pairs.share(pairs.right(chosen)),
+        chosen,
+        epsilon is None,
+        chance,
+        pairs.share(pairs.right(0.0)),
+        human_ties,
+        metric_ties,
+        pairs.items,
+        pairs.skipped,
+        pairs.difference.size,
+    )
+
+
+def calibration_curve(metric: MetricScores, human: ArrayLike) -> CalibrationCurve:
+    """acc_eq as a function of epsilon, for a plot."""
+    return _curve(outcome_pairs(metric, human))
+
+
+def _curve(pairs: OutcomePairs) -> CalibrationCurve:
+    order = np.argsort(pairs.difference, kind="stable")
+    difference = pairs.difference[order]
+    # Every pair starts untied; passing its difference makes it right exactly if people tie it.
+    gain = (pairs.weight * (pairs.human_tie.astype(np.float64) - pairs.agrees))[order]
+    start = float(pairs.weight @ pairs.agrees)
+    last = np.flatnonzero(np.append(difference[1:] != difference[:-1], True))
+    epsilons, accuracies = difference[last], start + np.cumsum(gain)[last]
+    if epsilons[0] > 0:
+        epsilons, accuracies = np.insert(epsilons, 0, 0.0), np.insert(accuracies, 0, start)
+    return CalibrationCurve(epsilons, accuracies)
+
+
+def outcome_pairs(metric: MetricScores, human: ArrayLike) -> OutcomePairs:
+    """All pairs of judged outputs within an item, in the same order for every metric."""
+    gold = human_scores(human)
+    judged = ~np.isnan(gold)
+    scores = check_scores(metric, judged)
+    per_item = judged.sum(axis=0)
+    usable = per_item >= 2
+    items = int(usable.sum())
+    if not items:
+        msg = "no segment has two judged outputs, so there is no pair to compare"
+        raise InputError(msg)
+    weights = np.zeros(gold.shape[1])
+    weights[usable] = 2 / (per_item * (per_item - 1))[usable] / items
+    first, second = np.triu_indices(len(gold), 1)
+    there = judged[first] & judged[second]
+    ours = (scores[first] - scores[second])[there]
+    theirs = np.sign((gold[first] - gold[second])[there])
+    weight = np.broadcast_to(weights, there.shape)[there]
+    agrees = (np.sign(ours) == theirs) & (theirs != 0)
+    skipped = gold.shape[1] - items
+    return OutcomePairs(np.abs(ours), agrees, theirs == 0, weight, items, skipped, np.nonzero(there)[1])
+
+
+#: Signs held at once.
+_CELLS = 4_000_000
+#: Sums in another order differ by this share of their size.
+
+
+class SoftAccuracy(NamedTuple):
+    """SPA of one metric, and what it rests on."""
+
+    metric: str
+    value: float
+    pairs: int
+    segments: int
+    """Segments judged for every system; only these count."""
+    unjudged: int
+    """Segments left out because a system was not judged there."""
+    resamples: int
+    seed: int
+    reason: str | None = None
+
+
+def pairwise_p_values(
+    tables: ArrayLike, *, clusters: Units | None = None, resamples: int = 1000, seed: int = 4
+) -> Matrix:
+    """One-sided p values p[t, i, j] (i < j, else nan) of "system i is better than j" for each table.
+
+    `tables` is tables x systems x segments; all share their draws. A p value is the share of sign flips whose
+    summed difference is at least the observed one. `clusters` names the document of each segment.
+    """
+    check_resampling(resamples, seed)
+    cube = numbers(tables, "tables")
+    if cube.ndim != 3 or cube.shape[1] < 2 or cube.size == 0:
+        msg = f"tables must be tables x 2 or more systems x segments, got shape {cube.shape}"
+        raise InputError(msg)
+    if not np.isfinite(cube).all():
+        msg = f"tables must hold finite scores, got {np.argwhere(~np.isfinite(cube))[0].tolist()} without one"
+        raise InputError(msg)
+    count, systems, segments = cube.shape
+    columns = sum_by_unit(cube.reshape(count * systems, segments).T, clusters)
+    units = len(columns)
+    observed = columns.sum(axis=0).reshape(count, systems)
+    size = np.abs(columns).sum(axis=0).reshape(count, systems)
+    first, second = np.triu_indices(systems, 1)
+    least = observed[:, first] - observed[:, second] - _SAME * (size[:, first] + size[:, second])
+    reached = np.zeros((count, first.size), dtype=np.int64)
+    rng = np.random.default_rng(seed)
+    block = max(1, _CELLS // units)
+    for start in range(0, resamples, block):
+        random = rng.random(size=(min(block, resamples - start), units), dtype=np.float32)
+        signs = 2.0 * np.rint(random).astype(np.float64) - 1.0
+        sums = (signs @ columns).reshape(len(signs), count, systems)
+        for table in range(count):  # one table at a time keeps draws x pairs small
+            flipped = sums[:, table, first] - sums[:, table, second]
+            reached[table] += (flipped >= least[table]).sum(axis=0)
+    p_values = np.full((count, systems, systems), np.nan)
+    p_values[:, first, second] = reached / resamples
+    return p_values
+
+
+def soft_pairwise_accuracies(
+    metrics: Sequence[MetricScores],
+    human: ArrayLike,
+    *,
+    documents: Units | None = None,
+    resamples: int = 1000,
+    seed: int = 4,
+    undefined: Undefined = "raise",
+) -> list[SoftAccuracy]:
+    """SPA of several metrics on shared draws; `documents` names that of each segment, swapped as a whole.
+
+    A metric that gives all systems the same scores separates none of them, so its SPA would only restate the
+    order in which systems are listed: that is an error, or nan with its reason.
+    """
+    gold = human_scores(human)
+    segments, unjudged = judged_systems(gold)
+    needed = np.zeros(gold.shape, dtype=bool)
+    needed[:, segments] = True
+    tables = [gold[:, segments]] + [check_scores(metric, needed)[:, segments] for metric in metrics]
+    clusters = None if documents is None else unit_numbers(documents, gold.shape[1])[segments]
+    p_values = pairwise_p_values(np.stack(tables), clusters=clusters, resamples=resamples, seed=seed)
+    upper = np.triu_indices(len(gold), 1)
+    results = []
+    for metric, scores, p in zip(metrics, tables[1:], p_values[1:], strict=True):
+        reason = None
+        value = 1 - float(np.abs(p - p_values[0])[upper].mean())
+        if (scores == scores[0]).all():
+            reason = "all systems get the same scores"
+            if undefined != "nan":
+                msg = (
+                    f"{metric.name!r} has no soft pairwise accuracy: {reason}; leave it out, or pass undefined='nan'"
+                )
+                raise InputError(msg)
+            value = float("nan")
+        results.append(
+            SoftAccuracy(metric.name, value, upper[0].size, segments.size, unjudged, resamples, seed, reason)
+        )
+    return results
+
+
+def soft_pairwise_accuracy(
+    metric: MetricScores,
+    human: ArrayLike,
+    *,
+    documents: Units | None = None,
+    resamples: int = 1000,
+    seed: int = 4,
+    undefined: Undefined = "raise",
+) -> SoftAccuracy:
+    """SPA of one metric against human scores of systems x segments."""
+    return soft_pairwise_accuracies(
+        [metric], human, documents=documents, resamples=resamples, seed=seed, undefined=undefined
+    )[0]
+
+
+class DifferenceCorrelation(NamedTuple):
+    """Pearson of within-segment differences, over how many (unordered) pairs."""
+
+    value: float
+    pairs: int
+    items: int
+    reason: str | None = None
+
+
+def pairwise_difference_pearson(
+    metric: MetricScores, human: ArrayLike, *, undefined: Undefined = "raise"
+) -> DifferenceCorrelation:
+    """Pearson's r of the differences between outputs of the same segment."""
+    gold = human_scores(human)
+    judged = ~np.isnan(gold)
+    scores = check_scores(metric, judged)
+    outputs = judged.sum(axis=0)
+    pairs, items = int((outputs * (outputs - 1) // 2).sum()), int((outputs >= 2).sum())
+    if not pairs:
+        msg = "no segment has two judged outputs, so there is no difference to compare"
+        raise InputError(msg)
+    ours, theirs = _centred(scores, judged), _centred(gold, judged)
+    both, metric_spread, human_spread = (
+        float((outputs * (a * b).sum(axis=0)).sum()) for a, b in ((ours, theirs), (ours, ours), (theirs, theirs))
+    )
+    for side, spread in ((repr(metric.name), metric_spread), ("human", human_spread)):
+        if spread == 0:
+            reason = f"{side} scores do not differ within any segment"
+            if undefined == "nan":
+                return DifferenceCorrelation(float("nan"), pairs, items, reason)
+            msg = f"pairwise-difference Pearson has no value: {reason}; pass undefined='nan' to get nan"
+            raise InputError(msg)
+    return DifferenceCorrelation(float(np.clip(both / np.sqrt(metric_spread * human_spread), -1, 1)), pairs, items)
+
+
+def _centred(table: Matrix, judged: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Matrix:
+    """Scores minus the mean of their segment, exactly 0 where a segment is constant or nobody judged."""
+    lowest = np.where(judged, table, np.inf).min(axis=0)
+    above = np.where(judged, table - np.where(np.isfinite(lowest), lowest, 0), 0.0)
+    mean = above.sum(axis=0) / np.maximum(judged.sum(axis=0), 1)
+    return np.where(judged, above - mean, 0.0)
+
+
+def ranked_rows(table: JudgementTable, pairs: RankedPairs) -> JudgementTable:
+    """Only the outputs that stand in a pair; idf is counted on these."""
+    named = {
+        key
+        for systems in (pairs.better, pairs.worse)
+        for key in zip(pairs.langpair, systems, pairs.segment, strict=True)
+    }
+    return table.take([at for at, key in enumerate(_outputs(table)) if key in named])
+
+
+def ranking_tau(
+    table: JudgementTable, oriented: NDArray[np.float64], pairs: RankedPairs, langpair: str
+) -> tuple[float, str]:
+    """WMT's tau of the scores of rows, higher being better, on the pairs of a language pair.
+
+    The text says why there is none where it is nan.
+    """
+    by_output = dict(zip(_outputs(table), oriented, strict=True))
+    rows = [at for at, pair in enumerate(pairs.langpair) if pair == langpair]
+    better, worse = (
+        [by_output.get((langpair, systems[at], pairs.segment[at]), np.nan) for at in rows]
+        for systems in (pairs.better, pairs.worse)
+    )
+    found = relative_ranking(better, worse, undefined="nan")
+    return found.value, found.reason or ""
+
+
+def _outputs(table: JudgementTable) -> list[tuple[str, str, str]]:
+    return list(zip(table.langpair, table.system, table.segment, strict=True))

@@ -1,0 +1,376 @@
+"""A question to a data set: at which level, by which agreement, tested how. What has no answer is refused early.
+
+The answer of scores to a question: one number per language pair, and what it rests on.
+
+Everything that asks how well a metric agrees with people goes through `answer`: tables of agreement
+(`nlgauge.meta.evaluation`), published tables, studies of sensitivity, the choice of a layer. Only the number is
+computed; intervals and significance are the business of a table with several metrics.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.core.score import LEAST_RESAMPLES
+from nlgauge.data.judgements import JudgementTable, RankedPairs
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.stats.correlation import correlate
+from nlgauge.stats.resampling import unit_numbers
+from nlgauge.stats.summaries import roc_auc
+from nlgauge.studies.meta.levels import aggregated, grouped_level, segment_level
+from nlgauge.studies.meta.metric_scores import Matrix, MetricScores
+from nlgauge.studies.meta.pairwise import (
+    pairwise_difference_pearson,
+    ranking_tau,
+    soft_pairwise_accuracy,
+    tie_calibrated_accuracy,
+)
+from nlgauge.studies.meta.ranks import check_comparison
+
+LEVELS = ("segment", "document", "topic", "system")
+
+#: Levels at which every judged row of a table counts on its own.
+BY_ROW = ("segment", "document")
+CORRELATIONS = ("pearson", "spearman", "kendall")
+AGREEMENTS = (*CORRELATIONS, "acc-eq", "differences", "spa", "auc")
+
+#: WMT's tau on relative rankings: it needs ranked pairs instead of scores by people.
+_RANKED = "darr"
+
+#: Levels at which an agreement is defined.
+_DEFINED = {"acc-eq": "topic", "differences": "topic", "spa": "system", "auc": "segment", _RANKED: "segment"}
+
+#: Agreements that metrics cannot be tested on.
+_UNTESTED = ("differences", "spa", "auc", _RANKED)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of judgements and scores::
+
+        level     segment, document (rows that are documents: `nlgauge.data.document_table`), topic, system
+        agreement pearson, spearman, kendall, acc-eq, differences, spa (`studies.meta.evaluation` explains them),
+                  auc (gold is 0 or 1), darr (WMT's tau on ranked pairs)
+
+    `data` names the data set where it is not at hand already.
+    """
+
+    data: str = ""
+    level: str = "segment"
+    agreement: str = "pearson"
+    criterion: str | None = None
+    options: tuple[tuple[str, Any], ...] = ()
+    """Options of `nlgauge.data.load`."""
+    aggregate: str = "mean"
+    """How a system's scores become one number: mean or median."""
+
+    @property
+    def ranked(self) -> bool:
+        """Whether people's side is ranked pairs of outputs."""
+        return self.agreement == _RANKED
+
+    @property
+    def unit(self) -> str | None:
+        """What intervals and tests draw where no documents are asked for; None where there is neither."""
+        if self.agreement == "spa":
+            return "segment"
+        units = {"segment": "judged output", "document": "judged document", "topic": "topic", "system": "system"}
+        return units[self.level] if self.testable else None
+
+    @property
+    def testable(self) -> bool:
+        """Whether metrics can be tested against each other on it."""
+        return self.agreement not in _UNTESTED
+
+
+@dataclass(frozen=True, kw_only=True)
+class Significance:
+    """How metrics are tested against each other, and intervals drawn."""
+
+    test: Literal["default", "permutation", "bootstrap", "williams", "none"] = "default"
+    """default: PERM-BOTH; for Pearson over systems Williams' test, because few systems leave little to permute."""
+    alpha: float = 0.05
+    correction: Literal["bonferroni", "holm"] | None = None
+    resamples: int = 1000
+    seed: int = 12345
+    documents: bool = False
+    """Draw whole documents (the table's column `document`): outputs, or topics, of one are not independent."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.resamples, int) or self.resamples < LEAST_RESAMPLES:
+            msg = f"resamples must be at least {LEAST_RESAMPLES}, got {self.resamples!r}"
+            raise RecipeError(msg)
+        if not isinstance(self.seed, int) or self.seed < 0:
+            msg = f"seed must be 0 or more, got {self.seed!r}"
+            raise RecipeError(msg)
+
+    def resolved(self, question: Question) -> Significance:
+        """With the test that a question really gets; one that does not exist for it is refused."""
+        level, agreement = question.level, question.agreement
+        if not question.testable:
+            if self.test not in ("default", "none"):
+                msg = f"there is no significance test for agreement {agreement!r}; leave out test={self.test!r}"
+                raise RecipeError(msg)
+            return replace(self, test="none")
+        if self.test == "default":
+            few = level == "system" and agreement == "pearson"
+            return replace(self, test="williams" if few else "permutation")
+        if agreement == "acc-eq" and self.test not in ("permutation", "none"):
+            msg = f"agreement 'acc-eq' is tested by permutation, not by {self.test!r}"
+            raise RecipeError(msg)
+        if self.test != "none":
+            kind = agreement if agreement in CORRELATIONS else "pearson"
+            tested = "item" if level == "topic" else "segment"
+            check_comparison(tested, kind, self.test, self.alpha, self.correction, documents=self.documents)
+        return self
+
+    @property
+    def draws(self) -> dict[str, int]:
+        """What every resampling function takes."""
+        return {"resamples": self.resamples, "seed": self.seed}
+
+    @property
+    def pairs(self) -> dict[str, Any]:
+        """What every comparison of metrics takes."""
+        return {"alpha": self.alpha, "correction": self.correction, **self.draws}
+
+
+def check_question(
+    question: Question, table: JudgementTable, *, pairs: RankedPairs | None = None, documents: bool = False
+) -> None:
+    """Refuse a question that has no answer on this data, before hours of work; `documents`: are those to be drawn?"""
+    level, agreement = question.level, question.agreement
+    known = (*AGREEMENTS, _RANKED)
+    for what, value, allowed in (("level", level, LEVELS), ("agreement", agreement, known)):
+        if value not in allowed:
+            msg = f"{what} must be one of {', '.join(allowed)}, got {value!r}"
+            raise RecipeError(msg)
+    if _DEFINED.get(agreement, level) != level:
+        msg = f"agreement {agreement!r} is defined at level {_DEFINED[agreement]!r}, not at level {level!r}"
+        raise RecipeError(msg)
+    if question.aggregate != "mean" and (level != "system" or agreement == "spa"):
+        msg = (
+            f"aggregate={question.aggregate!r} joins a system's scores; "
+            f"it means nothing to {agreement} at level {level!r}"
+        )
+        raise RecipeError(msg)
+    if documents:
+        _check_documents(question, table)
+    if question.ranked:
+        if pairs is None:
+            msg = f"agreement {agreement!r} needs ranked pairs of outputs (nlgauge.data.load_wmt_rankings)"
+            raise RecipeError(msg)
+        return
+    criterion = question.criterion
+    if agreement == "spa" and table.default_criterion is None and criterion is None:
+        msg = f"{table.name} has judgements of whole systems only; 'spa' needs judgements of segments"
+        raise RecipeError(msg)
+    official = level == "system" and criterion is None and set(table.langpairs) <= set(table.system_scores)
+    if not official or agreement == "spa":
+        table.gold(criterion)
+
+
+def _check_documents(question: Question, table: JudgementTable) -> None:
+    if question.unit in (None, "system"):
+        drawn = "nothing is drawn" if question.unit is None else "systems are drawn"
+        where = f"{question.agreement} at level {question.level!r}"
+        msg = f"documents mean nothing to {where}, where {drawn}; leave them out"
+        raise RecipeError(msg)
+    table.document_of_rows()
+
+
+#: Lines and columns of rows in a matrix of systems x topics.
+_Place: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How well one metric agrees with people on one language pair."""
+
+    value: float
+    """nan where there is none; `note` says why."""
+    count: int = 0
+    """Judgements, systems or pairs behind the value."""
+    note: str = ""
+    """Why there is no value, or what belongs beside it (a tie threshold, a chance level)."""
+
+
+def answer(
+    question: Question,
+    table: JudgementTable,
+    scores: MetricScores,
+    *,
+    pairs: RankedPairs | None = None,
+    resamples: int = 1000,
+    seed: int = 12345,
+) -> dict[str, Answer]:
+    """What the scores of a table's rows answer to a question, by language pair.
+
+    `pairs` are people's side of agreement `darr`. Soft pairwise accuracy is defined by draws: `resamples`, `seed`.
+    """
+    check_question(question, table, pairs=pairs)
+    if scores.values.shape != (len(table),):
+        msg = f"{scores.name!r} must have a score for each of {len(table)} rows, got shape {scores.values.shape}"
+        raise InputError(msg)
+    if pairs is not None and question.ranked:
+        return {pair: _ranked(table, scores, pairs, pair) for pair in table.langpairs}
+    draws = {"resamples": resamples, "seed": seed}
+    return {pair: judgements(question, table, pair).answer(scores, **draws) for pair in table.langpairs}
+
+
+def _ranked(table: JudgementTable, scores: MetricScores, pairs: RankedPairs, langpair: str) -> Answer:
+    value, why = ranking_tau(table, scores.oriented, pairs, langpair)
+    return Answer(value, pairs.langpair.count(langpair), why)
+
+
+@dataclass(frozen=True, eq=False)
+class Judgements:
+    """What people said of the rows of one language pair, in the shape that a question needs.
+
+    segment   1 x rows; document likewise
+    topic     systems x topics (and `spa` at system level)
+    system    1 x systems
+    """
+
+    question: Question
+    langpair: str
+    rows: NDArray[np.intp]
+    human: Matrix
+    place: _Place | None = None
+    """Where the rows stand in systems x topics."""
+    shape: tuple[int, int] = (0, 0)
+    """Of systems x topics."""
+    systems: tuple[tuple[int, str], ...] = ()
+    """Line and name of the systems that have a human score; of system level only."""
+    documents: NDArray[np.intp] | None = None
+    """The document of each column of `human`, by its number, where documents are drawn."""
+
+    @property
+    def items(self) -> int:
+        """How many things are drawn in a resampling: judged rows, topics or systems; or documents of them."""
+        judged = (~np.isnan(self.human)).any(axis=0)
+        return int(judged.sum() if self.documents is None else np.unique(self.documents[judged]).size)
+
+    @property
+    def whole(self) -> bool:
+        """Whether whole systems are compared, one number each."""
+        return self.question.level == "system" and self.question.agreement != "spa"
+
+    def scores(self, metric: MetricScores) -> MetricScores:
+        """A metric's scores in the shape of the human ones."""
+        if self.whole:
+            return MetricScores(metric.name, self._system_values(metric)[None, :])
+        return MetricScores(metric.name, self._matrix(metric), metric.higher_is_better)
+
+    def answer(self, metric: MetricScores, *, resamples: int = 1000, seed: int = 12345) -> Answer:
+        """The number of one metric."""
+        if not self.human.size:
+            return Answer(float("nan"), 0, "no system has a human score")
+        kind, ours = self.question.agreement, self.scores(metric)
+        judged = int((~np.isnan(self.human)).sum())
+        if kind == "acc-eq":
+            ties = tie_calibrated_accuracy(ours, self.human)
+            return Answer(ties.value, ties.pairs, f"epsilon {ties.epsilon:.4g}, chance {ties.chance:.3f}")
+        if kind == "differences":
+            differences = pairwise_difference_pearson(ours, self.human, undefined="nan")
+            return Answer(differences.value, differences.pairs, differences.reason or "")
+        if kind == "spa":
+            soft = soft_pairwise_accuracy(
+                ours, self.human, documents=self.documents, resamples=resamples, seed=seed, undefined="nan"
+            )
+            return Answer(soft.value, soft.pairs, soft.reason or "")
+        if kind == "auc":
+            there = ~np.isnan(self.human)
+            return Answer(roc_auc(ours.oriented[there], self.human[there]), judged)
+        if self.whole:  # a system may lack a score, which is no error here
+            found = correlate(ours.oriented[0], self.human[0], kind=kind, undefined="nan")
+            return Answer(found.value, judged, found.reason or "")
+        by_level = segment_level if self.place is None else grouped_level
+        level = by_level(ours, self.human, kind=kind, undefined="nan")
+        return Answer(level.value, judged, level.reason or "")
+
+    def _matrix(self, metric: MetricScores) -> Matrix:
+        values = metric.values[self.rows]
+        if self.place is None:
+            return values[None, :]
+        matrix = np.full(self.shape, np.nan)
+        matrix[self.place] = values
+        return matrix
+
+    def _system_values(self, metric: MetricScores) -> NDArray[np.float64]:
+        """A score per system, higher is better: that of the whole corpus for metrics that have one, else the mean."""
+        sign = 1 if metric.higher_is_better else -1
+        if self.question.aggregate == "mean" and metric.corpus:
+            return sign * np.array([metric.corpus.get((self.langpair, name), np.nan) for _, name in self.systems])
+        lines = [line for line, _ in self.systems]
+        return aggregated(sign * self._matrix(metric)[lines], self.question.aggregate)
+
+
+def judgements(question: Question, table: JudgementTable, langpair: str, *, documents: bool = False) -> Judgements:
+    """People's side of a question for one language pair; with the documents of rows or topics where those are drawn.
+
+    Of a whole system that is the official score where there is one, never a mean of its segments then.
+    """
+    rows = np.array([at for at, pair in enumerate(table.langpair) if pair == langpair], dtype=np.intp)
+    if question.level in BY_ROW:
+        human = table.gold(question.criterion)[rows][None, :]
+        known = _documents(table, rows, np.arange(rows.size)) if documents else None
+        return Judgements(question, langpair, rows, human, documents=known)
+    place, shape = _places(table, rows)
+    official = table.system_scores.get(langpair) if question.criterion is None else None
+    whole = question.level == "system" and question.agreement != "spa"
+    if whole and official is not None:
+        names = list(dict.fromkeys(table.system[at] for at in rows))
+        systems = tuple((line, name) for line, name in enumerate(names) if name in official)
+        gold = np.array([[official[name] for _, name in systems]])
+        return Judgements(question, langpair, rows, gold, place, shape, systems)
+    human = np.full(shape, np.nan)
+    human[place] = table.gold(question.criterion)[rows]
+    if not whole:
+        known = _documents(table, rows, place[1]) if documents else None
+        return Judgements(question, langpair, rows, human, place, shape, documents=known)
+    names = list(dict.fromkeys(table.system[at] for at in rows))
+    systems = tuple((line, name) for line, name in enumerate(names) if not np.isnan(human[line]).all())
+    gold = np.array([[np.nanmean(human[line]) for line, _ in systems]])
+    return Judgements(question, langpair, rows, gold, place, shape, systems)
+
+
+def _documents(table: JudgementTable, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The document of each column (a row, or a topic), by its number."""
+    names = table.document_of_rows()
+    found: dict[int, str] = {}
+    for at, column in zip(rows, columns.tolist(), strict=True):
+        own = names[at]
+        first = found.setdefault(column, own)
+        if first != own:
+            msg = (
+                f"{table.name}: outputs of one topic are of documents {first!r} and {own!r}, so documents cannot be "
+                "drawn; use level 'segment'"
+            )
+            raise InputError(msg)
+    return unit_numbers([found[column] for column in range(len(found))], len(found))
+
+
+def _places(table: JudgementTable, rows: NDArray[np.intp]) -> tuple[_Place, tuple[int, int]]:
+    """Where rows stand in a matrix of systems x topics."""
+    topics = table.topic if table.topic is not None else table.segment
+    columns = {topic: number for number, topic in enumerate(dict.fromkeys(topics[at] for at in rows))}
+    lines = {system: number for number, system in enumerate(dict.fromkeys(table.system[at] for at in rows))}
+    place = (
+        np.array([lines[table.system[at]] for at in rows], dtype=np.intp),
+        np.array([columns[topics[at]] for at in rows], dtype=np.intp),
+    )
+    if len(set(zip(*map(list, place), strict=True))) != len(rows):
+        msg = (
+            f"{table.name}: a system has several rows of one topic, so there is no matrix of systems x topics; "
+            "use level 'segment'"
+        )
+        raise InputError(msg)
+    if len(lines) < 2:
+        msg = f"{table.name} does not say which systems its rows are of, so only level 'segment' is defined"
+        raise InputError(msg)
+    return place, (len(lines), len(columns))

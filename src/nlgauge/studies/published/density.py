@@ -1,0 +1,253 @@
+"""The simulation of chapter 10: words of two languages in a plane, of which one is moved, and methods that find how.
+
+    words        20, means uniform in [-5, 5]^2; k occurrences each, drawn around the mean with a deviation of 1
+    test         as many again, around means moved by eps: another domain
+    as written   the other language is the first, rotated and moved t times in turn. That is one rigid motion for any
+                 t, which the centred rotation finds exactly (D10.9)
+    bent         ours: beside rotation and translation each step bends the plane, y <- y + sin(x) and x <- x + sin(y),
+                 so that more steps are really less alike, and no rotation is right
+
+An occurrence of the test is found if the nearest among all occurrences of the other language is of its word (P@1).
+
+Chapter 10 of W. Zhao's dissertation: the simulation, as far as it has numbers in print.
+
+Our values of the simulated languages, beside those in print.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.data.judgements import select_known
+from nlgauge.errors import MissingExtraError, RecipeError
+from nlgauge.studies.alignment.flow_fit import fit_flow
+from nlgauge.studies.alignment.flow_losses import FlowOptions, load_torch
+from nlgauge.studies.published.rankings.frames import RankingOptions
+from nlgauge.studies.published.runs import ReproducedCell, ReproducedRow, Reproduction, or_missing
+from nlgauge.studies.published.tables import Column, PaperTable, TableRow
+from nlgauge.vectors.remap import fit_remapping
+
+Matrix = NDArray[np.float64]
+Fitter = Callable[[Matrix, Matrix], Callable[[Matrix], NDArray[np.float32]]]
+
+WORDS = 20
+_REACH = 5.0
+
+
+class Setup(NamedTuple):
+    """What is varied."""
+
+    steps: int = 5
+    """t: how often the other language is moved."""
+    occurrences: int = 100
+    """k, of each word."""
+    shift: float = 0.0
+    """eps: how far the words of the test lie from where they were learned."""
+    kind: Literal["as written", "bent"] = "as written"
+
+
+class Drawn(NamedTuple):
+    """Occurrences of both languages, row by row; the first two for fitting."""
+
+    source: Matrix
+    target: Matrix
+    test_source: Matrix
+    test_target: Matrix
+
+
+def draw(setup: Setup, *, seed: int) -> Drawn:
+    """One run."""
+    chance = np.random.default_rng(seed)
+    means = chance.uniform(-_REACH, _REACH, (WORDS, 2))
+    moves = [(chance.uniform(0, 2 * np.pi), chance.uniform(-_REACH, _REACH, 2)) for _ in range(setup.steps)]
+    around = np.repeat(means, setup.occurrences, axis=0)
+    source = around + chance.normal(size=around.shape)
+    test = around + setup.shift + chance.normal(size=around.shape)
+    return Drawn(source, _moved(source, moves, setup), test, _moved(test, moves, setup))
+
+
+def _moved(rows: Matrix, moves: list[tuple[float, Matrix]], setup: Setup) -> Matrix:
+    """t moves: a rotation, then a translation, in turn; a bent step has both and a wave on each axis."""
+    for number, (angle, shift) in enumerate(moves):
+        turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+        if setup.kind == "bent":
+            rows = rows @ turn
+            rows = rows + np.stack([np.zeros(len(rows)), np.sin(rows[:, 0])], axis=1)
+            rows = rows + np.stack([np.sin(rows[:, 1]), np.zeros(len(rows))], axis=1) + shift
+        else:
+            rows = rows @ turn if number % 2 == 0 else rows + shift
+    return rows
+
+
+def precision_of(moved: NDArray[np.float32], target: Matrix, occurrences: int = 1) -> float:
+    """P@1 of words by Euclidean distance: in a plane, directions alone do not tell words apart."""
+    x, y = moved.astype(np.float64), target.astype(np.float64)
+    words = np.arange(len(y)) // occurrences
+    right = 0
+    for start in range(0, len(x), 500):
+        part = x[start : start + 500]
+        distance = np.square(part[:, 0, None] - y[None, :, 0]) + np.square(part[:, 1, None] - y[None, :, 1])
+        right += int((words[distance.argmin(axis=1)] == words[start : start + len(part)]).sum())
+    return right / len(x)
+
+
+def _linear(method: str) -> Fitter:
+    def fit(source: Matrix, target: Matrix) -> Callable[[Matrix], NDArray[np.float32]]:
+        return fit_remapping(source, target, method=method).apply
+
+    return fit
+
+
+#: Methods that need no torch, by the name in the table.
+LINEAR: Mapping[str, Fitter] = {
+    "Rotation": _linear("clp"),
+    "centred rotation": _linear("centred"),
+    "least squares": _linear("lsq"),
+}
+
+
+def flow_fitter(*, seed: int = 0) -> Fitter:
+    """Real-NVP as fitted by nlgauge; needs torch."""
+    load_torch()
+
+    def fit(source: Matrix, target: Matrix) -> Callable[[Matrix], NDArray[np.float32]]:
+        # In a plane a half is one number: many narrow layers, and no likelihood (words are clusters, not a bell).
+        options = FlowOptions(
+            couplings=4,
+            hidden=64,
+            epochs=60,
+            batch=min(64, max(16, len(source) // 8)),
+            learning_rate=1e-2,
+            likelihood=0.0,
+            validation="error",  # in a plane, cosines say little
+            patience=20,
+            seed=seed,
+        )
+        return fit_flow(source, target, options=options).map.apply
+
+    return fit
+
+
+def simulate_density(setup: Setup, fit: Fitter, *, runs: int = 10, seed: int = 0) -> NDArray[np.float64]:
+    """P@1 of a method in each of the runs."""
+    found = []
+    for number in range(runs):
+        drawn = draw(setup, seed=seed + number)
+        apply = fit(drawn.source, drawn.target)
+        found.append(precision_of(apply(drawn.test_source), drawn.test_target, setup.occurrences))
+    return np.array(found)
+
+
+@dataclass(frozen=True)
+class DensityRow(TableRow):
+    """A method; one that is only shown has no key."""
+
+    key: str = ""
+
+    @property
+    def computed(self) -> bool:
+        """Whether nlgauge has a way to compute it."""
+        return bool(self.key)
+
+
+@dataclass(frozen=True)
+class DensityTable(PaperTable):
+    """Methods by setups of the simulation."""
+
+    rows: tuple[DensityRow, ...]
+    setups: tuple[Setup, ...] = ()
+    """Of the columns, in their order."""
+
+
+_SETUPS = {
+    **{f"t={steps}": Setup(steps=steps) for steps in (1, 2, 3, 5, 10)},
+    **{f"k={count}": Setup(occurrences=count) for count in (5, 20)},
+    **{f"eps={shift:g}": Setup(shift=shift) for shift in (1.0, 3.0, 5.0)},
+    **{f"bent t={steps}": Setup(steps=steps, kind="bent") for steps in (1, 2, 3)},
+}
+
+DENSITY_TABLES = (
+    DensityTable(
+        "density-simulation",
+        "simulated languages in a plane: words whose nearest is their own after a map, per cent, mean of runs",
+        "Zhao, dissertation (TU Darmstadt), chapter 10, section 4 and Figure 3",
+        tuple(Column(label, None) for label in _SETUPS),
+        (
+            DensityRow("Rotation", key="Rotation"),
+            DensityRow("centred rotation", key="centred rotation", note="not in the paper (D10.9)"),
+            DensityRow("least squares", key="least squares", note="not in the paper"),
+            DensityRow("Real-NVP", {"t=5": 64.3}, key="Real-NVP"),
+            DensityRow("GAN-Real-NVP", {"t=5": 51.3}, note="only shown: print gives no options (D10.1)"),
+        ),
+        decimals=1,
+        scale=100,
+        row_title="method",
+        notes=(
+            "where a column does not say otherwise: t=5 moves, k=100 occurrences of each word, eps=0",
+            "as written, t moves are one rigid motion, which the centred rotation finds (D10.9)",
+            "bent: ours, each move bends the plane too; there is no such column in print",
+            "found is an occurrence whose nearest is one of the same word; print does not say what counts",
+        ),
+        setups=tuple(_SETUPS.values()),
+    ),
+)
+
+
+_RUNS = 10
+
+
+def reproduce_density(
+    table: DensityTable, *, rows: str | Iterable[str] | None = None, options: RankingOptions | None = None
+) -> Reproduction:
+    """The table; of the options, the seed and the number of draws (runs, ten in the paper) are meant."""
+    chosen = options or RankingOptions()
+    if replace(chosen, draws=None, seed=RankingOptions.seed) != RankingOptions():
+        msg = f"{table.id} draws its words: it takes draws and seed, and no other option of rankings"
+        raise RecipeError(msg)
+    names = select_known(rows, [row.name for row in table.rows], f"{table.id}: row")
+    table = replace(table, rows=tuple(row for row in table.rows if row.name in names))
+    missing: dict[str, None] = {}
+    made = tuple(_row(table, row, chosen, missing) for row in table.rows)
+    count = chosen.draws or _RUNS
+    notes = (f"ours: {count} run{'s' * (count != 1)} from seed {chosen.seed}",)
+    return Reproduction(table, "", table.columns, made, tuple(missing), notes)
+
+
+def _row(table: DensityTable, row: DensityRow, options: RankingOptions, missing: dict[str, None]) -> ReproducedRow:
+    labels = [column.label for column in table.columns]
+    ours: dict[str, float] = {}
+    reason = row.note
+    fit = _fitter(row, missing)
+    if fit is not None:
+        spread = []
+        for label, setup in zip(labels, table.setups, strict=True):
+            with or_missing(f"value of {row.name}, {label}", missing):
+                found = table.scale * simulate_density(setup, fit, runs=options.draws or _RUNS, seed=options.seed)
+                ours[label] = float(found.mean())
+                spread.append(float(found.std(ddof=1)) if len(found) > 1 else 0.0)
+        spread_note = (
+            f"deviation over runs up to {np.max(spread):.1f}" if spread else "not computed: see what is missing"
+        )
+        reason = "; ".join(filter(None, [spread_note, row.note]))
+    elif row.computed:
+        reason = "not computed: see what is missing"
+    cells = {label: ReproducedCell(row.published.get(label), ours.get(label)) for label in labels}
+    return ReproducedRow(row.name, cells, "", reason)
+
+
+def _fitter(row: DensityRow, missing: dict[str, None]) -> Fitter | None:
+    """How the row's method is fitted; None, and why, where it is not."""
+    if not row.computed:
+        return None
+    if row.key in LINEAR:
+        return LINEAR[row.key]
+    try:
+        return flow_fitter()
+    except MissingExtraError as error:
+        missing[f"{row.name}: {error}"] = None
+        return None

@@ -1,0 +1,258 @@
+"""Our values of a published table on rankings, beside those in print."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.data.judgements import select_known
+from nlgauge.studies.published.papers.peyrard_2021 import FAMILIES, SETUPS
+from nlgauge.studies.published.rankings.frames import (
+    MEASURES,
+    FrameSet,
+    RankingOptions,
+    RankingRow,
+    RankingTable,
+    find_frames,
+)
+from nlgauge.studies.published.rankings.measures import (
+    FIVE_TYPES,
+    GROUPS,
+    PAIRS,
+    POLICIES,
+    TESTS,
+    THREE_TYPES,
+    Pairing,
+    by_data,
+    by_metric,
+    by_task,
+    conditional_shares,
+    count_ties,
+    disagreements,
+    draw_pairings,
+    find_differences,
+    mean_against_bt,
+)
+from nlgauge.studies.published.rankings.simulation import GRID, PANELS, Grid, Simulated, simulate
+from nlgauge.studies.published.runs import ReproducedCell, ReproducedRow, Reproduction, agrees, or_missing
+
+
+@dataclass
+class _Found:
+    """What an experiment gives: values by row and column, and why rows differ from print."""
+
+    values: dict[tuple[str, str], float] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    missing: dict[str, None] = field(default_factory=dict)
+    """Rows that could not be computed, and why."""
+
+    def add(self, row: RankingRow, columns: Iterable[str], values: Iterable[float], reason: str = "") -> None:
+        """A row, in the order of the columns; what is not defined is left out, and counts stay whole numbers."""
+        for column, value in zip(columns, values, strict=True):
+            if math.isfinite(value):
+                self.values[row.name, column] = value if isinstance(value, int) else float(value)
+        self.reasons[row.name] = reason
+
+
+def reproduce_rankings(
+    table: RankingTable,
+    *,
+    at: str | os.PathLike[str] | None = None,
+    rows: str | Iterable[str] | None = None,
+    data: str | Iterable[str] | None = None,
+    options: RankingOptions | None = None,
+    grid: Grid = GRID,
+) -> Reproduction:
+    """The table with our values on the frames that lie under `at`.
+
+    `data` names some of them; `grid` is what Figure 3 is simulated on.
+    """
+    options = options or RankingOptions()
+    options.check_used(table)
+    names = select_known(rows, [row.name for row in table.rows], f"{table.id}: row")
+    table = replace(table, rows=tuple(row for row in table.rows if row.name in names))
+    wanted = select_known(data, table.data, f"{table.id}: data set")
+    missing: dict[str, None] = {}
+    asked = [one for one in table.frames if not one.card or one.card in wanted]
+    sets = find_frames(asked, at, missing, reverse=options.reverse)
+    table = replace(table, frames=tuple(asked))
+    if not table.frames:
+        found = _pairings(table, options) if table.experiment == "pairing" else _simulation(table, options, grid)
+    else:
+        found = _ON_FRAMES[table.experiment](table, sets, options) if sets else _Found()
+    made = tuple(_row(table, row, found) for row in table.rows)
+    notes = (*found.notes, *_changed(options))
+    return Reproduction(table, "", table.columns, made, (*missing, *found.missing), notes, asdict(options))
+
+
+def _row(table: RankingTable, row: RankingRow, found: _Found) -> ReproducedRow:
+    cells = {
+        label: ReproducedCell(row.published.get(label), found.values.get((row.name, label)))
+        for label in (column.label for column in table.columns)
+    }
+    if not row.computed or row.name not in found.reasons:
+        return ReproducedRow(row.name, cells, "", row.note or "not computed: see what is missing")
+    reasons = [agrees(cells.values(), table.decimals), found.reasons[row.name], row.note]
+    return ReproducedRow(row.name, cells, "", "; ".join(reason for reason in reasons if reason))
+
+
+def _changed(options: RankingOptions) -> list[str]:
+    """What is not as the paper has it."""
+    usual = asdict(RankingOptions())
+    given = [f"{name}={value}" for name, value in asdict(options).items() if value != usual[name]]
+    return [f"other than the defaults: {', '.join(given)}"] if given else []
+
+
+def _disagreement(table: RankingTable, sets: Sequence[FrameSet], options: RankingOptions) -> _Found:
+    mechanisms = list(dict.fromkeys(name for row in table.rows for name in row.key))
+    measured = disagreements(sets, mechanisms, options)
+    setups = sum(len(one.frames) for one in sets)
+    found = _Found(notes=[f"ours: {setups} of {SETUPS} setups ({', '.join(one.label for one in sets)})"])
+    for row in table.rows:
+        one, other = row.key
+        values = measured.get((one, other), measured.get((other, one)))
+        if values is not None:
+            labels = [column.label for column in table.columns]
+            found.add(row, labels, values * table.scale, f"{setups} of {SETUPS} setups")
+    return found
+
+
+def _by_data(table: RankingTable, sets: Sequence[FrameSet], options: RankingOptions) -> _Found:
+    found = _Found()
+    by_label = {one.label: one for one in sets}
+    labels = [column.label for column in table.columns]
+    for row in table.rows:
+        if not row.computed or row.key[0] not in by_label:
+            continue
+        with or_missing(f"values of {row.name}", found.missing):
+            parts = by_data(by_label[row.key[0]], FAMILIES[row.key[1]], options)
+            values, errors = (
+                [float(getattr(parts[pair], kind)[at]) for at in range(len(MEASURES)) for pair in PAIRS]
+                for kind in ("values", "errors")
+            )
+            found.add(row, labels, values, _distance(row, labels, values, errors) if not options.full else "all rows")
+    return found
+
+
+def _distance(row: RankingRow, labels: Sequence[str], values: Sequence[float], errors: Sequence[float]) -> str:
+    """How many cells are as near to print as two series of draws are to each other: within two standard errors."""
+    if not any(errors):
+        return "other draws"
+    printed = [float(row.published[label]) for label in labels]
+    if row.exchanged:
+        printed = [printed[at + (1, -1, 0)[at % 3]] for at in range(len(printed))]
+    both = [
+        # Print is rounded to hundredths.
+        abs(ours - theirs) <= 2 * math.sqrt(2) * error + 0.005
+        for ours, theirs, error in zip(values, printed, errors, strict=True)
+        if math.isfinite(ours)
+    ]
+    return f"other draws, {sum(both)} of {len(both)} within two standard errors"
+
+
+def _by_metric(table: RankingTable, sets: Sequence[FrameSet], options: RankingOptions) -> _Found:
+    found = _Found()
+    labels = [column.label for column in table.columns]
+    for row in table.rows:
+        if not row.computed:
+            continue
+        kind, name = row.key
+        of_task = [one for one in sets if one.task == name]
+        measured = {}
+        with or_missing(f"values of {row.name}", found.missing):
+            measured = (
+                by_metric(sets, name, options) if kind == "metric" else by_task(of_task, options) if of_task else {}
+            )
+        if measured:
+            used = [one.label for one in (sets if kind == "metric" else of_task)]
+            found.add(row, labels, [measured[pair][0] for pair in PAIRS], f"on {', '.join(used)} only")
+    return found
+
+
+def _tests(table: RankingTable, sets: Sequence[FrameSet], options: RankingOptions) -> _Found:
+    differences = find_differences(sets, options)
+    shares = conditional_shares(differences)
+    found = _Found(notes=[f"ours: {len(differences):,} pairs of systems, on {', '.join(one.label for one in sets)}"])
+    for row in table.rows:
+        found.add(row, TESTS, shares[TESTS.index(row.key[0])].tolist(), "other frames")
+    return found
+
+
+def _ties(table: RankingTable, sets: Sequence[FrameSet], options: RankingOptions) -> _Found:
+    del options  # its columns are the choices
+    found = _Found()
+    measured = [mean_against_bt(sets, policy) for policy in POLICIES]
+    labels = [column.label for column in table.columns]
+    for row in table.rows:
+        within = GROUPS[row.key[0]]
+        chosen = [(one.label, metric) for one in sets for metric in one.frames if within(one.label, metric)]
+        if not chosen:
+            continue
+        by_label = {one.label: one.frames for one in sets}
+        with or_missing(f"values of {row.name}", found.missing):
+            counts = count_ties([by_label[label][metric] for label, metric in chosen])
+            hidden = 100 * counts.hidden / max(1, counts.exact + counts.hidden)
+            shares = [table.scale * float(np.mean([by_frame[key] for key in chosen])) for by_frame in measured]
+            found.add(row, labels, [*counts, hidden, *shares], f"{len(chosen)} frames")
+    return found
+
+
+def _simulation(table: RankingTable, options: RankingOptions, grid: Grid) -> _Found:
+    simulated = simulate(options, grid=grid)
+    found = _Found(notes=[f"ours: {len(grid):,} setups, design {options.design}, seed {options.seed}"])
+    labels = [column.label for column in table.columns]
+    for row in table.rows:
+        kept = _setups(simulated, row.key)
+        if kept.any():
+            means, errors = zip(*simulated.mean_tau(kept).values(), strict=True)
+            found.add(row, labels, [*means, *(1.96 * error for error in errors)])
+    return found
+
+
+def _setups(simulated: Simulated, key: tuple[str, ...]) -> NDArray[np.bool_]:
+    if key == ("all",):
+        return np.ones(len(simulated.setups["types"]), dtype=bool)
+    panel = PANELS[key[0]]
+    at_level: NDArray[np.bool_] = simulated.setups[panel.axis] == float(key[1])
+    return simulated.chosen(panel) & at_level
+
+
+def _pairings(table: RankingTable, options: RankingOptions) -> _Found:
+    drawn = {one.name: draw_pairings(one, options) for one in (THREE_TYPES, FIVE_TYPES)}
+    five = drawn[FIVE_TYPES.name]
+    ends = {
+        "as in Table 2": five[0],
+        "most wins of S": max(five, key=lambda one: one.wins),
+        "fewest wins of S": min(five, key=lambda one: one.wins),
+    }
+    other = sum(one.strengths[1] > one.strengths[0] for one in five)
+    found = _Found(
+        notes=[f"five types: Bradley-Terry prefers B in {other} of the {len(five)} pairings, mean and median in none"]
+    )
+    labels = [column.label for column in table.columns]
+    for row in table.rows:
+        name, *which = row.key
+        by_order = {tuple(map(str, one.order)): one for one in drawn[name]}
+        one = ends[which[0]] if name == FIVE_TYPES.name else by_order[tuple(which)]
+        found.add(row, labels, _pairing_values(one))
+    return found
+
+
+def _pairing_values(one: Pairing) -> list[float]:
+    means, medians = one.scores.mean(axis=0), np.median(one.scores, axis=0)
+    return [*means.tolist(), *medians.tolist(), one.wins, *one.strengths.tolist()]
+
+
+_ON_FRAMES: Mapping[str, Callable[[RankingTable, Sequence[FrameSet], RankingOptions], _Found]] = {
+    "disagreement": _disagreement,
+    "by-data": _by_data,
+    "by-metric": _by_metric,
+    "tests": _tests,
+    "ties": _ties,
+}

@@ -1,0 +1,420 @@
+"""A published table recomputed: each value in print beside ours, and why they differ.
+
+The data behind a published table: which columns are asked for, and what of it is here.
+
+One published table under one model: what is missing, how a row is computed, and why ours differs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nlgauge.core.run_options import RunOptions
+from nlgauge.data.cards import find_data_card, load, locate
+from nlgauge.data.judgements import JudgementTable, RankedPairs, select_known
+from nlgauge.data.loaders.wmt import WmtPackage, load_wmt_rankings
+from nlgauge.encoders.base import Encoder
+from nlgauge.encoders.load import load_encoder
+from nlgauge.errors import FileFormatError, InputError, MissingExtraError, ModelError, NlgaugeError, RecipeError
+from nlgauge.io.formats import HtmlCell, html_table
+from nlgauge.io.store.catalog import find_card
+from nlgauge.io.store.fetch import cached_card
+from nlgauge.io.store.hub import cached_snapshot
+from nlgauge.studies.meta.pairwise import ranked_rows
+from nlgauge.studies.meta.questions import Question
+from nlgauge.studies.published.tables import Column, Mean, PaperTable, TableRow, with_options
+
+
+@dataclass(frozen=True)
+class ReproducedCell:
+    """A value in print beside ours, both on the scale of the print; None where there is none.
+
+    A value is a number, or a name where a table prints names (the best setting of a language pair).
+    """
+
+    published: float | str | None
+    ours: float | str | None
+    absolute: bool = False
+    """Whether print hides signs, so that ours is compared without its own."""
+
+    @property
+    def difference(self) -> float | None:
+        """Ours (or its absolute value) minus the published value; None for names."""
+        numbers = [value for value in (self.ours, self.published) if isinstance(value, float | int)]
+        if len(numbers) < 2:
+            return None
+        return (abs(numbers[0]) if self.absolute else numbers[0]) - numbers[1]
+
+
+@dataclass(frozen=True)
+class ReproducedRow:
+    """A metric of the table."""
+
+    name: str
+    cells: Mapping[str, ReproducedCell]
+    """By column."""
+    recipe: str
+    """With the model at hand; empty for a row that is only shown."""
+    reason: str
+    """Why ours differs, or is missing."""
+    signatures: Mapping[str, str] = field(default_factory=dict)
+    """By column."""
+
+
+@dataclass(frozen=True, repr=False)
+class Reproduction:
+    """A table, recomputed."""
+
+    table: PaperTable
+    model: str
+    """Empty where nothing is encoded."""
+    columns: tuple[Column | Mean, ...]
+    rows: tuple[ReproducedRow, ...]
+    missing: tuple[str, ...] = ()
+    """What is not here, and where it is published."""
+    notes: tuple[str, ...] = ()
+    """What this run adds to the notes of the table."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """How a table on rankings was run."""
+
+    def __repr__(self) -> str:
+        computed = sum(any(cell.ours is not None for cell in row.cells.values()) for row in self.rows)
+        missing = f", {len(self.missing)} inputs missing" if self.missing else ""
+        model = f" with {self.model}" if self.model else ""
+        return f"<Reproduction {self.table.id}{model}: {computed} of {len(self.rows)} rows computed{missing}>"
+
+    def _repr_html_(self) -> str:
+        labels = [column.label for column in self.columns]
+        rows: list[list[HtmlCell]] = []
+        for row in self.rows:
+            for kind in ("published", "ours"):
+                values = [getattr(row.cells[label], kind) for label in labels]
+                if any(value is not None for value in values):
+                    rows.append([row.name, kind, *values, row.reason if kind == "ours" else ""])
+        caption = f"{self.table.id}: {self.table.title}"
+        notes = [f"missing: {what}" for what in self.missing]
+        return html_table(
+            [self.table.row_title, "value", *labels, "reason"],
+            rows,
+            caption=caption,
+            notes=notes,
+            width=self.table.width,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "id": self.table.id,
+            "title": self.table.title,
+            "source": self.table.source,
+            "data": list(self.table.data),
+            "published_models": [{"name": model.name, "published": model.published} for model in self.table.models],
+            "model": self.model,
+            "columns": [column.label for column in self.columns],
+            "rows": [
+                {
+                    "metric": row.name,
+                    "recipe": row.recipe,
+                    "reason": row.reason,
+                    "cells": {
+                        label: {"published": cell.published, "ours": cell.ours, "difference": cell.difference}
+                        for label, cell in row.cells.items()
+                    },
+                    "signatures": dict(row.signatures),
+                }
+                for row in self.rows
+            ],
+            **({"options": dict(self.options)} if self.options else {}),
+            "notes": [*self.table.notes, *self.notes],
+            "missing": list(self.missing),
+        }
+
+
+def agrees(cells: Iterable[ReproducedCell], decimals: int) -> str:
+    """How our values become the printed ones, if they all do; empty where one differs or none is in print.
+
+    >>> agrees([ReproducedCell(0.743, 0.7436)], 3)
+    'as published, truncated'
+    """
+    step = 10.0**-decimals
+    # Ours minus print: at most half a step when print is rounded, up to a step of the same sign when it is cut.
+    off = [cell.difference / step for cell in cells if cell.difference is not None]
+    slack = 1e-6
+    if not off:
+        return ""
+    if all(abs(one) <= 0.5 + slack for one in off):
+        return "as published"
+    return "as published, truncated" if all(-0.5 - slack <= one < 1 for one in off) else ""
+
+
+#: The name of a model that computes only what needs none: lexical metrics and released scores.
+NO_MODEL = "none"
+
+#: Relative rankings of a WMT package.
+_RANKINGS = "RR-seglevel.csv"
+
+
+class DataSlice(NamedTuple):
+    """Columns that are answered by the same rows of a data set."""
+
+    data: str
+    options: tuple[tuple[str, Any], ...]
+    langpair: str
+    """Empty: all of its language pairs."""
+    ranked: bool
+
+
+class JudgedRows(NamedTuple):
+    """Rows to score, with the ranked pairs where people's side is these."""
+
+    table: JudgementTable
+    pairs: RankedPairs | None
+
+
+def slice_of(question: Question, langpair: str, *, data: str = "") -> DataSlice:
+    """The rows that answer a question for a language pair, or those of another data set that stand for them."""
+    return DataSlice(data or question.data, () if data else question.options, langpair, question.ranked)
+
+
+@contextmanager
+def or_missing(what: str, missing: dict[str, None]) -> Iterator[None]:
+    """Enter what cannot be computed as missing, with the reason, so that the rest of a table stays.
+
+    A broken file stays an error: what is read from it cannot be trusted elsewhere either.
+    """
+    try:
+        yield
+    except FileFormatError:
+        raise
+    except NlgaugeError as error:
+        missing[f"{what}: {error}"] = None
+
+
+def data_at(table: PaperTable, at: str | os.PathLike[str] | None) -> dict[str, bool]:
+    """Whether each data set of a published table lies under a folder, with what of it the table needs.
+
+    That is a language pair of its columns, and rankings where all depends on them.
+    """
+    asked = [column.question for column in table.questions if column.question is not None]
+    unranked = {row.data for row in table.rows if row.data} | {one.data for one in asked if not one.ranked}
+    ranked = {one.data for one in asked if one.ranked} - unranked
+    found = {}
+    for name in table.data:
+        place = None if at is None else locate(find_data_card(name), at)
+        found[name] = (
+            place is not None
+            and (name not in ranked or (place / _RANKINGS).is_file())
+            and _has_outputs(name, place, [one.langpair for one in table.questions if one.question in asked])
+        )
+    return found
+
+
+def _has_outputs(name: str, place: Path, langpairs: Iterable[str]) -> bool:
+    """Whether a package of WMT has outputs of one of the language pairs; other data sets have all of theirs."""
+    if not re.fullmatch(r"wmt1[789]", name):
+        return True
+    try:
+        return not set(langpairs).isdisjoint(WmtPackage(place, _year(name)).outputs)
+    except InputError:
+        return False
+
+
+def model_at(name: str) -> bool:
+    """Whether a model can be had without the network: one of nlgauge's that was fetched, or a folder of the hub's."""
+    card = find_card(name)
+    if card is not None:
+        return cached_card(card) is not None
+    return cached_snapshot(name) is not None
+
+
+def models_at(table: PaperTable) -> dict[str, bool]:
+    """The models in print and the one that stands in for them, with whether each is here; empty if none is needed."""
+    names = {model.name: model.published.partition("huggingface.co/")[2] or model.name for model in table.models}
+    if not names:
+        return {}
+    return {name: model_at(place) for name, place in names.items()} | {
+        table.default_model: model_at(table.default_model)
+    }
+
+
+def kept_columns(
+    table: PaperTable,
+    *,
+    langpairs: str | Iterable[str] | None = None,
+    data: str | Iterable[str] | None = None,
+    levels: str | Iterable[str] | None = None,
+) -> tuple[Column | Mean, ...]:
+    """The columns of these language pairs, data sets and levels, with the averages that lack none of theirs."""
+    asked = [column.question for column in table.questions if column.question is not None]
+    pairs = select_known(langpairs, table.langpairs, f"{table.id}: language pair")
+    sets = select_known(data, table.data, f"{table.id}: data set")
+    wanted = select_known(levels, list(dict.fromkeys(one.level for one in asked)), f"{table.id}: level")
+    kept = {
+        column.label
+        for column in table.questions
+        if column.langpair in pairs
+        and (column.question is None or (column.question.data in sets and column.question.level in wanted))
+    }
+    # An average of fewer columns than in print would be another number under the same name.
+    for column in table.columns:
+        if isinstance(column, Mean) and set(column.over) <= kept:
+            kept.add(column.label)  # print also has averages of averages
+    return tuple(column for column in table.columns if column.label in kept)
+
+
+def find_judged(part: DataSlice, at: str | os.PathLike[str] | None, missing: dict[str, None]) -> JudgedRows | None:
+    """The rows of a part; None where they are not here, with an entry of what is missing."""
+    card = find_data_card(part.data)
+    place = None if at is None else locate(card, at)
+    if place is None:
+        where = "no folder of data was given (--at PATH)" if at is None else f"not under {os.fspath(at)!r}"
+        missing[f"data set {card.name}: {where}; published at {card.published}"] = None
+        return None
+    try:
+        # Rankings first: they are small, and without them the texts are of no use.
+        pairs = load_wmt_rankings(place, year=_year(part.data), langpairs=part.langpair) if part.ranked else None
+        table = load(part.data, place, langpairs=part.langpair or None, **dict(part.options))
+    except FileFormatError:
+        raise
+    except (InputError, RecipeError, MissingExtraError) as error:
+        what = str(error).removeprefix(f"{part.data}: ")
+        missing[f"{part.data}: {what}; published at {card.published}"] = None
+        return None
+    return JudgedRows(table, None) if pairs is None else JudgedRows(ranked_rows(table, pairs), pairs)
+
+
+def find_model(table: PaperTable, model: str, options: RunOptions, missing: dict[str, None]) -> Encoder | None:
+    """The model; None where it is not here, with entries of what is missing and of the published ones."""
+    try:
+        return load_encoder(model, **options.loading)
+    except (ModelError, MissingExtraError) as error:
+        missing[f"model {model!r}: {error}"] = None
+        for one in table.models:
+            missing[f"published model {one.name}: {one.published}"] = None
+        return None
+
+
+def _year(data: str) -> int:
+    return 2000 + int(data.removeprefix("wmt"))
+
+
+#: Why a row of entities is not computed.
+NEEDS_VECTORS = "needs word vectors (--vectors FILE)"
+
+
+class Value(NamedTuple):
+    """One value of ours; a name where a table prints names (the best setting of a language pair)."""
+
+    value: float | str
+    signature: str
+    identical: bool = False
+    """The released scores are those of the column that the row names as possibly identical."""
+    settings: str = ""
+    """How many settings of a study were run, where print has another number of them."""
+
+
+#: By name of the row and label of the column.
+Values = Mapping[tuple[str, str], Value]
+
+
+class PublishedRun:
+    """A table, the model at hand and the options of a run; gathers what is missing."""
+
+    def __init__(
+        self,
+        table: PaperTable,
+        at: str | os.PathLike[str] | None,
+        model: str,
+        layer: int | None,
+        options: RunOptions,
+        vectors: str | None = None,
+    ) -> None:
+        self.table, self.at, self.model, self.layer, self.options = table, at, model, layer, options
+        self.vectors = vectors
+        self.missing: dict[str, None] = {}
+        self.notes: dict[str, None] = {}
+        self._depth: int | None = None
+        self._no_model = model == NO_MODEL
+
+    def model_is_here(self) -> bool:
+        """Whether the model can be loaded; looked up once, and listed as missing where it cannot."""
+        if self._depth is None and not self._no_model:
+            encoder = find_model(self.table, self.model, self.options, self.missing)
+            self._no_model = encoder is None
+            self._depth = None if encoder is None else encoder.layers
+        return not self._no_model
+
+    def computes(self, row: TableRow) -> bool:
+        """Whether there is a way to compute a row under the model and with the word vectors at hand."""
+        own = row.model is None or row.model.matches(self.model)
+        without = row.word_vectors == "needed" and self.vectors is None
+        return row.computed and not without and (own or not row.own_model_only)
+
+    def recipe(self, row: TableRow, langpair: str = "") -> str:
+        """What a row is computed with under the model at hand, without the model itself."""
+        text = row.recipe
+        if row.model is not None and not row.model.matches(self.model):
+            text = row.recipe_for_other_models or row.recipe
+        depth = self._depth
+        if depth is not None:
+            text = re.sub(r"top-(\d+)", lambda match: str(max(0, depth - int(match[1]))), text)
+        vectors = f"vectors={self.vectors}" if row.word_vectors and self.vectors is not None else ""
+        return with_options(text, ",".join(filter(None, (row.exceptions.get(langpair, ""), vectors))))
+
+    def row(self, row: TableRow, kept: Sequence[Column | Mean], values: Values) -> ReproducedRow:
+        """A row with its averages and the reason why it differs."""
+        ours = {column.label: values[row.name, column.label] for column in kept if (row.name, column.label) in values}
+        shown: dict[str, float | str] = {label: one.value for label, one in ours.items()}
+        for column in kept:
+            if isinstance(column, Mean):
+                numbers = [value for label in column.over if isinstance(value := shown.get(label), float | int)]
+                if len(numbers) == len(column.over):
+                    shown[column.label] = float(np.mean(numbers))
+        cells = {
+            column.label: ReproducedCell(
+                row.published.get(column.label), shown.get(column.label), self.table.absolute or row.absolute
+            )
+            for column in kept
+        }
+        recipe = f"released: {row.released}" if row.released else ""
+        if row.recipe and self.computes(row):
+            recipe = self.recipe(row)
+        signatures = {label: one.signature for label, one in ours.items()}
+        return ReproducedRow(row.name, cells, recipe, self._reason(row, cells, list(ours.values())), signatures)
+
+    def _reason(self, row: TableRow, cells: Mapping[str, ReproducedCell], ours: Sequence[Value]) -> str:
+        if not row.computed and row.note:
+            return row.note
+        if not self.computes(row) and row.word_vectors == "needed" and self.vectors is None:
+            return f"only shown: {NEEDS_VECTORS}"
+        if not self.computes(row) and row.model is not None:
+            return f"only shown: with --model {row.model.name} it would be computed"
+        if not row.computed or not ours:
+            unwanted = row.model is not None and self.model == NO_MODEL
+            return "not computed: --model none" if unwanted else "not computed: see what is missing"
+        same = agrees(cells.values(), self.table.decimals)
+        other_model = row.model is not None and not row.model.matches(self.model)
+        identical = all(one.identical for one in ours)
+        settings = " or ".join(dict.fromkeys(one.settings for one in ours if one.settings))
+        # What another model made is not the published score, even where the decimals agree.
+        reasons = [same.replace("as published", "same decimals as in print") if other_model else same] if same else []
+        if identical:
+            reasons.append(f"value for value the scores of {row.identical_released_column}")
+        if row.model is not None and other_model:
+            reasons.append(f"another model: {self.model} (published: {row.model.name})")
+        if settings:
+            reasons.append(settings)
+        if row.word_vectors:
+            given = self.vectors is not None
+            reasons.append("entities by other word vectors" if given else "entities by layer 0 of the encoder")
+        if row.note and (identical or settings or not same):
+            reasons.append(row.note)
+        return "; ".join(reasons)

@@ -1,0 +1,305 @@
+"""The values of a published sensitivity study: each language pair of its data sets is run under the study's grids.
+
+What is here runs; what is not (data, rankings, lists of stop words, large corpora, an encoder for other languages)
+is listed with where it is published.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from nlgauge.core.checkpoint import Checkpoint
+from nlgauge.core.registry import metric_class, metric_name
+from nlgauge.core.run_options import RunOptions
+from nlgauge.errors import InputError, MissingExtraError, RecipeError
+from nlgauge.io.store.catalog import find_card
+from nlgauge.studies.meta.questions import Question
+from nlgauge.studies.published.runs import (
+    NO_MODEL,
+    DataSlice,
+    JudgedRows,
+    PublishedRun,
+    Value,
+    find_judged,
+    or_missing,
+    slice_of,
+)
+from nlgauge.studies.published.tables import Column, Mean, PaperStudy, StudyRow
+from nlgauge.studies.sensitivity.measure import run_study
+from nlgauge.studies.sensitivity.results import Sensitivity, SettingEffect
+from nlgauge.studies.sensitivity.study import RELATIVE_LISTS, Study, Sweep
+from nlgauge.studies.sensitivity.variants import StudyOptions, published_sweep
+from nlgauge.text.stopwords import load_stopwords
+
+#: The list that MoverScore's release has, with 153 words.
+_MOVER_LIST = "MoverScore's list of 153 English stop words (--stopwords FILE): github.com/AIPHES/emnlp19-moverscore"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyInputs:
+    """What the reproduction of a study can be given."""
+
+    state: str | os.PathLike[str] | None = None
+    """File that keeps what is finished, so that an interrupted run goes on."""
+    idf_corpora: tuple[str, ...] = ()
+    """Text files, a document per line, to count idf on."""
+    stopwords: tuple[str, ...] = ()
+    """Files of English stop words, for the list in print that is not shipped."""
+    ddof: int = 1
+    """Of the CV: 1 divides by n - 1, 0 by n."""
+
+
+class _Settings(NamedTuple):
+    """Agreement under each setting of a grid, on one language pair."""
+
+    names: tuple[str, ...]
+    values: tuple[float | None, ...]
+
+
+def with_corpora(study: PaperStudy, inputs: StudyInputs) -> PaperStudy:
+    """With a row for each corpus given; inputs that a study has no use for are refused."""
+    if inputs.stopwords and "stopwords" not in study.grids:
+        msg = f"{study.id} does not vary stop words; leave out --stopwords {inputs.stopwords[0]!r}"
+        raise RecipeError(msg)
+    if not inputs.idf_corpora:
+        return study
+    if not study.idf_corpora:
+        msg = f"{study.id} counts idf on no large corpus; leave out --idf-corpus {inputs.idf_corpora[0]!r}"
+        raise RecipeError(msg)
+    # Their own corpora stand in print too; those of them that are only shown stay as they are.
+    rows = [replace(row, grid="idf-large") for row in study.rows]
+    rows += [
+        replace(rows[0], name=Path(path).name, published={}, setting=f"corpus:{path}") for path in inputs.idf_corpora
+    ]
+    if len({row.name for row in rows}) < len(rows):
+        msg = f"corpora for idf need file names of their own, got {', '.join(inputs.idf_corpora)}"
+        raise RecipeError(msg)
+    return replace(study, rows=tuple(rows))
+
+
+class StudyRun(PublishedRun):
+    """One study under one model."""
+
+    def __init__(
+        self,
+        study: PaperStudy,
+        at: str | os.PathLike[str] | None,
+        model: str,
+        layer: int | None,
+        options: RunOptions,
+        inputs: StudyInputs,
+    ) -> None:
+        super().__init__(study, at, model, layer, options)
+        self.study, self.inputs = study, inputs
+        self.sweeps: dict[str, list[Sweep]] = {}
+        self._samples: dict[str, list[str]] = {}
+        self._settings: dict[tuple[str, str], _Settings] = {}
+        self._computed = [row for row in study.rows if row.computed]
+
+    def values(self, kept: Sequence[Column | Mean]) -> dict[tuple[str, str], Value]:
+        """Ours by row and column; those that cannot be had are left out."""
+        if self.model == NO_MODEL:
+            return {}
+        parts: dict[DataSlice, list[Column]] = {}
+        for column in kept:
+            if isinstance(column, Column) and column.question is not None and self._reads(column.langpair):
+                parts.setdefault(slice_of(column.question, column.langpair), []).append(column)
+        state: Checkpoint | None = None
+        found: dict[tuple[str, str], Value] = {}
+        for part, columns in parts.items():
+            judged, lang = find_judged(part, self.at, self.missing), _language(part.langpair)
+            sweeps = [] if judged is None else self._sweeps(lang)
+            if judged is None or not sweeps:
+                continue
+            if not self.model_is_here():
+                break
+            # One for all parts and coefficients: what is scored once is not scored again.
+            if state is None:
+                state = Checkpoint(None if self.inputs.state is None else Path(self.inputs.state))
+            texts = self._texts(lang) if "idf-random" in self.study.grids else None
+            for question, asked in _by_question(columns):
+                with or_missing(f"values of {', '.join(column.label for column in asked)}", self.missing):
+                    result = self._result(judged, question, sweeps, texts, state)
+                    for row in self._computed:
+                        for column in asked:
+                            value = self._value(row, column, question, result)
+                            if value is not None:
+                                found[row.name, column.label] = value
+        return found | self._best_on_average(kept)
+
+    def _best_on_average(self, kept: Sequence[Column | Mean]) -> dict[tuple[str, str], Value]:
+        """The setting that is best on the average of several language pairs, where a table prints names."""
+        found = {}
+        for row in self._computed:
+            for column in kept:
+                if row.statistic != "best" or not isinstance(column, Mean):
+                    continue
+                over = [self._settings.get((row.name, label)) for label in column.over]
+                best = _best([one for one in over if one is not None]) if None not in over else None
+                if best is not None:
+                    found[row.name, column.label] = Value(best, "")
+        return found
+
+    def _reads(self, langpair: str) -> bool:
+        """Whether the model is not known to lack the language of the texts."""
+        card, lang = find_card(self.model), langpair.rpartition("-")[2]
+        if card is None or lang in card.languages:
+            return True
+        other = self.study.other_model
+        published = "" if other is None else f"; published: {other.name} ({other.published})"
+        self.missing[f"{langpair}: {card.name} reads {', '.join(card.languages)} only{published}"] = None
+        return False
+
+    def _sweeps(self, lang: str) -> list[Sweep]:
+        """The grids of the rows, as far as their settings can be run in a language."""
+        if lang not in self.sweeps:
+            lists = self._lists(lang) if "stopwords" in self.study.grids else ()
+            self.sweeps[lang] = [
+                published_sweep(grid, idf_corpora=self.inputs.idf_corpora, lists=lists)
+                for grid in self.study.grids
+                if grid != "stopwords" or lists
+            ]
+        return self.sweeps[lang]
+
+    def _lists(self, lang: str) -> tuple[str, ...]:
+        wanted: tuple[str, ...] = RELATIVE_LISTS
+        if lang == "en" and self.inputs.stopwords:
+            wanted = (*self.inputs.stopwords, *(name for name in RELATIVE_LISTS if name != "iso"))
+        sizes = {}
+        for name in wanted:
+            try:
+                full = f"{name}-{lang}" if name in RELATIVE_LISTS else name
+                sizes[name] = len(load_stopwords(full).words)
+            except (MissingExtraError, RecipeError) as error:
+                self.missing[f"stop words {name!r} ({lang}): {error}"] = None
+        if sizes:
+            self.notes[f"stop words ({lang}): {', '.join(f'{name} {size}' for name, size in sizes.items())}"] = None
+        return tuple(sizes)
+
+    def _texts(self, lang: str) -> list[str]:
+        """All texts of a language in the data sets of the paper, also of what was not asked for, each once a part."""
+        if lang not in self._samples:
+            texts: list[str] = []
+            drawn: dict[str, None] = {}
+            every = {slice_of(column.question, column.langpair) for column in self.study.sampled if column.question}
+            for part in sorted(part for part in every if _language(part.langpair) == lang):
+                judged = find_judged(part, self.at, {})
+                if judged is not None:
+                    drawn[part.data] = None
+                    table = judged.table
+                    texts += dict.fromkeys(table.hypothesis)
+                    texts += dict.fromkeys(text for references in table.references for text in references)
+            self._samples[lang] = texts
+            self.notes[f"random corpora ({lang}) are drawn from {len(texts)} texts of {', '.join(drawn)}"] = None
+        return self._samples[lang]
+
+    def _result(
+        self,
+        judged: JudgedRows,
+        question: Question,
+        sweeps: Sequence[Sweep],
+        texts: Sequence[str] | None,
+        state: Checkpoint,
+    ) -> Sensitivity:
+        ranked = judged.pairs is not None
+        measured = StudyOptions(
+            agreement="pearson" if ranked else question.agreement,  # type: ignore[arg-type]  # refused there
+            criterion=question.criterion,
+            levels=(question.level,),
+            ddof=self.inputs.ddof,
+        )
+        recipes = list(dict.fromkeys(self._recipe(row) for row in self._computed))
+        return run_study(
+            Study(recipes, sweeps, self.study.id),
+            judged.table,
+            options=measured,
+            state=state,
+            pairs=judged.pairs,
+            idf_texts=texts,
+            rankings=False,
+            run=self.options,
+        )
+
+    def _recipe(self, row: StudyRow) -> str:
+        """With the model at hand, and BERTScore's layer in it."""
+        text = self.recipe(row)
+        added = {"model": self.model}
+        knows_layer = "layer" in metric_class(metric_name(text)).options()
+        if self.layer is not None and knows_layer and "layer=" not in text:
+            added["layer"] = str(self.layer)
+        return f"{text}{',' if ':' in text else ':'}{','.join(f'{key}={value}' for key, value in added.items())}"
+
+    def _value(self, row: StudyRow, column: Column, question: Question, result: Sensitivity) -> Value | None:
+        recipe = self._recipe(row)
+        try:
+            moved = result.effect(recipe, row.grid, question.level)
+        except InputError:  # the data lacks the level, or too few settings could be run
+            why = "; ".join(result.notes) or "no result"
+            self.missing[f"value of {row.name}, {column.label}: {why}"] = None
+            return None
+        value = _statistic(row, moved, column.langpair)
+        self._settings[row.name, column.label] = _Settings(moved.settings, moved.values[column.langpair])
+        if value is None:
+            self.missing[f"value of {row.name}, {column.label}: it is not defined on these values"] = None
+            return None
+        base = row.setting or moved.settings[0]
+        signatures = {(info.metric, info.sweep, info.setting): info.signatures for info in result.settings}
+        signature = signatures.get((recipe, row.grid, base), {}).get(column.langpair, "")
+        # None and three lists in print; of the other grids all settings can be run anywhere.
+        printed, count = len(RELATIVE_LISTS) + 1, len(moved.settings)
+        other = row.grid == "stopwords" and count != printed
+        return Value(value, signature, settings=f"{count} settings (print: {printed})" if other else "")
+
+    def note_missing_inputs(self, *, everything: bool) -> None:
+        """Parts of the print that are not computed unless somebody gives what they need."""
+        study = self.study
+        if "stopwords" in study.grids and not self.inputs.stopwords:
+            self.missing[_MOVER_LIST] = None
+        if study.idf_corpora and not self.inputs.idf_corpora:
+            self.missing[f"{study.idf_corpora}; give yours with --idf-corpus FILE ..."] = None
+        others = [pair for pair in study.langpairs if pair not in study.english_pairs and "-" in pair]
+        if everything and others and study.other_model is not None:
+            self.missing[
+                f"from-English text ({', '.join(others)}): needs an encoder of these languages; published: "
+                f"{study.other_model.name} ({study.other_model.published}); with one that reads them, name the pairs "
+                "with --langpairs"
+            ] = None
+
+
+def _language(langpair: str) -> str:
+    """Of the texts that are scored."""
+    return langpair.rpartition("-")[2]
+
+
+def _best(rows: Sequence[_Settings]) -> str | None:
+    """The setting with the highest mean, the first of equals; of those that all rows have."""
+    values = [dict(zip(row.names, row.values, strict=True)) for row in rows]
+    means = {}
+    for name in rows[0].names:
+        numbers = [value for one in values if (value := one.get(name)) is not None]
+        if len(numbers) == len(rows):
+            means[name] = sum(numbers) / len(rows)
+    return max(means, key=means.__getitem__) if means else None
+
+
+def _by_question(columns: Sequence[Column]) -> Iterator[tuple[Question, list[Column]]]:
+    found: dict[Question, list[Column]] = {}
+    for column in columns:
+        if column.question is not None:
+            found.setdefault(column.question, []).append(column)
+    yield from found.items()
+
+
+def _statistic(row: StudyRow, moved: SettingEffect, langpair: str) -> float | str | None:
+    """What a row says of a language pair (`paper_studies`)."""
+    if row.statistic == "cv":
+        return moved.cv[langpair]
+    if row.statistic == "rd":
+        return moved.rd[langpair][1]
+    if row.statistic == "best":
+        return moved.best[langpair]
+    return moved.values[langpair][moved.settings.index(row.setting)]

@@ -1,0 +1,411 @@
+"""Scores of a table's rows under every setting of a study.
+
+All settings are prepared together and compared on one encoding: a text is tokenised and encoded once for all of them,
+and vectors and distances that settings have in common are computed once (`nlgauge.clouds.token_cloud`). With a
+checkpoint the corpus is compared range by range, and what is finished is kept; where it is cut moves no score.
+
+From scores under every setting to what a study says: effects of settings, ranks, flips.
+
+What a study had to decide about texts: one warning of each kind, which names pairs, segments and settings.
+
+Run a study: how far do correlation, scores and ranks move when preprocessing does?
+"""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.core.checkpoint import Checkpoint, compare_with_checkpoint
+from nlgauge.core.compare import Comparisons, compare, ranges
+from nlgauge.core.corpus import Corpus, References, make_corpus
+from nlgauge.core.finish import finish
+from nlgauge.core.metric import Metric
+from nlgauge.core.notes import warn_about_languages
+from nlgauge.core.prepare import prepare
+from nlgauge.core.run_options import RunOptions
+from nlgauge.core.score import Score, SegmentNotes
+from nlgauge.data.judgements import JudgementTable, RankedPairs
+from nlgauge.errors import (
+    ConvergenceWarning,
+    EmptyTextWarning,
+    InputError,
+    NlgaugeWarning,
+    NoFocusWarning,
+    NoNounWarning,
+    TruncationWarning,
+    UnknownWordWarning,
+    WindowsWarning,
+    ZeroWeightWarning,
+    user_stacklevel,
+)
+from nlgauge.studies.compare.rankings import SegmentScores, find_flips, rank_agreement, system_means
+from nlgauge.studies.meta.metric_scores import MetricScores, ScoreTable
+from nlgauge.studies.meta.questions import Question, answer
+from nlgauge.studies.meta.score_table import pooled_corpora, table_corpora
+from nlgauge.studies.sensitivity.results import Ranking, Sensitivity, SettingEffect, SettingInfo
+from nlgauge.studies.sensitivity.study import Setting, Study
+from nlgauge.studies.sensitivity.variants import IdfTexts, StudyOptions, StudyPlan, make_plan
+
+#: Texts of systems in one range of a checkpoint; an interrupted run loses at most the work on one.
+_RANGE = 2000
+
+#: A metric, as the study names it, and a setting.
+Varied: TypeAlias = tuple[str, Setting]
+
+_Rows: TypeAlias = Mapping[str, NDArray[np.intp]]
+
+
+class ScoredRows(NamedTuple):
+    """A score, and the rows of the table that its segments are."""
+
+    langpair: str
+    rows: NDArray[np.intp]
+    score: Score
+
+
+@dataclass(frozen=True, eq=False)
+class StudyScores:
+    """Rows of a table under every setting."""
+
+    table: JudgementTable
+    found: Mapping[Varied, Sequence[ScoredRows]]
+
+    def values(self, varied: Varied) -> NDArray[np.float64]:
+        """Main component of each row."""
+        values = np.full(len(self.table), np.nan)
+        for one in self.found[varied]:
+            values[one.rows] = one.score.segments[one.score.main]
+        return values
+
+    def higher_is_better(self, varied: Varied) -> bool:
+        """Whether the main component is a similarity."""
+        return self.found[varied][0].score.higher_is_better
+
+    def signatures(self, varied: Varied) -> dict[str, str]:
+        """Recipe part by language pair: that of its first corpus, where idf makes a difference between systems."""
+        return {one.langpair: one.score.signature.recipe_part for one in reversed(self.found[varied])}
+
+    def zero_weight(self, varied: Varied) -> int:
+        """Segments in which nothing of a text was left."""
+        return sum(len(one.score.notes.zero_weight) for one in self.found[varied])
+
+
+def score_settings(
+    plan: StudyPlan,
+    table: JudgementTable,
+    languages: Mapping[str, str],
+    running: RunOptions,
+    checkpoint: Checkpoint | None,
+) -> StudyScores:
+    """Score every row under every setting; `languages` are those of the texts, by language pair."""
+    found: dict[Varied, list[ScoredRows]] = {}
+    warn_about_languages(plan.recipes(languages[table.langpairs[0]]).values())
+    for langpair in table.langpairs:
+        recipes = plan.recipes(languages[langpair])
+        for corpus, rows, chosen in _corpora(table, langpair, recipes):
+            distinct = list(dict.fromkeys(chosen.values()))
+            scores = _score(distinct, corpus, running, checkpoint)
+            for varied, recipe in chosen.items():
+                for system, score in zip(corpus.systems, scores[recipe], strict=True):
+                    found.setdefault(varied, []).append(ScoredRows(langpair, rows[system], score))
+    return StudyScores(table, {varied: found[varied] for varied in plan.varied})
+
+
+def _corpora(
+    table: JudgementTable, langpair: str, recipes: Mapping[Varied, Metric]
+) -> Iterator[tuple[Corpus, _Rows, Mapping[Varied, Metric]]]:
+    """What to score in one go, and the recipes; what scales over a corpus scales over a language pair."""
+    corpora = list(table_corpora(table, langpair))
+    whole = {varied: recipe for varied, recipe in recipes.items() if recipe.whole_corpus}
+    if not whole or len(corpora) == 1:
+        yield from ((corpus, rows, recipes) for corpus, rows in corpora)
+        return
+    others = {varied: recipe for varied, recipe in recipes.items() if varied not in whole}
+    if others:
+        yield from ((corpus, rows, others) for corpus, rows in corpora)
+    yield from ((corpus, rows, whole) for corpus, rows in pooled_corpora(table, langpair))
+
+
+def _score(
+    recipes: Sequence[Metric], corpus: Corpus, running: RunOptions, checkpoint: Checkpoint | None
+) -> dict[Metric, list[Score]]:
+    """By recipe, a score per system."""
+    prepared = prepare(recipes, corpus, running, warn=False)
+    if checkpoint is None:
+        comparisons = compare(prepared)
+    else:
+        comparisons = Comparisons.join(
+            compare_with_checkpoint(prepared, part, checkpoint) for part in ranges(prepared, _RANGE)
+        )
+    scores = finish(prepared, comparisons, warn=False)
+    count = len(corpus.systems)
+    return {recipe: scores[at * count : (at + 1) * count] for at, recipe in enumerate(recipes)}
+
+
+def check_documents(options: StudyOptions, table: JudgementTable) -> None:
+    """Refuse documents that the table does not know, before hours of work."""
+    if options.documents:
+        for langpair in table.langpairs:
+            _documents(table, langpair)
+
+
+def summarise(
+    plan: StudyPlan, scores: StudyScores, options: StudyOptions, pairs: RankedPairs | None, *, rankings: bool
+) -> Sensitivity:
+    """What moves over the settings of each sweep."""
+    table = scores.table
+    notes = list(dict.fromkeys(plan.notes + list(table.notes)))
+    judged = bool(table.default_criterion or options.criterion or table.system_scores) or pairs is not None
+    levels = list(options.levels) if judged else ["score"]
+    infos, effects, ranked = [], [], []
+    measured: dict[tuple[str, Setting, str], dict[str, float | None]] = {}
+    oriented: dict[tuple[str, Setting], NDArray[np.float64]] = {}
+    for varied in scores.found:
+        values, higher = scores.values(varied), scores.higher_is_better(varied)
+        oriented[varied] = values if higher else -values
+        for level in list(levels):
+            try:
+                found = _agreement(values, higher, table, level, options, pairs) if judged else _means(values, table)
+            except InputError as error:  # the data set does not have this level
+                levels.remove(level)
+                notes.append(f"no {level} level: {error}")
+                continue
+            measured[varied[0], varied[1], level] = found
+    for metric, sweep, settings in plan.sweeps:
+        labels = tuple(setting.label for setting in settings)
+        for setting in settings:
+            varied = metric, setting
+            signatures, zero_weight = scores.signatures(varied), scores.zero_weight(varied)
+            infos.append(SettingInfo(metric, sweep.name, setting.label, signatures, zero_weight))
+        for level in levels:
+            by_setting = [measured[metric, setting, level] for setting in settings]
+            groups = {group: tuple(row[group] for row in by_setting) for group in by_setting[0]}
+            effects.append(SettingEffect(metric, sweep.name, level, labels, groups, options.ddof))
+        for langpair in table.langpairs if rankings else ():
+            ranks = [_by_system(oriented[metric, setting], table, langpair) for setting in settings]
+            if len(ranks[0]) > 1:
+                documents = _documents(table, langpair) if options.documents else None
+                ranked.append(_ranking(metric, sweep.name, langpair, labels, ranks, documents, options))
+    if options.documents and ranked:
+        known = (f"{len(set(_documents(table, pair).values()))} ({pair})" for pair in table.langpairs)
+        notes.append(f"flips are tested by draws of whole documents, not of segments: {', '.join(known)}")
+    if rankings and not ranked:
+        notes.append("the data names fewer than two systems, so there is no ranking that could change")
+    agreement = f"{options.agreement} with {options.criterion or table.default_criterion or 'official system scores'}"
+    if pairs is not None:
+        agreement = "WMT's tau on ranked pairs of segments" + (f"; {agreement}" if levels != ["segment"] else "")
+    return Sensitivity(
+        table.name,
+        plan.study.name,
+        agreement if judged else None,
+        tuple(infos),
+        tuple(effects),
+        tuple(ranked),
+        plan.stopwords,
+        tuple(notes),
+        asdict(options) | {"levels": levels},
+    )
+
+
+def _agreement(
+    values: NDArray[np.float64],
+    higher_is_better: bool,
+    table: JudgementTable,
+    level: str,
+    options: StudyOptions,
+    pairs: RankedPairs | None,
+) -> dict[str, float | None]:
+    ranked = pairs is not None and level == "segment"
+    question = Question(
+        level=level,
+        agreement="darr" if ranked else options.agreement,
+        criterion=None if ranked else options.criterion,
+    )
+    found = answer(question, table, MetricScores("m", values, higher_is_better), pairs=pairs)
+    return {pair: None if np.isnan(cell.value) else cell.value for pair, cell in found.items()}
+
+
+def _means(values: NDArray[np.float64], table: JudgementTable) -> dict[str, float | None]:
+    by_system: dict[str, list[float]] = {}
+    for system, value in zip(table.system, values, strict=True):
+        by_system.setdefault(system or "all", []).append(float(value))
+    return {system: float(np.mean(found)) for system, found in by_system.items()}
+
+
+def _by_system(oriented: NDArray[np.float64], table: JudgementTable, langpair: str) -> SegmentScores:
+    return ScoreTable(table, (MetricScores("m", oriented, True),)).by_system("m", langpair)
+
+
+def _documents(table: JudgementTable, langpair: str) -> dict[str, str]:
+    """The document of each segment of a language pair."""
+    found: dict[str, str] = {}
+    for pair, segment, document in zip(table.langpair, table.segment, table.document_of_rows(), strict=True):
+        if pair == langpair and found.setdefault(segment, document) != document:
+            msg = (
+                f"{table.name}: segment {segment!r}, {langpair}, is of documents {found[segment]!r} and {document!r}"
+            )
+            raise InputError(msg)
+    return found
+
+
+def _ranking(
+    metric: str,
+    sweep: str,
+    langpair: str,
+    labels: tuple[str, ...],
+    ranks: Sequence[SegmentScores],
+    documents: Mapping[str, str] | None,
+    options: StudyOptions,
+) -> Ranking:
+    means = [system_means(rank) for rank in ranks]
+    drawn: dict[str, Any] = {"alpha": options.alpha, "resamples": options.resamples, "seed": options.seed}
+    flips = [
+        flip
+        for label, rank in zip(labels[1:], ranks[1:], strict=True)
+        for flip in find_flips(ranks[0], rank, setting=label, documents=documents, **drawn)
+    ]
+    return Ranking(
+        metric,
+        sweep,
+        langpair,
+        labels,
+        {system: tuple(mean[system] for mean in means) for system in means[0]},
+        tuple(rank_agreement(ranks[0], rank) for rank in ranks),
+        tuple(flips),
+    )
+
+
+_KINDS: dict[str, tuple[type[NlgaugeWarning], str]] = {
+    "truncated": (TruncationWarning, "texts were truncated"),
+    "windows": (WindowsWarning, "texts were read in windows"),
+    "empty": (EmptyTextWarning, "empty texts"),
+    "zero_weight": (ZeroWeightWarning, "idf, or the removal of tokens, left texts without weight"),
+    "unconverged": (ConvergenceWarning, "Sinkhorn did not converge"),
+    "no_noun": (NoNounWarning, "texts without a noun were scored 0"),
+    "no_focus": (NoFocusWarning, "texts share no focus with any of their references"),
+    "unknown": (UnknownWordWarning, "words without a vector were left out"),
+}
+
+#: What is usual in some texts, and no reason for a warning.
+_COUNTED_ONLY = ("no_ties",)
+
+#: Segments, settings and groups of them that are named before "..." stands for the rest.
+_MOST_SEGMENTS = 10
+_MOST_SETTINGS = 4
+_MOST_GROUPS = 8
+
+
+def warn_about_segments(scores: StudyScores) -> None:
+    """Warn of every kind of note that a segment has under some setting."""
+    for field in fields(SegmentNotes):
+        if field.name in _COUNTED_ONLY:
+            continue
+        category, what = _KINDS.get(field.name, (NlgaugeWarning, field.name.replace("_", " ")))
+        groups = _groups(scores, field.name)
+        if groups:
+            parts = [_part(scores, *group, labels) for group, labels in list(groups.items())[:_MOST_GROUPS]]
+            warnings.warn(f"{what}: {'; '.join(_first(parts, len(groups)))}", category, stacklevel=user_stacklevel())
+
+
+def _groups(scores: StudyScores, kind: str) -> dict[tuple[str, tuple[str, ...]], list[str]]:
+    """Settings by language pair and the names of the segments that have the note."""
+    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (metric, setting), found in scores.found.items():
+        segments: dict[str, dict[str, None]] = {}
+        for one in found:
+            rows = sorted(int(one.rows[index]) for index in getattr(one.score.notes, kind))
+            segments.setdefault(one.langpair, {}).update(dict.fromkeys(scores.table.segment[row] for row in rows))
+        label = f"{metric}, {' x '.join(setting.fields)} {setting.label}"
+        for langpair, names in segments.items():
+            if names:
+                groups.setdefault((langpair, tuple(names)), []).append(label)
+    return groups
+
+
+def _part(scores: StudyScores, langpair: str, segments: Sequence[str], labels: Sequence[str]) -> str:
+    many = "s" * (len(segments) > 1)
+    named = ", ".join(_first(segments[:_MOST_SEGMENTS], len(segments)))
+    settings = (
+        "all settings"
+        if len(labels) == len(scores.found)
+        else "; ".join(_first(labels[:_MOST_SETTINGS], len(labels)))
+    )
+    return f"{langpair}, {len(segments)} segment{many} ({named}) under {settings}"
+
+
+def _first(shown: Sequence[str], count: int) -> list[str]:
+    return [*shown, "..."] if len(shown) < count else list(shown)
+
+
+def systems_table(
+    systems: Mapping[str, Iterable[str]],
+    refs: References | None,
+    *,
+    sources: Iterable[str] | None = None,
+    documents: Sequence[str] | None = None,
+    lang: str = "en",
+) -> JudgementTable:
+    """Outputs of systems with their references, or sources, as a table without human scores.
+
+    `documents` names the document of each segment.
+    """
+    corpus = make_corpus(systems, refs, sources=sources)
+    count, names = len(corpus), list(corpus.systems)
+    return JudgementTable(
+        name="systems",
+        segment=tuple(str(at) for at in range(count)) * len(names),
+        system=tuple(name for name in names for _ in range(count)),
+        langpair=(lang,) * (count * len(names)),
+        hypothesis=tuple(text for name in names for text in corpus.systems[name]),
+        references=tuple(corpus.references) * len(names),
+        document=None if documents is None else tuple(documents) * len(names),
+        source=None if corpus.sources is None else tuple(corpus.sources) * len(names),
+        human={},
+        default_criterion=None,
+    )
+
+
+def run_study(
+    study: Study,
+    table: JudgementTable,
+    *,
+    options: StudyOptions | None = None,
+    state: str | Path | Checkpoint | None = None,
+    pairs: RankedPairs | None = None,
+    idf_texts: Sequence[str] | None = None,
+    rankings: bool = True,
+    run: RunOptions | None = None,
+    **more: Any,
+) -> Sensitivity:
+    """Score a table under every setting of a study, and say what moves.
+
+    Args:
+        study: What is varied; `presets.preset("stopwords")`, `study.load_study("mine.toml")`, or made by hand.
+        table: Data with human judgements (`nlgauge.data.load`), or systems without (`systems_table`).
+        options: What is measured.
+        state: File that keeps what is finished, so that the next call goes on where this one was interrupted; or
+            a checkpoint that several calls share.
+        pairs: Relative rankings of outputs (`nlgauge.data.load_wmt_rankings`): the segment level is then WMT's tau.
+        idf_texts: What random corpora for idf are drawn from; default: the texts of the table.
+        rankings: Whether systems are ranked, and flips tested; else only effects on numbers are found.
+        run: Options of a run in one object.
+        more: The same as keywords: `engine=`, `threads=`, `cache=`, ...
+    """
+    options = options or StudyOptions()
+    check_documents(options, table)
+    running = RunOptions.of(more) if run is None else replace(run, **more)
+    languages = {pair: options.lang or pair.rpartition("-")[2] for pair in table.langpairs}
+    with tempfile.TemporaryDirectory(prefix="nlgauge-study-") as folder:
+        plan = make_plan(study, IdfTexts(table, idf_texts), languages, options.seed, running, Path(folder))
+        checkpoint = Checkpoint(state) if isinstance(state, str | Path) else state
+        scores = score_settings(plan, table, languages, running, checkpoint)
+    warn_about_segments(scores)
+    return summarise(plan, scores, options, pairs, rankings=rankings)

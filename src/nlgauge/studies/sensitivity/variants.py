@@ -1,0 +1,335 @@
+"""What is measured of the settings of a study.
+
+Idf tables of a study: random samples of the data at hand, and large corpora counted line by line.
+
+The grids of the reproducibility study (Chen et al. 2022, section 5 and appendix A.5), by name.
+
+stopwords                no list, and those of spaCy, stopwords-iso and NLTK that are installed
+idf                      as published or none; as published or counted on random corpora; and on large ones
+subwords                 first piece, all pieces, average of the pieces
+punctuation              removed or kept
+subwords-x-punctuation   all six cells of the two
+layers                   each layer on its own
+all                      each of the above, one factor at a time (without the cells of two)
+
+What of a study can be run here, and what it needs: lists of stop words, idf tables of its corpora.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from nlgauge.core.metric import Metric
+from nlgauge.core.registry import parse_metric
+from nlgauge.core.run_options import RunOptions
+from nlgauge.core.vector_metric import VectorMetric
+from nlgauge.data.judgements import JudgementTable
+from nlgauge.encoders.load import load_encoder
+from nlgauge.errors import MissingExtraError, ModelError, RecipeError
+from nlgauge.io.records import stream_lines
+from nlgauge.io.storage import file_digest
+from nlgauge.stats.validation import check_resampling
+from nlgauge.studies.sensitivity.study import RELATIVE_LISTS, Setting, Study, Sweep, refused_value, with_setting
+from nlgauge.text.idf import IdfTable
+from nlgauge.text.stopwords import load_stopwords
+from nlgauge.text.tokenizer import TextTokenizer
+
+_LEVELS = ("segment", "topic", "system")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyOptions:
+    """What is measured of the settings."""
+
+    agreement: Literal["pearson", "spearman", "kendall"] = "pearson"
+    criterion: str | None = None
+    levels: tuple[str, ...] = ("segment", "system")
+    ddof: int = 1
+    alpha: float = 0.05
+    resamples: int = 1000
+    seed: int = 12345
+    documents: bool = False
+    """Draw whole documents (the table's column `document`) in the test of flips, instead of segments."""
+    lang: str = ""
+    """Language of the texts, for lists of stop words; default: the target of each language pair."""
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("agreement", ("pearson", "spearman", "kendall")), ("ddof", (0, 1))):
+            if getattr(self, name) not in allowed:
+                msg = f"{name} must be one of {', '.join(map(str, allowed))}, got {getattr(self, name)!r}"
+                raise RecipeError(msg)
+        if not self.levels or not set(self.levels) <= set(_LEVELS):
+            msg = f"levels are some of {', '.join(_LEVELS)}, got {self.levels!r}"
+            raise RecipeError(msg)
+        check_resampling(self.resamples, self.seed)
+        if not 0 < self.alpha < 1:
+            msg = f"alpha must lie between 0 and 1, got {self.alpha!r}"
+            raise RecipeError(msg)
+
+
+#: Segments of a random corpus in the published study.
+SAMPLE = 2000
+
+
+def random_sample(texts: Sequence[str], number: int, *, seed: int = 12345, size: int = SAMPLE) -> list[str]:
+    """The random corpus of that number: segments without replacement, at most half of what there is.
+
+    Half, because a sample of everything would be the same corpus each time.
+
+    >>> random_sample([str(i) for i in range(8)], 1) == random_sample([str(i) for i in range(8)], 1)
+    True
+    """
+    if number < 1:
+        msg = f"random corpora are numbered from 1, got {number!r}"
+        raise RecipeError(msg)
+    rng = np.random.default_rng([seed, number])
+    chosen = rng.choice(len(texts), size=max(1, min(size, len(texts) // 2)), replace=False)
+    return [texts[at] for at in np.sort(chosen)]
+
+
+def names_corpus(value: str) -> bool:
+    """Whether a value of idf is one that only a study has: `random-1`, `corpus:FILE`."""
+    return value.startswith("corpus:") or re.fullmatch(r"random-\d+", value) is not None
+
+
+def idf_table(value: str, tokenizer: TextTokenizer, texts: Sequence[str], *, seed: int = 12345) -> IdfTable:
+    """The table behind a value that names a corpus."""
+    if value.startswith("corpus:"):
+        path = Path(value.removeprefix("corpus:"))
+        digest = ""
+        if path.is_file():
+            with contextlib.suppress(ModelError):  # an unreadable file is reported by its reader
+                digest = file_digest(path)
+        return _counted(str(path), digest, tokenizer)
+    number = int(value.removeprefix("random-"))
+    return IdfTable.count(random_sample(texts, number, seed=seed), tokenizer, source=value)
+
+
+@lru_cache(maxsize=16)  # a study of many language pairs counts a corpus of millions of lines once
+def _counted(path: str, digest: str, tokenizer: TextTokenizer) -> IdfTable:
+    return IdfTable.count(stream_lines(path), tokenizer, source=Path(path).name)
+
+
+PRESETS = ("stopwords", "idf", "subwords", "punctuation", "subwords-x-punctuation", "layers", "all")
+
+#: The study's base recipes; its BERTScore counts idf on the references.
+DEFAULT_METRICS = ("moverscore", "bertscore:idf=refs")
+
+#: Random corpora of the published study.
+_RANDOM = 4
+
+_SUBWORDS = ("first", "all", "average")
+_PUNCTUATION = ("drop-ascii", "keep")
+
+
+def preset(
+    name: str,
+    metrics: Sequence[str] = DEFAULT_METRICS,
+    *,
+    idf_corpora: Sequence[str] = (),
+    random_corpora: int = _RANDOM,
+    loading: Mapping[str, Any] | None = None,
+) -> Study:
+    """The study of that name. `idf_corpora` are text files (a document per line) to count idf on.
+
+    `loading` are options of a run (`engine=`, ...) that models are loaded with where layers are counted.
+
+    >>> [sweep.name for sweep in preset("idf", ["moverscore"]).sweeps]
+    ['idf', 'idf-random']
+    """
+    if name not in PRESETS:
+        msg = f"unknown preset {name!r}; there are: {', '.join(PRESETS)}"
+        raise RecipeError(msg)
+    if idf_corpora and name not in {"idf", "all"}:
+        msg = f"corpora for idf belong to the presets 'idf' and 'all', not to {name!r}"
+        raise RecipeError(msg)
+    names = [name]
+    if name in {"idf", "all"}:
+        names = ["idf", *(["idf-random"] if random_corpora else []), *(["idf-large"] if idf_corpora else [])]
+    if name == "all":
+        names = ["stopwords", *names, "subwords", "punctuation", "layers"]
+    sweeps, notes = [], []
+    for one in names:
+        if one != "layers":
+            sweeps.append(published_sweep(one, idf_corpora=idf_corpora, random_corpora=random_corpora))
+            continue
+        layers = _layers(metrics, loading or {})
+        if layers > 1:
+            sweeps.append(Sweep({"layer": [str(layer) for layer in range(layers, 0, -1)]}, one))
+            continue
+        msg = f"sweep 'layers' needs a model of two layers or more; of {', '.join(metrics)} one has {layers}"
+        if name == "layers":
+            raise RecipeError(msg)
+        notes.append(f"{msg}: left out")
+    return Study(metrics, sweeps, name, tuple(notes))
+
+
+def published_sweep(
+    name: str,
+    *,
+    idf_corpora: Sequence[str] = (),
+    random_corpora: int = _RANDOM,
+    lists: Sequence[str] = RELATIVE_LISTS,
+) -> Sweep:
+    """The settings of a published grid, the first being as published; of idf there are three grids.
+
+    >>> [setting.label for setting in published_sweep("idf").settings]
+    ['original', 'none']
+    """
+    factors: dict[str, dict[str, Sequence[str]]] = {
+        "stopwords": {"stopwords": ("none", *lists)},
+        "idf": {"idf": ("original", "none")},
+        "idf-random": {"idf": ("original", *(f"random-{number}" for number in range(1, random_corpora + 1)))},
+        "idf-large": {"idf": ("original", *(f"corpus:{path}" for path in idf_corpora))},
+        "subwords": {"subwords": _SUBWORDS},
+        "punctuation": {"punctuation": _PUNCTUATION},
+        "subwords-x-punctuation": {"subwords": _SUBWORDS, "punctuation": _PUNCTUATION},
+    }
+    return Sweep(factors[name], name)
+
+
+def _layers(metrics: Sequence[str], loading: Mapping[str, Any]) -> int:
+    """Layers that the models of all metrics have."""
+    models = {one.model for one in map(parse_metric, metrics) if isinstance(one, VectorMetric)}
+    return min((load_encoder(model, **loading).layers for model in models), default=0)
+
+
+@dataclass(eq=False)
+class IdfTexts:
+    """What random corpora are drawn from."""
+
+    table: JudgementTable
+    given: Sequence[str] | None
+
+    def all(self) -> Sequence[str]:
+        """The texts given, or those of the table."""
+        table = self.table
+        if self.given is not None:
+            return self.given
+        return [text for at in range(len(table)) for text in (table.hypothesis[at], *table.references[at])]
+
+
+@dataclass(eq=False)
+class StudyPlan:
+    """The settings that can be run here, and what they need."""
+
+    study: Study
+    sweeps: list[tuple[str, Sweep, tuple[Setting, ...]]] = field(default_factory=list)
+    idf_files: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    """By model, prefix space and value: where the table of a study's idf corpus is."""
+    stopwords: dict[str, dict[str, int]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def varied(self) -> list[tuple[str, Setting]]:
+        """Each metric under each setting, once, whatever sweeps name it."""
+        return list(dict.fromkeys((metric, setting) for metric, _, settings in self.sweeps for setting in settings))
+
+    def recipes(self, lang: str) -> dict[tuple[str, Setting], Metric]:
+        """The recipe of each metric under each setting for texts of a language."""
+        return {(metric, setting): self._recipe(metric, setting, lang) for metric, setting in self.varied}
+
+    def _recipe(self, metric: str, setting: Setting, lang: str) -> Metric:
+        base = self.study.recipes[metric]
+        read = _model(base, setting), _prefix_space(base, setting)
+        files = {value: path for (*how, value), path in self.idf_files.items() if tuple(how) == read}
+        return with_setting(base, setting, lang=lang, idf_files=files)
+
+
+def _model(base: Metric, setting: Setting) -> str:
+    """The model that a metric runs on under a setting, which may be what the setting varies."""
+    own = base.model if isinstance(base, VectorMetric) else ""
+    return dict(zip(setting.fields, setting.values, strict=True)).get("model", own)
+
+
+def _prefix_space(base: Metric, setting: Setting) -> str:
+    """Whether texts are read with a space before them, which may be what the setting varies."""
+    own = base.prefix_space if isinstance(base, VectorMetric) else "auto"
+    return dict(zip(setting.fields, setting.values, strict=True)).get("prefix_space", own)
+
+
+def make_plan(
+    study: Study,
+    texts: IdfTexts,
+    languages: Mapping[str, str],
+    seed: int,
+    running: RunOptions,
+    folder: Path,
+) -> StudyPlan:
+    """Keep the settings that can be run; the others are noted. Idf tables are written to the folder."""
+    plan = StudyPlan(study, notes=list(study.skipped()))
+    missing: dict[str, str] = {}
+    refused = _refused(study)
+    plan.notes += [f"{reason}; left out" for reason in dict.fromkeys(refused.values())]
+    for metric, sweep in study.pairs():
+        kept = []
+        named = {part.partition("=")[0] for part in metric.partition(":")[2].split(",")}
+        for field_ in sorted(named & set(sweep.factors)):
+            plan.notes.append(
+                f"{metric}: sweep {sweep.name!r} varies {field_}, so what the recipe says of it is not used"
+            )
+        for setting in sweep.settings:
+            model, space = _model(study.recipes[metric], setting), _prefix_space(study.recipes[metric], setting)
+            for name, value in zip(setting.fields, setting.values, strict=True):
+                if name == "stopwords" and value not in missing:
+                    _measure_list(value, set(languages.values()), plan, missing)
+                if name == "idf" and names_corpus(value) and (model, space, value) not in plan.idf_files:
+                    tokenizer = load_encoder(model, **running.loading).tokenizer
+                    tokenizer = tokenizer.with_prefix_space(space, model=model)
+                    path = folder / f"{len(plan.idf_files)}.idf"
+                    idf_table(value, tokenizer, texts.all(), seed=seed).save(path)
+                    plan.idf_files[model, space, value] = str(path)
+            if (metric, setting) not in refused and not any(value in missing for value in setting.values):
+                kept.append(setting)
+        if len(kept) > 1:
+            plan.sweeps.append((metric, sweep, tuple(kept)))
+        else:
+            plan.notes.append(f"{metric}: sweep {sweep.name!r} has fewer than two settings that can be run here")
+    plan.notes += missing.values()
+    if not plan.sweeps:
+        own = "; a study of your own (--study FILE) names values that the metric takes" if refused else ""
+        msg = f"nothing of study {study.name!r} can be run here: {'; '.join(plan.notes)}{own}"
+        raise RecipeError(msg)
+    return plan
+
+
+def _refused(study: Study) -> dict[tuple[str, Setting], str]:
+    """Why some metrics cannot be run under some settings.
+
+    A setting that none can be run under is an error in a study of one's own; a preset was not made for the metrics.
+    """
+    found: dict[tuple[str, Setting], str] = {}
+    metrics_of: dict[Setting, list[str]] = {}
+    for metric, sweep in study.pairs():
+        for setting in sweep.settings:
+            metrics_of.setdefault(setting, []).append(metric)
+            reason = refused_value(study.recipes[metric], setting)
+            if reason:
+                found[metric, setting] = reason
+    for setting, metrics in metrics_of.items():
+        reasons = [found[metric, setting] for metric in metrics if (metric, setting) in found]
+        if len(reasons) == len(metrics) and study.name not in PRESETS:
+            msg = f"study {study.name!r}: {'; '.join(reasons)}"
+            raise RecipeError(msg)
+    return found
+
+
+def _measure_list(value: str, languages: set[str], plan: StudyPlan, missing: dict[str, str]) -> None:
+    """Size of a list by language. One that a preset names, and that is not here, is left out and said so."""
+    if value in plan.stopwords:
+        return
+    names = {lang: f"{value}-{lang}" for lang in sorted(languages)} if value in RELATIVE_LISTS else {"": value}
+    try:
+        plan.stopwords[value] = {lang: len(load_stopwords(name).words) for lang, name in names.items()}
+    except (MissingExtraError, RecipeError) as error:
+        if value not in RELATIVE_LISTS:
+            raise
+        missing[value] = f"stop words {value!r} left out: {error}"

@@ -1,0 +1,53 @@
+"""Can a metric be fooled: adversarial triples, and perturbations of one's own outputs."""
+
+from __future__ import annotations
+
+from nlgauge.studies.stress.suite import (
+    PERTURBATIONS,
+    Fall,
+    MetricFalls,
+    PerturbedTexts,
+    StressTest,
+    chosen_perturbations,
+    perturb,
+    stress,
+)
+from nlgauge.studies.stress.triples import (
+    LabelledPair,
+    Triple,
+    Triples,
+    TripleStudy,
+    TripleWins,
+    load_paws_pairs,
+    load_triples,
+    paws_triples,
+    permute_nouns,
+    released_wins,
+    save_triples,
+    score_triples,
+    triples_of_table,
+)
+
+__all__ = [
+    "PERTURBATIONS",
+    "Fall",
+    "LabelledPair",
+    "MetricFalls",
+    "PerturbedTexts",
+    "StressTest",
+    "Triple",
+    "TripleStudy",
+    "TripleWins",
+    "Triples",
+    "chosen_perturbations",
+    "load_paws_pairs",
+    "load_triples",
+    "paws_triples",
+    "permute_nouns",
+    "perturb",
+    "released_wins",
+    "save_triples",
+    "score_triples",
+    "stress",
+    "triples_of_table",
+]

@@ -1,0 +1,338 @@
+"""What a perturbation is: a change of a text that is known to keep its meaning, or known not to.
+
+Each is drawn from a seed and the text alone, so that the texts beside it change nothing (an entity that is put in
+comes from the other texts; which one is drawn in the same way). A text that a perturbation cannot change is left
+out, and counted.
+
+Perturbations of names: two of a text change places, or one gives way to a name of another text.
+
+A name is a run of capitalised words that does not begin a sentence; days, months and the like are none. An annotator
+that knows names (PROPN) takes the place of the rule. Texts in lower case have no names by the rule.
+
+Perturbations that turn the meaning round with a word: negation, antonyms, numbers. English rules.
+
+Perturbations that keep the meaning: a typo, other case. A metric should hardly fall.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import NamedTuple, Protocol, TypeAlias
+
+from nlgauge.errors import FileFormatError
+from nlgauge.text.annotation import AnnotatedText
+from nlgauge.text.words import WordSpan, split_words
+
+
+class Context(NamedTuple):
+    """What a change may look at beside the text."""
+
+    draw: random.Random
+    names: tuple[str, ...] = ()
+    """Names in all texts, each once and sorted."""
+    annotated: AnnotatedText | None = None
+    """Where an annotator was given."""
+
+
+#: The changed text, or None where nothing can be changed.
+Change: TypeAlias = Callable[[str, Context], str | None]
+
+
+class Perturbation(NamedTuple):
+    """One way to change a text."""
+
+    name: str
+    what: str
+    change: Change
+    keeps_meaning: bool = False
+    """Whether a metric should hardly fall."""
+    english: bool = True
+    """Whether its rules, or its list of words, are English."""
+    needs_annotator: bool = False
+
+
+def drawn(seed: int, name: str, text: str) -> random.Random:
+    """The draw of a text: the same wherever it stands."""
+    return random.Random(f"{seed} {name} {text}")
+
+
+def replaced(text: str, start: int, end: int, new: str) -> str:
+    """The text with a part of it exchanged."""
+    return text[:start] + new + text[end:]
+
+
+class Place(Protocol):
+    """What stands somewhere in a text: a word, a name."""
+
+    @property
+    def start(self) -> int:
+        """Its first character."""
+
+    @property
+    def end(self) -> int:
+        """The character after its last."""
+
+
+def put_in(text: str, places: Sequence[Place], new: Sequence[str]) -> str:
+    """The text with other words in these places, which come in order."""
+    made, at = "", 0
+    for place, word in zip(places, new, strict=True):
+        made += text[at : place.start] + word
+        at = place.end
+    return made + text[at:]
+
+
+def other_order(words: Sequence[str], draw: random.Random) -> list[str] | None:
+    """The words in an order that reads differently; None where there is none.
+
+    >>> other_order(["a", "a"], random.Random(1)), other_order(["a", "b"], random.Random(1))
+    (None, ['b', 'a'])
+    """
+    if len(set(words)) < 2:
+        return None
+    found = list(words)
+    while found == list(words):
+        draw.shuffle(found)
+    return found
+
+
+def with_case_of(word: str, like: str) -> str:
+    """A word written as another is: capital, capitals or small.
+
+    >>> with_case_of("cold", "Hot"), with_case_of("cold", "HOT")
+    ('Cold', 'COLD')
+    """
+    if like.isupper() and len(like) > 1:
+        return word.upper()
+    return word[:1].upper() + word[1:] if like[:1].isupper() else word
+
+
+_NO_NAMES = frozenset(
+    (
+        "i", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february",
+        "march", "april", "may", "june", "july", "august", "september", "october", "november", "december", "mr",
+        "mrs", "ms", "dr", "sir", "the", "a", "an", "he", "she", "it", "they", "we", "you", "this", "that", "these",
+        "those",
+    )
+)  # fmt: skip
+_ENDS = ".!?:\"“”'’"
+
+
+class Name(NamedTuple):
+    """A name and its place."""
+
+    text: str
+    start: int
+    end: int
+
+
+def find_names(text: str, annotated: AnnotatedText | None = None) -> list[Name]:
+    """The names of a text, neighbouring words joined.
+
+    >>> [name.text for name in find_names("In Paris, Anna Berg met Bob on Monday.")]
+    ['Paris', 'Anna Berg', 'Bob']
+    """
+    places = _by_rule(text) if annotated is None else _by_tags(annotated)
+    joined: list[Name] = []
+    for start, end in places:
+        if joined and text[joined[-1].end : start] == " ":
+            joined[-1] = Name(text[joined[-1].start : end], joined[-1].start, end)
+        else:
+            joined.append(Name(text[start:end], start, end))
+    return joined
+
+
+def _by_rule(text: str) -> list[tuple[int, int]]:
+    found = []
+    begins = True
+    for word in split_words(text):
+        if not any(char.isalnum() for char in word.text):
+            begins = begins or word.text in _ENDS
+            continue
+        capital = word.text[:1].isupper() and (len(word.text) == 1 or not word.text.isupper())
+        if capital and not begins and word.text.lower() not in _NO_NAMES and word.text[:1].isalpha():
+            found.append((word.start, word.end))
+        begins = False
+    return found
+
+
+def _by_tags(annotated: AnnotatedText) -> list[tuple[int, int]]:
+    return [(word.start, word.end) for _, word in annotated.nouns() if word.upos == "PROPN"]
+
+
+def names_of(texts: Iterable[str], annotated: Sequence[AnnotatedText] | None = None) -> tuple[str, ...]:
+    """All names of the texts, each once and sorted."""
+    listed = list(texts)
+    marked: Sequence[AnnotatedText | None] = annotated if annotated is not None else [None] * len(listed)
+    return tuple(
+        sorted({name.text for text, one in zip(listed, marked, strict=True) for name in find_names(text, one)})
+    )
+
+
+def with_names_exchanged(text: str, context: Context) -> str | None:
+    """With two different names in each other's place."""
+    names = find_names(text, context.annotated)
+    pairs = [(a, b) for at, a in enumerate(names) for b in names[at + 1 :] if a.text != b.text]
+    if not pairs:
+        return None
+    first, second = context.draw.choice(pairs)
+    return put_in(text, (first, second), (second.text, first.text))
+
+
+def with_another_name(text: str, context: Context) -> str | None:
+    """With one name exchanged for a name of another text."""
+    names = find_names(text, context.annotated)
+    own = {name.text for name in names}
+    others = [name for name in context.names if name not in own]
+    if not names or not others:
+        return None
+    name = context.draw.choice(names)
+    return replaced(text, name.start, name.end, context.draw.choice(others))
+
+
+NAMES = (
+    Perturbation("name-swap", "two names in each other's place", with_names_exchanged),
+    Perturbation("entity", "one name exchanged for a name of another text", with_another_name),
+)
+
+
+#: After the first of these, "not" makes the sentence say the contrary. "may" is left out: "may not" forbids.
+_AUXILIARIES = frozenset(
+    "is are was were am can could will would should must has have had does do did".split()  # noqa: SIM905
+)
+_CONTRACTED = {
+    "isn't": "is", "aren't": "are", "wasn't": "was", "weren't": "were", "can't": "can", "couldn't": "could",
+    "won't": "will", "wouldn't": "would", "shouldn't": "should", "mustn't": "must", "hasn't": "has",
+    "haven't": "have", "hadn't": "had", "doesn't": "does", "don't": "do", "didn't": "did", "cannot": "can",
+}  # fmt: skip
+
+_NUMBER_WORDS = (
+    "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "twenty",
+    "thirty", "forty", "fifty", "hundred", "thousand", "million", "billion",
+)  # fmt: skip
+
+
+def negated(text: str, context: Context) -> str | None:
+    """With a negation more, or less: what is negated already is said without it.
+
+    >>> from nlgauge.studies.stress.perturbations import drawn
+    >>> context = Context(drawn(1, "", ""))
+    >>> negated("The ferry was late.", context), negated("It didn't rain.", context)
+    ('The ferry was not late.', 'It did rain.')
+    """
+    words = split_words(text)
+    for word in words:
+        plain = word.text.lower().replace("’", "'")
+        if plain in _CONTRACTED:
+            return replaced(text, word.start, word.end, with_case_of(_CONTRACTED[plain], word.text))
+    for before, word in pairwise(words):
+        if word.text.lower() in ("not", "n't") and before.text.lower() in _AUXILIARIES:
+            return replaced(text, before.end, word.end, "")
+    for word in words:
+        if word.text.lower() in _AUXILIARIES and word is not words[-1]:
+            return replaced(text, word.end, word.end, " NOT" if text.isupper() else " not")
+    return None
+
+
+def reversed_word(text: str, context: Context) -> str | None:
+    """With one word exchanged for its antonym.
+
+    >>> from nlgauge.studies.stress.perturbations import drawn
+    >>> reversed_word("A hot summer.", Context(drawn(1, "", "")))
+    'A cold summer.'
+    """
+    known = antonyms()
+    found = [word for word in split_words(text) if word.text.lower() in known]
+    if not found:
+        return None
+    word = context.draw.choice(found)
+    return replaced(text, word.start, word.end, with_case_of(known[word.text.lower()], word.text))
+
+
+def renumbered(text: str, context: Context) -> str | None:
+    """With one number exchanged for another of as many digits, or a number word for another."""
+    found = [word for word in split_words(text) if _is_number(word)]
+    if not found:
+        return None
+    word = context.draw.choice(found)
+    lower = word.text.lower()
+    if lower in _NUMBER_WORDS:
+        other = context.draw.choice([one for one in _NUMBER_WORDS if one != lower])
+        return replaced(text, word.start, word.end, with_case_of(other, word.text))
+    digits = [at for at, char in enumerate(word.text) if char in "0123456789"]
+    at = context.draw.choice(digits)
+    # A number of several digits does not begin with 0.
+    allowed = "123456789" if at == digits[0] and len(digits) > 1 else "0123456789"
+    other = context.draw.choice([digit for digit in allowed if digit != word.text[at]])
+    return replaced(text, word.start + at, word.start + at + 1, other)
+
+
+def _is_number(word: WordSpan) -> bool:
+    return bool(re.fullmatch(r"[0-9][0-9.,:]*", word.text)) or word.text.lower() in _NUMBER_WORDS
+
+
+@cache
+def antonyms() -> dict[str, str]:
+    """Words and their antonyms, both ways; where a word stands twice, its first line counts."""
+    name = "antonyms.tsv"
+    text = (files("nlgauge.studies.stress") / "lists" / name).read_text(encoding="utf-8")
+    found: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.startswith("#"):
+            continue
+        parts = line.split("\t")
+        if len(parts) != 2:
+            msg = f"{name}, line {number}: expected two words, got {line!r}"
+            raise FileFormatError(msg)
+        for one, other in (parts, parts[::-1]):
+            found.setdefault(one, other)
+    return found
+
+
+MEANING = (
+    Perturbation("negation", "one negation more, or less", negated),
+    Perturbation("antonym", "one word exchanged for its antonym", reversed_word),
+    Perturbation("number", "one number exchanged for another", renumbered, english=False),
+)
+
+
+#: Letters of the shortest word that is mistyped: the first and the last stay, and two between them change places.
+_SHORTEST = 4
+
+
+def mistyped(text: str, context: Context) -> str | None:
+    """With two neighbouring inner letters of one word exchanged.
+
+    >>> from nlgauge.studies.stress.perturbations import drawn
+    >>> mistyped("The cat", Context(drawn(1, "", ""))), mistyped("late", Context(drawn(1, "", "")))
+    (None, 'ltae')
+    """
+    places = [
+        (word.start + at)
+        for word in split_words(text)
+        if len(word.text) >= _SHORTEST and word.text.isalpha()
+        for at in range(1, len(word.text) - 2)
+        if word.text[at] != word.text[at + 1]
+    ]
+    if not places:
+        return None
+    at = context.draw.choice(places)
+    return replaced(text, at, at + 2, text[at + 1] + text[at])
+
+
+def recased(text: str, context: Context) -> str | None:
+    """All in lower case, or in capitals where it is that already; None where a text has no letters with case."""
+    lower = text.lower()
+    other = lower if lower != text else text.upper()
+    return other if other != text else None
+
+
+SURFACE = (
+    Perturbation("typo", "two neighbouring letters exchanged", mistyped, keeps_meaning=True, english=False),
+    Perturbation("casing", "all in lower case", recased, keeps_meaning=True, english=False),
+)

@@ -1,0 +1,404 @@
+"""Adversarial triples: a text A, a paraphrase B that shares few of its words, and a lookalike C that shares many.
+
+A metric that looks at meaning scores (A, B) above (A, C). Triples come from a data set in the form of `paws` (each A
+in two rows, one of them a paraphrase), from a file with columns `anchor`, `paraphrase` and `lookalike`, or are made
+(`studies/stress/triples.py`).
+
+Triples that are made: nouns in another order, and pairs of PAWS put together.
+
+permute_nouns    C is A with its common nouns in singular permuted (as published: tokens tagged NN, at least two)
+paws_triples     of the labelled pairs of PAWS: B the paraphrase of A that shares least, C the lookalike that
+                 shares most; kept where B shares less than C, no sentence twice, those with the largest gap (D14)
+
+How often a metric scores a paraphrase above a lookalike, on adversarial triples.
+
+share = |{ m(A, B) > m(A, C) }| / n        A is the reference; a tie is no win
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.core.composite import leaves
+from nlgauge.core.metric import Metric
+from nlgauge.core.scoring import recipes_and_run, score_systems
+from nlgauge.data.judgements import JudgementTable
+from nlgauge.errors import FileFormatError, InputError
+from nlgauge.io.formats import HtmlCell, html_table
+from nlgauge.io.records import Row, delimited_rows, json_lines, read_bytes
+from nlgauge.io.storage import short_digest, text_digest, write_atomic
+from nlgauge.stats.resampling import Interval, bootstrap_mean
+from nlgauge.studies.explain.explanation import annotate_each
+from nlgauge.studies.factors.columns import bleu1
+from nlgauge.studies.stress.perturbations import drawn, other_order, put_in
+from nlgauge.text.annotation import AnnotatedText, AnnotatedWord, Annotator
+from nlgauge.text.words import treebank_words
+
+#: Columns of a file of triples.
+COLUMNS = ("anchor", "paraphrase", "lookalike")
+
+
+class Triple(NamedTuple):
+    """Three texts."""
+
+    anchor: str
+    """A."""
+    paraphrase: str
+    """B: the same meaning, in other words."""
+    lookalike: str
+    """C: many words of A, another meaning."""
+
+    @property
+    def overlaps(self) -> tuple[float, float]:
+        """Share of A's words in B, and in C: BLEU-1 with A in the place of the hypothesis, with case."""
+        words = treebank_words(self.anchor)
+        of_b, of_c = (bleu1(treebank_words(other), words) for other in (self.paraphrase, self.lookalike))
+        return of_b, of_c
+
+
+@dataclass(frozen=True, eq=False)
+class Triples:
+    """Triples of one origin, in order."""
+
+    name: str
+    triples: tuple[Triple, ...]
+    released: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    """Scores that came with them, by metric: a row of m(A, B) and one of m(A, C)."""
+    skipped: int = 0
+    """Texts that no triple could be made of."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "triples", tuple(self.triples))
+        if not self.triples:
+            msg = f"{self.name} has no triple"
+            raise InputError(msg)
+        for number, one in enumerate(self.triples):
+            empty = [name for name, text in zip(COLUMNS, one, strict=True) if not text.strip()]
+            if empty:
+                msg = f"{self.name}, triple {number}: {', '.join(empty)} is empty; a triple is three texts"
+                raise InputError(msg)
+
+    def __len__(self) -> int:
+        return len(self.triples)
+
+    @property
+    def label(self) -> str:
+        """Name, number and digest of the texts, for the line that says what was measured."""
+        return f"{self.name}[{len(self)},{short_digest(text_digest(repr(self.triples)))}]"
+
+    @property
+    def overlaps(self) -> NDArray[np.float64]:
+        """Overlap of A with B, and with C: a row each."""
+        return np.array([one.overlaps for one in self.triples]).T
+
+
+def triples_of_table(table: JudgementTable) -> Triples:
+    """The triples of a data set in the form of `paws`: a topic is an A, judged 1 beside B and 0 beside C."""
+    gold = table.gold("paraphrase")
+    topics = table.topic
+    if topics is None:
+        msg = f"{table.name} has no topics to tell its triples by; data in the form of 'paws' has"
+        raise InputError(msg)
+    places: dict[str, dict[float, int]] = {}
+    for row, topic in enumerate(topics):
+        if gold[row] in places.setdefault(topic, {}):
+            msg = f"{table.name}: {topic!r} has two rows judged {gold[row]:g}; a triple has one of each"
+            raise InputError(msg)
+        places[topic][gold[row]] = row
+    incomplete = [topic for topic, found in places.items() if len(found) < 2]
+    whole = [(found[1.0], found[0.0]) for topic, found in places.items() if len(found) == 2]
+    rows = np.array(whole, dtype=np.intp).T
+    return Triples(
+        table.name,
+        tuple(Triple(topics[b], table.hypothesis[b], table.hypothesis[c]) for b, c in whole),
+        {name: values[rows] for name, values in table.released.items()} if whole else {},
+        len(incomplete),
+    )
+
+
+def load_triples(path: str | os.PathLike[str]) -> Triples:
+    """Triples from a .tsv or .jsonl file with the columns anchor, paraphrase and lookalike."""
+    name = os.fspath(path)
+    data = read_bytes(name)
+    suffix = Path(name).suffix.lower()
+    if suffix not in (".tsv", ".jsonl"):
+        msg = f"triples are read from .tsv or .jsonl files with columns {', '.join(COLUMNS)}, got {name!r}"
+        raise FileFormatError(msg)
+    rows = json_lines(data, name) if suffix == ".jsonl" else delimited_rows(data, name, needed=COLUMNS)
+    return Triples(Path(name).name, tuple(_triple(row) for row in rows))
+
+
+def _triple(row: Row) -> Triple:
+    return Triple(*(row.text(column) for column in COLUMNS))
+
+
+def save_triples(triples: Triples, path: str | os.PathLike[str]) -> None:
+    """Write the triples as a .tsv file that `load_triples` reads; a tab or line end in a text becomes a blank."""
+    lines = ["\t".join(COLUMNS), *("\t".join(" ".join(text.split()) for text in one) for one in triples.triples)]
+    write_atomic(Path(path), ("\n".join(lines) + "\n").encode())
+
+
+#: The published seed.
+_SEED = 42
+
+
+class LabelledPair(NamedTuple):
+    """Two sentences, and whether they mean the same."""
+
+    first: str
+    second: str
+    paraphrase: bool
+
+
+def permute_nouns(
+    anchors: Sequence[str], paraphrases: Sequence[str], annotator: Annotator, *, seed: int = _SEED
+) -> Triples:
+    """Triples whose lookalike is the anchor with its nouns in another order; what has less than two, or that the
+    annotator refuses, is left out and counted.
+
+    The order is drawn from the seed and the text, so that the other anchors change nothing. The
+    published lookalikes are words joined by blanks; here only the nouns move (D14).
+    """
+    if len(anchors) != len(paraphrases):
+        msg = f"each anchor needs a paraphrase, got {len(anchors)} anchors and {len(paraphrases)} paraphrases"
+        raise InputError(msg)
+    annotated = annotate_each(annotator, anchors)
+    found = []
+    for anchor, paraphrase in zip(anchors, paraphrases, strict=True):
+        text = annotated[anchor]
+        lookalike = None if text is None else permuted(text, seed=seed)
+        if lookalike is not None:
+            found.append(Triple(anchor, paraphrase, lookalike))
+    if not found:
+        msg = f"none of the {len(anchors)} anchors has two different nouns to exchange"
+        raise InputError(msg)
+    return Triples(f"nouns[seed {seed},{annotator.label}]", tuple(found), skipped=len(anchors) - len(found))
+
+
+def permuted(text: AnnotatedText, *, seed: int = _SEED) -> str | None:
+    """The text with its common nouns in another order; None where no order differs from the one it has."""
+    nouns = [word for _, word in text.nouns() if _is_common_singular(word)]
+    forms = [text.text[word.start : word.end] for word in nouns]
+    other = other_order(forms, drawn(seed, "nouns", text.text))
+    return None if other is None else put_in(text.text, nouns, other)
+
+
+def _is_common_singular(word: AnnotatedWord) -> bool:
+    """What the published code takes: the tag NN, which is no name and no plural."""
+    return word.upos == "NOUN" and word.features.get("Number", "Sing") != "Plur"
+
+
+def load_paws_pairs(path: str | os.PathLike[str]) -> list[LabelledPair]:
+    """The labelled pairs of a file of PAWS: `id`, `sentence1`, `sentence2` and `label`, with a header."""
+    name = os.fspath(path)
+    rows = delimited_rows(read_bytes(name), name, needed=("sentence1", "sentence2", "label"))
+    return [
+        LabelledPair(row.text("sentence1"), row.text("sentence2"), row.integer("label", low=0, high=1) == 1)
+        for row in rows
+    ]
+
+
+def paws_triples(pairs: Iterable[LabelledPair], *, most: int = 300, name: str = "paws") -> Triples:
+    """Triples from labelled pairs, those with the largest gap between the two overlaps first.
+
+    For a sentence A, lookalikes are the second sentences of pairs (A, C) with label 0, and paraphrases the first
+    sentences of pairs (B, A) with label 1, as the released code has it.
+    """
+    listed = list(pairs)
+    paraphrases: dict[str, list[str]] = {}
+    lookalikes: dict[str, list[str]] = {}
+    for pair in listed:
+        if pair.paraphrase:
+            paraphrases.setdefault(pair.second, []).append(pair.first)
+        else:
+            lookalikes.setdefault(pair.first, []).append(pair.second)
+    found: list[tuple[float, Triple]] = []
+    used: set[str] = set()
+    for anchor in lookalikes:
+        if anchor in used or anchor not in paraphrases:
+            continue
+        chosen = _nearest_and_farthest(anchor, paraphrases[anchor], lookalikes[anchor], used)
+        if chosen is not None:
+            used |= set(chosen[1])
+            found.append(chosen)
+    if not found:
+        msg = (
+            f"no sentence of the {len(listed)} pairs has a paraphrase that shares less with it than a lookalike does"
+        )
+        raise InputError(msg)
+    best = sorted(found, key=lambda one: -one[0])[:most]
+    return Triples(name, tuple(triple for _, triple in best), skipped=len(lookalikes) - len(found))
+
+
+def _nearest_and_farthest(
+    anchor: str, paraphrases: Sequence[str], lookalikes: Sequence[str], used: set[str]
+) -> tuple[float, Triple] | None:
+    words = treebank_words(anchor)
+
+    def overlap(text: str) -> float:
+        return bleu1(words, treebank_words(text))
+
+    of_b = [text for text in paraphrases if text not in used]
+    of_c = [text for text in lookalikes if text not in used]
+    if not of_b or not of_c:
+        return None
+    b, c = min(of_b, key=overlap), max(of_c, key=overlap)
+    gap = overlap(c) - overlap(b)
+    return (gap, Triple(anchor, b, c)) if gap > 0 and b != c else None
+
+
+@dataclass(frozen=True, eq=False)
+class TripleWins:
+    """One metric on all triples."""
+
+    metric: str
+    paraphrase: NDArray[np.float64]
+    """m(A, B), as the metric gave it."""
+    lookalike: NDArray[np.float64]
+    """m(A, C)."""
+    higher_is_better: bool = True
+    signature: str = ""
+
+    @property
+    def differences(self) -> NDArray[np.float64]:
+        """m(A, B) - m(A, C), turned so that above 0 is for the paraphrase."""
+        found: NDArray[np.float64] = self.paraphrase - self.lookalike
+        return found if self.higher_is_better else -found
+
+    @property
+    def share(self) -> float:
+        """Of triples whose paraphrase wins."""
+        return float(np.mean(self.differences > 0))
+
+    @property
+    def ties(self) -> float:
+        """Of triples with equal scores."""
+        return float(np.mean(self.differences == 0))
+
+    @property
+    def effect(self) -> float:
+        """Mean difference in deviations of all scores of the metric: comparable between metrics; 0 for a constant."""
+        spread = float(np.concatenate([self.paraphrase, self.lookalike]).std())
+        return float(self.differences.mean()) / spread if spread > 0 else 0.0
+
+    def interval(self, *, level: float = 0.95, resamples: int = 1000, seed: int = 12345) -> Interval | None:
+        """Of the share; None for a single triple."""
+        if len(self.differences) < 2:
+            return None
+        wins = (self.differences > 0).astype(np.float64)
+        found = bootstrap_mean(wins, level=level, resamples=resamples, seed=seed)
+        return found._replace(low=max(0.0, found.low), high=min(1.0, found.high))
+
+
+@dataclass(frozen=True, eq=False)
+class TripleStudy:
+    """All metrics on one set of triples."""
+
+    triples: Triples
+    metrics: tuple[TripleWins, ...]
+    level: float = 0.95
+    resamples: int = 1000
+    seed: int = 12345
+
+    @property
+    def signature(self) -> str:
+        """What was measured, in one line; each metric has a signature of its own."""
+        return (
+            f"triples:{self.triples.label}|reference:anchor|interval:{self.level:g}"
+            f"|resamples:{self.resamples}|seed:{self.seed}"
+        )
+
+    def interval(self, one: TripleWins) -> Interval | None:
+        """Of a metric's share."""
+        return one.interval(level=self.level, resamples=self.resamples, seed=self.seed)
+
+    def _repr_html_(self) -> str:
+        rows: list[list[HtmlCell]] = []
+        for one in self.metrics:
+            found = self.interval(one)
+            low, high = (None, None) if found is None else (found.low, found.high)
+            rows.append([one.metric, one.share, low, high, one.ties, one.effect])
+        columns = ["metric", "paraphrase wins", "low", "high", "ties", "effect"]
+        caption = f"{self.triples.name}: {len(self.triples)} adversarial triples"
+        return html_table(columns, rows, caption=caption, notes=[f"signature: {self.signature}"], width=3)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        overlap_b, overlap_c = self.triples.overlaps.mean(axis=1).tolist()
+        return {
+            "signature": self.signature,
+            "triples": len(self.triples),
+            "skipped": self.triples.skipped,
+            "overlap": {"paraphrase": overlap_b, "lookalike": overlap_c},
+            "metrics": [self._record(one) for one in self.metrics],
+        }
+
+    def _record(self, one: TripleWins) -> dict[str, Any]:
+        found = self.interval(one)
+        return {
+            "metric": one.metric,
+            "share": one.share,
+            "interval": None if found is None else [found.low, found.high],
+            "ties": one.ties,
+            "mean_paraphrase": float(one.paraphrase.mean()),
+            "mean_lookalike": float(one.lookalike.mean()),
+            "effect": one.effect,
+            "higher_is_better": one.higher_is_better,
+            "signature": one.signature,
+            "paraphrase": one.paraphrase.tolist(),
+            "lookalike": one.lookalike.tolist(),
+        }
+
+
+def released_wins(triples: Triples, metrics: Sequence[str] | None = None, **how: Any) -> TripleStudy:
+    """The study on scores that came with the triples, of all metrics or some."""
+    names = list(triples.released) if metrics is None else list(metrics)
+    for name in names:
+        if name not in triples.released:
+            known = ", ".join(triples.released) or "none"
+            msg = f"{triples.name} has no released scores of {name!r}; it has {known}"
+            raise InputError(msg)
+    found = [
+        TripleWins(name, triples.released[name][0], triples.released[name][1], signature="released") for name in names
+    ]
+    return TripleStudy(triples, tuple(found), **how)
+
+
+def score_triples(
+    triples: Triples, metrics: Sequence[str | Metric], *, how: dict[str, Any] | None = None, **options: Any
+) -> TripleStudy:
+    """Score B and C beside A with metrics of nlgauge; options are those of `nlgauge.score`.
+
+    A is the reference, and the source for metrics that compare with one. Metrics that count idf count it on the
+    anchors, as for any references.
+    """
+    recipes, _ = recipes_and_run(metrics, options)
+    anchors = [one.anchor for one in triples.triples]
+    systems = {
+        "paraphrase": [one.paraphrase for one in triples.triples],
+        "lookalike": [one.lookalike for one in triples.triples],
+    }
+    with_source = any(getattr(one, "against", "refs") == "source" for one in leaves(recipes))
+    scores = score_systems(
+        systems, anchors, metrics=list(metrics), sources=anchors if with_source else None, **options
+    )
+    found = []
+    for number, metric in enumerate(metrics):
+        b, c = scores[2 * number : 2 * number + 2]
+        found.append(
+            TripleWins(
+                metric if isinstance(metric, str) else metric.name,
+                b.segments[b.main],
+                c.segments[c.main],
+                b.higher_is_better,
+                b.signature.recipe_part,
+            )
+        )
+    return TripleStudy(triples, tuple(found), **(how or {}))

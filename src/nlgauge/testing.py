@@ -1,0 +1,236 @@
+"""Promises that every metric keeps, as checks that a metric from anywhere can run on itself.
+
+Each takes a recipe and raises an AssertionError that says what is not kept. The texts are made of words that
+`HashEncoder` knows, so that a metric of vectors can be tested without a model. `signature` reads the recipe back, for
+which the metric must be registered, and cannot know where a file lies.
+
+An encoder without a model: a token's vector is made from the sha256 of its spelling.
+
+Equal tokens have equal vectors, others have unrelated ones, and a neighbour moves a vector a little, so that context
+counts. It needs no files and no engine, gives the same vectors on every machine, and says so in a signature.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+import tokenizers
+from numpy.typing import NDArray
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import BertPreTokenizer
+from tokenizers.processors import TemplateProcessing
+
+from nlgauge.core.matrix import matrix
+from nlgauge.core.metric import Metric
+from nlgauge.core.score import Score
+from nlgauge.core.scoring import score_systems
+from nlgauge.core.vector_metric import VectorMetric
+from nlgauge.encoders.load import add_encoder, remove_encoder
+from nlgauge.errors import NlgaugeWarning
+from nlgauge.io.storage import text_digest
+from nlgauge.text.tokenizer import TextTokenizer
+
+__all__ = [
+    "CONTRACTS",
+    "HashEncoder",
+    "check_metric",
+    "hash_encoder",
+]
+
+
+HYPOTHESES = (
+    "the cat sat on the mat .",
+    "a small black dog ran and the old bird slept",
+    "it was late",
+    "the ferry left because of the storm , but the train stopped at the station",
+    "a man wrote a letter and a woman read it",
+    "rain",
+    "the old man saw a white cat under the tree !",
+    "a child read the book",
+)
+REFERENCES = (
+    "a cat sat on a mat .",
+    "the small dog ran over the mat , the bird slept on the tree",
+    "it was early",
+    "the storm stopped the ferry and the train left late",
+    "a woman wrote the letter",
+    "the rain stopped",
+    "an old man saw the cat",
+    "the child wrote a book",
+)
+
+
+def _score(metric: Metric, hypotheses: Sequence[str], references: Sequence[str], **options: object) -> Score:
+    sources = references if isinstance(metric, VectorMetric) and metric.against == "source" else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NlgaugeWarning)
+        given: dict[str, object] = {"sources": sources} | options
+        (found,) = score_systems({"": hypotheses}, references, metrics=[metric], **given)  # type: ignore[arg-type]
+    return found
+
+
+def _same(one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray], what: str) -> None:
+    for name, values in one.items():
+        assert np.array_equal(values, other[name], equal_nan=True), f"{name} {what}: {values} and {other[name]}"
+
+
+def neighbours(metric: Metric) -> None:
+    """A pair's score does not depend on the pairs beside it, unless the recipe says so."""
+    if metric.whole_corpus or (isinstance(metric, VectorMetric) and metric.counts_idf):
+        return
+    together = _score(metric, HYPOTHESES, REFERENCES).segments
+    for index, (hypothesis, reference) in enumerate(zip(HYPOTHESES, REFERENCES, strict=True)):
+        alone = _score(metric, [hypothesis], [reference]).segments
+        part = {name: values[index : index + 1] for name, values in together.items()}
+        _same(alone, part, f"of segment {index} depends on its neighbours")
+
+
+def order(metric: Metric) -> None:
+    """Scores do not depend on the order of segments."""
+    forward = _score(metric, HYPOTHESES, REFERENCES).segments
+    backward = _score(metric, HYPOTHESES[::-1], REFERENCES[::-1]).segments
+    _same(forward, {name: values[::-1] for name, values in backward.items()}, "depends on the order")
+
+
+def batches(metric: Metric) -> None:
+    """Scores do not depend on how many texts are encoded at once."""
+    if not isinstance(metric, VectorMetric):
+        return
+    large = _score(metric, HYPOTHESES, REFERENCES).segments
+    small = _score(metric, HYPOTHESES, REFERENCES, batch_tokens=1).segments
+    _same(large, small, "depends on the size of batches")
+
+
+def all_pairs(metric: Metric) -> None:
+    """A pair scores the same among all pairs of many texts."""
+    if metric.whole_corpus:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NlgaugeWarning)
+        found = matrix(HYPOTHESES, REFERENCES, metric)
+    expected = _score(metric, HYPOTHESES, REFERENCES).segments
+    _same(expected, {name: values.diagonal() for name, values in found.components.items()}, "differs in a matrix")
+
+
+def identical(metric: Metric) -> None:
+    """A text scores best beside itself."""
+    other = _score(metric, HYPOTHESES, REFERENCES).segments[metric.main]
+    itself = _score(metric, HYPOTHESES, HYPOTHESES).segments[metric.main]
+    nearer = itself >= other - 1e-6 if metric.higher_is_better else itself <= other + 1e-6
+    assert nearer.all(), f"segments {np.flatnonzero(~nearer).tolist()} score better beside another text"
+
+
+def empty(metric: Metric) -> None:
+    """An empty text has a defined score, and is counted."""
+    if metric.whole_corpus:
+        return
+    found = _score(metric, ["", HYPOTHESES[0]], [REFERENCES[0], ""])
+    assert np.isfinite(found.segments[metric.main]).all(), "an empty text scores nan"
+    assert found.counts["empty"] == 2, "empty texts are not counted"
+
+
+def signature(metric: Metric) -> None:
+    """The signature makes the same score again."""
+    first = _score(metric, HYPOTHESES, REFERENCES)
+    sources = REFERENCES if isinstance(metric, VectorMetric) and metric.against == "source" else None
+    (again,) = score_systems({"": HYPOTHESES}, REFERENCES, metrics=[str(first.signature)], sources=sources)
+    _same(first.segments, again.segments, "is not made again by the signature")
+    assert str(again.signature) == str(first.signature), "the signature changes when it is read back"
+
+
+def output(metric: Metric) -> None:
+    """The same input gives the same bytes of JSON, without nan."""
+    first, second = (json.dumps(_score(metric, HYPOTHESES, REFERENCES).to_dict(), allow_nan=False) for _ in range(2))
+    assert first == second, "the JSON output differs from run to run"
+
+
+CONTRACTS: dict[str, Callable[[Metric], None]] = {
+    "neighbours": neighbours,
+    "order": order,
+    "batches": batches,
+    "all_pairs": all_pairs,
+    "identical": identical,
+    "empty": empty,
+    "signature": signature,
+    "output": output,
+}
+
+
+def check_metric(metric: Metric) -> None:
+    """All contracts, one after the other."""
+    for check in CONTRACTS.values():
+        check(metric)
+
+
+_SPECIAL = ("[UNK]", "[CLS]", "[SEP]")
+
+#: Words that texts under test are made of; any other word is unknown.
+_TEXT = """
+    a an the cat dog bird sat slept ran on under over at mat sofa tree and but it was black white small old storm
+    ferry stopped left late early because of rain train station man woman child saw read wrote book letter . , ! ?
+"""
+WORDS = tuple(_TEXT.split())
+
+
+class HashEncoder:
+    """Deterministic vectors for the words of a small vocabulary."""
+
+    cacheable = False
+    languages: tuple[str, ...] = ("en",)
+
+    def __init__(self, model: str = "hash", *, layers: int = 2, width: int = 16, limit: int = 64) -> None:
+        self.model = model
+        self.layers = layers
+        self.hidden_size = width
+        self.engine = "hash-1-fp32"
+        self.weights_digest = text_digest(f"nlgauge hash encoder {layers} {width}")
+        self.config_digest = ""
+        self.digest = self.weights_digest
+        self.tokenizer = _tokenizer(limit)
+        spelt = [*_SPECIAL, *WORDS]
+        self._tables = [
+            np.stack([_vector(f"{layer} {word}", width) for word in spelt]) for layer in range(layers + 1)
+        ]
+
+    def encode(self, ids: NDArray[np.int64], layers: tuple[int, ...]) -> list[NDArray[np.float32]]:
+        """Vectors (batch, length, width) of each layer asked for."""
+        found = []
+        for layer in layers:
+            vectors = self._tables[layer][ids]
+            # Layer 0 knows no neighbours; each layer above lets them in a little more.
+            before = np.roll(vectors, 1, axis=1)
+            before[:, 0] = 0
+            found.append((vectors + np.float32(0.1 * layer) * before).astype(np.float32))
+        return found
+
+
+@contextlib.contextmanager
+def hash_encoder(name: str = "hash", *, layers: int = 2, width: int = 16, limit: int = 64) -> Iterator[str]:
+    """Make a `HashEncoder` known under a name, for `model=name`, while the block runs; it reads `limit` tokens."""
+    add_encoder(name, HashEncoder(name, layers=layers, width=width, limit=limit))
+    try:
+        yield name
+    finally:
+        remove_encoder(name)
+
+
+def _vector(text: str, width: int) -> NDArray[np.float32]:
+    """Numbers from -1 to 1 that anyone can compute again."""
+    digest = b"".join(hashlib.sha256(f"{text} {part}".encode()).digest() for part in range(width // 8 + 1))
+    whole = np.frombuffer(digest, dtype="<u4")[:width].astype(np.float64)
+    return (whole / 2**31 - 1).astype(np.float32)
+
+
+def _tokenizer(limit: int) -> TextTokenizer:
+    vocabulary = {word: number for number, word in enumerate([*_SPECIAL, *WORDS])}
+    backend = tokenizers.Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
+    backend.pre_tokenizer = BertPreTokenizer()
+    backend.post_processor = TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", vocabulary["[CLS]"]), ("[SEP]", vocabulary["[SEP]"])]
+    )
+    return TextTokenizer(backend, limit=limit, digest=text_digest(" ".join(vocabulary)))

@@ -1,1 +1,0 @@
-"""What moves vectors, so that texts of two languages meet: re-mappings, means of a language, position norm."""

@@ -1,0 +1,255 @@
+"""The one representation that most metrics compare: weighted points with labels.
+
+How two texts were matched: token by token, or by the mass that moved between them.
+
+Clouds that choose among the tokens of a text, so that recipes share what does not depend on the choice.
+
+Stop words, punctuation, sub-words and idf decide which tokens count and how much; the vectors of the tokens and the
+distances between those of two texts stay the same. Both are computed once, for all tokens, and each recipe takes the
+rows and columns it keeps. A recipe alone does the same, so its bits do not depend on the company it runs in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.io.formats import HtmlCell, html_table
+from nlgauge.vectors.transport import squared_distances
+
+#: Where a point stands in its text: the spans of its tokens, first character and the one after the last of each.
+#: None of them for what stands nowhere, such as [CLS].
+PointSpans: TypeAlias = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Cloud:
+    """A text as weighted points: tokens, words, n-grams, or the whole text as one."""
+
+    points: NDArray[Any]
+    weights: NDArray[np.float64]
+    name_points: Callable[[], tuple[str, ...]]
+    """Names what each point stands for; asked only where somebody wants to see it."""
+    zero_weight: bool = False
+    """Whether idf left no weight, so that uniform weights stand in."""
+    locate_points: Callable[[], tuple[PointSpans, ...]] | None = None
+    """Finds where each point stands in the text; asked only where somebody wants to see it."""
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """What each point stands for."""
+        return self.name_points()
+
+    @cached_property
+    def spans(self) -> tuple[PointSpans, ...]:
+        """Where each point stands in the text; empty where nobody knows."""
+        return () if self.locate_points is None else self.locate_points()
+
+    def distances(self, other: Cloud, *, squared: bool) -> NDArray[np.float64]:
+        """Euclidean distances of all points to all of the other's."""
+        found = squared_distances(self.points, other.points)
+        return found if squared else np.sqrt(found)
+
+
+def unit_rows(vectors: NDArray[np.float32], *, floor: float = 0.0) -> NDArray[np.float32]:
+    """Rows scaled to length 1, so that a product of two is their cosine; a row of zeros stays at the origin.
+
+    `floor` is added to each length, as released codes do.
+    """
+    lengths = (np.sqrt(np.einsum("ij,ij->i", vectors, vectors)) + np.float32(floor))[:, None]
+    # Dividing by 1 where there is nothing to divide by: a masked division is not vectorised.
+    lengths[lengths == 0] = 1
+    unit: NDArray[np.float32] = vectors / lengths
+    return unit
+
+
+#: What a point is called that stands for nothing in a text, but that something of the other text can move to.
+ORIGIN = "(origin)"
+
+
+class _Record:
+    """A dataclass of arrays and plain values that can become JSON."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and numbers, ready for JSON."""
+        return {
+            name: value.tolist() if isinstance(value, np.ndarray) else _plain(value)
+            for name, value in self.__dict__.items()
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment(_Record):
+    """Which token matched which, and how closely, for one hypothesis and one reference.
+
+    `hypothesis_match[i]` is the position of the reference token that hypothesis token `i` took, at
+    `hypothesis_similarity[i]`; the `reference_*` arrays hold the other direction. A weight of 0 marks a
+    token that can be matched but does not count (special tokens). `hypothesis_spans[i]` says where in the text the
+    token stands, as spans of characters; there are none for a special token.
+    """
+
+    reference_index: int
+    hypothesis_tokens: tuple[str, ...]
+    reference_tokens: tuple[str, ...]
+    hypothesis_match: NDArray[np.int64]
+    reference_match: NDArray[np.int64]
+    hypothesis_similarity: NDArray[np.float64]
+    reference_similarity: NDArray[np.float64]
+    hypothesis_weight: NDArray[np.float64]
+    reference_weight: NDArray[np.float64]
+    hypothesis_spans: tuple[PointSpans, ...] = ()
+    reference_spans: tuple[PointSpans, ...] = ()
+    similarity: NDArray[np.float32] | None = None
+    """Of every token to every other; left out of `to_dict`, because it is large."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and numbers, ready for JSON."""
+        record = super().to_dict()
+        del record["similarity"]
+        return record
+
+    def _repr_html_(self) -> str:
+        """A row per token of the hypothesis, with the token it took; those that do not count are left out."""
+        rows: list[list[HtmlCell]] = [
+            [token, self.reference_tokens[match], float(similarity), float(weight)]
+            for token, match, similarity, weight in zip(
+                self.hypothesis_tokens,
+                self.hypothesis_match.tolist(),
+                self.hypothesis_similarity,
+                self.hypothesis_weight,
+                strict=True,
+            )
+            if weight > 0
+        ]
+        return html_table(["hypothesis", "reference", "similarity", "weight"], rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Flow(_Record):
+    """Which mass moved where, and at what cost, for one hypothesis and one reference.
+
+    Rows are the points of the hypothesis (tokens, words, n-grams), columns those of the reference. `flow` sums
+    to 1, its rows to `hypothesis_weight`, its columns to `reference_weight`; the transport's cost is the sum of
+    `flow * cost`. `hypothesis_spans[i]` says where in the text the point stands: a span of characters per token.
+    """
+
+    reference_index: int
+    hypothesis_tokens: tuple[str, ...]
+    reference_tokens: tuple[str, ...]
+    hypothesis_weight: NDArray[np.float64]
+    reference_weight: NDArray[np.float64]
+    flow: NDArray[np.float64]
+    cost: NDArray[np.float64]
+    hypothesis_spans: tuple[PointSpans, ...] = ()
+    reference_spans: tuple[PointSpans, ...] = ()
+
+    def _repr_html_(self) -> str:
+        """A row per part of the flow, the largest first."""
+        moved = sorted(np.argwhere(self.flow > 0).tolist(), key=lambda at: -self.flow[tuple(at)])
+        rows: list[list[HtmlCell]] = [
+            [self.hypothesis_tokens[i], self.reference_tokens[j], float(self.flow[i, j]), float(self.cost[i, j])]
+            for i, j in moved
+        ]
+        return html_table(["hypothesis", "reference", "flow", "cost"], rows)
+
+
+def _plain(value: object) -> object:
+    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+
+
+def alignment_from_dict(record: Mapping[str, Any] | None) -> Alignment | Flow | None:
+    """`to_dict` backwards; None stays None."""
+    if record is None:
+        return None
+    values: dict[str, Any] = {}
+    for name, value in record.items():
+        if name == "reference_index":
+            values[name] = int(value)
+        elif name.endswith("_tokens"):
+            values[name] = tuple(value)
+        elif name.endswith("_spans"):
+            values[name] = tuple(tuple((int(start), int(end)) for start, end in point) for point in value)
+        else:
+            values[name] = np.array(value, dtype=np.int64 if name.endswith("_match") else np.float64)
+    return Flow(**values) if "flow" in record else Alignment(**values)
+
+
+#: Texts whose distances a text remembers: as many as there are systems, and not as many as there are texts.
+_MOST_REMEMBERED = 64
+
+
+#: Distances of two texts that are worth remembering; those of longer texts would fill the memory.
+_MOST_DISTANCES = 2**22
+
+
+class TokenPoints:
+    """A point for every token of a text (or for every word), with its distances to those of other texts."""
+
+    def __init__(
+        self,
+        points: NDArray[np.float32],
+        labels: tuple[str, ...],
+        locate: Callable[[], tuple[PointSpans, ...]] | None = None,
+    ) -> None:
+        self.points = points
+        self.labels = labels
+        self.locate = locate
+        # Weak, because a text that is compared with itself must not keep itself alive.
+        self._distances: WeakKeyDictionary[TokenPoints, dict[bool, NDArray[np.float64]]] = WeakKeyDictionary()
+
+    def distances(self, other: TokenPoints, *, squared: bool) -> NDArray[np.float64]:
+        """Distances of all points to all of the other's, computed once."""
+        if other not in self._distances and len(self._distances) >= _MOST_REMEMBERED:
+            self._distances.clear()
+        known = self._distances.setdefault(other, {})
+        if squared not in known:
+            found = squared_distances(self.points.astype(np.float64), other.points.astype(np.float64))
+            known[squared] = found if squared else np.sqrt(found)
+        return known[squared]
+
+
+class TokenCloud(Cloud):
+    """Some of a text's points, with weights. Points and labels are made only where somebody asks for them."""
+
+    def __init__(
+        self, whole: TokenPoints, rows: NDArray[np.intp], weights: NDArray[np.float64], zero_weight: bool
+    ) -> None:
+        self.__dict__.update(whole=whole, rows=rows, weights=weights, zero_weight=zero_weight)
+
+    whole: TokenPoints
+    rows: NDArray[np.intp]
+
+    @cached_property
+    def points(self) -> NDArray[np.float64]:
+        """The chosen points."""
+        chosen: NDArray[np.float64] = self.whole.points[self.rows].astype(np.float64)
+        return chosen
+
+    @property
+    def name_points(self) -> Callable[[], tuple[str, ...]]:
+        """Names the chosen points."""
+        return lambda: tuple(self.whole.labels[row] for row in self.rows)
+
+    @cached_property
+    def spans(self) -> tuple[PointSpans, ...]:
+        """Where the chosen points stand in the text; empty where nobody knows."""
+        whole = () if self.whole.locate is None else self.whole.locate()
+        return tuple(whole[row] for row in self.rows) if whole else ()
+
+    def distances(self, other: Cloud, *, squared: bool) -> NDArray[np.float64]:
+        """Distances of the chosen points to the other's."""
+        if not isinstance(other, TokenCloud) or len(self.whole.points) * len(other.whole.points) > _MOST_DISTANCES:
+            return super().distances(other, squared=squared)
+        found: NDArray[np.float64] = self.whole.distances(other.whole, squared=squared)[
+            self.rows[:, None], other.rows
+        ]
+        return found

@@ -1,0 +1,248 @@
+"""Greedy matching: every point takes its most similar point on the other side.
+
+BERTScore's equations: with similarity S (rows: hypothesis x, columns: reference y) and weights u, v,
+
+    P = sum_i u_i max_j S_ij / sum_i u_i      R = sum_j v_j max_i S_ij / sum_j v_j      F = 2PR / (P + R)
+
+The similarities of two long texts are looked at some rows at a time, so that memory grows with their lengths and not
+with the product of them. Blocks of them are shared out to threads (`sharing_long_matches`); a block's bits depend on
+neither the number of threads nor their order.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Similarities that are looked at together: as many as stay in a processor's cache.
+_CACHED = 2**18
+
+
+#: Similarities that are computed at once: 64 MB. More than two texts of 4,000 tokens have are taken in parts.
+_AT_ONCE = 2**24
+
+#: Rows and columns of a block of similarities of two long texts: 8 MB, so that taking the maxima is not slower than
+#: computing them.
+_BLOCK = (1024, 2048)
+
+#: Threads for two long texts, and what is called between two of their blocks.
+_SHARING: ContextVar[tuple[int, Callable[[], None]]] = ContextVar("sharing", default=(1, lambda: None))
+
+#: Unit vectors, a row per point, and their weights.
+Weighted: TypeAlias = tuple[NDArray[np.float32], NDArray[np.float64]]
+
+
+class GreedyMatch(NamedTuple):
+    """Scores of a greedy match, and who matched whom."""
+
+    precision: float
+    recall: float
+    f1: float
+    row_partner: NDArray[np.int64]
+    """For each row, the most similar column."""
+    row_best: NDArray[np.float32]
+    """For each row, that similarity."""
+    column_partner: NDArray[np.int64]
+    """For each column, the most similar row."""
+    column_best: NDArray[np.float32]
+    """For each column, that similarity."""
+
+
+@contextmanager
+def sharing_long_matches(threads: int, between: Callable[[], None]) -> Iterator[None]:
+    """Share out blocks of two long texts to threads meanwhile, and call `between` after each; it may raise."""
+    token = _SHARING.set((threads, between))
+    try:
+        yield
+    finally:
+        _SHARING.reset(token)
+
+
+def greedy_match(
+    similarity: NDArray[np.float32], row_weight: NDArray[np.float64], column_weight: NDArray[np.float64]
+) -> GreedyMatch:
+    """Match each row to its best column and each column to its best row.
+
+    Weights need not sum to 1, but each side's sum must be positive. There is no padding here, so a point
+    whose similarities are all negative keeps its negative maximum; the released implementation multiplies
+    padding by 0 and lets it win then, which makes a score depend on the batch.
+
+    >>> match = greedy_match(np.array([[1.0, 0.0]], dtype=np.float32), np.ones(1), np.ones(2))
+    >>> match.precision, match.recall
+    (1.0, 0.5)
+    """
+    return _matched(*_best(similarity), row_weight, column_weight)
+
+
+def greedy_match_points(
+    x: NDArray[np.float32],
+    y: NDArray[np.float32],
+    row_weight: NDArray[np.float64],
+    column_weight: NDArray[np.float64],
+) -> GreedyMatch:
+    """The same for unit vectors: the bits of `greedy_match(x @ y.T, ...)`, unless the clouds are large."""
+    if len(x) * len(y) <= _AT_ONCE:
+        return greedy_match(x @ y.T, row_weight, column_weight)
+    row_partner = np.empty(len(x), dtype=np.int64)
+    row_best = np.empty(len(x), dtype=np.float32)
+    column_partner = np.zeros(len(y), dtype=np.int64)
+    column_best = np.full(len(y), -np.inf, dtype=np.float32)
+    size = max(1, _AT_ONCE // len(y))
+    for start in range(0, len(x), size):
+        part = slice(start, start + size)
+        row_partner[part], row_best[part], partner, best = _best(x[part] @ y.T)
+        better = best > column_best  # the first of equals, as in one piece
+        column_partner[better] = partner[better] + start
+        column_best[better] = best[better]
+    return _matched(row_partner, row_best, column_partner, column_best, row_weight, column_weight)
+
+
+def greedy_values(
+    x: NDArray[np.float32],
+    y: NDArray[np.float32],
+    row_weight: NDArray[np.float64],
+    column_weight: NDArray[np.float64],
+) -> tuple[float, float, float]:
+    """Precision, recall and F of `greedy_match_points`, which for large clouds is faster without the partners."""
+    if len(x) * len(y) <= _AT_ONCE:
+        match = greedy_match(x @ y.T, row_weight, column_weight)
+        return match.precision, match.recall, match.f1
+    return _weighted(*_best_of_blocks(x, y), row_weight, column_weight)
+
+
+def _best_of_blocks(
+    x: NDArray[np.float32], y: NDArray[np.float32]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The best similarity of each row and of each column."""
+    threads, between = _SHARING.get()
+    height, width = _BLOCK
+    row_best = np.empty(len(x), dtype=np.float32)
+    column_best = np.full(len(y), -np.inf, dtype=np.float32)
+
+    def best_of_rows(start: int) -> NDArray[np.float32]:
+        rows = x[start : start + height].copy()  # else BLAS takes another routine where x and y are one array
+        best = np.full(len(rows), -np.inf, dtype=np.float32)
+        columns = np.empty(len(y), dtype=np.float32)
+        space = np.empty(len(rows) * width, dtype=np.float32)
+        for at in range(0, len(y), width):
+            part = y[at : at + width]
+            block = np.matmul(rows, part.T, out=space[: len(rows) * len(part)].reshape(len(rows), len(part)))
+            np.maximum(best, block.max(axis=1), out=best)
+            columns[at : at + width] = block.max(axis=0)
+        row_best[start : start + height] = best
+        return columns
+
+    starts = range(0, len(x), height)
+    if threads < 2:
+        for start in starts:
+            np.maximum(column_best, best_of_rows(start), out=column_best)
+            between()
+        return row_best, column_best
+    from concurrent.futures import ThreadPoolExecutor  # here, because its import takes a moment
+
+    pool = ThreadPoolExecutor(threads)
+    try:
+        for columns in pool.map(best_of_rows, starts):
+            np.maximum(column_best, columns, out=column_best)
+            between()
+    finally:
+        pool.shutdown(cancel_futures=True)  # an interrupted run does not wait for the rest
+    return row_best, column_best
+
+
+def _best(
+    similarity: NDArray[np.float32],
+) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64], NDArray[np.float32]]:
+    """Partner and similarity of each row, partner and similarity of each column."""
+    row_partner, column_partner = similarity.argmax(axis=1), similarity.argmax(axis=0)
+    row_best = similarity[np.arange(similarity.shape[0]), row_partner]
+    column_best = similarity[column_partner, np.arange(similarity.shape[1])]
+    return row_partner, row_best, column_partner, column_best
+
+
+def _matched(
+    row_partner: NDArray[np.int64],
+    row_best: NDArray[np.float32],
+    column_partner: NDArray[np.int64],
+    column_best: NDArray[np.float32],
+    row_weight: NDArray[np.float64],
+    column_weight: NDArray[np.float64],
+) -> GreedyMatch:
+    values = _weighted(row_best, column_best, row_weight, column_weight)
+    return GreedyMatch(*values, row_partner, row_best, column_partner, column_best)
+
+
+def _weighted(
+    row_best: NDArray[np.float32],
+    column_best: NDArray[np.float32],
+    row_weight: NDArray[np.float64],
+    column_weight: NDArray[np.float64],
+) -> tuple[float, float, float]:
+    precision = float(row_best @ row_weight / row_weight.sum())
+    recall = float(column_best @ column_weight / column_weight.sum())
+    return precision, recall, harmonic_mean(precision, recall)
+
+
+def harmonic_mean(precision: float, recall: float) -> float:
+    """F measure; 0 where both are 0, as the released BERTScore sets it."""
+    total = precision + recall
+    return 2 * precision * recall / total if total != 0 else 0.0
+
+
+def greedy_scores(rows: Sequence[Weighted], columns: Sequence[Weighted]) -> NDArray[np.float64]:
+    """Precision, recall and F (rows, columns, 3) of every cloud of unit vectors against every other.
+
+    Each number has the bits of `greedy_match(x @ y.T, ...)`: clouds of one size are stacked, and a product of stacks
+    is for each pair a BLAS product of the two clouds' own shapes. (One product with all columns beside each other
+    would be faster, but its last bits depend on what stands beside a cloud.) The one exception is a cloud against
+    itself: `x @ x.T` is another routine of BLAS, which stacks never call. Large clouds are matched pair by pair.
+    """
+    found = np.empty((len(rows), len(columns), 3))
+    stacked_columns = list(_stacks(columns))
+    for at, x, u, u_sum in _stacks(rows):
+        for beside, y, v, v_sum in stacked_columns:
+            if len(beside) * y.shape[1] * x.shape[1] > _AT_ONCE:
+                for row, column in itertools.product(at.tolist(), beside.tolist()):
+                    (left, weight), (right, other) = rows[row], columns[column]
+                    found[row, column] = greedy_values(left, right, weight, other)
+                continue
+            size = max(1, _CACHED // (y.shape[0] * y.shape[1] * x.shape[1]))
+            for start in range(0, len(at), size):
+                part = slice(start, start + size)
+                similarity = np.matmul(x[part, None], y.transpose(0, 2, 1)[None])
+                precision = _dot(similarity.max(axis=3), u[part, None]) / u_sum[part, None]
+                recall = _dot(similarity.max(axis=2), v[None]) / v_sum
+                total = precision + recall
+                f1 = np.divide(2 * precision * recall, total, out=np.zeros_like(total), where=total != 0)
+                found[np.ix_(at[part], beside)] = np.stack([precision, recall, f1], axis=2)
+    return found
+
+
+class _Stack(NamedTuple):
+    """Clouds of one size."""
+
+    at: NDArray[np.intp]
+    """Their numbers."""
+    points: NDArray[np.float32]
+    weights: NDArray[np.float64]
+    sums: NDArray[np.float64]
+
+
+def _stacks(clouds: Sequence[Weighted]) -> Iterator[_Stack]:
+    sizes = np.array([len(weights) for _, weights in clouds], dtype=np.intp)
+    for size in np.unique(sizes):
+        at = np.flatnonzero(sizes == size)
+        points, weights = zip(*(clouds[one] for one in at.tolist()), strict=True)
+        yield _Stack(at, np.stack(points), np.stack(weights), np.array([one.sum() for one in weights]))
+
+
+def _dot(best: NDArray[np.float32], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Products over the last axis, each the dot product of BLAS that a pair alone takes."""
+    found: NDArray[np.float64] = np.matmul(best[..., None, :].astype(np.float64), weights[..., None])[..., 0, 0]
+    return found

@@ -1,0 +1,429 @@
+"""What maps by a network have in common: rows of one width, a digest of the numbers, and a file.
+
+Where the two sides are of different widths, the wider one is first brought to the other's along its principal
+directions; the file holds that step too, and says so.
+
+FCNN: three fully connected layers, tanh after each, from one space to another (dissertation, chapter 10).
+
+    y = scale tanh(tanh(tanh(((x - mean) / scale) A + a) B + b) C + c) + mean of the target
+
+A plain network that only parallel text can teach, beside which a flow is judged. It cannot be undone. Applying takes
+numpy only; fitting is `studies/alignment/flow_fit.py`.
+
+A map between two spaces that need not be a rotation: two normalising flows that meet in one latent space.
+
+    source -> latent   z = couplings(((x - mean) / scale) W)
+    target -> latent   z = couplings((y - mean) / scale)
+    source -> target   the first, and then the second backwards          (dissertation, chapter 10, section 3)
+
+Each flow is a Real-NVP (Dinh et al. 2017). A coupling leaves one half of the entries as they are and lets them say
+what becomes of the other half, so that it can be undone exactly:
+
+    s, t = two parts of a network of the half that stays;   s <- limit tanh(s)
+    y    = x exp(s) + t            x = (y - t) exp(-s)            log |det| = sum of s
+
+With networks that answer 0 this is the centred rotation W, which is where fitting starts. Applying takes numpy only;
+fitting is `studies/alignment/flow_fit.py`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nlgauge.errors import InputError
+from nlgauge.io.frozen import arrays_digest, read_arrays, write_arrays
+from nlgauge.vectors.remap import Origin, Side, check_fitted, side_rows
+
+Rows = NDArray[np.float32]
+
+
+class Reduction(NamedTuple):
+    """Principal directions of a side that is wider than the other."""
+
+    mean: Rows
+    directions: Rows
+    """(width before, width after)"""
+
+    def apply(self, rows: Rows) -> Rows:
+        """Rows of the smaller width."""
+        centred: Rows = rows - self.mean
+        return centred @ self.directions
+
+
+class NetworkMap(ABC):
+    """A frozen map from the source's space to the target's, named by a digest."""
+
+    FORMAT: ClassVar[str]
+    NAME: ClassVar[str]
+    """What messages call it."""
+
+    origin: Origin
+    reductions: Mapping[Side, Reduction]
+    """Of a side that is wider than the network; usually none."""
+
+    @property
+    @abstractmethod
+    def inner_width(self) -> int:
+        """Width of the vectors that the network itself takes."""
+
+    @property
+    def width(self) -> int:
+        """Width of the source's vectors."""
+        return self.width_of("source")
+
+    def width_of(self, side: Side) -> int:
+        """Width of a side's vectors before they are mapped."""
+        wider = self.reductions.get(side)
+        return self.inner_width if wider is None else len(wider.directions)
+
+    def apply(self, vectors: ArrayLike, *, side: Side = "source") -> Rows:
+        """Vectors (n, width) of the source, in the target's space; those of the target stay as they are."""
+        rows = self.rows_of(vectors, side)
+        return self.map_source(rows) if side == "source" else rows
+
+    @abstractmethod
+    def map_source(self, rows: Rows) -> Rows:
+        """Rows of the source (of the network's width) in the target's space."""
+
+    def rows_of(self, vectors: ArrayLike, side: Side) -> Rows:
+        """A side's vectors as the network takes them."""
+        rows = side_rows(vectors, side, width=self.width_of(side), what=self.NAME, form=np.float32)
+        wider = self.reductions.get(side)
+        return rows if wider is None else wider.apply(rows)
+
+    def check_model(self, weights: str, *, layer: int, width: int) -> None:
+        """Refuse vectors that the map was not fitted on."""
+        check_fitted(self.origin, self.width, weights=weights, layer=layer, width=width)
+
+    @cached_property
+    def digest(self) -> str:
+        """sha256 of the numbers and of what they belong to; notes for people are not part of it."""
+        named = ((f"{name} {array.shape}", array) for name, array in self._all_arrays().items())
+        return arrays_digest((self.FORMAT, *self.origin.named, *self.numbers()), named, form="<f4")
+
+    @abstractmethod
+    def numbers(self) -> tuple[object, ...]:
+        """What the digest names beside arrays."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, Rows]:
+        """Of the network, by name."""
+
+    @abstractmethod
+    def header(self) -> dict[str, Any]:
+        """What the file's header says beside format, digest and origin."""
+
+    def save(self, path: Path) -> None:
+        """Write an .npz file, whole or not at all; equal maps give equal bytes."""
+        named = {"format": self.FORMAT, "digest": self.digest, **self.header(), "origin": self.origin._asdict()}
+        reduced = {side: list(step.directions.shape) for side, step in self.reductions.items()}
+        write_arrays(path, named | ({"reduced": reduced} if reduced else {}), self._all_arrays())
+
+    def _all_arrays(self) -> dict[str, Rows]:
+        reduced = {
+            f"{side}_reduction_{name}": array
+            for side, step in sorted(self.reductions.items())
+            for name, array in step._asdict().items()
+        }
+        return self.arrays() | reduced
+
+
+def read_reductions(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict[Side, Reduction]:
+    """Those of a file, after its header."""
+    sides: tuple[Side, ...] = ("source", "target")
+    return {
+        side: Reduction(arrays[f"{side}_reduction_mean"], arrays[f"{side}_reduction_directions"])
+        for side in sides
+        if side in header.get("reduced", {})
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class TanhNetwork(NetworkMap):
+    """Layers in order. Frozen, and named by a digest."""
+
+    FORMAT: ClassVar[str] = "nlgauge-fcnn/1"
+    NAME: ClassVar[str] = "network"
+
+    layers: tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...]
+    """A matrix and what is added to the product with it, of each layer."""
+    source_mean: NDArray[np.float32]
+    target_mean: NDArray[np.float32]
+    source_scale: float
+    target_scale: float
+    """No entry of a target is further from its mean, so that tanh reaches all of them."""
+    origin: Origin = field(default_factory=Origin)
+    reductions: Mapping[Side, Reduction] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def inner_width(self) -> int:
+        """Width of the vectors that the layers take."""
+        return len(self.source_mean)
+
+    def map_source(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Rows of the source in the target's space."""
+        rows = (rows - self.source_mean) / np.float32(self.source_scale)
+        for matrix, bias in self.layers:
+            rows = np.tanh(rows @ matrix + bias)
+        moved: NDArray[np.float32] = rows * np.float32(self.target_scale) + self.target_mean
+        return moved
+
+    def numbers(self) -> tuple[object, ...]:
+        """Both scales."""
+        return repr(self.source_scale), repr(self.target_scale)
+
+    def header(self) -> dict[str, Any]:
+        """How many layers, and the scales."""
+        return {"layers": len(self.layers), "scales": [self.source_scale, self.target_scale]}
+
+    def arrays(self) -> dict[str, NDArray[np.float32]]:
+        """Means and layers."""
+        arrays = {"source_mean": self.source_mean, "target_mean": self.target_mean}
+        for number, (matrix, bias) in enumerate(self.layers):
+            arrays |= {f"matrix{number}": matrix, f"bias{number}": bias}
+        return arrays
+
+    @classmethod
+    def load(cls, path: Path) -> TanhNetwork:
+        """Read a file that `save` wrote, and check its digest."""
+        fix = "make one with 'nlgauge align fit --method fcnn'"
+        return read_arrays(path, form=cls.FORMAT, what="network", fix=fix, make=cls._from_arrays)
+
+    @classmethod
+    def _from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> TanhNetwork:
+        layers = tuple((arrays[f"matrix{n}"], arrays[f"bias{n}"]) for n in range(header["layers"]))
+        source, target = map(float, header["scales"])
+        means = arrays["source_mean"], arrays["target_mean"]
+        return cls(layers, *means, source, target, Origin(**header["origin"]), read_reductions(header, arrays))
+
+
+#: The most that a coupling stretches is e to this: an entry cannot run away in one step.
+SCALE_LIMIT = 1.0
+
+
+class Coupling(NamedTuple):
+    """A layer: which half stays, and the network that looks at it (two products, ReLU between)."""
+
+    first_stays: bool
+    inner: Rows
+    """(width of the half that stays, hidden)"""
+    inner_bias: Rows
+    outer: Rows
+    """(hidden, twice the width of the half that is moved): s, then t."""
+    outer_bias: Rows
+
+
+class _Step(NamedTuple):
+    """A coupling, or the undoing of one, as it is computed: s and t apart, each in one piece of memory.
+
+    A product of 25 rows is done in microseconds, and what numpy does to the pieces of a wider array takes as long. So
+    halves are arrays of their own, nothing is copied or converted on the way, and rows keep the size they have: the
+    scale is in the weights.
+    """
+
+    stays: int
+    """Number of the half that stays."""
+    undo: bool
+    inner: Rows
+    inner_bias: Rows
+    outer: Rows
+    """(2, hidden, width of the half that is moved): s, or -s where it is undone, and t."""
+    outer_bias: Rows
+
+    @classmethod
+    def of(cls, layer: Coupling, scale: float, *, undo: bool) -> _Step:
+        factors = np.array([-1 if undo else 1, scale], dtype=np.float32)
+        outer = np.stack(np.split(layer.outer, 2, axis=1)) * factors[:, None, None]
+        bias = np.stack(np.split(layer.outer_bias, 2)) * factors[:, None]
+        inner = layer.inner / np.float32(scale)
+        return cls(0 if layer.first_stays else 1, undo, inner, layer.inner_bias, outer, bias[:, None])
+
+    def run(self, halves: tuple[Rows, Rows]) -> None:
+        """Move a half where it is."""
+        self._move(halves, *self._stretch_and_shift(halves))
+
+    def run_with_volume(self, halves: tuple[Rows, Rows]) -> NDArray[np.float64]:
+        """The same; log |det| of each row."""
+        stretch, shift = self._stretch_and_shift(halves)
+        volume: NDArray[np.float64] = stretch.sum(axis=1, dtype=np.float64)
+        self._move(halves, stretch, shift)
+        return volume
+
+    def _stretch_and_shift(self, halves: tuple[Rows, Rows]) -> tuple[Rows, Rows]:
+        hidden: Rows = halves[self.stays] @ self.inner
+        hidden += self.inner_bias
+        np.maximum(hidden, 0, out=hidden)
+        both: Rows = hidden @ self.outer
+        both += self.outer_bias
+        stretch, shift = both
+        np.tanh(stretch, out=stretch)
+        if SCALE_LIMIT != 1:
+            stretch *= np.float32(SCALE_LIMIT)
+        return stretch, shift
+
+    def _move(self, halves: tuple[Rows, Rows], stretch: Rows, shift: Rows) -> None:
+        np.exp(stretch, out=stretch)
+        moved = halves[1 - self.stays]
+        if self.undo:
+            moved -= shift
+            moved *= stretch
+        else:
+            moved *= stretch
+            moved += shift
+
+
+@dataclass(frozen=True, eq=False)
+class FlowMap(NetworkMap):
+    """Two flows with a latent space in common. Frozen, and named by a digest."""
+
+    FORMAT: ClassVar[str] = "nlgauge-flow/1"
+    NAME: ClassVar[str] = "flow"
+
+    rotation: Rows
+    """W (d, d), of the source's centred rows."""
+    source_mean: Rows
+    target_mean: Rows
+    scale: float
+    """One number that both spaces are divided by."""
+    source_layers: tuple[Coupling, ...]
+    target_layers: tuple[Coupling, ...]
+    origin: Origin = field(default_factory=Origin)
+    reductions: Mapping[Side, Reduction] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def inner_width(self) -> int:
+        """Width of the latent space."""
+        return len(self.rotation)
+
+    def map_source(self, rows: Rows) -> Rows:
+        """Rows of the source in the target's space."""
+        halves = self._halves(rows, "source")
+        for step in (*self._steps["source"], *self._undoing["target"]):
+            step.run(halves)
+        return self._joined(halves, "target")
+
+    def inverse(self, vectors: ArrayLike) -> Rows:
+        """Vectors of the target, in the source's space."""
+        if "source" in self.reductions:
+            msg = "the source was brought to a smaller width before the flow, which cannot be undone"
+            raise InputError(msg)
+        latent, _ = self.to_latent(vectors, side="target")
+        return self.from_latent(latent, side="source")
+
+    def to_latent(self, vectors: ArrayLike, *, side: Side) -> tuple[Rows, NDArray[np.float64]]:
+        """Vectors of a side in the latent space, and log |det| of the way there for each."""
+        halves = self._halves(self.rows_of(vectors, side), side)
+        log_det = np.full(len(halves[0]), -self.inner_width * np.log(self.scale))
+        for step in self._steps[side]:
+            log_det += step.run_with_volume(halves)
+        return np.concatenate(halves, axis=1) / np.float32(self.scale), log_det
+
+    def from_latent(self, latent: Rows, *, side: Side) -> Rows:
+        """The way back to a side."""
+        middle = self.inner_width // 2
+        rows = np.asarray(latent, dtype=np.float32) * np.float32(self.scale)
+        halves = np.array(rows[:, :middle]), np.array(rows[:, middle:])
+        for step in self._undoing[side]:
+            step.run(halves)
+        return self._joined(halves, side)
+
+    @cached_property
+    def _steps(self) -> dict[Side, tuple[_Step, ...]]:
+        """To the latent space."""
+        return {
+            "source": tuple(_Step.of(layer, self.scale, undo=False) for layer in self.source_layers),
+            "target": tuple(_Step.of(layer, self.scale, undo=False) for layer in self.target_layers),
+        }
+
+    @cached_property
+    def _undoing(self) -> dict[Side, tuple[_Step, ...]]:
+        """And back."""
+        return {
+            "source": tuple(_Step.of(layer, self.scale, undo=True) for layer in reversed(self.source_layers)),
+            "target": tuple(_Step.of(layer, self.scale, undo=True) for layer in reversed(self.target_layers)),
+        }
+
+    @cached_property
+    def _turn(self) -> tuple[Rows, Rows]:
+        """W, for either half."""
+        middle = self.inner_width // 2
+        return np.ascontiguousarray(self.rotation[:, :middle]), np.ascontiguousarray(self.rotation[:, middle:])
+
+    def _halves(self, rows: Rows, side: Side) -> tuple[Rows, Rows]:
+        """New rows about their mean, and those of the source turned; each half by itself."""
+        if side == "source":
+            about_mean: Rows = rows - self.source_mean
+            return about_mean @ self._turn[0], about_mean @ self._turn[1]
+        middle = self.inner_width // 2
+        about_mean = rows - self.target_mean
+        return np.array(about_mean[:, :middle]), np.array(about_mean[:, middle:])
+
+    def _joined(self, halves: tuple[Rows, Rows], side: Side) -> Rows:
+        """The other way."""
+        rows: Rows = np.concatenate(halves, axis=1)
+        if side == "source":
+            rows = rows @ self.rotation.T
+        rows += self.source_mean if side == "source" else self.target_mean
+        return rows
+
+    def numbers(self) -> tuple[object, ...]:
+        """The scale, and how far a coupling may stretch."""
+        return repr(self.scale), SCALE_LIMIT
+
+    def header(self) -> dict[str, Any]:
+        """The scale, and which half stays in each layer."""
+        return {
+            "scale": self.scale,
+            "source_layers": [layer.first_stays for layer in self.source_layers],
+            "target_layers": [layer.first_stays for layer in self.target_layers],
+        }
+
+    def arrays(self) -> dict[str, Rows]:
+        """Rotation, means, and what the layers' networks hold."""
+        arrays = {"rotation": self.rotation, "source_mean": self.source_mean, "target_mean": self.target_mean}
+        for side, layers in (("source", self.source_layers), ("target", self.target_layers)):
+            for number, layer in enumerate(layers):
+                start = f"{side}{number}_{'first' if layer.first_stays else 'second'}"
+                for name in ("inner", "inner_bias", "outer", "outer_bias"):
+                    arrays[f"{start}_{name}"] = getattr(layer, name)
+        return arrays
+
+    @classmethod
+    def load(cls, path: Path) -> FlowMap:
+        """Read a file that `save` wrote, and check its digest."""
+        fix = "make one with 'nlgauge align fit --method flow'"
+        return read_arrays(path, form=cls.FORMAT, what="flow", fix=fix, make=cls._from_arrays)
+
+    @classmethod
+    def _from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> FlowMap:
+        sides: dict[str, tuple[Coupling, ...]] = {}
+        for side in ("source", "target"):
+            layers = []
+            for number, first in enumerate(header[f"{side}_layers"]):
+                start = f"{side}{number}_{'first' if first else 'second'}"
+                parts = [arrays[f"{start}_{name}"] for name in ("inner", "inner_bias", "outer", "outer_bias")]
+                layers.append(Coupling(bool(first), *parts))
+            sides[f"{side}_layers"] = tuple(layers)
+        fixed = [arrays[name] for name in ("rotation", "source_mean", "target_mean")]
+        if not all(np.isfinite(array).all() for array in fixed):
+            msg = "numbers in it are not finite"
+            raise ValueError(msg)
+        return cls(
+            fixed[0],
+            fixed[1],
+            fixed[2],
+            float(header["scale"]),
+            sides["source_layers"],
+            sides["target_layers"],
+            Origin(**header["origin"]),
+            read_reductions(header, arrays),
+        )

@@ -1,0 +1,242 @@
+"""Which tokens of a text become points: sub-words, punctuation, stop words, special tokens.
+
+From several layers to one vector per token: power means, routing, and the barycentre.
+
+Power means (MoverScore, equations 4 and 5), element by element over the layers z_1 ... z_L:
+
+    h(p) = ((z_1^p + ... + z_L^p) / L)^(1/p)        p = 1 mean, 0 geometric, -inf minimum, +inf maximum
+
+and the token's vector is the concatenation of h(p) over the exponents.
+
+Routing (MoverScore, appendix A.2; the paper leaves alpha, epsilon, the distance and the start open, and no
+code exists, D5.11). The reading here: one vector v per token, squared distance between unit vectors, Epanechnikov
+kernel k(d) = max(0, 1 - d), softmax over layers, start at the mean, by default alpha = 1 (`step`) and epsilon = 0.05.
+Inside the kernel's support k' is constant, so v is the mean of the layers with d < 1, weighted by gamma. Routing of
+many inputs to many outputs, as in capsule networks, is in `examples/nlp-capsule`.
+
+Barycentre (BaryScore): each layer is a weighted cloud, and the vectors are the points of the cloud that is
+nearest to all of them in transport. It starts at the mean of each token's layers, which it seldom leaves.
+
+n-grams of points: idf-weighted averages over windows of kept tokens.
+"""
+
+from __future__ import annotations
+
+import math
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nlgauge.encoders.base import EncodedText
+from nlgauge.errors import RecipeError
+from nlgauge.text.tokenizer import TextTokenizer, Tokens, is_punctuation
+from nlgauge.vectors.barycentre import Barycentre, free_support_barycentre
+from nlgauge.vectors.cloud import PointSpans
+from nlgauge.vectors.transport import normalised_weights
+
+SUBWORDS = ("first", "all", "average")
+PUNCTUATION = ("keep", "drop-ascii", "drop-unicode")
+SPECIALS = ("keep", "drop")
+
+#: What a stop word is compared with, by what stands for a word.
+_STOPS = {"first": "starts", "all": "pieces", "average": "words"}
+
+_ASCII = frozenset(string.punctuation)
+
+
+@dataclass(frozen=True)
+class TokenFilter:
+    """What is kept.
+
+    What counts as a stop word depends on what stands for a word. Under `first` it is a first piece spelt like one (as
+    in the released MoverScore, where the first piece of "therapist" may be "the"); under `all` it is any piece spelt
+    like one, without its mark (the reproducibility study's code); under `average` it is a whole word. `stops` chooses
+    otherwise.
+    """
+
+    subwords: str = "first"
+    punctuation: str = "drop-ascii"
+    stopwords: frozenset[str] = frozenset()
+    specials: str = "keep"
+    stops: str = ""
+    """starts, pieces or words; empty: by `subwords`."""
+
+    def __post_init__(self) -> None:
+        for name, allowed in (
+            ("subwords", SUBWORDS),
+            ("punctuation", PUNCTUATION),
+            ("specials", SPECIALS),
+            ("stops", ("", *_STOPS.values())),
+        ):
+            if getattr(self, name) not in allowed:
+                msg = f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
+                raise RecipeError(msg)
+
+    def kept(self, tokens: Tokens, surfaces: Sequence[str], pieces: Sequence[str]) -> NDArray[np.bool_]:
+        """Which tokens stay; special tokens do unless they are to be dropped (their idf, if any, weighs them).
+
+        `surfaces` are tokens as a reader writes them, `pieces` the same without the marks of continued words.
+        """
+        starts = tokens.starts_word
+        keep = np.ones(len(tokens), dtype=np.bool_)
+        if self.punctuation == "drop-ascii":
+            keep = np.array([text not in _ASCII for text in surfaces], dtype=np.bool_)
+        elif self.punctuation == "drop-unicode":
+            keep = np.array([not _is_punctuation(text) for text in surfaces], dtype=np.bool_)
+        if self.stopwords:
+            keep &= ~self._is_stopword(tokens, pieces)
+        if self.subwords == "first":
+            keep &= starts
+        return keep | tokens.is_special if self.specials == "keep" else keep & ~tokens.is_special
+
+    def _is_stopword(self, tokens: Tokens, pieces: Sequence[str]) -> NDArray[np.bool_]:
+        rule = self.stops or _STOPS[self.subwords]
+        if rule == "words":
+            sizes = tokens.word_pieces[1]
+            return np.repeat([word in self.stopwords for word in _joined(tokens, pieces)], sizes)
+        found = np.array([text in self.stopwords for text in pieces], dtype=np.bool_)
+        return found & tokens.starts_word if rule == "starts" else found
+
+
+def _is_punctuation(text: str) -> bool:
+    return len(text) == 1 and is_punctuation(text)
+
+
+def surfaces_of(text: EncodedText, tokenizer: TextTokenizer) -> tuple[str, ...]:
+    """The text's tokens as a reader writes them."""
+    return text.derived("surfaces", lambda: tokenizer.surfaces(text.tokens))
+
+
+def _pieces_of(text: EncodedText, tokenizer: TextTokenizer) -> tuple[str, ...]:
+    return text.derived("pieces", lambda: tokenizer.pieces(text.tokens))
+
+
+def _joined(tokens: Tokens, pieces: Sequence[str]) -> tuple[str, ...]:
+    starts, sizes = tokens.word_pieces
+    return tuple("".join(pieces[at : at + size]) for at, size in zip(starts, sizes, strict=True))
+
+
+def kept_tokens(text: EncodedText, keep: TokenFilter, tokenizer: TextTokenizer) -> NDArray[np.intp]:
+    """Places of the tokens that stay; where pieces are averaged, numbers of the words that do."""
+
+    def make() -> NDArray[np.intp]:
+        pieces = _pieces_of(text, tokenizer) if keep.stopwords else ()
+        kept = keep.kept(text.tokens, surfaces_of(text, tokenizer), pieces)
+        return np.flatnonzero(kept[text.tokens.starts_word] if keep.subwords == "average" else kept)
+
+    return text.derived(("kept", keep), make)
+
+
+_MOST_ROUNDS = 100
+
+
+def power_mean(layers: NDArray[np.float32], exponent: float) -> NDArray[np.float32]:
+    """Power mean over the first axis.
+
+    Coordinates of a vector are negative as often as not, where roots and logarithms are not defined. A whole
+    odd exponent keeps the sign, a whole even one loses it, as the formula says; for 0 and for fractions the
+    powers are taken of the magnitude and carry the sign along.
+    """
+    if math.isnan(exponent):
+        msg = f"a power mean's exponent is a number, inf or -inf, got {exponent!r}"
+        raise RecipeError(msg)
+    if exponent == 1:
+        mean: NDArray[np.float32] = layers.mean(axis=0)
+        return mean
+    if math.isinf(exponent):
+        extreme: NDArray[np.float32] = layers.max(axis=0) if exponent > 0 else layers.min(axis=0)
+        return extreme
+    values = layers.astype(np.float64)
+    size = np.abs(values)
+    if exponent == 0:
+        with np.errstate(divide="ignore"):  # log 0 is -inf, and the geometric mean is 0 then
+            result = np.exp(np.log(size).mean(axis=0)) * np.sign(np.sign(values).sum(axis=0))
+        return np.asarray(result, dtype=np.float32)
+    keeps_sign = not (float(exponent).is_integer() and exponent % 2 == 0)
+    with np.errstate(divide="ignore", invalid="ignore"):  # 0 to a negative power: its mean is 0 again
+        powers = size**exponent * (np.sign(values) if keeps_sign else 1.0)
+        mean64 = powers.mean(axis=0)
+        result = np.abs(mean64) ** (1 / exponent) * np.sign(mean64)
+    return np.asarray(np.nan_to_num(result, nan=0.0, posinf=0.0, neginf=0.0), dtype=np.float32)
+
+
+def power_means(layers: Sequence[NDArray[np.float32]], exponents: Sequence[float]) -> NDArray[np.float32]:
+    """Power means of the layers for each exponent, side by side."""
+    stack = np.stack(list(layers))
+    return np.concatenate([power_mean(stack, exponent) for exponent in exponents], axis=-1)
+
+
+def kde_routing_of_layers(
+    layers: Sequence[NDArray[np.float32]], *, step: float = 1.0, epsilon: float = 0.05
+) -> NDArray[np.float32]:
+    """KDE routing over layers, token by token (each stops on its own, so no token looks at another)."""
+    stack = np.stack(list(layers)).astype(np.float64)
+    result = np.empty(stack.shape[1:])
+    for token in range(stack.shape[1]):
+        result[token] = _route(stack[:, token], step, epsilon)
+    return result.astype(np.float32)
+
+
+def barycentre_of_layers(layers: Sequence[NDArray[np.float32]], weights: NDArray[np.float64]) -> Barycentre:
+    """Barycentre of the layers, a point per token, each with the token's weight (all above 0)."""
+    clouds = [layer.astype(np.float64) for layer in layers]
+    return free_support_barycentre(clouds, normalised_weights(weights), np.mean(clouds, axis=0))
+
+
+def _route(layers: NDArray[np.float64], step: float, epsilon: float) -> NDArray[np.float64]:
+    gamma = np.zeros(len(layers))
+    vector: NDArray[np.float64] = layers.mean(axis=0)
+    previous = math.inf
+    for _ in range(_MOST_ROUNDS):
+        share = np.exp(gamma - gamma.max())
+        gamma = share / share.sum()
+        near = ((layers - vector) ** 2).sum(axis=1) < 1
+        weight = gamma * near if near.any() else gamma
+        vector = weight @ layers / weight.sum()
+        kernel = np.maximum(0.0, 1.0 - ((layers - vector) ** 2).sum(axis=1))
+        gamma = gamma + step * kernel
+        loss = math.log(max(float(gamma @ kernel), 1e-300))
+        if abs(loss - previous) < epsilon:
+            break
+        previous = loss
+    return vector
+
+
+def ngrams(
+    points: NDArray[np.float32], weights: NDArray[np.float64], n: int
+) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    """Windows of n points, stride 1; fewer than n points make one window of all of them.
+
+    The vector of a window is its points' average by weight (MoverScore's equation 1, up to the scale that
+    normalisation takes away), its weight the sum (equation 2). A window without weight has no direction and
+    stands at the origin, where it moves nothing.
+    """
+    if n == 1:
+        return points, weights
+    size = min(n, len(points))
+    starts = np.arange(len(points) - size + 1)
+    window = starts[:, None] + np.arange(size)[None, :]
+    total = weights[window].sum(axis=1)
+    share = weights[window] / np.where(total > 0, total, 1.0)[:, None]
+    vectors = np.einsum("wk,wkd->wd", share, points[window]).astype(np.float32)
+    return vectors, total
+
+
+def ngram_labels(words: Sequence[str], n: int) -> tuple[str, ...]:
+    """What the windows of `ngrams` stand for.
+
+    >>> ngram_labels(["a", "black", "cat"], 2)
+    ('a black', 'black cat')
+    """
+    size = min(n, len(words))
+    return tuple(" ".join(words[start : start + size]) for start in range(len(words) - size + 1))
+
+
+def ngram_spans(spans: Sequence[PointSpans], n: int) -> tuple[PointSpans, ...]:
+    """Where the windows of `ngrams` stand: the places of their tokens, which may not be neighbours in the text."""
+    size = min(n, len(spans))
+    windows = (spans[start : start + size] for start in range(len(spans) - size + 1))
+    return tuple(tuple(span for point in window for span in point) for window in windows)

@@ -1,0 +1,382 @@
+"""Where a map of vectors comes from, and whether it fits the vectors at hand.
+
+The linear algebra of re-mapping, on paired rows: rotations, least squares, mismatch directions.
+
+Re-mapping of one language's vectors towards another's: CLP, UMD and both (XMoverScore, section 3.3).
+
+Rows are vectors; row i of X (source) and of Z (target) are a pair of words that translate each other.
+
+    clp       e -> e W,  W orthogonal with least |X W - Z|:  U S V' = SVD(Z' X),  W = V U'   (D8.11: shapes put right)
+    centred   e -> (e - mean X) W + mean Z,  W the same between the centred rows
+    lsq       e -> e W,  W = argmin |X W - Z| without a constraint
+    umd       e -> e - (e b) b,  b the first right singular vector of X - Z                  (D8.8: right, not left)
+
+Two methods are named in the order in which they work (D8.16 leaves it open): `clp-umd` rotates first and removes
+what then still tells the languages apart; `umd-clp` removes the direction first and rotates what is left.
+
+The paper removes b from both languages, its code from the source only (D8.7): `umd_sides`. The paper also takes off
+cos(e, b) b instead of the projection, which is the same for unit vectors only; the projection is used.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nlgauge.encoders.base import shown_vectors
+from nlgauge.errors import DataWarning, FileFormatError, InputError, RecipeError
+from nlgauge.io.frozen import arrays_digest, read_arrays, write_arrays
+
+Side = Literal["source", "target"]
+Form = TypeVar("Form", np.float32, np.float64)
+
+
+class Origin(NamedTuple):
+    """Where a re-mapping comes from; it belongs to one layer of one model."""
+
+    method: str = ""
+    source: str = ""
+    """Language that is mapped."""
+    target: str = ""
+    """Language that it is mapped to."""
+    model: str = ""
+    weights: str = ""
+    """Digest of the model's weights, with the precision unless it is fp32; empty where nobody knows (published)."""
+    layer: int = -1
+    pairs: int = 0
+    note: str = ""
+    target_model: str = ""
+    """Model of the target's vectors, where it is another one."""
+    target_weights: str = ""
+    """Digest of its weights; empty where both sides are of one model."""
+    target_layer: int = -1
+
+    @property
+    def named(self) -> tuple[object, ...]:
+        """The vectors that a digest of the map names."""
+        target = (self.target_weights, self.target_layer) if self.target_weights else ()
+        return (self.weights, self.layer, *target)
+
+
+def side_rows(vectors: ArrayLike, side: Side, *, width: int, what: str, form: type[Form]) -> NDArray[Form]:
+    """A side's vectors as a matrix of that width; messages call the map `what`."""
+    if side not in {"source", "target"}:
+        msg = f"side must be 'source' or 'target', got {side!r}"
+        raise RecipeError(msg)
+    rows = np.asarray(vectors, dtype=form)
+    if rows.ndim != 2 or rows.shape[1] != width:
+        msg = f"the {what} is for vectors of width {width}, got an array of shape {rows.shape}"
+        raise InputError(msg)
+    return rows
+
+
+def check_fitted(made: Origin, own_width: int, *, weights: str, layer: int, width: int) -> None:
+    """Refuse vectors of another model, layer or width than a map was fitted on."""
+    if made.target_weights:
+        there = repr(made.target_model) if made.target_model != made.model else f"its layer {made.target_layer}"
+        msg = (
+            f"the re-mapping leads from vectors of model {made.model!r} to those of {there}, and a metric takes both "
+            "sides from one layer of one model; apply it from Python, or fit one within a layer"
+        )
+        raise InputError(msg)
+    if made.weights and (made.weights, made.layer) != (weights, layer):
+        msg = (
+            f"the re-mapping was fitted on {_layer_name(made.layer)} of model {made.model!r} "
+            f"({shown_vectors(made.weights)}), but the vectors are of layer {layer} of {shown_vectors(weights)}; "
+            "fit it again with 'nlgauge align fit'"
+        )
+        raise InputError(msg)
+    if width != own_width:
+        msg = f"the re-mapping is for vectors of width {own_width}, but the model's have {width}"
+        raise InputError(msg)
+
+
+def _layer_name(layer: int) -> str:
+    return "sentence vectors" if layer < 0 else f"layer {layer}"
+
+
+def row_pairs(source: ArrayLike, target: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Both sides as float64 matrices of one shape, or an error that says what is wrong with them."""
+    x, z = (np.asarray(rows, dtype=np.float64) for rows in (source, target))
+    if x.ndim != 2 or x.shape != z.shape or x.size == 0:
+        msg = f"expected two matrices of one shape with a pair of words per row, got {x.shape} and {z.shape}"
+        raise InputError(msg)
+    for name, rows in (("source", x), ("target", z)):
+        bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+        if bad.size:
+            msg = f"row {bad[0]} of the {name} vectors is not finite ({bad.size} such rows)"
+            raise InputError(msg)
+    return x, z
+
+
+def procrustes(source: ArrayLike, target: ArrayLike) -> NDArray[np.float64]:
+    """Orthogonal W with the least |X W - Z| (Schönemann 1966; D8.11)."""
+    x, z = row_pairs(source, target)
+    if len(x) < x.shape[1]:
+        msg = (
+            f"{len(x)} pairs do not determine a rotation of {x.shape[1]} dimensions: directions that no pair "
+            f"shows are turned anyhow; use at least {x.shape[1]} pairs"
+        )
+        warnings.warn(msg, DataWarning, stacklevel=2)
+    u, _, vt = np.linalg.svd(z.T @ x)
+    rotation: NDArray[np.float64] = vt.T @ u.T
+    return rotation
+
+
+def least_squares(source: ArrayLike, target: ArrayLike) -> NDArray[np.float64]:
+    """W with the least |X W - Z|, no constraint; of several, the one of least size."""
+    x, z = row_pairs(source, target)
+    return np.asarray(np.linalg.lstsq(x, z, rcond=None)[0], dtype=np.float64)
+
+
+def mismatch_directions(source: ArrayLike, target: ArrayLike, *, count: int = 1) -> NDArray[np.float64]:
+    """The first right singular vectors of X - Z as rows: where the two languages differ most (D8.8).
+
+    A singular vector has no sign; here its largest entry is positive, so that equal input gives equal bytes.
+    """
+    x, z = row_pairs(source, target)
+    most = min(x.shape)
+    if not 1 <= count <= most:
+        msg = f"directions must be 1 to {most} for {len(x)} pairs of width {x.shape[1]}, got {count!r}"
+        raise RecipeError(msg)
+    # From the d x d matrix of products: half a million pairs need no half a million singular vectors.
+    difference = x - z
+    values, vectors = np.linalg.eigh(difference.T @ difference)
+    rows: NDArray[np.float64] = vectors[:, np.argsort(-values, kind="stable")[:count]].T
+    return _signed(rows)
+
+
+def principal_directions(rows: ArrayLike, *, count: int) -> NDArray[np.float64]:
+    """The directions in which rows differ most from their mean, as `count` orthonormal columns (PCA)."""
+    x = np.asarray(rows, dtype=np.float64)
+    if not 1 <= count <= min(x.shape):
+        msg = f"{x.shape[0]} rows of width {x.shape[1]} have no {count} principal directions; give more rows"
+        raise InputError(msg)
+    centred = x - x.mean(axis=0)
+    values, vectors = np.linalg.eigh(centred.T @ centred)
+    return _signed(vectors[:, np.argsort(-values, kind="stable")[:count]].T).T
+
+
+def _signed(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows with their largest entry positive."""
+    largest = np.take_along_axis(rows, np.abs(rows).argmax(axis=1)[:, None], axis=1)
+    signed: NDArray[np.float64] = rows * np.sign(largest)
+    return signed
+
+
+METHODS = ("clp", "umd", "clp-umd", "umd-clp", "lsq", "centred")
+
+_KINDS = ("linear", "remove", "shift")
+
+#: How far the published matrices are from orthogonal and their directions from unit length is at most 2.2e-6.
+_PUBLISHED_SLACK = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Operation:
+    """What is done to vectors: a product with a matrix (d, e), a shift, or the removal of unit directions (k, d)."""
+
+    kind: str
+    array: NDArray[np.float64]
+    both: bool = False
+    """Whether the target's vectors go through it too."""
+    target_only: bool = False
+    """Whether only they do: a wider space that is brought to the width of the source."""
+
+    def moves(self, side: Side) -> bool:
+        """Whether vectors of that side go through it."""
+        return self.both or self.target_only == (side == "target")
+
+    def apply(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The rows after this step."""
+        if self.kind == "shift":
+            return rows + self.array
+        return rows @ self.array if self.kind == "linear" else _without(rows, self.array)
+
+
+@dataclass(frozen=True, eq=False)
+class Remapping:
+    """Operations that are applied in order. Frozen, and named by a digest."""
+
+    FORMAT: ClassVar[str] = "nlgauge-remap/1"
+
+    operations: tuple[Operation, ...]
+    origin: Origin = field(default_factory=Origin)
+
+    @property
+    def width(self) -> int:
+        """Width of the source's vectors."""
+        return self.width_of("source")
+
+    def width_of(self, side: Side) -> int:
+        """Width of a side's vectors before they are mapped; the target's may be another."""
+        for step in self.operations:
+            if step.moves(side):
+                return int(step.array.shape[0 if step.kind == "linear" else 1])
+        return next(int(step.array.shape[1]) for step in reversed(self.operations) if step.moves("source"))
+
+    def apply(self, vectors: ArrayLike, *, side: Side = "source") -> NDArray[np.float32]:
+        """Vectors (n, width) of one language, re-mapped; computed in float64."""
+        rows = side_rows(vectors, side, width=self.width_of(side), what="re-mapping", form=np.float64)
+        for step in self.operations:
+            if step.moves(side):
+                rows = step.apply(rows)
+        return rows.astype(np.float32)
+
+    @cached_property
+    def digest(self) -> str:
+        """sha256 of the numbers and of what they belong to; notes for people are not part of it."""
+        steps = (
+            (f"{step.kind} {step.both} {step.array.shape}{' target' if step.target_only else ''}", step.array)
+            for step in self.operations
+        )
+        return arrays_digest((self.FORMAT, *self.origin.named), steps, form="<f8")
+
+    def check_model(self, weights: str, *, layer: int, width: int) -> None:
+        """Refuse vectors that the re-mapping was not fitted on."""
+        check_fitted(self.origin, self.width, weights=weights, layer=layer, width=width)
+
+    def save(self, path: Path) -> None:
+        """Write an .npz file, whole or not at all; equal re-mappings give equal bytes."""
+        header = {
+            "format": self.FORMAT,
+            "digest": self.digest,
+            "steps": [_step_entry(step) for step in self.operations],
+            "origin": self.origin._asdict(),
+        }
+        write_arrays(path, header, {f"step{number}": step.array for number, step in enumerate(self.operations)})
+
+    @classmethod
+    def load(cls, path: Path) -> Remapping:
+        """Read a file that `save` wrote, and check its digest."""
+        fix = "make one with 'nlgauge align fit'"
+        return read_arrays(path, form=cls.FORMAT, what="re-mapping", fix=fix, make=cls._from_arrays)
+
+    @classmethod
+    def _from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Remapping:
+        steps = tuple(_read_step(entry, arrays[f"step{number}"]) for number, entry in enumerate(header["steps"]))
+        if not steps:
+            msg = "no step in it"
+            raise ValueError(msg)
+        return cls(steps, Origin(**header["origin"]))
+
+
+def _without(rows: NDArray[np.float64], directions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows without their part along orthonormal directions: e - (e B') B."""
+    left: NDArray[np.float64] = rows - (rows @ directions.T) @ directions
+    return left
+
+
+def _step_entry(step: Operation) -> dict[str, Any]:
+    only = {"target_only": True} if step.target_only else {}
+    return {"kind": step.kind, "both": step.both} | only
+
+
+def _read_step(entry: Mapping[str, Any], array: NDArray[Any]) -> Operation:
+    if entry["kind"] not in _KINDS or array.ndim != 2 or not np.isfinite(array).all():
+        msg = f"a step {entry['kind']!r} of shape {array.shape}"
+        raise ValueError(msg)
+    only = entry.get("target_only") is True
+    return Operation(entry["kind"], np.asarray(array, dtype=np.float64), both=bool(entry["both"]), target_only=only)
+
+
+def fit_remapping(
+    source: ArrayLike,
+    target: ArrayLike,
+    *,
+    method: str = "clp",
+    directions: int = 1,
+    umd_sides: Literal["both", "source"] = "both",
+    origin: Origin | None = None,
+) -> Remapping:
+    """Fit the method to paired rows; `directions` is how many UMD removes (published: 1).
+
+    >>> turned = fit_remapping([[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [-1.0, 0.0]], method="clp")
+    >>> turned.apply([[1.0, 0.0]]).tolist()
+    [[0.0, 1.0]]
+    """
+    if method not in METHODS:
+        msg = f"method must be one of {', '.join(METHODS)}, got {method!r}"
+        raise RecipeError(msg)
+    if umd_sides not in {"both", "source"}:
+        msg = f"umd_sides must be 'both' or 'source', got {umd_sides!r}"
+        raise RecipeError(msg)
+    # Here, so that a run that only applies a file does without what fits one.
+
+    x, z = row_pairs(source, target)
+    count = len(x)
+    steps: list[Operation] = []
+    if method == "centred":
+        from_mean, to_mean = x.mean(axis=0, keepdims=True), z.mean(axis=0, keepdims=True)
+        turn = Operation("linear", procrustes(x - from_mean, z - to_mean))
+        steps = [Operation("shift", -from_mean), turn, Operation("shift", to_mean)]
+    for part in method.split("-") if not steps else ():
+        if part == "umd":
+            step = Operation("remove", mismatch_directions(x, z, count=directions), both=umd_sides == "both")
+        else:
+            step = Operation("linear", procrustes(x, z) if part == "clp" else least_squares(x, z))
+        # The next step is fitted on what this one leaves.
+        x, z = step.apply(x), step.apply(z) if step.both else z
+        steps.append(step)
+    made = origin or Origin()
+    return Remapping(tuple(steps), made._replace(method=method, pairs=count))
+
+
+def fit_to_hub(
+    pairs: Mapping[str, tuple[ArrayLike, ArrayLike]], *, hub: str = "en", method: str = "clp", **options: Any
+) -> dict[str, Remapping]:
+    """A re-mapping for each language from its paired rows (language, hub), so that all meet in the hub's space."""
+    if hub in pairs:
+        msg = f"language {hub!r} is the hub, which stays where it is; leave it out of the pairs"
+        raise InputError(msg)
+    origin = options.pop("origin", None) or Origin()
+    return {
+        language: fit_remapping(x, z, method=method, origin=origin._replace(source=language, target=hub), **options)
+        for language, (x, z) in pairs.items()
+    }
+
+
+def load_published(paths: Sequence[Path], *, umd_sides: Literal["both", "source"] = "source") -> Remapping:
+    """The arrays that XMoverScore publishes, in the order in which they are to work.
+
+    `.BAM` is an orthogonal matrix, `.GBDD` one unit direction; both are `.npy` files under other names. The released
+    code takes the direction's first entry for the direction (D8.9); here the whole of it is removed.
+    """
+    steps = []
+    for path in paths:
+        array = _published_array(path)
+        if path.suffix.upper() == ".BAM":
+            steps.append(Operation("linear", array))
+        else:
+            steps.append(Operation("remove", array, both=umd_sides == "both"))
+    if len({step.array.shape[-1] for step in steps}) != 1:
+        msg = f"expected one or more files of the same width, got {', '.join(path.name for path in paths) or 'none'}"
+        raise InputError(msg)
+    names = "-".join("clp" if step.kind == "linear" else "umd" for step in steps)
+    return Remapping(tuple(steps), Origin(method=names, note=", ".join(path.name for path in paths)))
+
+
+def _published_array(path: Path) -> NDArray[np.float64]:
+    kind = path.suffix.upper()
+    if kind not in {".BAM", ".GBDD"}:
+        msg = f"{path.name!r} is not a published re-mapping: expected a file whose name ends in .BAM or .GBDD"
+        raise FileFormatError(msg)
+    try:
+        array = np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
+    except (OSError, ValueError, EOFError) as error:
+        msg = f"{path.name!r} cannot be read as an .npy array: {error}"
+        raise FileFormatError(msg) from error
+    rows = array if kind == ".BAM" else np.atleast_2d(array)
+    square = kind == ".GBDD" or (rows.ndim == 2 and rows.shape[0] == rows.shape[1])
+    if rows.ndim != 2 or not square or not np.allclose(rows @ rows.T, np.eye(len(rows)), atol=_PUBLISHED_SLACK):
+        expected = "an orthogonal matrix" if kind == ".BAM" else "a direction of unit length"
+        msg = f"{path.name!r} holds an array of shape {array.shape}; expected {expected}"
+        raise FileFormatError(msg)
+    return rows

@@ -1,0 +1,414 @@
+"""Distances between the points of two clouds: numbers only.
+
+How large a problem may be that looks at every point of one cloud beside every point of another.
+
+Exact optimal transport between two weighted clouds (earth mover's distance).
+
+    EMD(a, b, C) = min_F sum_ij C_ij F_ij   with  F >= 0,  F 1 = a,  F' 1 = b
+
+solved on the m x n problem by POT's network simplex. The released MoverScore poses the same problem on the
+(m+n) x (m+n) matrix of all points; the optimum is the same, the work is not.
+
+Weights are normalised in float64 here, and points without mass never reach the solver: sums that differ in
+the last bit made POT say "infeasible" (POT issues 93, 190), and zero-mass bins made pyemd hang (issue 57).
+
+Problems of a text's size take a tenth of a millisecond each, so a list of them is solved in turn: a pool of
+two threads took longer than the loop (`python -m benchmarks.transport`).
+
+A lower bound of exact transport that needs no plan (Kusner et al., "From Word Embeddings To Document Distances",
+ICML 2015, section 4: the relaxed word mover's distance).
+
+Without the condition on one side, each point sends all its mass to the nearest point of the other:
+
+    bound = max( sum_i a_i min_j C_ij,  sum_j b_j min_i C_ij )  <=  EMD(a, b, C)
+
+Costs are looked at some rows at a time, so memory does not grow with the product of two texts.
+
+Entropic optimal transport (Cuturi 2013), for the Sinkhorn values of BaryScore.
+
+    T_reg = argmin_T <T, C> - reg * entropy(T)   over plans from a to b;   the value is <T_reg, C>
+
+POT computes it. Its plain iteration multiplies by exp(-C / reg), which underflows to 0 where reg is small
+beside the costs: it then stops and returns what it has, near 0 for costs of 1 and reg = .001. The same
+iteration on logarithms does not. Whether an iteration converged is part of the result.
+
+Ways to say what it costs to move one cloud onto another, by name.
+
+exact         the cheapest plan: the earth mover's distance
+sinkhorn-R    the plan of entropic transport with regularisation R, without its entropy: at least as much
+relaxed       a lower bound without a plan: at most as much
+
+Trimming a flow: what XMoverScore's later code calls dropout, although nothing in it is random (D8.5).
+
+Of the m masses above 0, the k-th smallest is a threshold, k = max(int(share * m), 1); what lies strictly below it is
+set to 0, and the rest is not scaled up again:
+
+    cost = sum over F_ij >= threshold of F_ij C_ij
+
+Of several optimal flows a solver returns one vertex, and trimming does not treat them alike: where the optimum is not
+unique (equal distances, repeated words) a trimmed cost belongs to its solver and version.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import warnings
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nlgauge.errors import InputError, RecipeError, TooLongError
+
+
+def squared_distances(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Squared Euclidean distances between rows, never below 0."""
+    square: NDArray[np.float64] = x @ y.T
+    square *= -2
+    square += np.einsum("ij,ij->i", x, x)[:, None]
+    square += np.einsum("ij,ij->i", y, y)[None, :]
+    return np.maximum(square, 0.0, out=square)
+
+
+#: Entries of a matrix of costs: 8,192 x 8,192. Exact transport takes four times its half gigabyte more.
+MOST_COSTS = 2**26
+
+
+def check_size(rows: int, columns: int, *, what: str, instead: str) -> None:
+    """Refuse a matrix that would not fit in memory beside what works on it."""
+    if rows * columns > MOST_COSTS:
+        gigabytes = 8 * rows * columns / 1e9
+        msg = (
+            f"{what} of {rows} x {columns} points takes a matrix of {gigabytes:.1f} GB and several times that to "
+            f"work on it; the most is {MOST_COSTS} entries (8,192 x 8,192): {instead}"
+        )
+        raise TooLongError(msg)
+
+
+#: Pivots of the network simplex; problems of a few hundred points need a few thousand.
+_MOST_PIVOTS = 1_000_000
+
+
+class Problem(NamedTuple):
+    """Weights of the rows, weights of the columns, and what a unit of mass costs between them."""
+
+    a: ArrayLike
+    b: ArrayLike
+    cost: ArrayLike
+
+
+class Plan(NamedTuple):
+    """A transport plan and what it costs."""
+
+    cost: float
+    flow: NDArray[np.float64]
+    """Mass moved from each row to each column."""
+
+
+def normalised_weights(weights: ArrayLike, *, what: str = "weights") -> NDArray[np.float64]:
+    """Weights as float64 that sum to 1.
+
+    >>> normalised_weights([1, 3]).tolist()
+    [0.25, 0.75]
+    """
+    mass = np.asarray(weights, dtype=np.float64)
+    if mass.ndim != 1 or mass.size == 0:
+        msg = f"{what}: expected a non-empty list of numbers, got shape {mass.shape}"
+        raise InputError(msg)
+    total = mass.sum()
+    # A NaN or an infinity anywhere makes the sum one, so the usual case needs two looks only.
+    if not (np.isfinite(total) and mass.min() >= 0):
+        index = int(np.flatnonzero(~(np.isfinite(mass) & (mass >= 0)))[0])
+        msg = f"{what}[{index}]: a weight is a finite number >= 0, got {mass[index]!r}"
+        raise InputError(msg)
+    if total == 0:
+        msg = f"{what}: all weights are 0, so there is nothing to transport"
+        raise InputError(msg)
+    normal: NDArray[np.float64] = mass / total
+    return normal
+
+
+def exact_transport(a: ArrayLike, b: ArrayLike, cost: ArrayLike) -> Plan:
+    """The cheapest plan that moves the weights `a` (rows) onto `b` (columns).
+
+    >>> exact_transport([1, 1], [1, 1], [[0.0, 2.0], [2.0, 0.0]]).cost
+    0.0
+    """
+    rows, columns = normalised_weights(a, what="a"), normalised_weights(b, what="b")
+    matrix = np.ascontiguousarray(cost, dtype=np.float64)
+    if matrix.shape != (rows.size, columns.size):
+        msg = f"cost: expected shape {(rows.size, columns.size)} for these weights, got {matrix.shape}"
+        raise InputError(msg)
+    if not np.isfinite(matrix.sum()):
+        msg = "cost: all entries must be finite"
+        raise InputError(msg)
+    if rows.min() > 0 and columns.min() > 0:
+        flow = _solve(rows, columns, matrix)
+    else:
+        with_mass = np.ix_(rows > 0, columns > 0)
+        flow = np.zeros_like(matrix)
+        flow[with_mass] = _solve(rows[rows > 0], columns[columns > 0], np.ascontiguousarray(matrix[with_mass]))
+    return Plan(float(np.vdot(flow, matrix)), flow)
+
+
+def exact_transports(problems: Iterable[Problem | tuple[ArrayLike, ArrayLike, ArrayLike]]) -> list[Plan]:
+    """A plan for each problem, in order; an error names the problem's number.
+
+    >>> [plan.cost for plan in exact_transports([([1], [1], [[2.0]]), ([1], [1], [[3.0]])])]
+    [2.0, 3.0]
+    """
+    plans = []
+    for number, (a, b, cost) in enumerate(problems):
+        try:
+            plans.append(exact_transport(a, b, cost))
+        except InputError as error:
+            msg = f"problem {number}: {error}"
+            raise InputError(msg) from error
+    return plans
+
+
+def _solve(a: NDArray[np.float64], b: NDArray[np.float64], cost: NDArray[np.float64]) -> NDArray[np.float64]:
+    if 1 in cost.shape:  # all mass goes to, or comes from, one point
+        return np.outer(a, b)
+    import ot
+
+    # Sums that differ in the last bit are no difference in mass.
+    flow, log = ot.emd(
+        a, b * (a.sum() / b.sum()), cost, numItermax=_MOST_PIVOTS, log=True, center_dual=False, check_marginals=False
+    )
+    if log["warning"] is not None:
+        msg = f"the transport problem of {a.size} x {b.size} points was not solved: {log['warning']}"
+        raise InputError(msg)
+    plan: NDArray[np.float64] = flow
+    return plan
+
+
+class RelaxedBound(NamedTuple):
+    """The bound, and where each side would send its mass."""
+
+    cost: float
+    rows_move: bool
+    """Whether the larger of the two sums is that of the rows."""
+    row_target: NDArray[np.intp]
+    """For each row the nearest column."""
+    column_target: NDArray[np.intp]
+    """For each column the nearest row."""
+
+    def plan(self, a: ArrayLike, b: ArrayLike) -> Plan:
+        """The flow behind the bound; it keeps the weights of one side only."""
+        rows, columns = normalised_weights(a, what="a"), normalised_weights(b, what="b")
+        flow = np.zeros((rows.size, columns.size))
+        if self.rows_move:
+            flow[np.arange(rows.size), self.row_target] = rows
+        else:
+            flow[self.column_target, np.arange(columns.size)] = columns
+        return Plan(self.cost, flow)
+
+
+def relaxed_transport(a: ArrayLike, b: ArrayLike, costs: Iterable[NDArray[np.float64]]) -> RelaxedBound:
+    """The bound for weights `a` of the rows and `b` of the columns; `costs` are the rows of the matrix, in parts.
+
+    A point without mass is no place to go to.
+
+    >>> relaxed_transport([1, 1], [3, 1], [np.array([[0.0, 2.0], [2.0, 1.0]])]).cost
+    0.5
+    """
+    rows, columns = normalised_weights(a, what="a"), normalised_weights(b, what="b")
+    row_target, row_cost = np.empty(rows.size, dtype=np.intp), np.empty(rows.size)
+    column_target, column_cost = np.zeros(columns.size, dtype=np.intp), np.full(columns.size, np.inf)
+    closed = columns == 0
+    start = 0
+    for part in costs:
+        stop = start + len(part)
+        open_part = np.where(closed, np.inf, part) if closed.any() else part
+        row_target[start:stop] = open_part.argmin(axis=1)
+        row_cost[start:stop] = open_part[np.arange(len(part)), row_target[start:stop]]
+        empty = rows[start:stop] == 0
+        open_part = np.where(empty[:, None], np.inf, part) if empty.any() else part
+        nearest = open_part.argmin(axis=0)
+        lowest = open_part[nearest, np.arange(columns.size)]
+        nearer = lowest < column_cost
+        column_target[nearer], column_cost[nearer] = nearest[nearer] + start, lowest[nearer]
+        start = stop
+    sums = float(rows @ row_cost), float(columns @ np.where(closed, 0.0, column_cost))
+    return RelaxedBound(max(sums), sums[0] >= sums[1], row_target, column_target)
+
+
+#: The released BaryScore stops after so many iterations.
+MOST_ITERATIONS = 10_000
+
+#: POT's stop: the error of the marginals, looked at every tenth iteration.
+_STOP = 1e-9
+
+#: Filters of warnings belong to the process: two threads that change and restore them must not interleave. Only the
+#: plain iteration needs it, which takes a moment: the one on logarithms may take minutes.
+_QUIET = threading.Lock()
+
+
+class EntropicPlan(NamedTuple):
+    """The entropic plan, what it costs (without the entropy), and whether the iteration came to rest."""
+
+    cost: float
+    flow: NDArray[np.float64]
+    converged: bool
+
+
+def sinkhorn_transport(
+    a: ArrayLike,
+    b: ArrayLike,
+    cost: NDArray[np.float64],
+    *,
+    regularisation: float,
+    stable: bool = True,
+    most_iterations: int = MOST_ITERATIONS,
+    check: Callable[[], None] | None = None,
+) -> EntropicPlan:
+    """The plan of `regularisation`, by the plain iteration and, where that fails, by the one on logarithms.
+
+    The second takes ten times as long, and seconds for regularisation .001. `stable=False` returns what the
+    plain one has, as the released BaryScore does. A plan that is not at rest misses a marginal. `check` is called
+    every tenth iteration, and may raise to end the work.
+
+    >>> round(sinkhorn_transport([1, 1], [1, 1], np.array([[0.0, 2.0], [2.0, 0.0]]), regularisation=0.1).cost, 6)
+    0.0
+    """
+    if not regularisation > 0:
+        msg = f"the regularisation of a Sinkhorn distance is a number above 0, got {regularisation!r}"
+        raise RecipeError(msg)
+    rows, columns = normalised_weights(a, what="a"), normalised_weights(b, what="b")
+    keep = np.ix_(rows > 0, columns > 0)
+    problem = rows[rows > 0], columns[columns > 0], np.ascontiguousarray(cost[keep])
+    run = partial(_iterate, *problem, regularisation, most=most_iterations, stop=_Stop(_STOP, check))
+    with _QUIET, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what POT warns of is in the second value
+        plan, rest = run("sinkhorn")
+    if stable and not rest:
+        plan, rest = run("sinkhorn_log")  # without a warning
+    flow = np.zeros_like(cost)
+    flow[keep] = plan
+    return EntropicPlan(float(np.vdot(flow, cost)), flow, rest)
+
+
+class _Stop(np.float64):
+    """POT's stop. POT has no callback, but compares the error with this number every tenth iteration."""
+
+    def __new__(cls, value: float, check: Callable[[], None] | None) -> _Stop:
+        made = super().__new__(cls, value)
+        made._check = check
+        return made
+
+    _check: Callable[[], None] | None
+
+    def __gt__(self, error: Any) -> Any:  # `error < stop`: Python asks the operand of the derived type first
+        if self._check is not None:
+            self._check()
+        return super().__gt__(error)
+
+
+def _iterate(
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    cost: NDArray[np.float64],
+    reg: float,
+    method: str,
+    *,
+    most: int,
+    stop: _Stop,
+) -> tuple[NDArray[np.float64], bool]:
+    import ot
+
+    with np.errstate(all="ignore"):
+        plan, log = ot.sinkhorn(a, b, cost, reg, method=method, numItermax=most, stopThr=stop, log=True, warn=False)
+    rest = bool(log["err"]) and log["err"][-1] < _STOP and bool(np.isfinite(plan).all())
+    return plan, bool(rest)
+
+
+EXACT, RELAXED, SINKHORN = "exact", "relaxed", "sinkhorn-"
+
+
+class Solution(NamedTuple):
+    """A plan, what it costs, and whether it was found."""
+
+    cost: float
+    flow: NDArray[np.float64]
+    """Mass moved from each row to each column; of the relaxed bound only one side keeps its weights."""
+    converged: bool = True
+
+
+def regularisation(solver: str) -> float:
+    """The number in `sinkhorn-R`.
+
+    >>> regularisation("sinkhorn-0.05")
+    0.05
+    """
+    try:
+        value = float(solver.removeprefix(SINKHORN)) if solver.startswith(SINKHORN) else math.nan
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        msg = f"a solver is {EXACT}, {RELAXED}, or {SINKHORN}R with a number R above 0, got {solver!r}"
+        raise RecipeError(msg)
+    return value
+
+
+def solve(
+    solver: str,
+    a: ArrayLike,
+    b: ArrayLike,
+    costs: NDArray[np.float64],
+    *,
+    check: Callable[[], None] | None = None,
+) -> Solution:
+    """What it costs to move the weights `a` (rows) onto `b` (columns), by the solver of that name.
+
+    `check` is called now and then while the solver iterates, and may raise to end the work.
+
+    >>> costs = np.array([[0.0, 2.0], [2.0, 0.0]])
+    >>> solve("exact", [3, 1], [1, 3], costs).cost, solve("relaxed", [3, 1], [1, 3], costs).cost
+    (1.0, 0.0)
+    """
+    if solver == EXACT:
+        return Solution(*exact_transport(a, b, costs))
+    if solver == RELAXED:
+        return Solution(*relaxed_transport(a, b, [costs]).plan(a, b))
+    return Solution(*sinkhorn_transport(a, b, costs, regularisation=regularisation(solver), check=check))
+
+
+#: Mass below this is what is left of 0 after a solver's arithmetic; it is no flow.
+_NOTHING = 1e-12
+
+
+class Trimmed(NamedTuple):
+    """A flow without its smallest masses."""
+
+    cost: float
+    flow: NDArray[np.float64]
+    dropped: float
+    """What the masses that were dropped would have cost."""
+
+
+def trim_flow(flow: ArrayLike, cost: ArrayLike, *, share: float = 0.3) -> Trimmed:
+    """Drop the masses that are smaller than the k-th smallest, and add up what the others cost.
+
+    >>> trim_flow([[0.5, 0.1], [0.0, 0.4]], [[1.0, 2.0], [9.0, 3.0]], share=0.7).flow.tolist()
+    [[0.5, 0.0], [0.0, 0.4]]
+    """
+    mass, price = np.asarray(flow, dtype=np.float64), np.asarray(cost, dtype=np.float64)
+    if mass.shape != price.shape or mass.ndim != 2:
+        msg = f"flow and cost must be matrices of one shape, got {mass.shape} and {price.shape}"
+        raise InputError(msg)
+    if not 0 <= share < 1:
+        msg = f"share must be at least 0 and below 1, got {share!r}"
+        raise RecipeError(msg)
+    there = mass > _NOTHING
+    values = np.sort(mass[there])
+    kept = mass
+    if len(values):
+        threshold = values[max(int(share * len(values)), 1) - 1]
+        # Equal masses differ in their last bits; none of them is smaller than the others.
+        kept = np.where(there & (mass >= threshold * (1 - _NOTHING)), mass, 0.0)
+    total, whole = float((kept * price).sum()), float((mass * price).sum())
+    return Trimmed(total, kept, whole - total)

@@ -1,0 +1,99 @@
+"""`nlgauge align evaluate`, on static word vectors of two languages, one of which is the other turned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.apps.cli.conftest import Refusal, Run, write_lines
+
+WORDS, WIDTH, LENGTH = 240, 10, 8
+HELD_OUT = ("align", "evaluate", "--parallel", "left.txt", "right.txt", "--model", "both.vec")
+
+
+@pytest.fixture
+def two_languages(folder: Path) -> Path:
+    chance = np.random.default_rng(0)
+    vectors = chance.normal(size=(WORDS, WIDTH))
+    turned = vectors @ np.linalg.qr(chance.normal(size=(WIDTH, WIDTH)))[0]
+    lines = []
+    for mark, rows in (("l", vectors), ("r", turned)):
+        lines += [" ".join([f"{mark}{n}", *(f"{value:.5f}" for value in row)]) for n, row in enumerate(rows)]
+        texts = [" ".join(f"{mark}{n}" for n in range(at, at + LENGTH)) for at in range(0, WORDS, LENGTH)]
+        write_lines(folder / {"l": "left.txt", "r": "right.txt"}[mark], texts)
+    write_lines(folder / "both.vec", lines)
+    write_lines(folder / "links.txt", [" ".join(f"{n}-{n}" for n in range(LENGTH))] * (WORDS // LENGTH))
+    return folder
+
+
+def test_maps_beside_no_map(run: Run, two_languages: Path) -> None:
+    texts = ("--parallel", "left.txt", "right.txt", "--model", "both.vec", "--alignments", "links.txt")
+    assert run("align", "fit", *texts, "-o", "clp.npz", "--quiet").status == 0
+    write_lines(two_languages / "human.txt", [str(n % 7) for n in range(WORDS // LENGTH)])
+    rated = ("--rated", "left.txt", "right.txt", "human.txt")
+    result = run(*HELD_OUT, "--alignments", "links.txt", "--maps", "clp.npz", *rated)
+    assert result.status == 0, result.err
+    none, clp = result.rows
+    assert (none["map"], clp["map"]) == ("none", "clp.npz")
+    assert float(none["induction cosine"]) < 0.2
+    for column in ("induction cosine", "induction CSLS", "retrieval", "alignment F1"):
+        assert float(clp[column]) == 1
+    assert -1 <= float(clp["XMoverScore r"]) <= 1
+    assert "240 linked words of 30 pairs of texts (0 left out); links: given" in result.err
+
+
+def test_methods_fitted_on_the_spot(run: Run, two_languages: Path) -> None:
+    result = run(*HELD_OUT, "--fit-on", "left.txt", "right.txt", "--methods", "centred", "lsq")
+    assert result.status == 0, result.err
+    assert [row["map"] for row in result.rows] == ["none", "centred", "lsq"]
+    assert {row["alignment F1"] for row in result.rows} == {"-"}
+    assert "which favours no map" in result.err
+    del two_languages
+
+
+def test_held_out_texts_that_methods_are_fitted_on_are_told(run: Run, two_languages: Path) -> None:
+    lines = (
+        (two_languages / "left.txt").read_text().splitlines(),
+        (two_languages / "right.txt").read_text().splitlines(),
+    )
+    for name, side in zip(("l2", "r2"), lines, strict=True):
+        write_lines(two_languages / f"{name}.txt", side[10:])
+        write_lines(two_languages / f"{name[0]}1.txt", side[:10])
+    held = ("align", "evaluate", "--parallel", "l1.txt", "r1.txt", "--model", "both.vec", "--methods", "umd")
+    assert "warning" not in run(*held, "--fit-on", "l2.txt", "r2.txt").err
+    said = run(*held, "--fit-on", "left.txt", "right.txt").err
+    assert "10 pairs of the held-out texts are among those that methods are fitted on" in said
+
+
+def test_files_of_one_name_and_a_layer_of_ones_own(run: Run, folder: Path) -> None:
+    """Each map has its row; XMoverScore takes the layer that they are of, not its usual one (4)."""
+    texts = ("--parallel", "a.txt", "ref.txt", "--model", "minilm", "--layer", "2", "--quiet")
+    for name in ("one", "two"):
+        (folder / name).mkdir()
+        assert run("align", "fit", *texts, "--method", "umd", "-o", f"{name}/map.npz").status == 0
+    write_lines(folder / "human.txt", ["1", "2", "3", "1", "2", "5"])
+    maps = ("--maps", "one/map.npz", "two/map.npz", "one/map.npz")
+    result = run("align", "evaluate", *texts, *maps, "--rated", "a.txt", "ref.txt", "human.txt")
+    assert result.status == 0, result.err
+    assert [row["map"] for row in result.rows] == ["none", "one/map.npz", "two/map.npz"]
+    assert result.rows[1]["XMoverScore r"] == result.rows[2]["XMoverScore r"] != result.rows[0]["XMoverScore r"]
+
+
+def test_refusals(run: Run, refused: Refusal, two_languages: Path) -> None:
+    assert "give --maps FILE, or --fit-on" in refused(2, *HELD_OUT)
+    write_lines(
+        two_languages / "other.vec", [f"l{n} {n} 1 2" for n in range(9)] + [f"r{n} 1 {n} 2" for n in range(9)]
+    )
+    fit = ("align", "fit", "--parallel", "left.txt", "right.txt", "--alignments", "links.txt", "-o", "clp.npz")
+    assert run(*fit, "--model", "both.vec", "--quiet").status == 0
+    other = ("align", "evaluate", "--parallel", "left.txt", "right.txt", "--model", "other.vec", "--maps", "clp.npz")
+    assert "fitted on layer 0 of model 'both.vec'" in refused(1, *other, "--quiet")
+    write_lines(two_languages / "human.txt", ["1"] * 29)
+    short = ("--rated", "left.txt", "right.txt", "human.txt")
+    assert "got 30, 30 and 29" in refused(1, *HELD_OUT, "--maps", "clp.npz", *short)
+    few = ("align", "evaluate", "--parallel", "left.txt", "right.txt", "--model", "minilm", "--quiet")
+    assert "do not determine a map of 384" in refused(1, *few, "--fit-on", "a.txt", "ref.txt")
+    write_lines(two_languages / "human.txt", ["good"] * 30)
+    rated = ("--rated", "left.txt", "right.txt", "human.txt")
+    assert "human.txt, line 1: expected a score, got 'good'" in refused(1, *HELD_OUT, "--maps", "clp.npz", *rated)

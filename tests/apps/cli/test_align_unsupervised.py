@@ -1,0 +1,105 @@
+"""`nlgauge align fit --unsupervised`, on files of static word vectors: one is the other, turned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.apps.cli.conftest import Refusal, Run, write_lines
+from tests.studies.alignment.planted import planted
+
+from nlgauge.errors import InputError
+from nlgauge.vectors.remap import Remapping
+
+#: Words of each text, and those that stand in it often enough to count.
+WORDS, FREQUENT = 1000, 300
+FIT = ("align", "fit", "--unsupervised", "left.txt", "right.txt", "--restarts", "1")
+MODELS = ("--source-model", "left.vec", "--target-model", "right.vec")
+
+
+def write_side(folder: Path, name: str, words: list[str], vectors: NDArray[Any]) -> None:
+    lines = [" ".join([word, *(f"{value:.5f}" for value in row)]) for word, row in zip(words, vectors, strict=True)]
+    write_lines(folder / f"{name}.vec", lines)
+    frequent, rare = " ".join(words[:FREQUENT]), " ".join(words[FREQUENT:])
+    write_lines(folder / f"{name}.txt", [*[frequent] * 4, rare])
+
+
+@pytest.fixture
+def two_languages(folder: Path) -> NDArray[Any]:
+    frequent = planted(FREQUENT, 12, noise=0.005)
+    rare = np.random.default_rng(0).normal(size=(WORDS - FREQUENT, 12))
+    digits = str.maketrans("0123456789", "abcdefghij")
+    left, right = ([f"{mark}{number:04d}".translate(digits) for number in range(WORDS)] for mark in "lr")
+    write_side(folder, "left", left, np.concatenate([frequent.source, rare]))
+    write_side(folder, "right", right, np.concatenate([frequent.target, rare]))
+    return frequent.answer
+
+
+def test_a_map_between_two_models_without_parallel_text(run: Run, folder: Path, two_languages: NDArray[Any]) -> None:
+    result = run(*FIT, *MODELS, "-o", "map.npz")
+    assert (result.status, result.out) == (0, ""), result.err
+    fitted = Remapping.load(folder / "map.npz")
+    assert "300 pairs of words found, criterion 1.000 (runs: 1.000)" in result.err
+    assert fitted.digest[:12] in result.err
+    origin = fitted.origin
+    assert (origin.method, origin.model, origin.target_model) == ("unsupervised", "left.vec", "right.vec")
+    left, right = (np.loadtxt(folder / f"{name}.vec", usecols=range(1, 13))[:FREQUENT] for name in ("left", "right"))
+    distance = np.linalg.norm(fitted.apply(left)[:, None] - right[None], axis=2)
+    assert (distance.argmin(axis=1) == two_languages).mean() > 0.99
+    with pytest.raises(InputError, match=r"from vectors of model 'left.vec' to those of 'right.vec'"):
+        fitted.check_model(origin.weights, layer=0, width=12)
+    assert run(*FIT, *MODELS, "-o", "again.npz", "--quiet") == (0, "", "")
+    assert (folder / "again.npz").read_bytes() == (folder / "map.npz").read_bytes()
+
+
+def test_what_is_below_the_criterion_is_no_file(refused: Refusal, folder: Path, two_languages: NDArray[Any]) -> None:
+    del two_languages
+    said = refused(1, *FIT, *MODELS, "-o", "map.npz", "--least-gain", "1", "--quiet")
+    assert "no alignment found" in said
+    assert not (folder / "map.npz").exists()
+
+
+def test_refusals(refused: Refusal, folder: Path, two_languages: NDArray[Any]) -> None:
+    del two_languages
+    same = ("align", "fit", "--unsupervised", "left.txt", "left.txt", "-o", "m.npz", *MODELS)
+    assert "both sides are the same text" in refused(1, *same)
+    (folder / "again.txt").write_text((folder / "left.txt").read_text() + "laaaa\n")
+    one = ("align", "fit", "--unsupervised", "left.txt", "again.txt", "-o", "m.npz", "--model", "left.vec")
+    assert "both sides are of one model and one language (100% of words are shared)" in refused(1, *one, "--quiet")
+    write_lines(folder / "short.txt", ["laaaa laaab"])
+    short = ("align", "fit", "--unsupervised", "short.txt", "right.txt", "-o", "m.npz", *MODELS)
+    assert "source text has 2 different words, and 1000 are needed" in refused(1, *short, "--quiet")
+    assert "--method has no meaning with --unsupervised" in refused(2, *FIT, *MODELS, "-o", "m", "--method", "umd")
+    parallel = ("align", "fit", "--parallel", "left.txt", "right.txt", "-o", "m.npz")
+    assert "--seed has no meaning with --parallel" in refused(2, *parallel, "--seed", "1")
+    assert not (folder / "m.npz").exists()
+
+
+def test_what_no_search_can_have_is_refused_before_anything_is_read(refused: Refusal, folder: Path) -> None:
+    """Neither texts nor models are there."""
+    fit = (*FIT[:-2], *MODELS, "-o", "m.npz")
+    assert "restarts must be 1 or more" in refused(2, *fit, "--restarts", "0")
+    assert "seed must be 0 or more" in refused(2, *fit, "--seed", "-1")
+    assert "a share from 0 to 1, got nan" in refused(2, *fit, "--least-gain", "nan")
+    assert "a share from 0 to 1, got 40" in refused(2, *fit, "--least-agreement", "40")
+    del folder
+
+
+def test_too_little_text_is_said_before_it_is_encoded(
+    refused: Refusal, folder: Path, two_languages: NDArray[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del two_languages
+
+    def encode(*_: Any, **__: Any) -> None:
+        pytest.fail("encoded")
+
+    monkeypatch.setattr("nlgauge.studies.alignment.from_texts.encode_texts", encode)
+    write_lines(folder / "short.txt", ["laaaa laaab"])
+    short = ("align", "fit", "--unsupervised", "short.txt", "right.txt", "-o", "m.npz", *MODELS)
+    assert "source text has 2 different words" in refused(1, *short, "--quiet")
+    (folder / "again.txt").write_text((folder / "left.txt").read_text() + "laaaa\n")
+    one = ("align", "fit", "--unsupervised", "left.txt", "again.txt", "-o", "m.npz", "--model", "left.vec")
+    assert "one model and one language" in refused(1, *one, "--quiet")

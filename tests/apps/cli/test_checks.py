@@ -1,0 +1,122 @@
+"""What is refused before the work, with the same words and status in all commands; messages speak of flags."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.apps.cli.conftest import SYSTEM_A, Refusal, Run, write_lines
+
+from nlgauge.apps.cli.argument_checks import in_flags
+
+SCORE = ("score", "a.txt", "--refs", "ref.txt")
+META = ("meta", "--data", "custom", "--at", "own.tsv")
+STUDY = ("sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "--preset", "punctuation")
+
+
+@pytest.mark.parametrize("command", [SCORE, META, STUDY], ids=lambda command: command[0])
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        (("--width", "99"), "--width must be a number of decimals from 0 to 17, got 99"),
+        (("--resamples", "0"), "--resamples must be 100 or more, got 0"),
+        (("--seed", "-1"), "--seed must be 0 or more, got -1"),
+        (("--model", ""), "--model is empty"),
+        (("--lang", ""), "--lang is empty"),
+        (("--cache-size", "3"), "--cache-size belongs to --cache FOLDER"),
+        (("--cache", "c", "--cache-size", "nan"), "--cache-size must be a number of gigabytes above 0"),
+        (("--cache", "c", "--cache-size", "-1"), "--cache-size must be a number of gigabytes above 0"),
+        (("--metric", "bertscore:layer=4", "--layer", "5"), "say it once"),
+        (("--metric", "bertscore", "--src-lang", "de"), "--src-lang is read by metrics that compare with the source"),
+        (("--metric", "bertscore", "--rescale", "true"), "--rescale takes yes, no or a baseline file, got 'true'"),
+        (("--metric", "bertscor"), "did you mean 'bertscore'?"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_a_wrong_value_is_refused_alike(
+    refused: Refusal, command: tuple[str, ...], option: tuple[str, ...], says: str
+) -> None:
+    assert says in refused(2, *command, *option)
+
+
+def test_other_commands_refuse_empty_names_too(refused: Refusal) -> None:
+    assert "--lang is empty" in refused(2, "normalise", "a.txt", "--rules", "remove-punctuation", "--lang", "")
+    assert "--model is empty" in refused(2, "idf", "build", "a.txt", "-o", "x.idf", "--model", "")
+
+
+def test_a_flag_that_one_of_two_metrics_sets_itself_is_used_by_the_other(run: Run) -> None:
+    result = run(*SCORE, "--metric", "bertscore:layer=2", "bertscore", "--layer", "3", "-q")
+    assert result.status == 0
+    assert "layer:2" in result.out
+    assert "layer:3" in result.out
+
+
+def test_a_source_that_no_metric_reads_is_said(run: Run) -> None:
+    result = run(*SCORE, "--source", "b.txt", "--metric", "bleu")
+    assert result.status == 0
+    assert "nlgauge: warning: --source is not read: bleu compares with references" in result.err
+    assert "--source" not in run(*SCORE, "--source", "b.txt", "--metric", "bleu", "-q").err
+
+
+@pytest.mark.parametrize("option", [("--level", "segment"), ("--agreement", "kendall"), ("--criterion", "x")])
+def test_files_without_judgements_take_no_question_about_them(refused: Refusal, option: tuple[str, str]) -> None:
+    assert f"{option[0]} goes with --data" in refused(2, *STUDY, *option)
+
+
+def test_an_option_of_a_data_set_is_given_once(refused: Refusal) -> None:
+    assert "option 'human' is given twice" in refused(2, *META, "--set", "human=a", "human=b")
+
+
+def test_a_study_takes_model_and_layer_as_score_does(run: Run) -> None:
+    result = run(
+        *STUDY, "--metric", "moverscore", "--model", "minilm", "--aggregation", "layer-3", "-q", "-f", "json"
+    )
+    assert result.status == 0, result.err
+    assert "moverscore:model=minilm,aggregation=layer-3" in result.out
+    assert "|aggregation:layer-3|" in result.out
+
+
+def test_a_flag_that_no_metric_of_a_study_knows_is_refused(refused: Refusal) -> None:
+    assert "option 'chars' is not known" in refused(2, *STUDY, "--metric", "moverscore", "--chars", "4")
+    assert "--chars is not an option of moverscore, bertscore" in refused(2, *STUDY, "--chars", "4")
+
+
+def test_a_study_takes_no_signature(refused: Refusal) -> None:
+    assert "not the signature 'bertscore|layer:4'" in refused(2, *STUDY, "--metric", "bertscore|layer:4")
+
+
+def test_a_metric_in_capitals_is_the_same_metric(run: Run) -> None:
+    assert run(*SCORE, "-m", "BLEU").out == run(*SCORE, "-m", "bleu").out
+
+
+def test_a_pasted_signature_line_is_a_signature(run: Run) -> None:
+    first = run(*SCORE, "-m", "chrf")
+    (line,) = [line for line in first.out.splitlines() if line.startswith("signature: ")]
+    assert run(*SCORE, "-m", line).out == first.out
+
+
+def test_an_idf_file_that_is_a_text_says_what_to_do(refused: Refusal) -> None:
+    assert "'a.txt' is not an idf file" in refused(1, *SCORE, "--idf", "a.txt")
+
+
+def test_messages_name_flags(refused: Refusal, folder: Path) -> None:
+    write_lines(folder / "gap.txt", [*SYSTEM_A[:5], ""])
+    assert "(--empty zero)" in refused(1, "score", "gap.txt", "--refs", "gap.txt")
+    write_lines(folder / "long.txt", [*SYSTEM_A[:5], "word " * 600])
+    assert "(--long truncate)" in refused(1, "score", "long.txt", "--refs", "ref.txt", "--long", "error")
+    assert "--threads must" in refused(2, *SCORE, "--threads", "0")
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("choose one of 0 to 6 with layer=", "choose one of 0 to 6 with --layer"),
+        ("layer='x' belongs to wmd", "--layer x belongs to wmd"),
+        ("say idf=PATH", "say --idf PATH"),
+        ("in 'bertscore:layer=4,idf=refs'", "in 'bertscore:layer=4,idf=refs'"),
+        ("signature 'bertscore|layer:4'", "signature 'bertscore|layer:4'"),
+        ("src_lang must be a language", "--src-lang must be a language"),
+    ],
+)
+def test_keywords_become_flags_outside_of_recipes(message: str, shown: str) -> None:
+    assert in_flags(message) == shown

@@ -1,0 +1,69 @@
+"""`nlgauge normalise`."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from tests.apps.cli.conftest import Refusal, Run, write_lines
+from tests.text.trees import conllu
+
+PARSED = conllu("""
+1 La DET 2 det
+2 casa NOUN 5 nsubj
+3 bianca ADJ 2 amod
+4 è AUX 5 cop
+5 vuota ADJ 0 root +
+6 . PUNCT 5 punct
+""") + conllu("""
+1 Il DET 2 det
+2 gatto NOUN 0 root
+3-4 del
+3 di ADP 5 case
+4 il DET 5 det
+5 vicino NOUN 2 nmod +
+6 ! PUNCT 2 punct
+""")
+
+
+@pytest.fixture
+def parsed(folder: Path) -> Path:
+    (folder / "it.conllu").write_text(PARSED, encoding="utf-8")
+    (folder / "it.conllu.gz").write_bytes(gzip.compress(PARSED.encode()))
+    return folder
+
+
+@pytest.mark.parametrize("name", ["it.conllu", "it.conllu.gz"])
+@pytest.mark.usefixtures("parsed")
+def test_a_sentence_per_line_on_stdout(run: Run, name: str) -> None:
+    result = run("normalise", name, "--rules", "contractions", "adjectives", "objects", "--lang", "it")
+    assert result == (0, "La bianca casa è vuota.\nIl gatto di il vicino!\n", "")
+
+
+def test_to_a_file(run: Run, parsed: Path) -> None:
+    rules = ("--rules", "contractions", "adjectives", "punctuation", "--lang", "it")
+    assert run("normalise", "it.conllu", *rules, "-o", "out.txt") == (0, "", "")
+    assert (parsed / "out.txt").read_text(encoding="utf-8") == "La bianca casa è vuota\nIl gatto di il vicino\n"
+
+
+def test_standard_input(run: Run) -> None:
+    found = run("normalise", "-", "--input-format", "conllu", "--rules", "contractions", stdin=PARSED.encode())
+    assert found == (0, "La casa bianca è vuota.\nIl gatto di il vicino!\n", "")
+
+
+def test_text_keeps_its_lines(run: Run, folder: Path) -> None:
+    write_lines(folder / "plain.txt", ["It's here.", "...", "", "a - b"])
+    assert run("normalise", "plain.txt", "--rules", "punctuation") == (0, "Its here\n\n\na b\n", "")
+
+
+def test_refusals(run: Run, refused: Refusal, parsed: Path) -> None:
+    assert "'objects' needs parsed sentences, but a.txt is text" in refused(
+        2, "normalise", "a.txt", "--rules", "objects"
+    )
+    assert "unknown rule 'verbs'" in refused(2, "normalise", "it.conllu", "--rules", "verbs")
+    (parsed / "bad.conllu").write_text(PARSED.replace("\t", " "), encoding="utf-8")
+    message = refused(1, "normalise", "bad.conllu", "--rules", "objects", "-o", "out.txt")
+    assert "bad.conllu, line 1: expected 10 columns" in message
+    assert not (parsed / "out.txt").exists()
+    assert run("normalise", "it.conllu").status == 2

@@ -1,0 +1,73 @@
+"""`nlgauge rank`: the best candidates on stdout, a line per segment."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.apps.cli.conftest import REFERENCE, SECOND_REFERENCE, SYSTEM_A, SYSTEM_B, Refusal, Run
+
+import nlgauge
+
+CANDIDATES = [list(group) for group in zip(SYSTEM_A, SYSTEM_B, SECOND_REFERENCE, strict=True)]
+
+
+def test_candidates_of_several_files_are_chosen_line_by_line(run: Run) -> None:
+    result = run("rank", "a.txt", "b.txt", "ref2.txt")
+    assert result.status == 0
+    expected = nlgauge.rank(CANDIDATES)
+    assert result.out.splitlines() == expected.chosen
+    assert result.err == f"signature: {expected.signature}\n"
+
+
+def test_quiet_leaves_only_the_candidates(run: Run) -> None:
+    result = run("rank", "a.txt", "b.txt", "ref2.txt", "--quiet", "-m", "chrf")
+    assert (result.err, len(result.out.splitlines())) == ("", len(SYSTEM_A))
+
+
+def test_references_choose_the_candidate_that_scores_best(run: Run) -> None:
+    result = run("rank", "a.txt", "b.txt", "--refs", "ref.txt", "--format", "json")
+    record = json.loads(result.out)
+    assert record["systems"] == ["a.txt", "b.txt"]
+    assert record["against"] == "references"
+    scores = [nlgauge.score(system, REFERENCE).f1.tolist() for system in (SYSTEM_A, SYSTEM_B)]
+    assert [row["utilities"] for row in record["segments"]] == [list(pair) for pair in zip(*scores, strict=True)]
+    assert [row["best"] for row in record["segments"]] == [0] * len(SYSTEM_A)
+
+
+def test_lists_of_a_jsonl_file_are_candidates_of_a_segment(run: Run, folder: Path) -> None:
+    lines = [json.dumps({"c": group, "r": text}) for group, text in zip(CANDIDATES, REFERENCE, strict=True)]
+    (folder / "c.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    piped = run("rank", "c.jsonl:c", "-q")
+    assert piped.out == run("rank", "a.txt", "b.txt", "ref2.txt", "-q").out
+    rows = run("rank", "c.jsonl:c", "--refs", "c.jsonl:r", "--format", "tsv", "-w", "17").rows
+    assert [(row["segment"], row["rank"]) for row in rows[:4]] == [("0", "1"), ("0", "2"), ("0", "3"), ("1", "1")]
+    assert list(rows[0]) == ["metric", "better", "against", "segment", "rank", "candidate", "utility", "signature"]
+    best = nlgauge.rank(CANDIDATES, REFERENCE)
+    assert [int(row["candidate"]) for row in rows] == [at for order in best.orders for at in order]
+
+
+def test_a_table_names_the_systems_of_the_candidates(run: Run) -> None:
+    rows = run("rank", "a.txt", "b.txt", "--format", "tsv", "-m", "bleu").rows
+    assert {row["system"] for row in rows} == {"a.txt", "b.txt"}
+    assert rows[0]["against"] == "candidates"
+
+
+@pytest.mark.parametrize(
+    ("argv", "status", "message"),
+    [
+        (["rank"], 2, "needs candidates"),
+        (["rank", "a.txt"], 1, "every segment has one candidate"),
+        (["rank", "a.txt", "b.txt", "-m", "bleu", "chrf"], 2, "takes one metric, got 2"),
+        (["rank", "--refs", "ref.txt", "a.txt"], 2, "put the systems first: nlgauge rank a.txt --refs ref.txt"),
+        (["rank", "a.txt", "a.txt"], 2, "is given twice"),
+        (["rank", "a.txt", "lines.jsonl:c"], 1, "'lines.jsonl:c' has 1 segments, but 'a.txt' has 6"),
+        (["rank", "lines.jsonl:c"], 1, "segment 0, candidate 1: there is a line end in it"),
+    ],
+)
+def test_what_cannot_be_ranked_is_said_in_one_line(
+    refused: Refusal, folder: Path, argv: list[str], status: int, message: str
+) -> None:
+    (folder / "lines.jsonl").write_text('{"c": ["one", "two\\nlines"]}\n', encoding="utf-8")
+    assert message in refused(status, *argv)

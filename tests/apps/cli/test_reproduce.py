@@ -1,0 +1,181 @@
+"""`nlgauge reproduce list` and `nlgauge reproduce NAME`."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from tests.apps.cli.conftest import Refusal, Run, write_lines
+from tests.studies.published.rankings.small_frames import write_frames
+
+from nlgauge.studies.published.entries import PAPER_TABLES
+from nlgauge.studies.published.inventory import INVENTORY
+
+
+@pytest.fixture(autouse=True)
+def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what a test writes, or names with --at."""
+    monkeypatch.delenv("NLGAUGE_DATA", raising=False)
+
+
+def bagel(folder: Path) -> None:
+    lines = []
+    for number, text in enumerate(("a hotel", "the hotel is cheap", "cheap hotel", "no")):
+        scores = {"informativeness": number, "naturalness": 3 - number, "quality": number % 2}
+        line = {"id": str(number), "source": "s", "hypothesis": text, "references": ["the hotel is cheap", "a hotel"]}
+        lines.append(json.dumps(line | {"human": scores}))
+    write_lines(folder / "bagel.jsonl", lines)
+
+
+def test_list_says_which_data_is_here(run: Run, folder: Path) -> None:
+    result = run("reproduce", "list")
+    assert (result.status, result.err) == (0, "")
+    entries, _, left_out = result.out.partition("\nIn print, and not here:\n")
+    assert [line.split()[0] for line in entries.splitlines()[2:] if line[0] != " "] == list(PAPER_TABLES)
+    assert "SentSim                   Table 6           24 scores of eight sentences; `nlgauge score" in left_out
+    part = "Figure 4 (segments by BERTScore and MoverScore-1; not systems, TAC and MoverScore-2)"
+    assert part in " ".join(entries.split())
+    assert max(map(len, result.out.splitlines())) <= 120
+    # Each table of the papers can be looked up, also those that share an entry.
+    in_print = re.sub(r"\s+", " ", entries)
+    assert all(f"{item.paper}, {item.name}" in in_print for item in INVENTORY if item.entries)
+    assert "MoverScore-1 and BERTScore's recall; only shown; reproducibility study, Table 8" in in_print
+    assert "not here: bagel, sfhotel" in result.out
+    bagel(folder)
+    assert "bagel; not here: sfhotel" in run("reproduce", "list", "--at", ".").out
+    listed = json.loads(run("reproduce", "list", "--format", "json").out)
+    described = {entry["id"]: entry for entry in listed if entry["id"] is not None}
+    assert list(described) == list(PAPER_TABLES)
+    # What has no entry is in both lists, with its reason.
+    assert {one["reason"] for one in described.values()} == {None}
+    told = {one["printed"][0]: one["reason"] for one in listed if one["id"] is None}
+    assert told == {f"{item.paper}, {item.name}": item.reason for item in INVENTORY if not item.entries}
+    assert {tuple(one) for one in listed} == {("id", "title", "source", "printed", "data", "models", "reason")}
+    assert described["repro-table3"]["data"] == {"wmt15": False, "wmt16": False}
+    assert described["repro-table3"]["printed"] == ["reproducibility study, Table 3"]
+    assert described["moverscore-table1"]["printed"][:2] == ["MoverScore, Table 1", "MoverScore, Table 7"]
+    assert described["repro-table3"]["models"]["minilm"], "the tests have it"
+    assert described["repro-table3"]["models"].keys() == {"bert-base-uncased", "MNLI_BERT", "minilm"}
+    assert described["bt-table1"]["models"] == {}
+
+
+def test_without_data_the_print_and_what_is_missing_are_shown(run: Run) -> None:
+    result = run("reproduce", "moverscore-table1", "-q")
+    assert result.status == 1, "nothing was computed"
+    assert result.err == "nlgauge: nothing of moverscore-table1 could be computed here; see what is missing\n"
+    assert "WMD-1 + BERT + MNLI + PMEANS" in result.out
+    assert "0.743" in result.out
+    assert "ours" not in [line.split()[-1] for line in result.out.splitlines() if line.split()]
+    assert (
+        "missing: data set wmt17: no folder of data was given (--at PATH); published at www.statmt.org" in result.out
+    )
+    captions = run("reproduce", "repro-table8", "-q").out
+    assert "0.851" in captions
+    assert "cocodataset.org" in captions
+
+
+def test_every_table_prints_without_data(run: Run) -> None:
+    for name, table in PAPER_TABLES.items():
+        if not (table.data or table.unavailable):
+            continue  # scores are drawn: the test below
+        result = run("reproduce", name, "-q")
+        assert result.status == 1, "nothing was computed"
+        assert name in result.out
+
+
+def test_rankings_of_drawn_scores_need_no_data(run: Run, folder: Path, refused: Refusal) -> None:
+    result = run("reproduce", "bt-figure2", "--plot", "pairings.png", "--seed", "3")
+    assert (result.status, result.err) == (0, "")
+    assert "three types, S as 1 3 2" in result.out
+    assert "note: other than the defaults: seed=3" in result.out
+    assert (folder / "pairings.png").read_bytes().startswith(b"\x89PNG")
+    assert " needs none  " in run("reproduce", "list").out
+    assert "bt-figure2 has no use of ties=half" in refused(2, "reproduce", "bt-figure2", "--ties", "half")
+    assert "options of rankings (ties, full" in refused(2, "reproduce", "table3", "--full")
+    assert "options of sensitivity studies" in refused(2, "reproduce", "bt-table1", "--state", "s")
+
+
+def test_rankings_on_frames(run: Run, folder: Path) -> None:
+    write_frames(folder)
+    command = ("reproduce", "bt-table1", "--at", ".", "--data", "topicalchat-scores", "--format", "json")
+    second, half = (json.loads(run(*command, "--ties", ties).out) for ties in ("second", "half"))
+    assert second["rows"][1]["reason"] == "8 of 296 setups"
+    cells = [found["rows"][1]["cells"]["disagree"]["ours"] for found in (second, half)]
+    assert cells[0] != cells[1]
+    assert half["options"]["ties"] == "half"
+    assert "topicalchat-scores, personachat-scores; not here: tac08" in run("reproduce", "list", "--at", ".").out
+
+
+def test_a_folder_of_data_that_is_not_there_is_refused(refused: Refusal) -> None:
+    assert "'/nowhere' does not exist" in refused(1, "reproduce", "repro-table3", "--at", "/nowhere")
+    assert "'/nowhere' does not exist" in refused(1, "reproduce", "list", "--at", "/nowhere")
+
+
+@pytest.mark.parametrize(
+    "option", [("--rows", "x"), ("--langpairs", "cs-en"), ("--model", "none"), ("--draws", "3"), ("--plot", "f.png")]
+)
+def test_the_list_takes_no_options_of_a_table(refused: Refusal, option: tuple[str, str]) -> None:
+    assert f"{option[0]} goes with a table's name" in refused(2, "reproduce", "list", *option)
+
+
+def test_formats_and_the_json_file(run: Run, folder: Path) -> None:
+    bagel(folder)
+    command = ("reproduce", "moverscore-table3", "--at", ".", "--model", "none", "-q")
+    text = run(*command)
+    assert run(*command, "-f", "json", "-o", "out.json")[:2] == (0, "")
+    written = json.loads((folder / "out.json").read_text(encoding="utf-8"))
+    assert written == json.loads(run(*command, "--format", "json").out)
+    rows = {one["metric"]: one for one in written["rows"]}
+    cell = rows["ROUGE-L"]["cells"]["bagel inf"]
+    assert cell["published"] == 0.202
+    assert cell["difference"] == pytest.approx(cell["ours"] - 0.202)
+    assert rows["ROUGE-L"]["cells"]["sfhotel inf"]["ours"] is None
+    assert rows["ROUGE-L"]["signatures"]["bagel inf"].startswith("rougel|")
+    assert rows["BERTSCORE-F1"]["reason"] == "not computed: --model none"
+    assert f"{cell['ours']:.3f}" in text.out
+    tsv = [one for one in run(*command, "--format", "tsv").rows if one["metric"] == "ROUGE-L"]
+    assert [one["value"] for one in tsv] == ["published", "ours", "difference"]
+    assert tsv[1]["bagel inf"] == f"{cell['ours']:.3f}"
+    assert r"\begin{tabular}" in run(*command, "--format", "latex").out
+    assert "| ROUGE-L | published |" in run(*command, "--format", "markdown").out
+
+
+def test_names_that_are_wrong(refused: Refusal) -> None:
+    assert "known are repro-table1" in refused(2, "reproduce", "table99")
+    assert "language pair 'xx-en' is not here" in refused(2, "reproduce", "table2", "--langpairs", "xx-en")
+    assert "row 'nothing' is not here" in refused(2, "reproduce", "table2", "--rows", "nothing")
+    says = refused(2, "reproduce", "disco-table7", "--vectors", "glove.txt")
+    assert "no row of disco-table7 reads word vectors; leave out vectors" in says
+
+
+def test_a_study_with_its_figure(run: Run, folder: Path, refused: Refusal) -> None:
+    outputs = {
+        "A.1": ("the cat sat, here", "a dog, no", "rain!"),
+        "B.2": ("cat sat", "the dog ran home", "it is dry"),
+    }
+    human = iter((0.5, 0.1, -0.2, 0.3, 0.9, -0.7))
+    (folder / "references").mkdir()
+    (folder / "system-outputs").mkdir()
+    write_lines(
+        folder / "references" / "newstest2017-csen-ref.en", ["the cat sat here.", "the dog ran.", "rain fell."]
+    )
+    judged = ["LP DATA SYSTEM SID HUMAN"]
+    for system, lines in outputs.items():
+        write_lines(folder / "system-outputs" / f"newstest2017.{system}.cs-en", list(lines))
+        judged += [f"cs-en newstest2017 {system} {line} {next(human)}" for line in (1, 2, 3)]
+    write_lines(folder / "DA-seglevel.csv", judged)
+    limits = ("--at", ".", "--data", "wmt17", "--levels", "segment", "--langpairs", "cs-en", "-q")
+    result = run("reproduce", "figure2", *limits, "--state", "s", "--plot", "f.png", "--format", "json")
+    assert (result.status, result.err) == (0, "")
+    found = json.loads(result.out)
+    assert found["id"] == "repro-figure2"
+    assert {row["metric"]: row["cells"]["17 seg cs-en"]["ours"] is None for row in found["rows"]} == {
+        "Mover-1 RD(dis,ori)": False,
+        "Mover-1 RD(dis,pr)": False,
+    }
+    assert (folder / "f.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "s").stat().st_size > 100
+    assert "repro-table2 has no figure" in refused(2, "reproduce", "table2", "--plot", "f.png")
+    assert "repro-table2 is not a sensitivity study" in refused(2, "reproduce", "table2", "--state", "s")

@@ -1,0 +1,157 @@
+"""`nlgauge sensitivity`: files or data sets in, tables out."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from tests.apps.cli.conftest import Refusal, Run, write_lines
+
+FILES = ("sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "ref2.txt", "--quiet")
+
+
+def test_text_says_what_moves_and_who_flips(run: Run) -> None:
+    result = run(*FILES, "--preset", "subwords-x-punctuation", "--metric", "moverscore")
+    assert (result.status, result.err) == (0, "")
+    assert "first + drop-ascii" in result.out
+    assert "average + keep" in result.out
+    assert "Rankings of systems" in result.out
+    assert "No pair of systems flips" in result.out
+    assert "order flips" not in result.out
+
+
+def test_text_names_the_systems_that_flip(run: Run, folder: Path) -> None:
+    """Right content words in telegram style beside right function words around a wrong one."""
+    things, places = ["cat", "dog", "teacher", "engine"], ["garden", "school", "bridge", "forest"]
+    pairs = list(zip(things, places, strict=True))
+    write_lines(folder / "terse.txt", [f"{one} {other} town" for one, other in pairs])
+    others = places[2:] + places[:2]
+    write_lines(
+        folder / "fluent.txt", [f"the {t} is in the {p} of the moon" for t, p in zip(things, others, strict=True)]
+    )
+    write_lines(folder / "right.txt", [f"the {one} is in the {other} of the town" for one, other in pairs])
+    write_lines(folder / "stop.txt", ["the", "is", "in", "of"])
+    write_lines(folder / "mine.toml", ['metrics = ["bertscore"]', "[[sweep]]", 'stopwords = ["none", "stop.txt"]'])
+    systems = ("sensitivity", "terse.txt", "fluent.txt", "--refs", "right.txt", "--quiet")
+    out = run(*systems, "--study", "mine.toml").out
+    assert "Pairs of systems whose order flips" in out
+    assert "No pair of systems flips" not in out
+    flips = out[out.index("Pairs of systems whose order flips") :]
+    assert re.search(r"stop\.txt +fluent\.txt +terse\.txt", flips), "with the list the one behind goes ahead"
+
+
+def test_json_is_the_same_again_and_with_a_state_and_a_cache(run: Run, folder: Path) -> None:
+    command = (*FILES, "--preset", "idf", "--format", "json")
+    first = run(*command)
+    record = json.loads(first.out)
+    assert record["study"] == "idf"
+    assert record["agreement"] is None
+    assert {one["sweep"] for one in record["movements"]} == {"idf", "idf-random"}
+    moved = record["movements"][0]
+    assert moved["settings"] == ["original", "none"]
+    assert set(moved["groups"]) == {"a.txt", "b.txt"}
+    before, after = moved["groups"]["a.txt"]["values"]
+    assert moved["groups"]["a.txt"]["rd"][1] == pytest.approx(100 * (after - before) / before)
+    assert all("moverscore|" in one["signatures"]["en"] for one in record["settings"][:2])
+    for _ in range(2):
+        assert run(*command, "--state", "study.state", "--cache", "vectors").out == first.out
+    assert (folder / "study.state").exists()
+    assert list((folder / "vectors").rglob("*.vec"))
+
+
+def test_latex_and_tsv(run: Run) -> None:
+    latex = run(*FILES, "--preset", "punctuation", "--format", "latex").out
+    assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") >= 3
+    assert "drop-ascii" in run(*FILES, "--preset", "punctuation", "--format", "tsv").out
+
+
+def test_a_study_of_ones_own(run: Run, folder: Path) -> None:
+    (folder / "mine.toml").write_text(
+        'metrics = ["bertscore"]\n[[sweep]]\nmultiref = ["best-f", "mean"]\n', encoding="utf-8"
+    )
+    out = run(*FILES, "--study", "mine.toml", "--width", "2").out
+    assert "mine on systems" in out
+    assert "best-f  mean" in out
+
+
+def test_an_idf_corpus_is_a_variant(run: Run) -> None:
+    out = run(*FILES, "--preset", "idf", "--metric", "bertscore", "--idf-corpus", "a.txt").out
+    assert "corpus:a.txt" in out
+
+
+def test_data_with_human_scores(run: Run, data_folder: Path) -> None:
+    result = run(
+        "sensitivity", "--preset", "punctuation", "--data", "wmt17-testset", "--at", str(data_folder),
+        "--langpairs", "cs-en", "de-en", "--rows", "20", "--quiet", "--format", "json",
+    )  # fmt: skip
+    record = json.loads(result.out)
+    assert record["agreement"] == "pearson with HUMAN_score"
+    (moved,) = record["movements"]
+    assert moved["level"] == "segment"
+    assert set(moved["groups"]) == {"cs-en", "de-en"}
+    assert moved["groups"]["cs-en"]["best"] in moved["settings"]
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("a.txt", "--preset", "all"), "--refs"),
+        (("--preset", "all"), "--data"),
+        (("a.txt", "--refs", "ref.txt"), "--preset"),
+        (("a.txt", "--refs", "ref.txt", "--preset", "all", "--study", "x.toml"), "--study"),
+        (("a.txt", "--refs", "ref.txt", "--preset", "all", "--data", "wmt17"), "either"),
+        (("--data", "wmt17", "--preset", "all"), "--at"),
+        (("--data", "wmt17", "--preset", "idf", "--at", ".", "--set", "level"), "KEY=VALUE"),
+        (("--data", "wmt17", "--preset", "idf", "--at", ".", "--set", "colour=red"), "colour"),
+        (("a.txt", "--refs", "ref.txt", "--preset", "all", "--rows", "5"), "--rows"),
+        (("a.txt", "--refs", "ref.txt", "--preset", "all", "--level", "segment"), "--level"),
+        (("a.txt", "--refs", "ref.txt", "--preset", "all", "--agreement", "kendall"), "--agreement"),
+        (("a.txt", "--refs", "ref.txt", "--preset", "idf", "--metric", "bleu"), "bleu"),
+        (("a.txt", "--refs", "ref.txt", "--preset", "stopwords", "--idf-corpus", "ref.txt"), "idf"),
+        (("a.txt", "--refs", "ref.txt", "--preset", "idf", "--cache", "c", "--cache-size", "0"), "gigabytes"),
+    ],
+)
+def test_a_wrong_command_says_what_is_missing(
+    refused: Refusal, words: tuple[str, ...], named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NLGAUGE_DATA", raising=False)  # it stands in for --at
+    assert named in refused(2, "sensitivity", *words, "--quiet")
+
+
+def test_a_missing_study_file(refused: Refusal) -> None:
+    assert "mine.toml" in refused(1, "sensitivity", "a.txt", "--refs", "ref.txt", "--study", "mine.toml")
+
+
+def test_what_the_settings_start_from_is_signed(run: Run) -> None:
+    out = run("sensitivity", "a.txt", "b.txt", "--refs", "ref.txt", "--preset", "punctuation", "--quiet").out
+    signed = [line for line in out.splitlines() if line.startswith("signature of ")]
+    assert [line.partition(": ")[0] for line in signed] == ["signature of moverscore (punctuation drop-ascii)"]
+    assert "|punctuation:drop-ascii|" in signed[0]
+
+
+def test_flips_over_documents(run: Run, refused: Refusal, folder: Path) -> None:
+    command = (*FILES, "--preset", "punctuation", "--metric", "moverscore")
+    lines = len((folder / "ref.txt").read_text().splitlines())
+    write_lines(folder / "docs.txt", [f"d{at // 2}" for at in range(lines)])
+    record = json.loads(run(*command, "--document-ids", "docs.txt", "-f", "json").out)
+    assert record["options"]["documents"] is True
+    assert f"flips are tested by draws of whole documents, not of segments: {-(-lines // 2)} (en)" in record["notes"]
+    assert json.loads(run(*command, "-f", "json").out)["options"]["documents"] is False
+    write_lines(folder / "short.txt", ["d1"])
+    said = refused(1, *command, "--document-ids", "short.txt")
+    assert f"'short.txt' names 1 documents, one per line, for {lines} segments" in said
+    assert "--documents goes with --data" in refused(2, *command, "--documents")
+
+
+def test_documents_of_data(run: Run, refused: Refusal, folder: Path) -> None:
+    texts = ["The ferry, late.", "Bread!", "A storm came.", "She wrote letters."]
+    rows = [f"{texts[at % 4]}\t{texts[at // 2 % 4]}\t{at}\t{at // 2}\ts{at % 2}\td{at // 4}" for at in range(12)]
+    write_lines(folder / "own.tsv", ["hypothesis\treference\tscore\tsegment\tsystem\tdoc", *rows])
+    data = ("--data", "custom", "--at", "own.tsv", "--set", "system=system", "segment=segment")
+    command = ("sensitivity", *data, "--preset", "punctuation", "--metric", "moverscore", "-q", "-f", "json")
+    of_data = run(*command, "--set", "document=doc", "--documents")
+    assert json.loads(of_data.out)["notes"][-1].endswith("not of segments: 3 (und)")
+    assert run(*command, "--document-ids", "own.tsv:doc").out == of_data.out
+    assert "does not say which document" in refused(1, *command, "--documents")

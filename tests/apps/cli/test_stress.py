@@ -1,0 +1,63 @@
+"""`nlgauge stress`: perturbed outputs and adversarial triples."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.apps.cli.conftest import SECOND_REFERENCE, SYSTEM_A, Refusal, Run
+
+from nlgauge.studies.stress.suite import stress
+
+
+def test_a_row_for_each_metric_and_perturbation(run: Run) -> None:
+    result = run("stress", "a.txt", "--metric", "chrf", "rouge1", "--paraphrases", "ref2.txt", "--format", "json")
+    assert result.status == 0
+    record = json.loads(result.out)
+    expected = stress(SYSTEM_A, ["chrf", "rouge1"], paraphrases=SECOND_REFERENCE, name="a.txt").to_dict()
+    assert {key: record[key] for key in expected} == expected
+    assert [one["metric"] for one in record["metrics"]] == ["chrf", "rouge1"]
+
+
+def test_only_some_perturbations_against_references(run: Run) -> None:
+    args = ("--refs", "ref.txt", "ref2.txt", "--perturbations", "typo", "casing", "--format", "tsv")
+    rows = run("stress", "a.txt", "-m", "chrf", *args).rows
+    assert [row["perturbation"] for row in rows] == ["typo", "casing"]
+    assert rows[1]["changed"] == str(len(SYSTEM_A))
+
+
+def test_another_language_leaves_what_has_english_rules(run: Run, refused: Refusal) -> None:
+    rows = run("stress", "a.txt", "-m", "chrf", "--lang", "de", "--format", "tsv").rows
+    assert "negation" not in {row["perturbation"] for row in rows}
+    message = refused(2, "stress", "a.txt", "-m", "chrf", "--lang", "de", "--perturbations", "negation")
+    assert "negation has English rules" in message
+
+
+def test_triples_of_a_file(run: Run, folder: Path) -> None:
+    (folder / "t.tsv").write_text("anchor\tparaphrase\tlookalike\na cat sat\ta kitten rested\tsat a cat\n")
+    result = run("stress", "--triples", "t.tsv", "--metric", "chrf", "rouge1", "--save-triples", "again.tsv")
+    assert result.status == 0
+    assert "adversarial triples: t.tsv" in result.out
+    assert (folder / "again.tsv").read_text() == (folder / "t.tsv").read_text()
+
+
+def test_released_scores_of_known_triples(run: Run, data_folder: Path) -> None:
+    rows = run("stress", "--triples", "paws", "--released", "--at", str(data_folder), "--format", "tsv").rows
+    assert {row["metric"]: row["B wins"] for row in rows}["laser"] == "0.653"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "needs a system's outputs"),
+        (("a.txt", "--released"), "--released belongs to --triples freitag or paws"),
+        (("--triples", "paws", "--released", "-m", "chrf"), "two tables; leave one out"),
+        (("a.txt", "--save-triples", "t.tsv"), "--save-triples belongs to --triples"),
+        (("--triples", "t.tsv", "--perturbations", "typo"), "--perturbations belongs to SYSTEM"),
+        (("--triples", "nouns"), "takes SYSTEM, a paraphrase of each output"),
+        (("a.txt", "--perturbations", "typos", "-m", "chrf"), "unknown perturbation 'typos'"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(refused: Refusal, words: tuple[str, ...], message: str) -> None:
+    assert message in refused(2, "stress", *words)

@@ -1,0 +1,93 @@
+"""What recipes count on a table, shard by shard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.apps.cluster.tables import ONE_SYSTEM, corpus_table, merged_bytes
+
+import nlgauge.apps.cluster as many
+from nlgauge.apps.cluster import counts as counts_module
+from nlgauge.apps.cluster.counts import Counts, read_frozen
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.metrics.bertscore import BERTScore
+from nlgauge.metrics.parts.bounds import Bounds
+from nlgauge.testing import hash_encoder
+from nlgauge.text.idf import IdfTable
+
+pytestmark = pytest.mark.filterwarnings("ignore::nlgauge.UnknownWordWarning")
+
+METRICS = ["bertscore:model=hash,layer=1,idf=both,unknown=score"]
+
+
+def score(folder: Path) -> None:
+    with hash_encoder():
+        many.score(folder / "pairs.parquet", folder / "parts", metrics=METRICS, columns=ONE_SYSTEM, shard_rows=2)
+
+
+def frozen_file(folder: Path) -> Path:
+    (found,) = (folder / "parts").glob("frozen-*")
+    return found
+
+
+def test_tables_merge_in_any_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus_table(tmp_path / "pairs.parquet")
+    score(tmp_path)
+    whole, name = merged_bytes(tmp_path / "parts"), frozen_file(tmp_path).name
+    for path in (tmp_path / "parts").glob("[fp]*-*"):
+        path.unlink()
+    monkeypatch.setattr(counts_module, "_MERGED_AT_ONCE", 2)
+    score(tmp_path)
+    assert frozen_file(tmp_path).name == name
+    assert merged_bytes(tmp_path / "parts") == whole
+
+
+def test_document_frequencies_add_up() -> None:
+    tables = [IdfTable(count, np.array([count, 1, 0]), "t") for count in (2, 5)]
+    merged = IdfTable.merge(tables)
+    assert merged.documents == 7
+    assert merged.frequency.tolist() == [7, 2, 0]
+    with pytest.raises(InputError, match="idf tables of one tokenizer can be merged"):
+        IdfTable.merge([tables[0], IdfTable(1, np.array([1]), "other")])
+
+
+def test_ranges_take_the_lowest_and_the_highest() -> None:
+    merged = Counts.merge([Counts(bounds={0: Bounds({"wmd": ends}, {}, 2)}) for ends in ((0.5, 0.5), (0.1, 0.4))])
+    assert merged.bounds[0] == Bounds({"wmd": (0.1, 0.5)}, {}, 4)
+    with pytest.raises(InputError, match=r"all 2 are 0\.5"):
+        Bounds({"wmd": (0.5, 0.5)}, {}, 2).check_width()
+
+
+def test_frozen_counts_that_were_changed_are_refused(tmp_path: Path) -> None:
+    corpus_table(tmp_path / "pairs.parquet")
+    score(tmp_path)
+    frozen_file(tmp_path).rename(tmp_path / "parts" / f"frozen-{'0' * 12}.json.gz")
+    with pytest.raises(InputError, match="its numbers are not those of its digest"):
+        read_frozen(tmp_path / "parts", "0" * 64)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_frozen(tmp_path / "parts", "1" * 64)
+
+
+def test_a_file_of_counts_that_is_damaged_is_named(tmp_path: Path) -> None:
+    corpus_table(tmp_path / "pairs.parquet")
+    score(tmp_path)
+    damaged = next((tmp_path / "parts").glob("counts-00003-*"))
+    damaged.write_bytes(b"damaged")
+    with pytest.raises(InputError, match=r"counts-00003-.* cannot be read .*; delete it and run again"):
+        score(tmp_path)
+    damaged.unlink()
+    score(tmp_path)
+
+
+class Odd(BERTScore):
+    """Looks at all texts in a way of its own."""
+
+    name = "odd"
+    whole_corpus = True
+
+
+def test_a_metric_that_looks_at_all_texts_at_once_cannot_be_split() -> None:
+    with pytest.raises(RecipeError, match="odd looks at all texts of a run at once"):
+        counts_module.check_countable([Odd()])

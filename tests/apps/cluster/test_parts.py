@@ -1,0 +1,97 @@
+"""Parts: written and read back bit for bit."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as parquet
+import pytest
+
+import nlgauge
+from nlgauge.apps.cluster.parts import Part, PartKey, UnwritableError, read_part, stored_key, write_file, write_part
+from nlgauge.core.registry import parse_metric
+from nlgauge.errors import InputError
+
+KEY = PartKey("d" * 64, 10, 14, "0.0", "", ("chrf|beta:2", "bleu|max:4"))
+HYPS, REFS = ["the cat sat", "a dog ran away", "rain"], ["the cat slept", "a dog ran", "rain fell"]
+
+
+def made(path: Path, **changed: Any) -> Part:
+    """A part of four rows, of which the second could not be scored."""
+    scores = nlgauge.score_systems({"": HYPS}, REFS, metrics=["chrf", "bleu"])
+    part = Part(
+        **{"key": KEY, "ids": ("a", "b", "c", "d"), "errors": {1: "null"}, "scores": tuple(scores), **changed}
+    )
+    write_part(path, part, [parse_metric("chrf"), parse_metric("bleu")], [""])
+    return part
+
+
+def test_a_part_comes_back_bit_for_bit(tmp_path: Path) -> None:
+    part, again = made(tmp_path / "part.parquet"), read_part(tmp_path / "part.parquet")
+    assert (again.key, again.ids, again.errors) == (part.key, part.ids, part.errors)
+    assert [score.to_dict() for score in again.scores] == [score.to_dict() for score in part.scores]
+    assert stored_key(tmp_path / "part.parquet") == KEY
+    table = parquet.read_table(tmp_path / "part.parquet")
+    assert table.column_names == ["id", "error", "chrf/chrf", "chrf/counts", "bleu/bleu", "bleu/counts"]
+    assert table.column("chrf/chrf").to_pylist()[1] is None
+
+
+def test_a_part_without_a_scored_row_has_the_columns_of_others(tmp_path: Path) -> None:
+    made(tmp_path / "part.parquet", errors=dict.fromkeys(range(4), "null"), scores=())
+    table = parquet.read_table(tmp_path / "part.parquet")
+    assert table.column_names == ["id", "error", "chrf/chrf", "bleu/bleu"]
+    assert read_part(tmp_path / "part.parquet").scores == ()
+
+
+def test_numbers_keep_all_their_bits(tmp_path: Path) -> None:
+    values = np.array([0.1 + 0.2, np.nextafter(1.0, 2.0), -0.0])
+    scores = nlgauge.score_systems({"": HYPS}, REFS, metrics=["chrf", "bleu"])
+    record = scores[0].to_dict()
+    for row, value in zip(record["segments"], values, strict=True):
+        row["chrf"] = value
+    made(tmp_path / "part.parquet", scores=(nlgauge.Score.from_dict(record), scores[1]))
+    assert read_part(tmp_path / "part.parquet").scores[0].chrf.tobytes() == values.tobytes()
+
+
+@pytest.mark.parametrize("content", [b"", b"no parquet", None])
+def test_what_is_no_part(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "part.parquet"
+    made(path)
+    path.write_bytes(path.read_bytes()[:-30] if content is None else content)
+    assert stored_key(path) is None
+    with pytest.raises(InputError, match="is no part that nlgauge wrote, or it is damaged"):
+        read_part(path)
+    assert stored_key(tmp_path / "missing.parquet") is None
+
+
+def test_a_bit_that_changed_on_disk_is_noticed_or_does_not_matter(tmp_path: Path) -> None:
+    """In pages, in their headers, and in the metadata at the end: signatures, notes, names of columns."""
+    path = tmp_path / "part.parquet"
+    part, noticed = made(path), 0
+    data = path.read_bytes()
+    for at in range(0, len(data), 17):
+        path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        try:
+            again = read_part(path)
+        except InputError:
+            noticed += 1
+        else:
+            assert (again.key, again.ids, again.errors) == (part.key, part.ids, part.errors)
+            assert [score.to_dict() for score in again.scores] == [score.to_dict() for score in part.scores]
+    assert noticed > len(data) / 17 / 2
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EIO])
+def test_a_file_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(InputError) as caught:
+        write_file(tmp_path / "file", b"data")
+    assert isinstance(caught.value, UnwritableError) == (number != errno.EIO)
+    assert list(tmp_path.iterdir()) == []

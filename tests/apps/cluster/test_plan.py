@@ -1,0 +1,97 @@
+"""The plan: which rows make up which shard, and which ids there are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nlgauge.apps.cluster import shards as plan_module
+from nlgauge.apps.cluster.columns import Columns
+from nlgauge.apps.cluster.executors import Shard
+from nlgauge.apps.cluster.row_readers import open_table
+from nlgauge.apps.cluster.shards import IdDigest, Plan, make_plan, read_plan
+from nlgauge.errors import InputError, RecipeError
+
+COLUMNS = Columns(("hyp",), ("ref",), None, "id")
+
+
+def planned(path: Path, rows: list[dict[str, Any]], columns: Columns = COLUMNS, **options: Any) -> Plan:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return make_plan(open_table(path), columns, digest="d", **options)
+
+
+def numbered(count: int, length: int = 4) -> list[dict[str, Any]]:
+    return [{"id": at, "hyp": "h" * length, "ref": "r"} for at in range(count)]
+
+
+def test_shards_cover_all_rows_once(tmp_path: Path) -> None:
+    plan = planned(tmp_path / "t.jsonl", numbered(10), shard_rows=4)
+    assert [(shard.start, shard.stop) for shard in plan.shards] == [(0, 4), (4, 8), (8, 10)]
+    assert [shard.characters for shard in plan.shards] == [20, 20, 10]
+    assert (plan.rows, plan.pairs, plan.reference_count) == (10, 10, "1")
+    (tmp_path / "plan.json").write_bytes(plan.content())
+    assert read_plan(tmp_path) == plan
+
+
+def test_shards_begin_at_multiples(tmp_path: Path) -> None:
+    plan = planned(tmp_path / "t.jsonl", numbered(20), shard_rows=3, multiple=8)
+    assert [shard.start for shard in plan.shards] == [0, 8, 16]
+
+
+def test_long_rows_end_a_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan_module, "_MOST_CHARACTERS", 100)
+    plan = planned(tmp_path / "t.jsonl", [*numbered(2, length=99), *numbered(10)[2:]], shard_rows=6)
+    assert [(shard.start, shard.stop) for shard in plan.shards] == [(0, 1), (1, 2), (2, 8), (8, 10)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "systems", "size"), [(10, 1, 256), (1_000_000, 1, 1953), (50_000_000, 1, 5_000), (15_000, 500, 10)]
+)
+def test_shards_are_neither_small_nor_large(rows: int, systems: int, size: int) -> None:
+    assert plan_module._automatic_rows(rows, systems) == size
+
+
+def test_the_longest_shards_come_first_and_are_dealt_out_to_jobs(tmp_path: Path) -> None:
+    rows = [row for at in range(6) for row in numbered(1, length=[5, 50, 7, 90, 30, 1][at])]
+    for at, row in enumerate(rows):
+        row["id"] = at
+    plan = planned(tmp_path / "t.jsonl", rows, shard_rows=1)
+    assert [shard.number for shard in plan.longest_first] == [3, 1, 4, 2, 0, 5]
+    assert [Shard(job, 2).own(plan) for job in (1, 2)] == [{3, 4, 0}, {1, 2, 5}]
+
+
+@pytest.mark.parametrize(("number", "of"), [(0, 3), (4, 3), (1, 0), (True, 3)])
+def test_jobs_are_numbered_from_one(number: int, of: int) -> None:
+    with pytest.raises(RecipeError):
+        Shard(number, of)
+
+
+def test_ids_that_stand_twice_are_refused(tmp_path: Path) -> None:
+    rows = numbered(6)
+    rows[4]["id"] = "1"  # a text that says what the number of another row does
+    with pytest.raises(InputError, match="rows 1 and 4 have one id, '1'"):
+        planned(tmp_path / "t.jsonl", rows)
+
+
+def test_ids_of_one_hash_are_no_duplicates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(IdDigest, "add", lambda *_: b"12345678")
+    assert planned(tmp_path / "t.jsonl", numbered(3)).rows == 3
+
+
+def test_ids_do_not_run_together() -> None:
+    digests = []
+    for ids in (["a", "bc"], ["ab", "c"], ["abc"]):
+        digest = IdDigest()
+        for one in ids:
+            digest.add(one)
+        digests.append(digest.hexdigest())
+    assert len(set(digests)) == 3
+
+
+def test_a_table_without_rows(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("id\thyp\tref\n", encoding="utf-8")
+    with pytest.raises(InputError, match="has no rows"):
+        make_plan(open_table(tmp_path / "t.tsv"), COLUMNS, digest="d")

@@ -1,0 +1,34 @@
+"""New columns for batches of a table."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+import nlgauge
+from nlgauge.apps.compat.batches import BatchScorer
+
+BATCH = {"mt": ["A cat sat.", "Rain fell."], "ref": [["A cat lay.", "A cat sat."], ["It rained."]], "id": [1, 2]}
+
+
+def test_a_batch_gets_a_column_per_component() -> None:
+    scorer = BatchScorer(hyp="mt", ref="ref", metric="bertscore", prefix="bs")
+    found = pickle.loads(pickle.dumps(scorer))(BATCH)  # as a worker gets it
+    expected = nlgauge.score(BATCH["mt"], BATCH["ref"])  # type: ignore[arg-type]
+    assert list(found) == ["bs_precision", "bs_recall", "bs_f1"]
+    assert found["bs_f1"] == expected.f1.tolist()
+    assert found["bs_f1"] == [
+        one for at in (0, 1) for one in scorer({k: v[at : at + 1] for k, v in BATCH.items()})["bs_f1"]
+    ]
+
+
+def test_what_has_no_score_by_batch_is_refused() -> None:
+    with pytest.raises(nlgauge.RecipeError, match="whole corpus"):
+        BatchScorer(hyp="mt", ref="ref", options={"idf": "refs"})
+    with pytest.raises(nlgauge.InputError, match="a row and no batch; map"):
+        BatchScorer(hyp="mt", ref="ref", metric="chrf")({"mt": "abc", "ref": "abd"})
+    with pytest.raises(nlgauge.InputError, match=r"refs\[1\]: expected a string or a list of strings, got None"):
+        BatchScorer(hyp="mt", ref="ref", metric="chrf")({"mt": ["a", "b"], "ref": ["a", None]})
+    with pytest.raises(nlgauge.InputError, match="no column 'hyp'"):
+        BatchScorer(hyp="hyp", ref="ref")(BATCH)

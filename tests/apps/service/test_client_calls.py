@@ -1,0 +1,203 @@
+"""Every call of the client beside the same call of the library: one signature, one type, the same bits."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.apps.service.conftest import listening
+
+import nlgauge
+from nlgauge.apps.service.async_client import AsyncClient
+from nlgauge.apps.service.client import Client
+from nlgauge.apps.service.settings import Limits, Settings
+from nlgauge.errors import InputError, RecipeError, ServiceError
+from nlgauge.studies.sensitivity.measure import run_study, systems_table
+from nlgauge.studies.sensitivity.variants import StudyOptions, preset
+from nlgauge.studies.stress.suite import stress
+from nlgauge.testing import hash_encoder
+
+HYPS = ["a cat sat on the mat .", "the dog slept under a tree .", "the cat slept"]
+REFS = ["the cat sat on a mat .", "a dog slept .", "a cat slept ."]
+SYSTEMS = {"one": HYPS, "two": [*REFS[:2], "the dog sat"]}
+CANDIDATES = [["a cat sat", "the cat sat", "the mat"], ["a tree"], ["a dog", "a dog", "the dog slept"]]
+HASH = {"model": "hash", "layer": 1}
+
+#: Functions of the library that a client does not have, because they compute nothing with a model.
+HERE = {
+    "explain_columns": "reads a table of numbers from a file",
+    "explain_factors": "works on a data set with human scores, and reads files of parses and vectors",
+    "fit_surrogates": "takes columns of numbers",
+    "join_documents": "joins texts",
+    "load_scores": "reads a file",
+    "option": "is for those who write metrics",
+    "recipe_from_signature": "reads a signature",
+    "release_models": "frees the memory of this process",
+    "save_scores": "writes a file",
+    "write_report": "writes a file",
+}
+
+#: Calls, by what is called: positional arguments and options.
+CALLS: dict[str, tuple[str, tuple[Any, ...], dict[str, Any]]] = {
+    "score": ("score", (HYPS, REFS), HASH),
+    "score-alignments": ("score", (HYPS, REFS), {"model": "hash", "alignments": True, "metric": "moverscore"}),
+    "score_systems": ("score_systems", (SYSTEMS, [[ref, "a"] for ref in REFS]), {"metrics": ["chrf", "bleu"]}),
+    "matrix": ("matrix", (HYPS, REFS[:2]), HASH),
+    "matrix-itself": ("matrix", (HYPS,), {"metric": "moverscore", "model": "hash"}),
+    "matrix-texts": ("matrix", (HYPS, REFS), {"metric": "chrf"}),
+    "matrix-ensemble": ("matrix", (HYPS, REFS), {"metric": "ensemble:chrf+rougel"}),
+    "rank": ("rank", (CANDIDATES,), HASH),
+    "rank-refs": ("rank", (CANDIDATES, [["a cat sat .", "the cat"], "the tree", "the dog"]), HASH),
+    "rank-distance": ("rank", (CANDIDATES, REFS), {"metric": "chrf"}),
+    "explain_pair": ("explain_pair", (HYPS[0], REFS[0]), {**HASH, "leave_one_out": True}),
+    "explain_pair-windows": ("explain_pair", (HYPS[0], REFS[0]), {**HASH, "long": "windows", "pieces": "first"}),
+    "explain_pairs": ("explain_pairs", (HYPS, REFS), {**HASH, "idf": "refs", "beside": True}),
+    "explain_pairs-shapley": ("explain_pairs", (HYPS[:1], [REFS[:2]]), {"metric": "chrf", "shapley": True}),
+}
+
+
+def plain(found: Any) -> Any:
+    """A result as plain values, and its type."""
+    if isinstance(found, list):
+        return [plain(one) for one in found]
+    more = {"candidates": True} if isinstance(found, nlgauge.Ranking) else {}
+    return type(found).__name__, json.loads(json.dumps(found.to_dict(**more)))
+
+
+def asked(address: str, name: str, *args: Any, **options: Any) -> list[Any]:
+    """What both clients answer."""
+
+    async def awaited() -> Any:
+        async with AsyncClient(address) as client:
+            return await getattr(client, name)(*args, **options)
+
+    with Client(address) as client:
+        return [getattr(client, name)(*args, **options), asyncio.run(awaited())]
+
+
+def test_a_client_has_every_function_of_the_library_that_computes() -> None:
+    functions = {name for name in nlgauge.__all__ if inspect.isfunction(getattr(nlgauge, name))}
+    assert set(HERE) <= functions
+    for name in functions - set(HERE):
+        expected = inspect.signature(getattr(nlgauge, name)).parameters
+        for kind in (Client, AsyncClient):
+            _, *found = inspect.signature(getattr(kind, name)).parameters.values()
+            shape = [(one.name, one.kind, one.default) for one in found]
+            assert shape == [(one.name, one.kind, one.default) for one in expected.values()], name
+
+
+@pytest.mark.parametrize(("name", "args", "options"), CALLS.values(), ids=CALLS)
+def test_results_are_those_of_the_library(
+    address: str, name: str, args: tuple[Any, ...], options: dict[str, Any]
+) -> None:
+    expected = plain(getattr(nlgauge, name)(*args, **options))
+    for found in asked(address, name, *args, **options):
+        assert plain(found) == expected
+
+
+def test_matrices_and_rankings_are_usable_as_they_are(address: str) -> None:
+    with Client(address) as client:
+        found = client.matrix(HYPS, REFS, **HASH)
+        ranking = client.rank(CANDIDATES, **HASH)
+    expected = nlgauge.matrix(HYPS, REFS, **HASH)
+    assert np.array_equal(np.asarray(found), np.asarray(expected))
+    assert np.array_equal(found.precision, expected.precision)
+    assert not found.scores.flags.writeable
+    library = nlgauge.rank(CANDIDATES, **HASH)
+    assert ranking.chosen == library.chosen
+    assert ranking.candidates == library.candidates
+    assert np.isnan(ranking.utilities[1][0])
+
+
+def test_systems_are_compared_from_scores(address: str) -> None:
+    scores = nlgauge.score_systems(SYSTEMS, REFS, metrics=["chrf"])
+    expected = plain(nlgauge.compare_systems(scores, permutations=200, seed=3))
+    for found in asked(address, "compare_systems", scores, permutations=200, seed=3):
+        assert plain(found) == expected
+
+
+def test_a_stress_test_is_scored_by_the_service(address: str) -> None:
+    expected = plain(stress(HYPS, ["chrf"], perturbations=["negation", "typo"], resamples=100))
+    for found in asked(address, "stress", HYPS, ["chrf"], perturbations=["negation", "typo"], resamples=100):
+        assert plain(found) == expected
+
+
+def test_a_study_is_that_of_the_library(address: str) -> None:
+    metrics = ["bertscore:idf=refs,model=hash,layer=1"]
+    study = run_study(
+        preset("idf", metrics), systems_table(SYSTEMS, REFS), options=StudyOptions(resamples=100, lang="en")
+    )
+    for found in asked(address, "sensitivity", SYSTEMS, REFS, metrics=metrics, preset="idf", resamples=100):
+        assert plain(found) == plain(study)
+
+
+@pytest.mark.data
+def test_documents_and_words_are_annotated_by_the_service(address: str, data_folder: Any) -> None:
+    for name, args, options in (
+        ("discourse", (SYSTEMS, REFS), {"sentences": "lines"}),
+        ("discourse", (HYPS,), {}),
+        ("explain_corpus", (HYPS, REFS), {**HASH, "resamples": 100}),
+        ("explain_corpus", (HYPS, REFS), {"metric": "chrf", "method": "leave-one-out", "resamples": 100}),
+    ):
+        expected = getattr(nlgauge, name)(*args, **options)
+        more = {"segments": True} if name == "discourse" else {}
+        for found in asked(address, name, *args, **options):
+            assert type(found) is type(expected)
+            assert found.to_dict(**more) == expected.to_dict(**more)
+
+
+def refused(call: Callable[[], Any], kind: type[Exception]) -> str:
+    with pytest.raises(kind) as error:
+        call()
+    return str(error.value)
+
+
+def test_mistakes_are_said_as_by_the_library(address: str) -> None:
+    with Client(address, retries=0) as client:
+        for name, args, options in (
+            ("matrix", ([],), {}),
+            ("matrix", (["a"], "a text"), {}),
+            ("rank", ([["a"], []],), {}),
+            ("rank", ([["a"]], ["a", "b"]), {}),
+            ("explain_pairs", (["a"], ["a", "b"]), {}),
+            ("matrix", (["a"],), {"metric": "sentsim"}),
+            ("matrix", (["a"],), {"metric": "bertscorr"}),
+            ("discourse", ([],), {}),
+        ):
+            expected = refused(lambda: getattr(nlgauge, name)(*args, **options), nlgauge.NlgaugeError)  # noqa: B023
+            assert refused(lambda: getattr(client, name)(*args, **options), nlgauge.NlgaugeError) == expected  # noqa: B023
+        assert "reads no files" in refused(lambda: client.discourse(HYPS, vectors="v.txt"), RecipeError)
+        assert "annotator must be spacy-en" in refused(lambda: client.discourse(HYPS, annotator="/etc"), RecipeError)
+        assert "cannot be sent" in refused(lambda: client.matrix(HYPS, idf={1, 2}), RecipeError)
+        assert "expected" in refused(lambda: client.matrix(3), InputError)  # type: ignore[arg-type]
+
+
+def test_what_does_not_fit_becomes_a_job(tmp_path: Any) -> None:
+    limits = Limits(texts=5, pairs=4, seconds=1e-9)
+    with hash_encoder(), listening(Settings(folder=tmp_path, preload=(), limits=limits)) as address:
+        for name, args in (("matrix", (HYPS, REFS)), ("matrix", (HYPS[:1], REFS[:1])), ("rank", (CANDIDATES,))):
+            expected = plain(getattr(nlgauge, name)(*args, **HASH))
+            for found in asked(address, name, *args, **HASH):
+                assert plain(found) == expected
+        with Client(address) as client:
+            job = client.submit_matrix(HYPS, REFS, **HASH)
+            assert job.wait().shape == (3, 3)
+            assert job.download("tsv").startswith(b"hypothesis\t0\t1\t2\n0\t")
+            ranking = client.submit_rank(CANDIDATES, **HASH)
+            assert client.job(ranking.id).wait().chosen == nlgauge.rank(CANDIDATES, **HASH).chosen
+
+
+def test_what_a_job_does_not_take_is_refused(tmp_path: Any) -> None:
+    limits = Limits(pairs=4, job_pairs=8)
+    with (
+        hash_encoder(),
+        listening(Settings(folder=tmp_path, preload=(), limits=limits)) as address,
+        Client(address) as client,
+    ):
+        said = refused(lambda: client.matrix(HYPS, REFS, **HASH), ServiceError)
+    assert "9 pairs of texts in one request, and at most 8 are compared" in said

@@ -1,0 +1,260 @@
+"""One thread computes; requests share its batches, and a score does not know its company."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nlgauge
+from nlgauge.apps.service.calls import Caller, ScoreCall
+from nlgauge.apps.service.guard import ProblemError
+from nlgauge.apps.service.inference import InferenceThread, before_batch
+from nlgauge.apps.service.policy import Policy
+from nlgauge.apps.service.schemas import ScoreRequest
+from nlgauge.apps.service.settings import Settings
+from nlgauge.core.registry import METRICS
+from nlgauge.encoders.load import load_encoder
+from nlgauge.encoders.pool import hosted
+from nlgauge.errors import InputError
+from nlgauge.testing import HashEncoder, hash_encoder
+from nlgauge.text.windows import Windows
+
+WORDS = "a the cat dog bird sat slept ran on under over mat sofa tree".split()  # noqa: SIM905
+
+
+def text(number: int) -> str:
+    """Texts of one to twelve words."""
+    return " ".join(WORDS[(number * 7 + place * 5) % len(WORDS)] for place in range(1 + number % 12))
+
+
+def call(hyps: list[str], refs: list[str], **options: Any) -> ScoreCall:
+    caller = Caller(Settings(), Policy())
+    request = {"hyps": hyps, "refs": refs, "options": {"model": "hash", "layer": 1} | options}
+    return caller.score(ScoreRequest.model_validate(request))
+
+
+@pytest.fixture
+def encoder() -> Iterator[HashEncoder]:
+    with hash_encoder() as name:
+        made = load_encoder(name)
+        assert isinstance(made, HashEncoder)
+        yield made
+
+
+@pytest.fixture
+def batches() -> list[int]:
+    """Sizes of the batches of requests."""
+    return []
+
+
+@pytest.fixture
+def thread(batches: list[int]) -> Iterator[InferenceThread]:
+    made = InferenceThread(wait=0.005, waiting=64, batch_tokens=4096, on_batch=batches.append)
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.mark.filterwarnings("ignore::nlgauge.NlgaugeWarning")
+def test_windows_are_encoded_once_among_all_requests(
+    thread: InferenceThread, encoder: HashEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    original = encoder.encode
+
+    def encode(ids: Any, layers: Any) -> Any:
+        read.append(len(ids))
+        return original(ids, layers)
+
+    monkeypatch.setattr(encoder, "encode", encode)
+    rng = np.random.default_rng(1)
+    long, other = " ".join(rng.choice(WORDS, 180)), " ".join(rng.choice(WORDS, 120))
+    found = thread.submit(call([long], [other], window="model")).result(60)
+    assert sum(read) == sum(len(Windows(64, 31, (1, 1)).starts(tokens)) for tokens in (180, 120))
+    with pytest.warns(nlgauge.WindowsWarning):
+        (expected,) = nlgauge.score_systems({"": [long]}, [other], model="hash", layer=1, window="model")
+    assert found.scores[0].to_dict() == expected.to_dict()
+
+
+class Slow:
+    """Holds the inference thread until it is let go."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, encoder: HashEncoder) -> None:
+        self.go = threading.Event()
+        self.entered = threading.Event()
+        self.calls = 0
+        original = encoder.encode
+
+        def encode(ids: Any, layers: Any) -> Any:
+            self.calls += 1
+            self.entered.set()
+            assert self.go.wait(120)
+            return original(ids, layers)
+
+        monkeypatch.setattr(encoder, "encode", encode)
+
+
+def test_requests_that_wait_share_batches_and_keep_their_bits(
+    encoder: HashEncoder, thread: InferenceThread, batches: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = [(text(at), text(at + 3)) for at in range(40)]
+    alone = [nlgauge.score([hyp], [ref], model="hash", layer=1).to_dict() for hyp, ref in pairs]
+    slow = Slow(monkeypatch, encoder)
+    first = thread.submit(call(["a cat"], ["a dog"]))
+    assert slow.entered.wait(60)
+    futures = [thread.submit(call([hyp], [ref])) for hyp, ref in pairs]
+    slow.calls = 0
+    slow.go.set()
+    assert [future.result(60).scores[0].to_dict() for future in futures] == alone
+    assert first.result(60).scores[0].system is None
+    assert batches == [1, 40]
+    lengths = {len(words.split()) for pair in pairs for words in pair}
+    assert slow.calls <= len(lengths)  # a batch for each length, not two for each request
+
+
+def test_the_default_model_gives_the_same_bits_in_company(thread: InferenceThread) -> None:
+    hyps = [f"The committee met on day {number} {'and again ' * (number % 5)}." for number in range(24)]
+    refs = [f"On day {number} the committee came together." for number in range(24)]
+    alone = [nlgauge.score([hyp], [ref]).to_dict() for hyp, ref in zip(hyps, refs, strict=True)]
+    caller = Caller(Settings(), Policy())
+    calls = [
+        caller.score(ScoreRequest.model_validate({"hyps": [hyp], "refs": [ref]}))
+        for hyp, ref in zip(hyps, refs, strict=True)
+    ]
+    with ThreadPoolExecutor(24) as pool:
+        found = list(pool.map(lambda one: thread.submit(one).result(60).scores[0].to_dict(), calls))
+    assert found == alone
+
+
+@pytest.mark.filterwarnings("ignore::nlgauge.NlgaugeWarning")
+def test_every_metric_gives_the_librarys_bytes_in_company(thread: InferenceThread) -> None:
+    caller = Caller(Settings(), Policy())
+    sources = ["Die Katze saß auf der Matte.", "Ein Hund schlief, als es regnete.", "Es war spät."]
+    hyps = ["A cat sat on the mat.", "The dog slept.", "It was late at night."]
+    refs = ["The cat sat on the mat.", "A dog slept under a tree.", "It was late."]
+    bodies = [
+        {"hyps": hyps[:count], "refs": refs[:count], "sources": sources[:count], "metrics": [metric]}
+        for metric in METRICS
+        if metric != "lexical-graph"  # which needs a file that no request can name
+        for count in (2, 3)  # SentSim scales over a corpus, which is two pairs at least
+    ]
+    futures = [thread.submit(caller.score(ScoreRequest.model_validate(body))) for body in bodies]
+    for body, future in zip(bodies, futures, strict=True):
+        found = json.dumps([score.to_dict() for score in future.result(60).scores])
+        alone = nlgauge.score(body["hyps"], body["refs"], sources=body["sources"], metric=body["metrics"][0])
+        assert found == json.dumps([alone.to_dict()]), body["metrics"]
+
+
+def test_a_request_that_fails_fails_alone(
+    encoder: HashEncoder, thread: InferenceThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = Slow(monkeypatch, encoder)
+    thread.submit(call(["a cat"], ["a dog"]))
+    assert slow.entered.wait(60)
+    good, bad, other = (thread.submit(call([one], [one])) for one in ("a cat", "", "the dog"))
+    slow.go.set()
+    assert good.result(60).scores[0].system_score == pytest.approx(1, abs=1e-6)
+    with pytest.raises(InputError, match="both empty"):
+        bad.result(60)
+    assert other.result(60).scores[0].system_score == pytest.approx(1, abs=1e-6)
+
+
+def test_a_lone_request_waits_for_nobody(encoder: HashEncoder, batches: list[int]) -> None:
+    patient = InferenceThread(wait=3600.0, waiting=64, batch_tokens=4096, on_batch=batches.append)
+    patient.start()
+    try:
+        for number in range(5):
+            patient.submit(call([text(number)], [text(number)])).result(60)
+    finally:
+        patient.stop()
+    assert batches == [1] * 5
+
+
+def test_after_a_crowd_the_wait_for_more_is_bounded(
+    encoder: HashEncoder, thread: InferenceThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = Slow(monkeypatch, encoder)
+    futures = [thread.submit(call(["a cat"], ["a dog"])) for _ in range(8)]
+    slow.go.set()
+    for future in futures:
+        future.result(60)
+    thread.submit(call(["a cat"], ["a dog"])).result(60)  # although nobody else comes
+
+
+def test_a_full_queue_is_refused(
+    encoder: HashEncoder, thread: InferenceThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = Slow(monkeypatch, encoder)
+    thread.submit(call(["a cat"], ["a dog"]))
+    assert slow.entered.wait(60)
+    futures = [thread.submit(call(["a cat"], ["a dog"])) for _ in range(64)]
+    with pytest.raises(ProblemError) as refused:
+        thread.submit(call(["a cat"], ["a dog"]))
+    assert (refused.value.status, refused.value.retry_after) == (429, 1)
+    slow.go.set()
+    assert all(future.result(60) for future in futures)
+
+
+def test_larger_work_takes_turns_with_requests_and_can_be_stopped(
+    encoder: HashEncoder, thread: InferenceThread
+) -> None:
+    ids = np.array([[1, 5, 6, 2]])
+    counted: list[int] = []
+    with hosted(thread):
+        token = before_batch.set(counted.append)
+        try:
+            found = thread.encode(encoder, ids, (1,))
+        finally:
+            before_batch.reset(token)
+    assert counted == [4]
+    assert np.array_equal(found[0], encoder.encode(ids, (1,))[0])
+
+    def stop(_: int) -> None:
+        raise InterruptedError
+
+    token = before_batch.set(stop)
+    with pytest.raises(InterruptedError):
+        thread.encode(encoder, ids, (1,))
+    before_batch.reset(token)
+
+
+def test_models_are_loaded_once_and_the_least_used_makes_room(thread: InferenceThread) -> None:
+    loaded: list[str] = []
+
+    def load(name: str) -> Any:
+        loaded.append(name)
+        return object()
+
+    for name in ("a", "b", "a", "c", "d", "a", "e", "a", "b"):
+        thread.encoder(name, lambda name=name: load(name))
+    assert loaded == ["a", "b", "c", "d", "e", "b"]
+
+
+def test_what_waits_is_finished_before_the_thread_ends(encoder: HashEncoder, batches: list[int]) -> None:
+    thread = InferenceThread(wait=0.005, waiting=64, batch_tokens=4096, on_batch=batches.append)
+    futures = [thread.submit(call([text(number)], [text(number)])) for number in range(10)]
+    thread.start()
+    thread.stop()
+    assert all(future.done() for future in futures)
+    with pytest.raises(ProblemError, match="about to stop"):
+        thread.submit(call(["a cat"], ["a dog"]))
+
+
+def test_the_thread_outlives_whatever_goes_wrong(encoder: HashEncoder) -> None:
+    def fail(_: int) -> None:
+        raise ZeroDivisionError
+
+    thread = InferenceThread(wait=0.005, waiting=64, batch_tokens=4096, on_batch=fail)
+    thread.start()
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            thread.submit(call(["a cat"], ["a dog"])).result(60)
+    assert thread.alive
+    thread.stop()
+    assert not thread.alive

@@ -1,0 +1,171 @@
+"""The page in a browser: what is wrong is said at its place, and a link never means something else than it meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.apps.service.conftest import KEY, Running, started
+from tests.apps.service.pages import (
+    COMPUTING,
+    HYPS,
+    OTHERS,
+    REFS,
+    choose_metrics,
+    fill,
+    fill_long,
+    page_of,
+    run,
+    settled_address,
+)
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+
+MANY = [f"The ferry number {number} was cancelled." for number in range(300)]
+
+
+@pytest.fixture
+def refused(browser: Browser, serving: Running) -> Iterator[Page]:
+    """A page whose requests may be refused."""
+    with page_of(browser, f"{serving.url}/", refusals=True) as found:
+        yield found
+
+
+def score(page: Page) -> None:
+    """Press the button, whatever comes of it."""
+    page.get_by_role("button", name="Score", exact=True).click()
+
+
+def test_a_key_that_no_header_can_hold_is_refused_before_it_is_sent(browser: Browser, tmp_path: Path) -> None:
+    with started(tmp_path, "--preload", NLGAUGE_API_KEY=KEY) as service:
+        page = browser.new_page()
+        page.goto(f"{service.url}/")
+        for key in ("ключ от сервиса", ""):
+            page.get_by_label("API key").fill(key)
+            page.get_by_role("button", name="Use this key").click()
+            page.locator("#key-error").filter(has_text="does not know this key").wait_for()
+            assert page.get_by_label("API key").is_visible()
+        page.get_by_label("API key").fill(KEY)
+        page.keyboard.press("Enter")
+        page.wait_for_selector("html[data-ready=yes]")
+        page.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "recipes", "place"),
+    [
+        ("layer=5", "bertscorr", "#recipes-error"),
+        ("layer=5", "bertscore:layer=77", "#recipes-error"),
+        ("layer=99", "moverscore", "#error-of-bertscore"),
+        ("nonsense=1", "bertscore:layer=2", "#error-of-bertscore"),
+        ("layer=5", "bertscore|layer:4|nonsense", "#recipes-error"),
+    ],
+)
+def test_of_several_recipes_the_wrong_one_is_named(refused: Page, options: str, recipes: str, place: str) -> None:
+    page = refused
+    fill(page, {"A": HYPS}, REFS)
+    page.get_by_label("Options of bertscore").fill(options)
+    page.locator("#further summary").click()
+    page.get_by_label("Recipes or signatures, one a line").fill(recipes)
+    score(page)
+    page.locator(place).filter(has_text=re.compile(r"\w")).wait_for()
+    said = [one.get_attribute("id") for one in page.locator("[role=alert]").all() if one.inner_text().strip()]
+    assert said == [place.removeprefix("#")]
+
+
+def test_a_text_that_is_too_long_is_named(refused: Page) -> None:
+    page = refused
+    fill(page, {"A": HYPS, "B": [*OTHERS[:2], "word " * 2000]}, REFS)
+    score(page)
+    page.locator("#system-2-error").filter(has_text="System 'B', segment 2: a text has 10000 characters").wait_for()
+
+
+def test_texts_that_are_both_empty_lead_to_the_box_for_them(refused: Page) -> None:
+    page = refused
+    fill(page, {"A": ["a cat", "", "a dog"]}, ["a cat", "", "a dog"])
+    score(page)
+    page.locator("#system-1-error").filter(has_text="score it 0 (under “More”, below the metrics)").wait_for()
+
+
+def test_utf_16_without_a_mark_is_no_plain_text(refused: Page) -> None:
+    data = "A ferry.\nBread.\n".encode("utf-16-le")
+    refused.set_input_files("#system-1-file", {"name": "a.txt", "mimeType": "text/plain", "buffer": data})
+    refused.locator("#system-1-error").filter(has_text="a.txt is no plain text in UTF-8").wait_for()
+    assert refused.locator("#system-1-count").inner_text() == ""
+
+
+def test_warnings_speak_of_models_and_not_of_flags(refused: Page) -> None:
+    page = refused
+    fill(page, {"A": ["مرحبا بالعالم"]}, ["مرحبا يا عالم"])
+    run(page)
+    said = page.locator("#warnings").inner_text()
+    assert "Arabic" in said
+    assert "--" not in said
+
+
+def test_words_that_run_from_right_to_left_keep_the_order_of_a_sentence(refused: Page) -> None:
+    page = refused
+    fill(page, {"A": ["مرحبا بالعالم"]}, ["مرحبا يا عالم"])
+    run(page)
+    page.locator("#segments-list .row").first.click()
+    said = page.locator("#segment .said")
+    said.filter(has_text="Weakest matches").wait_for(timeout=COMPUTING)
+    assert "\u2068'بالعالم'\u2069 to \u2068'" in said.inner_text()
+    page.locator("#segment .word").first.focus()
+    said.filter(has_text=re.compile("^\u2068مرحبا\u2069: matched with \u2068مرحبا\u2069")).wait_for()
+
+
+def test_a_link_to_a_model_that_is_not_here_says_so(browser: Browser, serving: Running, tmp_path: Path) -> None:
+    with page_of(browser, f"{serving.url}/") as page:
+        fill(page, {"A": HYPS}, REFS)
+        page.get_by_label("Model", exact=True).select_option("mpnet")
+        link = settled_address(page).split("#")[1]
+    with (
+        started(tmp_path, "--preload", "--models", "minilm") as service,
+        page_of(browser, f"{service.url}/#{link}") as page,
+    ):
+        page.locator("#model-error").filter(has_text="names the model mpnet").wait_for()
+
+
+def test_a_form_that_is_changed_under_a_job_is_not_linked_with_its_result(refused: Page) -> None:
+    page = refused
+    for label in ("Hypotheses of system 1", "References 1"):
+        fill_long(page, label, MANY)
+    choose_metrics(page, "bertscore")
+    score(page)
+    page.get_by_role("button", name="Cancel", exact=True).wait_for()
+    page.get_by_role("checkbox", name="chrf", exact=True).check()
+    page.locator("#status").filter(has_text=re.compile("^Done")).wait_for(timeout=COMPUTING)
+    page.wait_for_timeout(500)  # the address is written a moment later
+    assert "job=" not in page.url
+    page.get_by_role("checkbox", name="chrf", exact=True).uncheck()
+    run(page)
+    page.wait_for_url(re.compile("job="))
+
+
+def test_a_job_that_has_expired_leaves_the_address(browser: Browser, serving: Running) -> None:
+    with page_of(browser, f"{serving.url}/#job={'0' * 32}", refusals=True) as page:
+        page.locator("#form-error").filter(has_text="no such job").wait_for()
+        page.wait_for_url(re.compile("/$"))
+
+
+def test_a_lone_system_has_its_score_in_the_list_also_where_the_page_is_narrow(
+    browser: Browser, serving: Running
+) -> None:
+    with page_of(browser, f"{serving.url}/", viewport={"width": 380, "height": 800}) as page:
+        fill(page, {"A": HYPS}, REFS, OTHERS)
+        run(page)
+        assert page.locator("#segments-head span").all_inner_texts() == ["segment", "score", "output"]
+        row = page.locator("#segments-list .row").first
+        assert re.fullmatch(r"\d\.\d{4}", row.locator(".num").nth(1).inner_text())
+        assert "of A" not in page.get_by_label("Sort by").inner_text()
+        row.click()
+        page.locator("#segment .note").filter(has_text="counted from 0").wait_for(timeout=COMPUTING)
+        heads = page.locator("#segment h4").all_inner_texts()
+        assert heads[:2] == ["reference 0", "reference 1"]

@@ -1,0 +1,156 @@
+"""The file in which a run keeps what it has finished."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.core.corpora import small_corpus
+
+from nlgauge.core import checkpoint as module
+from nlgauge.core.checkpoint import Checkpoint, compare_with_checkpoint
+from nlgauge.core.compare import Comparisons, compare
+from nlgauge.core.finish import finish
+from nlgauge.core.prepare import Prepared, prepare
+from nlgauge.core.registry import parse_metric
+from nlgauge.core.run_options import RunOptions
+from nlgauge.encoders.whole_text import sentences
+from nlgauge.errors import FileFormatError, NlgaugeWarning
+from nlgauge.metrics.bertscore import BERTScore
+from nlgauge.metrics.moverscore import MoverScore
+
+HEAD = '{"format": "nlgauge-checkpoint/1"}\n'
+
+
+def prepared(*recipes: str, options: RunOptions | None = None) -> Prepared:
+    return prepare([parse_metric(recipe) for recipe in recipes], small_corpus(), options or RunOptions())
+
+
+def scores(ready: Prepared, checkpoint: Checkpoint, size: int = 4) -> list[list[float]]:
+    ranges = [range(start, min(start + size, len(ready))) for start in range(0, len(ready), size)]
+    found = Comparisons.join(compare_with_checkpoint(ready, part, checkpoint) for part in ranges)
+    return [score.segments[score.main].tolist() for score in finish(ready, found)]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "run.state"
+
+
+@pytest.fixture
+def compared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[range, set[int]]]:
+    """What is computed, and not taken from the checkpoint."""
+    calls: list[tuple[range, set[int]]] = []
+
+    def counting(ready: Prepared, segments: range, *, only: Any = None) -> Comparisons:
+        calls.append((segments, set(only)))
+        return compare(ready, segments, only=only)
+
+    monkeypatch.setattr(module, "compare", counting)
+    return calls
+
+
+def test_what_is_finished_is_not_computed_again(path: Path, compared: list[tuple[range, set[int]]]) -> None:
+    ready = prepared("bertscore", "moverscore:idf=both", "xmoverscore:transforms=position-norm")
+    first = scores(ready, Checkpoint(path), size=8)
+    assert first == [s.segments[s.main].tolist() for s in finish(ready, compare(ready))]
+    assert [segments for segments, _ in compared] == [range(8), range(8, 10)]
+    kept = path.read_bytes()
+    assert scores(ready, Checkpoint(path), size=8) == first
+    assert len(compared) == 2
+    assert path.read_bytes() == kept
+    more = prepared("bertscore:layer=2", "bertscore")
+    scores(more, Checkpoint(path), size=8)
+    assert [only for _, only in compared[2:]] == [{0}, {0}], "only the new recipe"
+
+
+def test_recipes_that_come_to_the_same_are_computed_once(compared: list[tuple[range, set[int]]]) -> None:
+    ready = prepared("bertscore", "bertscore:layer=default", "bertscore:layer=1")
+    found = scores(ready, Checkpoint(), size=10)
+    assert compared == [(range(10), {0, 2})]
+    assert found[0] == found[2]
+
+
+def test_a_changed_value_is_noticed_and_not_used(path: Path) -> None:
+    ready = prepared("bertscore")
+    first = scores(ready, Checkpoint(path))
+    lines = path.read_text(encoding="utf-8").splitlines()
+    value = json.loads(lines[2])["systems"]["fluent"]["values"][0][0][2]
+    lines[2] = lines[2].replace(repr(value), "0.6943")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with pytest.warns(NlgaugeWarning, match=r"run\.state': line 3 was changed"):
+        changed = Checkpoint(path)
+    assert len(changed) == 2
+    assert scores(ready, changed) == first
+    assert scores(ready, Checkpoint(path)) == first, "the line is gone, and nothing is said any more"
+
+
+@pytest.mark.parametrize("line", ['{"key": 3}', "[]", '{"sum": "0", "key": "0", "systems": {}}', "\x00"])
+def test_a_damaged_line_is_named_and_dropped(path: Path, line: str) -> None:
+    path.write_text(f"{HEAD}{line}\n", encoding="utf-8")
+    with pytest.warns(NlgaugeWarning, match=r"run\.state': line 2 was changed"):
+        assert len(Checkpoint(path)) == 0
+    assert path.read_text(encoding="utf-8") == HEAD
+
+
+def test_a_file_that_is_empty_or_torn_at_its_head_starts_anew(path: Path) -> None:
+    for content in ("", '{"form'):
+        path.write_text(content, encoding="utf-8")
+        assert len(Checkpoint(path)) == 0
+        assert path.read_text(encoding="utf-8") == HEAD
+
+
+@pytest.mark.parametrize("content", ["years of work\n", "years of work", '{"format": 1}\n', "[]\n"])
+def test_another_file_is_left_alone(path: Path, content: str) -> None:
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(FileFormatError, match=r"run\.state"):
+        Checkpoint(path)
+    assert path.read_text(encoding="utf-8") == content
+
+
+class Sentences:
+    """A model of sentence vectors that can be another one under the same name."""
+
+    name, engine = "second", "none"
+
+    def __init__(self, digit: str) -> None:
+        self.digest = digit * 64
+        self.engine = "made-1"
+        self._seed = int(digit)
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        rows = [np.random.default_rng([self._seed, len(text), *text.encode()]).normal(size=4) for text in texts]
+        return np.array(rows, dtype=np.float32)
+
+
+def test_other_weights_of_a_second_model_are_other_comparisons(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for model in (Sentences("1"), Sentences("2")):
+        monkeypatch.setattr(sentences, "load_sentence_encoder", lambda _, model=model, **__: model)
+        ready = prepared("sentsim:against=refs,model=minilm,sentence=second,combine=sss")
+        found.append(scores(ready, Checkpoint(path)))
+        assert found[-1] == scores(ready, Checkpoint())
+    assert found[0] != found[1]
+
+
+def test_idf_of_a_systems_own_texts_is_in_the_key() -> None:
+    """The texts of the first range are the same; those that idf is counted on are not."""
+    checkpoint = Checkpoint()
+    one = small_corpus(8)
+    other = small_corpus(10)
+    for corpus in (one, other):
+        ready = prepare([MoverScore(idf="both"), BERTScore(idf="refs")], corpus, RunOptions())
+        alone = [score.segments[score.main].tolist() for score in finish(ready, compare(ready))]
+        assert scores(ready, checkpoint) == alone
+
+
+def test_alignments_are_always_computed() -> None:
+    ready = prepared("bertscore", options=RunOptions(alignments=True))
+    checkpoint = Checkpoint()
+    scored = finish(ready, compare_with_checkpoint(ready, ready.segments, checkpoint))
+    assert scored[0].alignments is not None
+    assert scored[0].alignments[0] is not None
+    assert len(checkpoint) == 0

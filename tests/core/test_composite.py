@@ -1,0 +1,92 @@
+"""Recipes of recipes: how members are written, and read back from a signature."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+import nlgauge
+from nlgauge.core.composite import leaves, member_recipe, member_signatures, member_text, split_outside
+from nlgauge.core.registry import parse_metric, split_recipe, with_options
+from nlgauge.core.signature import Signature, member_fields, plain_key
+from nlgauge.errors import RecipeError, SignatureError
+from nlgauge.metrics.bertscore import BERTScore
+from nlgauge.metrics.chrf import ChrF
+from nlgauge.metrics.ensemble import Ensemble
+
+
+def test_separators_in_brackets_separate_nothing() -> None:
+    assert split_outside("a(x=1+2)+b(y=3,z=4)", "+") == ["a(x=1+2)", "b(y=3,z=4)"]
+    assert split_outside("a(x=1+2", "+") == ["a(x=1", "2"]
+
+
+def test_a_member_is_a_recipe_in_other_brackets() -> None:
+    for text in ("bertscore", "bertscore(layer=5,idf=refs)"):
+        assert member_text(member_recipe(text)) == text
+    with pytest.raises(RecipeError, match=r"expected a member such as"):
+        member_recipe("(layer=5)")
+
+
+def test_members_need_no_name() -> None:
+    assert split_recipe("ensemble:bertscore+chrf,norms=n.json") == (
+        "ensemble",
+        {"members": "bertscore+chrf", "norms": "n.json"},
+    )
+    assert split_recipe("ensemble:members=bertscore(layer=1)+chrf")[1] == {"members": "bertscore(layer=1)+chrf"}
+    with pytest.raises(RecipeError, match="expected option=value"):
+        split_recipe("bertscore:chrf")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ensemble:bertscore", "joins at least two metrics"),
+        ("ensemble:bertscore+", "members must be metrics joined by"),
+        ("ensemble:bertscore+nope", "unknown metric 'nope'"),
+        ("ensemble:ensemble+chrf", "cannot be ensemble itself"),
+        ("ensemble:sentsim+chrf", "scales its scores over the corpus"),
+        ("ensemble:bertscore(layer=5+chrf", "a bracket is not closed"),
+        ("ensemble:bertscore(depth=5)+chrf", "has no option 'depth'"),
+    ],
+)
+def test_what_cannot_be_joined_is_refused(text: str, message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        parse_metric(text)
+
+
+def test_options_of_a_call_reach_the_members_that_know_them() -> None:
+    recipe = parse_metric("ensemble:bertscore(layer=2)+moverscore+chrf", model="mpnet", layer=5, words=2)
+    assert isinstance(recipe, Ensemble)
+    first, second, third = recipe.recipes
+    assert (getattr(first, "model", ""), getattr(first, "layer", 0)) == ("mpnet", 2)
+    assert getattr(second, "model", "") == "mpnet"
+    assert third == ChrF(words=2)
+    with pytest.raises(RecipeError, match="option 'depth' is not known to any metric"):
+        nlgauge.score(["a"], ["b"], metric="ensemble:bertscore+chrf", depth=3)
+    assert with_options("chrf", {"layer": "5"}) == "chrf"
+
+
+def test_members_may_be_recipes() -> None:
+    recipe = Ensemble(members=[BERTScore(layer=5), "chrf:words=2"])  # type: ignore[arg-type]  # lists are taken too
+    assert recipe.members == "bertscore(layer=5)+chrf(words=2)"
+    assert recipe.recipes == (BERTScore(layer=5), ChrF(words=2))
+    assert pickle.loads(pickle.dumps(recipe)) == recipe
+    assert leaves([recipe, ChrF()]) == [*recipe.recipes, ChrF()]
+
+
+def test_fields_of_members_have_their_number() -> None:
+    signature = Signature.parse("ensemble|members:bertscore+chrf|norms:shipped[ab]|1.layer:4|2.chars:6|model:minilm")
+    first, second = member_signatures(signature)
+    assert (first.metric, dict(first.recipe)) == ("bertscore", {"layer": "4", "model": "minilm"})
+    assert (second.metric, second.recipe["chars"]) == ("chrf", "6")
+    assert member_fields(signature.recipe, 2) == {"chars": "6"}
+    assert (plain_key("12.layer"), plain_key("layer"), plain_key("a.b")) == ("layer", "layer", "a.b")
+    assert signature.short().startswith("ensemble|mb:bertscore+chrf|nm:shipped[ab]|1.l:4")
+
+
+def test_a_signature_of_other_fields_is_refused() -> None:
+    with pytest.raises(SignatureError, match=r"has no field '1.chars'"):
+        nlgauge.recipe_from_signature("ensemble|members:bertscore+chrf|norms:shipped[ab]|1.chars:6")
+    with pytest.raises(SignatureError, match="names no members"):
+        nlgauge.recipe_from_signature("ensemble|norms:shipped[ab]")

@@ -1,0 +1,106 @@
+"""Models by language, layers by model: tables, and codes of languages only."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.encoders.tiny_models import TINY, write_model
+
+import nlgauge
+from nlgauge.core.vector_metric import COVERED_SCRIPTS, PAPER_LAYERS, model_for_language
+from nlgauge.errors import RecipeError
+from nlgauge.text.languages import LANGUAGE_CODES, language_code
+
+PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
+
+MULTILINGUAL_BERT = "bert-base-multilingual-cased"
+
+
+@pytest.mark.parametrize(
+    ("code", "model"),
+    [
+        ("en", "minilm"),
+        ("EN", "minilm"),
+        ("eng", "minilm"),
+        ("en-US", "minilm"),
+        ("en_US", "minilm"),
+        ("en-sci", "allenai/scibert_scivocab_uncased"),
+        ("zh-TW", "bert-base-chinese"),
+        ("tur", "dbmdz/bert-base-turkish-cased"),
+        ("de", MULTILINGUAL_BERT),
+        ("deu", MULTILINGUAL_BERT),
+        ("pt-BR", MULTILINGUAL_BERT),
+        ("yue", MULTILINGUAL_BERT),
+    ],
+)
+def test_a_language_has_one_model_whatever_is_installed(code: str, model: str) -> None:
+    assert model_for_language(code) == model
+    assert nlgauge.BERTScore(lang=code).model == model
+
+
+@pytest.mark.parametrize("code", ["English", "xx", "e", "en US", "en-", "en-?", "zzz", "deutsch", "1"])
+@pytest.mark.parametrize("model", [{}, {"model": "minilm"}], ids=["", "minilm"])
+def test_what_is_no_code_of_a_language_is_refused(code: str, model: dict[str, str]) -> None:
+    with pytest.raises(nlgauge.RecipeError, match=r"lang must be the code of a language, got .*ISO 639"):
+        nlgauge.score(["a"], ["b"], lang=code, **model)
+
+
+def test_codes_are_spelt_one_way() -> None:
+    assert language_code(" zh_TW ") == "zh-tw"
+    assert len(LANGUAGE_CODES) > 150
+    assert all(code == code.lower() and len(code) in {2, 3} for code in LANGUAGE_CODES)
+
+
+@pytest.mark.parametrize("name", ["model", "lang"])
+@pytest.mark.parametrize("metric", ["bertscore", "moverscore", "bertscore|layer:4|model:minilm"])
+def test_an_empty_value_does_not_stand_for_the_default(name: str, metric: str) -> None:
+    with pytest.raises(nlgauge.RecipeError, match=f"{name} is empty; leave it out for the default"):
+        nlgauge.score(["a"], ["b"], metric=metric, **{name: ""})
+    with pytest.raises(nlgauge.RecipeError, match=f"{name} is empty"):
+        nlgauge.score(["a"], ["b"], metric=f"bertscore:{name}=")
+
+
+def test_a_missing_model_that_a_language_chose_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NLGAUGE_OFFLINE", "1")
+    for language, offered in (("de", True), ("zh-tw", True), ("fi", False)):
+        with pytest.raises(nlgauge.ModelNotFoundError) as caught:
+            nlgauge.score(["a"], ["b"], lang=language)
+        message = str(caught.value)
+        assert message.startswith(f"lang={language!r} chose model 'bert-base-")
+        assert ("--model muse knows this language" in message) == offered
+    with pytest.raises(nlgauge.ModelNotFoundError) as caught:
+        nlgauge.score(["a"], ["b"], lang="de", model="no-such-model")
+    assert "chose" not in str(caught.value)
+
+
+def test_the_scripts_of_the_multilingual_model_are_those_of_its_languages() -> None:
+    assert COVERED_SCRIPTS["muse"] > COVERED_SCRIPTS["minilm"] == COVERED_SCRIPTS["mpnet"] == {"Latin"}
+
+
+def test_layers_of_the_paper_are_those_of_its_table_and_are_documented() -> None:
+    rows = dict(re.findall(r"\| `([a-z0-9-]+)` \| (\d+ \| \d+) ", PAGE.read_text(encoding="utf-8")))
+    assert {name: tuple(map(int, row.split(" | "))) for name, row in rows.items()} == PAPER_LAYERS
+    assert len(PAPER_LAYERS) == 12
+    assert all(0 < layer < total for total, layer in PAPER_LAYERS.values())
+    assert PAPER_LAYERS["roberta-large"] == (24, 17)
+
+
+@pytest.mark.parametrize("how", ["folder", "config", "config with an owner"])
+def test_a_model_of_the_paper_has_its_layer_by_folder_and_by_config(
+    tmp_path: Path, own_cache: Path, how: str
+) -> None:
+    named = {"folder": {}, "config": {"_name_or_path": "bert-base-uncased"}}.get(
+        how, {"_name_or_path": "google-bert/bert-base-uncased"}
+    )
+    config = TINY["bert"] | {"num_hidden_layers": 12} | named
+    folder = write_model(tmp_path / ("bert-base-uncased" if how == "folder" else "mine"), config)
+    found = nlgauge.score(["the cat"], ["a dog"], model=str(folder))
+    assert found.signature.recipe["layer"] == "9"
+
+
+def test_a_model_of_another_depth_is_not_that_of_the_paper(tmp_path: Path, own_cache: Path) -> None:
+    folder = write_model(tmp_path / "bert-base-uncased", TINY["bert"])
+    with pytest.raises(RecipeError, match="no default layer for model 'bert-base-uncased'; choose one of 0 to 4"):
+        nlgauge.score(["the cat"], ["a dog"], model=str(folder))

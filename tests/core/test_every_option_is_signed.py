@@ -1,0 +1,102 @@
+"""No option moves a score under one signature: another value gives another one, the same numbers, or an error."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nlgauge
+import nlgauge.testing
+from nlgauge.core.annotation import AnnotatorName
+from nlgauge.core.options import Choice, JoinedNames, JoinedNumbers, Number, Option, Whole
+from nlgauge.core.registry import built_in_metrics
+from nlgauge.core.resources import IdfChoice, LanguageModelName, SentenceModelName, StopwordList, TransformFiles
+from nlgauge.core.vector_metric import VectorMetric
+from nlgauge.metrics.cohesion import WordVectorFile
+from nlgauge.metrics.parts.disco_options import FocusVectors
+from nlgauge.testing import HYPOTHESES, REFERENCES
+
+#: Values of kinds whose values cannot be listed.
+OTHERS: dict[str, list[Any]] = {
+    "aggregation": ["last", "two-thirds", "layer-0", "routing", "barycentre"],
+    "tokenize": ["char", "none", "intl"],
+    "lang": ["de"],
+    "src_lang": ["de"],
+    "model": ["other"],
+    "exponents": ["1+2"],
+    "weighting": [".3+.7"],
+    "bounds": ["corpus"],
+    "solver": ["relaxed", "sinkhorn-0.5"],
+    "window": [3, 5, "model"],
+    "rescale": ["no"],
+    "members": ["bertscore+bleu", "bleu+chrf", "rouge1+rougel", "bertscore+smd"],
+    "norms": ["shipped"],
+}
+
+
+def other_values(about: Option, folder: Path) -> Iterator[Any]:
+    kind = about.kind
+    if about.name in OTHERS:
+        yield from OTHERS[about.name]
+    elif isinstance(kind, Choice):
+        yield from kind.words
+    elif isinstance(kind, Whole):
+        yield from (max(kind.least, 1), max(kind.least, 1) + 1, 5)
+    elif isinstance(kind, Number):
+        yield from (0.25, 0.5)
+    elif isinstance(kind, JoinedNames):
+        yield from (*kind.names[:3], "+".join(kind.names[:2]))
+    elif isinstance(kind, IdfChoice):
+        yield from ("none", "refs", "both")
+    elif isinstance(kind, StopwordList):
+        (folder / "stop.txt").write_text("the a\n", encoding="utf-8")
+        yield str(folder / "stop.txt")
+    elif isinstance(kind, TransformFiles):
+        yield "position-norm"
+    elif isinstance(kind, FocusVectors | WordVectorFile):
+        (folder / "vectors.txt").write_text("cat 1 0\ndog 1 0.1\nbird 0 1\n", encoding="utf-8")
+        yield str(folder / "vectors.txt")
+    else:  # models of whole texts are another folder's test; numbers joined by + are named above
+        assert isinstance(kind, LanguageModelName | SentenceModelName | JoinedNumbers | AnnotatorName), (
+            f"no other value for {about.name}"
+        )
+
+
+def result(metric: type[nlgauge.Metric], folder: Path, **options: Any) -> tuple[str, list[Any]]:
+    if issubclass(metric, VectorMetric):
+        options = {"model": "hash", "against": "refs"} | options
+        options = ({"layer": 3} if "layer" in metric.options() else {}) | options
+        options = ({"combine": "bertscore+wmd"} if metric.name == "sentsim" else {}) | options
+    if metric.name == "lexical-graph":  # which has no vectors of its own
+        options = {"vectors": str(folder / "own.txt")} | options
+    score = metric(**options).score(HYPOTHESES, REFERENCES, sources=REFERENCES[::-1])
+    return score.signature.recipe_part, [values.tolist() for values in score.segments.values()]
+
+
+@pytest.mark.parametrize("name", built_in_metrics())
+def test_another_value_of_an_option_is_another_signature_or_the_same_number(name: str, tmp_path: Path) -> None:
+    metric = built_in_metrics()[name]
+    tried = 0
+    with (
+        warnings.catch_warnings(),
+        nlgauge.testing.hash_encoder("hash", layers=6),
+        nlgauge.testing.hash_encoder("other", layers=6, width=24),
+    ):
+        warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
+        (tmp_path / "own.txt").write_text("cat 1 0\nmat 1 0.1\ntree 0 1\n", encoding="utf-8")
+        signature, numbers = result(metric, tmp_path)
+        for about in metric.options().values():
+            for value in other_values(about, tmp_path):
+                try:
+                    signed, found = result(metric, tmp_path, **{about.name: value})
+                except nlgauge.NlgaugeError:
+                    continue
+                tried += 1
+                same = all(np.array_equal(one, two) for one, two in zip(numbers, found, strict=False))
+                assert signed != signature or same, f"{about.name}={value!r} moves {name} under one signature"
+    assert tried > 3

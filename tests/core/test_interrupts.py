@@ -1,0 +1,31 @@
+"""A run is looked at before every pair, whatever the metric, and can be ended there."""
+
+from __future__ import annotations
+
+import pytest
+
+import nlgauge
+from nlgauge.core.run_options import watched
+
+HYPS = ["A cat sat.", "It rained.", "Nobody came."]
+REFS = ["The cat sat.", "There was rain.", "No one came."]
+
+
+@pytest.mark.parametrize("metric", ["bertscore", "moverscore", "bleu", "rougel"])
+def test_every_pair_is_looked_at(metric: str) -> None:
+    looks = []
+    with watched(lambda: looks.append(1)):
+        nlgauge.score(HYPS, REFS, metric=metric)
+    assert len(looks) == len(HYPS)
+    nlgauge.score(HYPS, REFS, metric=metric)
+    assert len(looks) == len(HYPS), "nobody watches any more"
+
+
+@pytest.mark.parametrize("metric", ["bertscore", "rougel"])
+def test_a_look_ends_the_run_and_harms_no_other(metric: str) -> None:
+    def end() -> None:
+        raise TimeoutError
+
+    with pytest.raises(TimeoutError), watched(end):
+        nlgauge.score(HYPS, REFS, metric=metric)
+    nlgauge.score(HYPS, REFS, metric=metric)

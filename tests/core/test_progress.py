@@ -1,0 +1,59 @@
+"""Bars: where they are shown, what they say, and what they count."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+import nlgauge
+from nlgauge.core.run_options import Progress, progress_stage, ticked, ticking
+
+
+class Terminal(io.StringIO):
+    """A stderr that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def terminal_of(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """A terminal from here on (not a fixture: pytest puts its own stderr back between setup and test)."""
+    shown = Terminal()
+    monkeypatch.setattr("sys.stderr", shown)
+    # The bar waits a second before it shows; here nothing takes a second.
+    monkeypatch.setattr("nlgauge.core.run_options._DELAY", 0.0)
+    return shown
+
+
+def test_a_bar_says_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = terminal_of(monkeypatch)
+    with progress_stage("pair 3 of 7"), Progress(4, show=True, what="testing kendall", unit="test") as advance:
+        advance(4)
+    assert "testing kendall, pair 3 of 7: " in terminal.getvalue()
+    with Progress(4, show=True) as advance:
+        advance(1)
+    assert "encoding: " in terminal.getvalue()
+
+
+def test_no_bar_where_none_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = terminal_of(monkeypatch)
+    with Progress(4, show=False) as advance:
+        advance(4)
+    assert terminal.getvalue() == ""
+
+
+def test_ticks_go_to_who_counts() -> None:
+    counted: list[int] = []
+    assert list(ticked("ab")) == ["a", "b"]
+    with ticking(counted.append):
+        assert list(ticked("abc")) == ["a", "b", "c"]
+    list(ticked("d"))
+    assert counted == [1, 1, 1]
+
+
+@pytest.mark.parametrize("metric", ["chrf", "rouge1"])
+def test_metrics_of_texts_show_a_bar(metric: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = terminal_of(monkeypatch)
+    nlgauge.score(["a b c", "d e"], ["a b d", "d e"], metric=metric, progress=True)
+    assert f"scoring {metric}: " in terminal.getvalue()

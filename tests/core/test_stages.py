@@ -1,0 +1,261 @@
+"""Prepare, compare, finish: called apart, over any ranges, they give what one call gives."""
+
+from __future__ import annotations
+
+import gc
+import json
+import weakref
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.core.corpora import small_corpus
+from tests.metrics.test_contracts import resolved
+
+import nlgauge
+import nlgauge.testing
+from nlgauge.core import compare as compare_module
+from nlgauge.core.compare import Comparisons, compare, planned_encodings
+from nlgauge.core.finish import finish
+from nlgauge.core.metric import Comparison, SystemResult
+from nlgauge.core.pipeline import run_metrics
+from nlgauge.core.prepare import Prepared, prepare
+from nlgauge.core.registry import METRICS, parse_metric
+from nlgauge.core.run_options import RunOptions
+from nlgauge.core.score import Score
+from nlgauge.encoders.base import EncodedText
+from nlgauge.encoders.engines.graph_engines import OnnxEncoder
+from nlgauge.encoders.pool import hosted
+from nlgauge.errors import FileFormatError, InputError, TruncationWarning
+from nlgauge.metrics.bertscore import BERTScore
+from nlgauge.metrics.sentsim import SentSim
+
+#: Every registered metric, and what depends on more than a pair.
+RECIPES = [
+    *(name for name in METRICS if name != "lexical-graph"),
+    "lexical-graph:vectors=VECTORS",  # which has none of its own
+    "bertscore:idf=both",
+    "bertscore:idf=refs,layer=2,lowercase=yes",
+    "moverscore:n=2,max_tokens=8",
+    "sentsim:combine=all,against=refs,model=minilm",
+    "xmoverscore:transforms=position-norm",
+    "xmoverscore:unit=sentence",
+]
+
+OPTIONS = RunOptions()
+
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore::nlgauge.{name}")
+    for name in ("TruncationWarning", "NoFocusWarning", "NoNounWarning")
+]
+
+
+def as_bytes(scores: list[Score]) -> str:
+    return json.dumps([score.to_dict() for score in scores])
+
+
+@pytest.fixture(scope="module")
+def recipes() -> list[Any]:
+    return [parse_metric(resolved(recipe)) for recipe in RECIPES]
+
+
+@pytest.fixture(scope="module")
+def prepared(recipes: list[Any]) -> Prepared:
+    return prepare(recipes, small_corpus(), RunOptions(alignments=True), warn=False)
+
+
+@pytest.fixture(scope="module")
+def together(prepared: Prepared) -> Comparisons:
+    return compare(prepared)
+
+
+def cut(count: int, size: int) -> list[range]:
+    return [range(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def test_the_stages_give_what_one_call_gives(recipes: list[Any], prepared: Prepared, together: Comparisons) -> None:
+    scores = finish(prepared, together)
+    assert as_bytes(scores) == as_bytes(run_metrics(recipes, small_corpus(), RunOptions(alignments=True)))
+    assert {score.metric for score in scores} == set(METRICS)
+
+
+@pytest.mark.parametrize(("size", "backwards"), [(1, True), (7, False), (7, True)])
+def test_ranges_of_any_size_in_any_order_give_the_same_bytes(
+    prepared: Prepared, together: Comparisons, size: int, backwards: bool
+) -> None:
+    ranges = cut(len(prepared), size)
+    parts = [compare(prepared, part) for part in (reversed(ranges) if backwards else ranges)]
+    assert as_bytes(finish(prepared, Comparisons.join(parts))) == as_bytes(finish(prepared, together))
+
+
+def test_comparisons_survive_json(prepared: Prepared, together: Comparisons) -> None:
+    carried = Comparisons.from_dict(json.loads(json.dumps(together.to_dict(alignments=True))))
+    assert as_bytes(finish(prepared, carried)) == as_bytes(finish(prepared, together))
+    without = Comparisons.from_dict(json.loads(json.dumps(together.to_dict())))
+    for lean, full in zip(finish(prepared, without), finish(prepared, together), strict=True):
+        assert str(lean.signature) == str(full.signature)
+        assert all(np.array_equal(lean.segments[name], full.segments[name]) for name in full.segments)
+        assert lean.alignments is None or set(lean.alignments) == {None}
+
+
+def test_a_record_of_something_else_is_refused() -> None:
+    with pytest.raises(FileFormatError, match="nlgauge-comparisons/1"):
+        Comparisons.from_dict({"format": "nlgauge-idf/1"})
+    with pytest.raises(FileFormatError, match="'recipe'"):
+        Comparisons.from_dict({"format": "nlgauge-comparisons/1", "metrics": [{"number": 0}]})
+
+
+def test_one_metric_at_a_time(prepared: Prepared, together: Comparisons) -> None:
+    parts = [compare(prepared, only=[number]) for number in prepared.compared]
+    assert all(len(part.found) == 1 for part in parts)
+    assert as_bytes(finish(prepared, Comparisons.join(parts))) == as_bytes(finish(prepared, together))
+
+
+def test_ranges_can_be_compared_by_several_threads() -> None:
+    recipes = ["bertscore", "moverscore:n=2", "sentsim", "xmoverscore:transforms=position-norm"]
+    ready = prepare([parse_metric(recipe) for recipe in recipes], small_corpus(), OPTIONS)
+    with ThreadPoolExecutor(3) as pool:
+        parts = list(pool.map(lambda part: compare(ready, part), cut(len(ready), 3)))
+    assert as_bytes(finish(ready, Comparisons.join(parts))) == as_bytes(finish(ready, compare(ready)))
+
+
+def test_preparing_encodes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("encoded")
+
+    monkeypatch.setattr(OnnxEncoder, "encode", refuse)
+    monkeypatch.setattr(SentSim, "run_text_models", refuse)
+    prepare([BERTScore(idf="both"), SentSim(against="refs", model="minilm")], small_corpus(), OPTIONS)
+
+
+def test_a_recipe_is_described_once_however_many_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    original = BERTScore.describe
+
+    def counting(self: BERTScore, state: Any) -> dict[str, str]:
+        calls.append(self)
+        return original(self, state)
+
+    monkeypatch.setattr(BERTScore, "describe", counting)
+    scores = run_metrics([BERTScore()], small_corpus(), OPTIONS)
+    assert len(scores) == 2
+    assert len(calls) == 1
+
+
+def test_every_signature_is_checked_before_anything_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[int, str]] = []
+
+    def encode(*_: object) -> Iterator[None]:
+        raise AssertionError(f"encoded after {len(seen)} signatures")
+
+    monkeypatch.setattr(OnnxEncoder, "encode", encode)
+    recipes = [BERTScore(), BERTScore(lowercase="yes"), parse_metric("bleu")]
+    with pytest.raises(AssertionError, match="after 3"):
+        run_metrics(
+            recipes, small_corpus(), OPTIONS, check_signature=lambda number, got: seen.append((number, got.metric))
+        )
+    assert sorted(seen) == [(0, "bertscore"), (1, "bertscore"), (2, "bleu")]
+
+
+def test_what_is_missing_or_foreign_is_refused(prepared: Prepared) -> None:
+    one = prepare([BERTScore()], small_corpus(), OPTIONS)
+    with pytest.raises(InputError, match="system 'terse', segment 2 was not compared"):
+        finish(one, compare(one, range(2)))
+    with pytest.raises(InputError, match="lack metric 0"):
+        finish(one, Comparisons({}, {}))
+    other = prepare([BERTScore(layer=2)], small_corpus(), OPTIONS)
+    with pytest.raises(InputError, match="must be 'bertscore"):
+        finish(one, compare(other))
+    with pytest.raises(InputError, match="one recipe in all"):
+        Comparisons.join([compare(one, range(2)), compare(other, range(2, 4))])
+    for wrong in (range(11), range(-1, 3), range(0, 4, 2), range(4, 2)):
+        with pytest.raises(InputError, match="within 0 to 10"):
+            compare(prepared, wrong)
+
+
+def test_segments_compared_twice_must_agree() -> None:
+    one = Comparisons({0: "m|"}, {0: {"a": {0: Comparison(np.array([[0.5]]))}}})
+    other = Comparisons({0: "m|"}, {0: {"a": {0: Comparison(np.array([[0.25]]))}}})
+    assert Comparisons.join([one, one]).found[0]["a"].keys() == {0}
+    with pytest.raises(InputError, match="segment 0 of metric 0 was compared twice"):
+        Comparisons.join([one, other])
+
+
+def test_several_references_and_an_empty_range() -> None:
+    corpus = small_corpus(references=3)
+    one = prepare([BERTScore(multiref="best-each"), parse_metric("moverscore")], corpus, OPTIONS)
+    parts = [compare(one, range(4, 10)), compare(one, range(4, 4)), compare(one, range(4))]
+    assert as_bytes(finish(one, Comparisons.join(parts))) == as_bytes(finish(one, compare(one)))
+
+
+def test_warnings_can_be_left_to_the_caller() -> None:
+    recipe = parse_metric("moverscore:max_tokens=6")
+    with pytest.warns(TruncationWarning):
+        prepare([recipe], small_corpus(), OPTIONS)
+    silent = prepare([recipe], small_corpus(), OPTIONS, warn=False)
+    assert finish(silent, compare(silent), warn=False)[0].counts["truncated"] == 10
+
+
+@pytest.mark.parametrize(
+    "metric", ["bertscore:layer=1", "moverscore", "sentsim:combine=wmd+wmdo,against=refs,layer=1"]
+)
+def test_the_texts_of_a_run_are_let_go_with_it(metric: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the help of the garbage collector, so that a window's vectors are gone before the next one starts."""
+    kept: list[weakref.ref[EncodedText]] = []
+    original = compare_module.encode_texts
+
+    def counting(*given: Any, **options: Any) -> list[EncodedText]:
+        found = original(*given, **options)
+        kept.extend(weakref.ref(text) for text in found)
+        return found
+
+    monkeypatch.setattr(compare_module, "encode_texts", counting)
+    gc.collect()
+    gc.disable()
+    try:
+        with nlgauge.testing.hash_encoder() as model:
+            nlgauge.score(["a cat sat", "the dog ran"], ["the cat slept", "a dog ran"], metric=metric, model=model)
+        assert len(kept) == 4
+        assert [ref for ref in kept if ref() is not None] == []
+    finally:
+        gc.enable()
+
+
+def test_a_score_of_the_whole_corpus_is_kept_for_metrics_of_vectors() -> None:
+    class Whole(BERTScore):
+        def finish(self, comparisons: Any, state: Any) -> dict[str, SystemResult]:
+            return {
+                system: replace(found, corpus={"f1": 0.25}, run={"seen": "1"})
+                for system, found in super().finish(comparisons, state).items()
+            }
+
+    score = Whole().score(["a cat"], ["the cat"])
+    assert score.system_score == 0.25
+    assert score.signature.run["seen"] == "1"
+
+
+def test_what_will_be_encoded_is_known_before() -> None:
+    recipes = [parse_metric(text) for text in ("bertscore:layer=2", "moverscore", "bertscore:lowercase=yes")]
+    prepared = prepare(recipes, small_corpus(10), OPTIONS)
+    planned = {
+        (id(encoder), layers, text.ids.astype(np.int64).tobytes())
+        for encoder, layers, texts in planned_encodings(prepared)
+        for text in texts
+        if not text.empty
+    }
+    seen = set()
+
+    class Noting:
+        def encoder(self, key: Any, load: Any) -> Any:
+            return load()
+
+        def encode(self, encoder: Any, ids: Any, layers: Any) -> Any:
+            seen.update((id(encoder), layers, row.tobytes()) for row in ids)
+            return encoder.encode(ids, layers)
+
+    with hosted(Noting()):
+        compare(prepared)
+    assert seen == planned

@@ -1,0 +1,119 @@
+"""A re-mapping without parallel text, from vocabularies; what cannot be aligned is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.studies.alignment.planted import Planted, planted, vocabulary
+
+from nlgauge.encoders.load import load_encoder
+from nlgauge.errors import AlignmentNotFoundError, InputError
+from nlgauge.studies.alignment.from_texts import Vocabulary
+from nlgauge.studies.alignment.linear import Pairs
+from nlgauge.studies.alignment.unsupervised import (
+    SideOfAlignment,
+    Unsupervised,
+    fit_unsupervised,
+    held_out_agreement,
+    vocabularies_of_texts,
+)
+from nlgauge.vectors.remap import Origin, Remapping
+
+
+def sides(spaces: Planted) -> tuple[Vocabulary, Vocabulary]:
+    return vocabulary(spaces.source, "wort"), vocabulary(spaces.target, "word")
+
+
+def nearest_is_right(found: Unsupervised, spaces: Planted) -> float:
+    mapped = found.remapping.apply(spaces.source)
+    target = found.remapping.apply(spaces.target, side="target")
+    distance = np.linalg.norm(mapped[:, None] - target[None], axis=2)
+    return float((distance.argmin(axis=1) == spaces.answer).mean())
+
+
+def test_the_map_of_a_planted_rotation() -> None:
+    spaces = planted(300, 20)
+    found = fit_unsupervised(*sides(spaces), restarts=2, origin=Origin(source="de", target="en", note="a, b"))
+    assert nearest_is_right(found, spaces) == 1
+    assert found.remapping.origin.method == "unsupervised"
+    assert found.remapping.origin.pairs == len(found.pairs)
+    assert found.remapping.origin.note.startswith("a, b; criterion 0.9")
+    assert ("wort0", f"word{spaces.answer[0]}") in found.pairs
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_wider_side_is_brought_to_the_width_of_the_other(tmp_path: Path, turned: bool) -> None:
+    spaces = planted(300, 20, wider=32)
+    if turned:
+        back = np.argsort(spaces.answer)
+        spaces = Planted(spaces.target, spaces.source, back)
+    found = fit_unsupervised(*sides(spaces), restarts=1)
+    assert nearest_is_right(found, spaces) == 1
+    assert "PCA of widths" in found.remapping.origin.note
+    found.remapping.save(tmp_path / "map.npz")
+    again = Remapping.load(tmp_path / "map.npz")
+    assert again.digest == found.remapping.digest
+    assert (again.width, again.width_of("target")) == ((32, 20) if turned else (20, 32))
+    for side, rows in (("source", spaces.source), ("target", spaces.target)):
+        np.testing.assert_array_equal(again.apply(rows, side=side), found.remapping.apply(rows, side=side))  # type: ignore[arg-type]
+
+
+def test_the_same_seed_writes_the_same_bytes(tmp_path: Path) -> None:
+    spaces = planted(200, 15)
+    for name in ("one.npz", "two.npz"):
+        fit_unsupervised(*sides(spaces), restarts=1, seed=5).remapping.save(tmp_path / name)
+    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
+
+
+def test_no_alignment_is_said_and_not_kept() -> None:
+    chance = np.random.default_rng(0)
+    unrelated = [vocabulary(chance.normal(size=(200, 20)).astype(np.float32), name) for name in ("wort", "word")]
+    with pytest.raises(
+        AlignmentNotFoundError, match=r"no alignment found: .* mean cosines of 0\.\d+, by chance 0\.\d+, a gain of "
+    ):
+        fit_unsupervised(unrelated[0], unrelated[1], restarts=1)
+
+
+def test_more_directions_than_pairs_are_told_by_the_other_half() -> None:
+    """Pairs of chance in a wide space: the rotation fits those it has seen, and finds no others."""
+    chance = np.random.default_rng(1)
+    x, z = (chance.normal(size=(80, 60)).astype(np.float32) for _ in range(2))
+    assert held_out_agreement(x, z, Pairs(np.arange(80), np.arange(80))) < 0.1
+    turned = (x @ np.linalg.qr(chance.normal(size=(60, 60)))[0]).astype(np.float32)
+    everything = Pairs(np.tile(np.arange(80), 2), np.tile(np.arange(80), 2))
+    assert held_out_agreement(x, turned, everything) > 0.9
+
+
+@pytest.mark.long
+def test_german_and_english_are_brought_together_without_a_dictionary(data_folder: Path) -> None:
+    """Newstests 2017 and 2018; common words with the translations that any dictionary has."""
+    encoder, texts = load_encoder("muse"), []
+    for side in ("source/newstest{0}-deen-src.de", "references/newstest{0}-deen-ref.en"):
+        files = [data_folder / f"wmt{year % 100}" / side.format(year) for year in (2017, 2018)]
+        lines = [line for file in files for line in file.read_text(encoding="utf-8").split("\n") if line.strip()]
+        texts.append(list(dict.fromkeys(lines)))
+    source, target = (SideOfAlignment(encoder, 0, lines) for lines in texts)
+    words, others, origin = vocabularies_of_texts(source, target)
+    found = fit_unsupervised(words, others, restarts=1, origin=origin)
+    assert found.criterion > 0.75
+    expected = {"und": "and", "jahr": "year", "wasser": "water", "polizei": "police", "regierung": "government"}
+    assert expected.items() <= dict(found.pairs).items()
+
+
+def test_refusals() -> None:
+    source, target = sides(planted(60, 5))
+    with pytest.raises(InputError, match="source text has 999 different words, and 1000 are needed"):
+        fit_unsupervised(source._replace(types=999), target)
+    few = Vocabulary(target.words[:4], target.vectors[:4], target.counts[:4], 1000)
+    with pytest.raises(InputError, match="4 frequent words of the target do not span 5 dimensions"):
+        fit_unsupervised(source, few)
+    broken = target.vectors.copy()
+    broken[7, 0] = np.inf
+    with pytest.raises(InputError, match="word 'word7' of the target is not finite"):
+        fit_unsupervised(source, target._replace(vectors=broken))
+    with pytest.raises(InputError, match="one model and one language"):
+        fit_unsupervised(source, source)
+    with pytest.raises(InputError, match="one model and language 'de'"):
+        fit_unsupervised(source, target, origin=Origin(source="de", target="de"))

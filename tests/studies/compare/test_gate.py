@@ -1,0 +1,262 @@
+"""The gate fails if the new system is significantly worse, each metric by itself, and gives the reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.studies.compare.made_scores import made, table
+
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.studies.compare.comparison import GateResult, gate
+from nlgauge.studies.compare.settings import TestName
+from nlgauge.studies.compare.system_scores import SystemScores
+from nlgauge.studies.compare.systems import compare_systems
+
+RNG = np.random.default_rng(1)
+OLD = RNG.normal(size=200)
+NOISE = RNG.normal(scale=0.5, size=200)
+
+
+def asked(shift: float, **options: object) -> GateResult:
+    scores = {"bleu": {"old": OLD.tolist(), "new": (OLD + NOISE - NOISE.mean() + shift).tolist()}}
+    return gate(compare_systems(scores, permutations=1000), base="old", new="new", **options)  # type: ignore[arg-type]
+
+
+def test_gate_fails_when_new_system_is_worse() -> None:
+    found = asked(-0.5)
+    assert (found.result, found.passed, found.failed) == ("failed", False, True)
+    (row,) = found.rows
+    assert row.difference == pytest.approx(-0.5)
+    assert row.low is not None
+    assert row.high is not None
+    assert row.low < -0.5 < row.high < 0
+    assert found.sentence.startswith("new is significantly worse than old: bleu -0.5 (95 % interval -0.")
+    assert found.sentence.endswith("200 segments; alpha 0.05")
+    assert found.sentence.count("\n") == 0
+    record = found.to_dict()
+    assert (record["result"], record["rows"][0]["result"]) == ("failed", "failed")
+
+
+def test_gate_passes_when_new_system_is_better() -> None:
+    assert asked(0.5).result == "passed"
+
+
+def test_passed_gate_names_the_drop_that_would_be_found() -> None:
+    found = asked(-0.005)
+    assert (found.result, found.passed, found.failed) == ("passed", True, False)
+    detectable = found.rows[0].detectable
+    assert detectable is not None
+    # (t(.975) + t(.8), 199 degrees of freedom) standard errors of NOISE, from a table of Student's t.
+    assert detectable == pytest.approx((1.972 + 0.843) * NOISE.std(ddof=1) / 200**0.5, rel=1e-3)
+    assert found.sentence == (
+        f"no significant drop (this test set can detect a drop of {detectable:.2g} with 80 % power)"
+    )
+
+
+def test_drop_below_the_smallest_difference_passes() -> None:
+    found = asked(-0.5, smallest_difference=0.6)
+    assert found.result == "passed"
+    assert found.sentence.startswith("no significant drop of 0.6 or more (this test set")
+    assert asked(-0.7, smallest_difference=0.6).result == "failed"
+
+
+def test_alpha_decides() -> None:
+    values = {"m": {"old": OLD.tolist(), "new": (OLD + NOISE - NOISE.mean() - 0.09).tolist()}}
+    comparison = compare_systems(values)
+    p = comparison.metric().pairs[0].p_value
+    assert p is not None
+    assert 0.001 < p < 0.05
+    assert gate(comparison, base="old", new="new").result == "failed"
+    assert gate(comparison, base="old", new="new", alpha=0.001).result == "passed"
+
+
+def test_other_systems_do_not_soften_it() -> None:
+    """Holm over 45 pairs would let this drop pass; the gate asks about one, and explains the missing star."""
+    values = np.column_stack([OLD, OLD + NOISE - NOISE.mean() - 0.09, made(200, 8)])
+    comparison = compare_systems([table(values)])
+    assert not comparison.metric().pair("a", "b").significant
+    found = gate(comparison, base="a", new="b")
+    assert found.result == "failed"
+    assert found.sentence.endswith("(the gate tests this pair alone, stars in the tables are corrected for 45 pairs)")
+    assert gate(comparison, base="b", new="a").sentence.startswith("no significant drop from b to a (")
+
+
+def test_what_it_would_have_found_does_not_depend_on_other_systems() -> None:
+    values = np.column_stack([OLD, OLD + NOISE, made(200, 8)])
+    many, two = (compare_systems([table(values[:, :k])], permutations=1000) for k in (10, 2))
+    found = [gate(one, base="a", new="b").rows[0].detectable for one in (many, two)]
+    assert found[0] == pytest.approx(found[1])
+    assert many.metric().pair("a", "b").detectable != pytest.approx(found[0])
+
+
+def test_each_metric_can_fail_it_unless_one_is_named() -> None:
+    good, bad = np.column_stack([OLD, OLD + 1 + NOISE]), np.column_stack([OLD, OLD - 1 + NOISE])
+    tables = [SystemScores("good", ("old", "new"), good), SystemScores("bad", ("old", "new"), bad)]
+    comparison = compare_systems(tables, permutations=1000)
+    found = gate(comparison, base="old", new="new")
+    assert found.result == "failed"
+    assert "bad" in found.sentence
+    assert "good" not in found.sentence
+    named = gate(comparison, base="old", new="new", metric="good")
+    assert named.result == "passed"
+    assert named.sentence.startswith("no significant drop by good, the only gate metric (this test set can detect")
+    turned = gate(comparison, base="new", new="old", metric="bad")
+    assert turned.result == "passed"
+
+
+def test_a_second_metric_does_not_open_a_gate_that_the_first_fails() -> None:
+    """p = .044 of one metric; corrected for two metrics by Holm it would be .087, and pass."""
+    drop = NOISE - NOISE.mean()
+    drop -= drop.std(ddof=1) / 200**0.5 * 2.03  # t = 2.03 with 199 degrees of freedom: p = .044
+    metrics = {name: {"old": OLD.tolist(), "new": (OLD + drop).tolist()} for name in ("bertscore", "moverscore")}
+    alone = gate(compare_systems({"bertscore": metrics["bertscore"]}, test="t"), base="old", new="new")
+    assert alone.rows[0].p_value == pytest.approx(0.044, abs=0.001)
+    both = gate(compare_systems(metrics, test="t"), base="old", new="new")
+    assert (alone.result, both.result) == ("failed", "failed")
+    assert [row.result for row in both.rows] == ["failed", "failed"]
+    assert both.rows[0].p_value == alone.rows[0].p_value
+
+
+_SEVERITY = {"passed": 0, "undecided": 1, "failed": 2}
+
+
+@given(
+    shifts=st.lists(st.floats(-0.3, 0.3), min_size=1, max_size=4),
+    added=st.floats(-0.3, 0.3),
+    n=st.integers(4, 40),
+    test=st.sampled_from(["t", "bootstrap", "sign", "wilcoxon"]),
+    seed=st.integers(0, 50),
+)
+@settings(max_examples=60)
+def test_more_metrics_never_make_a_gate_more_lenient(
+    shifts: list[float], added: float, n: int, test: TestName, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    metrics = {}
+    for at, shift in enumerate([*shifts, added]):
+        old = rng.normal(size=n)
+        metrics[f"m{at}"] = {"old": old.tolist(), "new": (old + shift + rng.normal(scale=0.3, size=n)).tolist()}
+    fewer = {name: metrics[name] for name in list(metrics)[:-1]}
+    results = [
+        gate(compare_systems(scores, test=test, permutations=200, resamples=100), base="old", new="new")
+        for scores in (fewer, metrics)
+    ]
+    failing = [{row.metric for row in found.rows if row.result == "failed"} for found in results]
+    assert failing[0] <= failing[1]
+    assert _SEVERITY[results[0].result] <= _SEVERITY[results[1].result]
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "t", "sign", "wilcoxon", "randomisation"])
+@pytest.mark.parametrize("shift", [-0.4, -0.1, 0.0, 0.1, 0.4])
+@pytest.mark.parametrize("n", [6, 40])
+def test_verdicts_and_gate_do_not_contradict_each_other(test: TestName, shift: float, n: int) -> None:
+    """Of two systems: the gate fails by exactly those metrics whose verdict calls the old system better."""
+    rng = np.random.default_rng(3)
+    metrics = {}
+    for at in range(3):
+        old = rng.normal(size=n)
+        metrics[f"m{at}"] = {"old": old.tolist(), "new": (old + shift + rng.normal(scale=0.5, size=n)).tolist()}
+    comparison = compare_systems(metrics, test=test, permutations=1000)
+    found = gate(comparison, base="old", new="new")
+    for row in found.rows:
+        better = comparison.metric(row.metric).pair("old", "new").better
+        assert (row.result == "failed") == (better == "old")
+
+
+def test_a_distance_is_worse_when_it_grows() -> None:
+    values = np.column_stack([OLD, OLD + 1 + NOISE])
+    comparison = compare_systems([SystemScores("ter", ("old", "new"), values, higher_is_better=False)])
+    found = gate(comparison, base="old", new="new")
+    assert found.result == "failed"
+    assert found.rows[0].difference < 0
+
+
+def test_too_few_segments_leave_it_undecided() -> None:
+    scores = {"m": {"old": [5.0, 6, 7, 8, 9], "new": [1.0, 2.1, 3.2, 4, 5]}}
+    found = gate(compare_systems(scores), base="old", new="new")
+    assert (found.result, found.passed, found.failed) == ("undecided", False, False)
+    assert found.sentence == "5 segments are too few to decide, at least 10 are needed"
+    alone = gate(compare_systems({"m": {"old": [5.0], "new": [1.0]}}), base="old", new="new")
+    assert alone.result == "undecided"
+    assert alone.sentence == "1 segment is too few to decide, at least 10 are needed"
+
+
+def test_too_few_documents_leave_it_undecided() -> None:
+    documents = tuple(str(at % 6) for at in range(200))
+    tables = [SystemScores("m", ("old", "new"), np.column_stack([OLD, OLD - 1 + NOISE]), documents=documents)]
+    found = gate(compare_systems(tables), base="old", new="new")
+    assert found.sentence == "6 documents are too few to decide, at least 10 are needed"
+
+
+@pytest.mark.parametrize(
+    ("options", "alpha", "sentence"),
+    [
+        (
+            {"test": "sign"},
+            0.001,
+            "the smallest possible p value of test sign is 0.002, not below 0.001; use more segments",
+        ),
+        (
+            {"test": "randomisation", "permutations": 100},
+            0.005,
+            "the smallest possible p value of test randomisation is 0.0099, not below 0.005; use more permutations",
+        ),
+    ],
+)
+def test_a_test_that_cannot_reach_alpha_is_undecided(options: dict[str, Any], alpha: float, sentence: str) -> None:
+    """Ten segments have 2 ** 10 patterns of signs; the smallest p of 100 permutations is 1 / 101."""
+    scores = {"m": {"old": [float(x) for x in range(10)], "new": [x - 9.5 - x / 7 for x in range(10)]}}
+    found = gate(compare_systems(scores, **options), base="old", new="new", alpha=alpha)
+    assert (found.result, found.sentence) == ("undecided", sentence)
+
+
+def test_what_makes_no_sense() -> None:
+    comparison = compare_systems({"m": {"old": [1.0, 2], "new": [1.0, 3]}})
+    with pytest.raises(InputError, match="no system 'newer'"):
+        gate(comparison, base="old", new="newer")
+    with pytest.raises(InputError, match="not compared by 'bleu'"):
+        gate(comparison, base="old", new="new", metric="bleu")
+    with pytest.raises(RecipeError, match="alpha"):
+        gate(comparison, base="old", new="new", alpha=0)
+    with pytest.raises(RecipeError, match="smallest_difference"):
+        gate(comparison, base="old", new="new", smallest_difference=-1)
+
+
+def test_a_test_on_the_other_side_than_the_scores_is_undecided() -> None:
+    """The old system wins 36 of 40 segments, the new one has the higher mean by four wild scores."""
+    old = np.full(40, 0.5) + np.arange(40) / 1e4
+    new = np.where(np.arange(40) < 4, old + 9, old - 0.1)
+    comparison = compare_systems({"m": {"old": old.tolist(), "new": new.tolist()}}, test="sign")
+    for base, other in (("old", "new"), ("new", "old")):
+        found = gate(comparison, base=base, new=other)
+        assert found.result == "undecided"
+        assert found.sentence == "test sign favours old, but new has the better score"
+
+
+@pytest.mark.parametrize(
+    ("test", "alpha", "ties", "remedy"),
+    [
+        ("randomisation", 0.001, 0, "use more segments"),  # 2 ** -9 = .00195 is the smallest share of sign patterns
+        ("sign", 0.05, 7, "use more segments"),  # three segments differ: 2 ** -2 = .25
+        ("bootstrap", 0.0001, 0, "use more segments"),
+    ],
+)
+def test_gate_is_undecided_where_no_p_value_could_fail_it(
+    test: TestName, alpha: float, ties: int, remedy: str
+) -> None:
+    old = np.arange(10.0)
+    new = old - np.where(np.arange(10) < ties, 0.0, 10.0 + 0.1 * np.arange(10))
+    comparison = compare_systems({"bleu": {"old": old.tolist(), "new": new.tolist()}}, test=test)
+    found = gate(comparison, base="old", new="new", alpha=alpha)
+    assert found.result == "undecided"
+    assert f"not below {alpha:g}; {remedy}" in found.sentence
+
+
+def test_identical_outputs_pass_under_every_test() -> None:
+    for test in ("bootstrap", "randomisation", "sign", "wilcoxon", "t"):
+        comparison = compare_systems({"bleu": {"old": OLD.tolist(), "new": OLD.tolist()}}, test=test)
+        assert gate(comparison, base="old", new="new").result == "passed", test

@@ -1,0 +1,200 @@
+"""All pairs of systems: tests keep their error rate, find what is there, and say what they could find."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+from tests.studies.compare.made_scores import Ratio, made, table
+
+from nlgauge.studies.compare.draws import Sample, bootstrap_scores
+from nlgauge.studies.compare.paired_tests import PairStatistics, pair_statistics
+from nlgauge.studies.compare.rankings import pair_indices
+from nlgauge.studies.compare.settings import TESTS, CompareSettings
+from nlgauge.studies.compare.system_scores import SystemScores
+
+
+def statistics(scores: SystemScores, **options: object) -> PairStatistics:
+    settings = CompareSettings(**{"permutations": 1000, **options})  # type: ignore[arg-type]
+    sample = Sample.of(scores)
+    (draws,) = bootstrap_scores([sample], resamples=settings.score_draws, seed=settings.seed)
+    return pair_statistics(sample, draws, settings)
+
+
+def test_numbers_of_a_pair() -> None:
+    values = np.round(made(50, 3), 1)
+    found = statistics(table(values), tests_shown=TESTS)
+    for at, (i, j) in enumerate(zip(*pair_indices(3), strict=True)):
+        difference = values[:, i] - values[:, j]
+        assert found.difference[at] == pytest.approx(difference.mean())
+        assert found.effect[at] == pytest.approx(difference.mean() / difference.std(ddof=1))
+        assert (found.wins[at], found.losses[at]) == ((difference > 1e-9).sum(), (difference < -1e-9).sum())
+        assert found.wins[at] + found.ties[at] + found.losses[at] == 50
+        assert found.p["t"][at] == pytest.approx(stats.ttest_rel(values[:, i], values[:, j]).pvalue)
+        assert found.p["mood"][at] == pytest.approx(stats.median_test(values[:, i], values[:, j]).pvalue)
+    assert set(found.p) == set(TESTS)
+
+
+@pytest.mark.parametrize("n", [10, 60])
+@pytest.mark.parametrize("test", ["bootstrap", "randomisation", "t", "wilcoxon"])
+def test_five_in_a_hundred_equal_pairs_are_called_different(test: str, n: int) -> None:
+    """Ten systems that do not differ; five pairs of neighbours, 200 times over, are 1,000 independent pairs."""
+    options = CompareSettings(test=test, tests_shown=(), permutations=400)  # type: ignore[arg-type]
+    rows, columns = pair_indices(10)
+    apart = (rows % 2 == 0) & (columns == rows + 1)
+    found = []
+    for seed in range(200):
+        sample = Sample.of(table(np.random.default_rng(seed).normal(size=(n, 10))))
+        (draws,) = bootstrap_scores([sample], resamples=400, seed=seed)
+        found.append(pair_statistics(sample, draws, options).p[options.test][apart])
+    p = np.concatenate(found)
+    # Four standard errors of .05 over 1,000 pairs.
+    assert (p < 0.05).mean() == pytest.approx(0.05, abs=0.028)
+    assert p.mean() == pytest.approx(0.5, abs=4 / np.sqrt(12 * 1000))
+
+
+def test_tests_of_means_agree_on_a_large_sample() -> None:
+    found = statistics(table(made(400, 4, spread=0.3)), tests_shown=TESTS, permutations=10_000)
+    assert found.p["bootstrap"] == pytest.approx(found.p["t"], abs=0.02)
+    assert found.p["randomisation"] == pytest.approx(found.p["t"], abs=0.02)
+
+
+@pytest.mark.parametrize("n", [12, 60])
+def test_intervals_of_differences_are_students(n: int) -> None:
+    values = made(n, 3)
+    found = statistics(table(values), resamples=4000)
+    expected = stats.ttest_rel(values[:, 0], values[:, 2]).confidence_interval(0.95)
+    assert found.low is not None
+    assert found.high is not None
+    slack = 1e-9 if n < 30 else 0.03
+    assert (found.low[1], found.high[1]) == pytest.approx(tuple(expected), abs=slack)
+
+
+def test_many_pairs_raise_the_bar() -> None:
+    scores = table(made(60, 6, spread=0.8))
+    corrected, plain = statistics(scores, test="t"), statistics(scores, test="t", correction="none")
+    assert corrected.adjusted is not None
+    assert plain.adjusted is not None
+    assert (corrected.adjusted >= plain.adjusted).all()
+    assert corrected.significant.sum() < plain.significant.sum()
+    assert np.array_equal(plain.adjusted, plain.p["t"])
+
+
+def test_what_is_called_detectable_is_found_in_eight_of_ten_samples() -> None:
+    n = 50
+    detectable = statistics(table(np.column_stack([made(n, 1)[:, 0], np.zeros(n)])), test="t").detectable
+    assert detectable is not None
+    deviation = made(n, 1)[:, 0].std(ddof=1)
+    rng = np.random.default_rng(5)
+    samples = rng.normal(detectable[0], deviation, size=(3000, n))
+    assert (stats.ttest_1samp(samples, 0, axis=1).pvalue < 0.05).mean() == pytest.approx(0.8, abs=0.03)
+
+
+def test_a_difference_that_does_not_count_is_not_significant() -> None:
+    values = made(200, 2, spread=1.0)
+    assert statistics(table(values)).significant.tolist() == [True]
+    assert statistics(table(values), smallest_difference=2.0).significant.tolist() == [False]
+
+
+def test_below_ten_instances_nothing_is_significant() -> None:
+    values = np.column_stack([np.arange(9.0), np.arange(9.0) + 5 + np.arange(9) / 100])
+    found = statistics(table(values), test="t")
+    assert found.p["t"][0] < 1e-6
+    assert found.significant.tolist() == [False]
+    assert found.low is not None
+    few = statistics(table(values[:3]), test="t")
+    assert (few.low, few.high, few.detectable) == (None, None, None)
+    one = statistics(table(values[:1]), test="t")
+    assert "t" not in one.p
+    assert one.adjusted is None
+
+
+def test_documents_widen_what_instances_would_make_narrow() -> None:
+    rng = np.random.default_rng(8)
+    shared = np.repeat(rng.normal(size=(40, 2)), 10, axis=0) + 0.1 * rng.normal(size=(400, 2))
+    names = tuple(np.repeat([str(at) for at in range(40)], 10))
+    by_instance, by_document = statistics(table(shared)), statistics(table(shared, documents=names))
+    for ends in ("low", "high"):
+        assert getattr(by_instance, ends) is not None
+    width = [float(found.high[0] - found.low[0]) for found in (by_instance, by_document)]  # type: ignore[index]
+    assert width[1] > 2 * width[0]
+    assert by_document.p["t"][0] > by_instance.p["t"][0]
+
+
+def test_a_corpus_score_is_tested_on_its_counts() -> None:
+    rng = np.random.default_rng(6)
+    length = np.full((80, 2), 20.0)
+    right = np.column_stack([rng.binomial(20, 0.5, size=80), rng.binomial(20, 0.6, size=80)]).astype(float)
+    scores = table(np.zeros((80, 2)), statistics=Ratio(np.stack([right, length], axis=-1)))
+    found = statistics(scores, tests_shown=TESTS)
+    assert found.difference[0] == pytest.approx(right[:, 0].sum() / 1600 - right[:, 1].sum() / 1600)
+    assert found.p["bootstrap"][0] < 0.01
+    assert found.p["randomisation"][0] < 0.01
+    assert found.p["t"][0] == 1, "the scores of instances are all 0"
+    assert found.detectable is not None
+    assert found.detectable[0] > 0
+
+
+def steady_and_wild(n: int = 40) -> np.ndarray:
+    """`a` wins 36 of 40 instances by .1, `b` four of them by far; so the mean of b is the higher one."""
+    a = np.full(n, 0.5) + np.arange(n) / 1e4
+    return np.column_stack([a, np.where(np.arange(n) < 4, a + 9, a - 0.1)])
+
+
+@pytest.mark.parametrize("test", ["sign", "sign-ties-in", "wilcoxon"])
+def test_a_test_on_the_other_side_than_the_scores_is_no_verdict(test: str) -> None:
+    found = statistics(table(steady_and_wild()), test=test)
+    assert found.difference[0] < 0, "b has the higher mean"
+    assert found.p[test][0] < 0.001  # type: ignore[index]
+    assert (found.side.tolist(), found.significant.tolist(), found.opposed.tolist()) == ([1], [False], [True])
+    turned = statistics(table(steady_and_wild()[:, ::-1]), test=test)
+    assert (turned.side.tolist(), turned.significant.tolist(), turned.opposed.tolist()) == ([-1], [False], [True])
+
+
+def test_moods_test_has_a_side_of_its_own() -> None:
+    """36 of a's scores lie above the common median, 4 of b's; yet the mean of b is higher."""
+    found = statistics(table(steady_and_wild()), test="mood")
+    assert (found.side.tolist(), found.significant.tolist(), found.opposed.tolist()) == ([1], [False], [True])
+
+
+def test_a_test_of_instances_may_oppose_a_corpus_score() -> None:
+    """`b` is right on the four long segments and wrong on 36 short ones: better over the corpus, worse on average."""
+    long = np.arange(40) < 4
+    length = np.where(long, 1000.0, 10.0)
+    right = np.column_stack([np.where(long, 100.0, 9.0 - np.arange(40) % 2), np.where(long, 900.0, 1.0)])
+    counts = np.stack([right, np.column_stack([length, length])], axis=-1)
+    scores = table(right / length[:, None], statistics=Ratio(counts))
+    found = statistics(scores, test="t")
+    assert found.difference[0] < 0
+    assert found.effect[0] > 0
+    assert found.adjusted is not None
+    assert found.adjusted[0] < 0.05
+    assert (found.significant.tolist(), found.opposed.tolist()) == ([False], [True])
+    assert statistics(scores).opposed.tolist() == [False], "the bootstrap is of the corpus score itself"
+
+
+def test_equal_means_are_no_verdict_whatever_the_wins() -> None:
+    found = statistics(table(np.column_stack([np.zeros(40), np.where(np.arange(40) < 4, 9.0, -1.0)])), test="sign")
+    assert found.difference.tolist() == [0]
+    assert (found.side.tolist(), found.significant.tolist(), found.opposed.tolist()) == ([1], [False], [True])
+
+
+def test_a_side_that_agrees_is_a_verdict() -> None:
+    for test in TESTS:
+        found = statistics(table(made(200, 2, spread=1.0)), test=test)
+        assert (found.side.tolist(), found.significant.tolist(), found.opposed.tolist()) == ([-1], [True], [False])
+
+
+def test_interval_and_bootstrap_test_are_of_the_same_draws() -> None:
+    """One takes both tails together and the other each by itself; so they part at the very threshold only."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        values = np.column_stack([rng.normal(size=60), np.zeros(60)])
+        # p about .05: two standard errors off.
+        values[:, 0] += 2 * values[:, 0].std(ddof=1) / np.sqrt(60) - values[:, 0].mean()
+        found = statistics(table(values), correction="none", permutations=2000)
+        assert found.low is not None
+        assert found.high is not None
+        outside = found.low[0] > 0 or found.high[0] < 0
+        agree = outside == (found.p["bootstrap"][0] < 0.05)
+        assert agree or abs(found.p["bootstrap"][0] - 0.05) < 0.01

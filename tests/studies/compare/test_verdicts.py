@@ -1,0 +1,162 @@
+"""Verdicts of judges, with and without a taste for the first place."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from nlgauge.errors import InputError
+from nlgauge.studies.compare.settings import CompareSettings
+from nlgauge.studies.compare.verdicts import Verdict, compare_verdicts
+
+FAST = CompareSettings(resamples=100)
+STRENGTH = {"a": 4.0, "b": 2.0, "c": 1.0}
+
+
+def judged(n: int, *, bias: float = 1.0, both: bool = True, seed: int = 0) -> list[Verdict]:
+    """A judge by Bradley-Terry, who likes the first output `bias` times as much."""
+    rng = np.random.default_rng(seed)
+    said = []
+    for at, (one, other) in itertools.product(range(n), itertools.combinations(STRENGTH, 2)):
+        for first, second in [(one, other), (other, one)][: 1 + both]:
+            chance = bias * STRENGTH[first] / (bias * STRENGTH[first] + STRENGTH[second])
+            said.append(Verdict(str(at), first, second, "first" if rng.random() < chance else "second"))
+    return said
+
+
+def test_strengths_are_those_of_the_judge() -> None:
+    found = compare_verdicts(judged(400), settings=FAST)
+    assert [row.system for row in found.systems] == ["a", "b", "c"]
+    assert [row.bradley_terry for row in found.systems] == pytest.approx([4 / 7, 2 / 7, 1 / 7], abs=0.03)
+    for row, truth in zip(found.systems, (4 / 7, 2 / 7, 1 / 7), strict=True):
+        assert row.bt_interval is not None
+        assert row.bt_interval.low < truth < row.bt_interval.high
+    assert found.win_matrix[0, 1] == pytest.approx(2 / 3, abs=0.06)
+    assert found.p_matrix[0, 1] < 0.001
+    assert (found.condorcet, found.connected) == ("a", True)
+    assert (found.verdicts, found.instances) == (2400, 400)
+
+
+def test_a_fair_judge_has_no_bias_and_a_partial_one_does() -> None:
+    fair, partial = (compare_verdicts(judged(100, bias=bias), settings=FAST) for bias in (1.0, 2.0))
+    assert fair.position.p_value > 0.05
+    assert not any("prefers" in note for note in fair.notes)
+    assert partial.position.p_value < 1e-4
+    assert any(note.startswith("the judge prefers the first output") for note in partial.notes)
+    assert partial.position.share_first is not None
+    assert partial.position.share_first > 0.55
+
+
+def test_a_taste_for_the_second_place_is_called_that() -> None:
+    found = compare_verdicts(judged(100, bias=0.4), settings=FAST)
+    assert any(note.startswith("the judge prefers the second output") for note in found.notes)
+
+
+def test_both_orders_are_compared_by_hand() -> None:
+    said = [
+        Verdict("1", "a", "b", "first"), Verdict("1", "b", "a", "second"),  # a, both times
+        Verdict("2", "a", "b", "first"), Verdict("2", "b", "a", "first"),  # the first, both times
+        Verdict("3", "a", "b", "tie"), Verdict("3", "b", "a", "tie"),
+        Verdict("4", "a", "b", "second"), Verdict("4", "b", "a", "second"),  # the second, both times
+        Verdict("5", "a", "b", "tie"), Verdict("5", "b", "a", "first"),  # neither
+        Verdict("6", "a", "b", "first"),  # in one order only
+    ]  # fmt: skip
+    position = compare_verdicts(said, settings=FAST).position
+    assert (position.first, position.second, position.ties) == (5, 3, 3)
+    assert (position.swapped, position.agreed, position.first_twice, position.second_twice) == (5, 2, 1, 1)
+    assert position.p_value == 1
+
+
+def test_one_order_only_cannot_tell_bias_from_quality() -> None:
+    found = compare_verdicts(judged(100, both=False), settings=FAST)
+    assert "no pair was judged in both orders" in found.notes[0]
+    assert "the first output won unusually often" in found.notes[1]
+
+
+@pytest.mark.parametrize(("ties", "strength"), [("half", 0.625), ("drop", 2 / 3), ("second", 0.5)])
+def test_ties_by_policy(ties: str, strength: float) -> None:
+    said = [Verdict(str(at), "a", "b", "first") for at in range(4)]
+    said += [Verdict(str(at), "a", "b", "second") for at in range(4, 6)]
+    said += [Verdict(str(at), "b", "a", "tie") for at in range(6, 8)]
+    found = compare_verdicts(said, settings=CompareSettings(ties=ties, resamples=2000))  # type: ignore[arg-type]
+    row = next(row for row in found.systems if row.system == "a")
+    assert row.bradley_terry == pytest.approx(strength, abs=1e-4)
+    assert (row.wins, row.ties, row.losses) == (4, 2, 2)
+    assert row.bt_interval is not None
+    assert row.bt_interval.low < strength < row.bt_interval.high
+
+
+def test_few_verdicts_and_odd_ones() -> None:
+    one = compare_verdicts([Verdict("1", "a", "b", "first")], settings=FAST)
+    assert one.systems[0].bt_interval is None
+    assert {"1 instance: no intervals, and no difference is significant", "b never won", "a never lost"} <= set(
+        one.notes
+    )
+    assert not one.connected
+    tied = compare_verdicts([Verdict(str(at), "a", "b", "tie") for at in range(5)], settings=FAST)
+    assert [row.bradley_terry for row in tied.systems] == [0.5, 0.5]
+    assert [row.rank for row in tied.systems] == [1, 1]
+    assert "all verdicts are ties" in tied.notes
+    dropped = compare_verdicts(
+        [Verdict(str(at), "a", "b", "tie") for at in range(5)], settings=CompareSettings(ties="drop", resamples=100)
+    )
+    assert [row.bradley_terry for row in dropped.systems] == [0.5, 0.5]
+
+
+def test_the_result_is_json() -> None:
+    record = json.dumps(compare_verdicts(judged(5), settings=FAST).to_dict(), allow_nan=False)
+    assert json.loads(record)["position"]["swapped"] == 15
+    unconnected = [Verdict("1", "a", "b", "first"), Verdict("1", "c", "d", "tie")]
+    assert (
+        json.loads(json.dumps(compare_verdicts(unconnected).to_dict(), allow_nan=False))["win_matrix"][0][0] is None
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "message"),
+    [
+        ([], "no verdicts"),
+        ([Verdict("1", "a", "a", "first")], "verdict 0 compares system 'a' with itself"),
+        ([Verdict("1", "a", "b", "A")], "verdict 0: the winner must be first, second or tie, got 'A'"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_are_no_verdicts(verdicts: list[Verdict], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        compare_verdicts(verdicts)
+
+
+def test_pairs_are_tested_with_one_voice_per_instance_and_corrected() -> None:
+    """a against b: 12 instances judged in both orders, 11 for a; that is 11 to 1, not 22 to 2."""
+    said = []
+    for at in range(12):
+        wins = at > 0
+        said += [
+            Verdict(str(at), "a", "b", "first" if wins else "second"),
+            Verdict(str(at), "b", "a", "second" if wins else "first"),
+            Verdict(str(at), "b", "c", "first" if at % 2 else "second"),
+        ]
+    found = compare_verdicts(said, settings=FAST)
+    pair = {frozenset((one.first, one.second)): one for one in found.pairs}
+    ab, bc, ac = (pair[frozenset(names)] for names in ("ab", "bc", "ac"))
+    assert sorted((ab.wins, ab.losses)) == [1, 11]
+    assert ab.p_value == pytest.approx(2 * 13 / 2**12)
+    assert ab.p_adjusted == pytest.approx(3 * ab.p_value)
+    assert (ab.significant, ab.better) == (True, "a")
+    assert (bc.p_value, bc.better) == (1, None)
+    assert (ac.wins, ac.ties, ac.losses, ac.p_value) == (0, 0, 0, 1)
+    record = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert len(record["pairs"]) == 3
+    assert any("can be too narrow below 30" in note for note in found.notes)
+
+
+def test_below_ten_instances_no_verdict_is_significant() -> None:
+    said = [Verdict(str(at), "a", "b", "first") for at in range(9)]
+    (pair,) = compare_verdicts(said, settings=FAST).pairs
+    assert pair.p_value < 0.01
+    assert (pair.significant, pair.better) == (False, None)
+    assert (
+        "9 instances: fewer than 10, so no difference is significant" in compare_verdicts(said, settings=FAST).notes
+    )

@@ -1,0 +1,217 @@
+"""All pairs of metrics compared, and ranks made of it."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.stats.paired_tests import bonferroni, holm
+from nlgauge.stats.permutation import permutation_both
+from nlgauge.studies.meta.levels import grouped_level, segment_level, system_level
+from nlgauge.studies.meta.metric_scores import MetricScores
+from nlgauge.studies.meta.ranks import assign_ranks, compare_metrics
+
+Array = NDArray[np.float64]
+
+
+def made_metrics(
+    noise: tuple[float, ...] = (2.0, 0.6, 0.65), systems: int = 6, segments: int = 50, seed: int = 0
+) -> tuple[list[MetricScores], Array]:
+    rng = np.random.default_rng(seed)
+    human = np.linspace(0, 1, systems)[:, None] + rng.normal(size=(systems, segments))
+    metrics = [MetricScores(f"m{k}", human + level * rng.normal(size=human.shape)) for k, level in enumerate(noise)]
+    return metrics, human
+
+
+def test_ranks_are_greedy_clusters() -> None:
+    # Four metrics, best first. 2 is beaten by 0 only, 3 by 1 only: so 2 opens rank 2, and nobody in rank 2 beats 3.
+    p = np.ones((4, 4))
+    p[0, 2] = 0.01
+    p[1, 3] = 0.01
+    assert assign_ranks(p) == (1, 1, 2, 2)
+    p[2, 3] = 0.05  # the bound itself is significant, as in mt-metrics-eval
+    assert assign_ranks(p) == (1, 1, 2, 3)
+    assert assign_ranks(p, alpha=0.001) == (1, 1, 1, 1)
+    with pytest.raises(InputError, match="square"):
+        assign_ranks(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("level", ["segment", "item", "by-system", "system"])
+def test_the_better_metrics_come_first(level: str) -> None:
+    metrics, human = made_metrics(noise=(8.0, 0.3, 0.3), segments=200)
+    found = compare_metrics(metrics, human, level=level, resamples=200)  # type: ignore[arg-type]
+    assert found.names[2] == "m0"
+    assert set(found.names[:2]) == {"m1", "m2"}
+    assert (np.diff(found.correlations) <= 0).all()
+    if level != "system":  # six systems are too few to tell there
+        assert found.ranks == (1, 1, 2)
+        assert found.unbeaten == (True, True, False)
+    assert np.isnan(found.p_values[np.tril_indices(3)]).all()
+    assert np.isfinite(found.p_values[np.triu_indices(3, 1)]).all()
+
+
+@pytest.mark.parametrize("level", ["segment", "item", "by-system", "system"])
+def test_the_quick_way_equals_drawing_and_correlating(level: str) -> None:
+    metrics, human = made_metrics(noise=(0.75, 0.7), segments=20)
+    human[1, 4] = human[3, 4] = np.nan
+    found = compare_metrics(metrics, human, level=level, resamples=100)  # type: ignore[arg-type]
+    by_name = {metric.name: metric for metric in metrics}
+    better, worse = (by_name[name] for name in found.names)
+    levels = {
+        "segment": segment_level,
+        "item": grouped_level,
+        "by-system": partial(grouped_level, by="system"),
+        "system": system_level,
+    }
+    assert found.correlations == pytest.approx([levels[level](metric, human).value for metric in (better, worse)])
+    # Draws go to outputs in the order of groups: item by item at item level, else system by system.
+    where = np.ones(human.shape, dtype=bool) if level == "system" else ~np.isnan(human)
+    systems, items = np.nonzero(where)
+    order = np.lexsort((systems, items)) if level == "item" else np.arange(systems.size)
+    places = systems[order], items[order]
+
+    def statistic(values: Array) -> float:
+        table = np.full(human.shape, np.nan)
+        table[places] = values
+        return levels[level](MetricScores("x", table), human).value
+
+    slow = permutation_both(better.values[places], worse.values[places], statistic, resamples=100)
+    assert found.p_values[0, 1] == slow.p_value
+    assert 0 < slow.p_value < 1
+
+
+@pytest.mark.parametrize("level", ["segment", "item", "by-system", "system"])
+@pytest.mark.parametrize("kind", ["spearman", "kendall"])
+def test_ranks_are_those_of_correlating_every_draw(level: str, kind: str) -> None:
+    metrics, human = made_metrics(noise=(0.75, 0.7), systems=5, segments=8, seed=1)
+    human = np.round(2 * human)
+    human[1, 4] = human[3, 4] = np.nan
+    rounded = [MetricScores(metric.name, np.round(2 * metric.values)) for metric in metrics]
+    told: list[int] = []
+    found = compare_metrics(rounded, human, level=level, kind=kind, resamples=40, advance=told.append)  # type: ignore[arg-type]
+    levels = {
+        "segment": segment_level,
+        "item": grouped_level,
+        "by-system": partial(grouped_level, by="system"),
+        "system": system_level,
+    }
+    # Draws go to outputs system by system.
+    where = np.ones(human.shape, dtype=bool) if level == "system" else ~np.isnan(human)
+
+    def statistic(values: Array) -> float:
+        table = np.full(human.shape, np.nan)
+        table[where] = values
+        return levels[level](MetricScores("x", table), human, kind=kind, undefined="nan").value
+
+    better, worse = ({metric.name: metric for metric in rounded}[name] for name in found.names)
+    slow = permutation_both(better.values[where], worse.values[where], statistic, resamples=40)
+    assert found.p_values[0, 1] == slow.p_value
+    assert 0 < slow.p_value < 1
+    assert told == [1]
+
+
+@pytest.mark.parametrize("kind", ["pearson", "kendall"])
+def test_a_function_aggregates_as_its_name_does(kind: str) -> None:
+    metrics, human = made_metrics(segments=9)
+    named = compare_metrics(metrics, human, level="system", kind=kind, aggregate="median", resamples=40)
+    called = compare_metrics(
+        metrics, human, level="system", kind=kind, aggregate=lambda table: np.median(table, axis=1), resamples=40
+    )
+    assert np.array_equal(named.p_values, called.p_values, equal_nan=True)
+
+
+@pytest.mark.parametrize("level", ["segment", "system", "item"])
+@pytest.mark.parametrize("kind", ["spearman", "kendall"])
+def test_rank_coefficients_are_tested_too(level: str, kind: str) -> None:
+    metrics, human = made_metrics(noise=(4.0, 0.2), segments=15)
+    found = compare_metrics(metrics, human, level=level, kind=kind, resamples=30)  # type: ignore[arg-type]
+    assert found.names == ("m1", "m0")
+    if level != "system":
+        assert found.p_values[0, 1] < 0.1
+
+
+@pytest.mark.parametrize("test", ["permutation", "bootstrap", "williams"])
+def test_three_tests_agree_on_clear_cases(test: str) -> None:
+    metrics, human = made_metrics()
+    found = compare_metrics(metrics, human, test=test, resamples=300)  # type: ignore[arg-type]
+    assert found.names[2] == "m0"
+    assert found.p_values[0, 2] < 0.01
+    assert found.p_values[0, 1] > 0.01
+    assert found.test == test
+
+
+def test_the_median_is_an_aggregate_like_another() -> None:
+    metrics, human = made_metrics(segments=15)
+    found = compare_metrics(metrics, human, level="system", aggregate="median", resamples=20)
+    values = [system_level(metric, human, aggregate="median").value for metric in metrics]
+    assert found.correlations == pytest.approx(sorted(values, reverse=True))
+
+
+def test_official_system_scores_serve_as_well() -> None:
+    metrics, human = made_metrics()
+    official = human.mean(axis=1)
+    whole = compare_metrics(metrics, human, level="system", resamples=100)
+    found = compare_metrics(metrics, official, level="system", resamples=100)
+    assert np.array_equal(found.p_values, whole.p_values, equal_nan=True)
+    official[2] = np.nan
+    assert compare_metrics(metrics, official, level="system", resamples=100).correlations.size == 3
+
+
+def test_a_distance_ranks_like_its_similarity() -> None:
+    metrics, human = made_metrics()
+    turned = [MetricScores(m.name, 5 - m.values, higher_is_better=False) for m in metrics]
+    first, second = compare_metrics(metrics, human), compare_metrics(turned, human)
+    assert first.names == second.names
+    assert first.correlations == pytest.approx(second.correlations)
+    assert np.array_equal(first.p_values, second.p_values, equal_nan=True)
+
+
+def test_corrections_count_the_pairs_tested() -> None:
+    metrics, human = made_metrics()
+    upper = np.triu_indices(3, 1)
+    raw = compare_metrics(metrics, human).p_values[upper]
+    for name, function in (("bonferroni", bonferroni), ("holm", holm)):
+        found = compare_metrics(metrics, human, correction=name)  # type: ignore[arg-type]
+        assert found.p_values[upper] == pytest.approx(function(raw))
+        assert found.correction == name
+
+
+def test_a_metric_without_a_value_is_refused_or_named() -> None:
+    metrics, human = made_metrics()
+    flat = MetricScores("flat", np.ones(human.shape))
+    with pytest.raises(InputError, match="'flat' has no pearson at segment level: metric is constant"):
+        compare_metrics([*metrics, flat], human)
+    found = compare_metrics([*metrics, flat], human, undefined="leave out")
+    assert len(found.names) == 3
+    assert "constant" in found.left_out["flat"]
+    with pytest.raises(InputError, match="two metrics are called 'm1'"):
+        compare_metrics([metrics[1], metrics[1]], human)
+
+
+def test_one_metric_has_rank_one() -> None:
+    metrics, human = made_metrics()
+    found = compare_metrics(metrics[:1], human)
+    assert (found.ranks, found.unbeaten) == ((1,), (True,))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"level": "document"}, "'document'"),
+        ({"test": "t"}, "'t'"),
+        ({"correction": "sidak"}, "'sidak'"),
+        ({"undefined": "zero"}, "'zero'"),
+        ({"test": "williams", "kind": "kendall"}, "Williams"),
+        ({"test": "bootstrap", "level": "item"}, "means over groups"),
+        ({"alpha": 1.0}, "alpha"),
+        ({"kind": "taub"}, "'taub'"),
+    ],
+)
+def test_options_are_checked(options: dict[str, object], message: str) -> None:
+    metrics, human = made_metrics()
+    with pytest.raises(RecipeError, match=message):
+        compare_metrics(metrics, human, **options)  # type: ignore[arg-type]

@@ -1,0 +1,89 @@
+"""Scores of the rows of a judgement table: which texts idf is counted on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nlgauge.data.cards import load
+from nlgauge.data.judgements import JudgementTable
+from nlgauge.errors import InputError, LanguageWarning, RecipeError
+from nlgauge.studies.meta.metric_scores import MetricScores, ScoreTable
+from nlgauge.studies.meta.score_table import pooled_corpora, score_table, table_corpora
+from nlgauge.studies.meta.tune_layer import tune_layer
+
+
+def people_and_systems() -> JudgementTable:
+    """Two systems on two topics, and a person on one of them: no grid."""
+    return JudgementTable(
+        name="small",
+        segment=("1", "2", "1", "2", "1"),
+        system=("a", "a", "b", "b", "P"),
+        langpair=("en",) * 5,
+        hypothesis=("h1", "h2", "h3", "h4", "h5"),
+        references=(("r", "s"), ("r", "t"), ("r", "s"), ("r", "t"), ("r", "s")),
+        human={},
+        default_criterion=None,
+    )
+
+
+def test_a_reference_is_one_document_of_idf_however_many_systems_it_is_for() -> None:
+    ((corpus, rows),) = table_corpora(people_and_systems(), "en")
+    assert corpus.idf_documents[None] == ["r", "s", "r", "t"]
+    assert list(corpus.idf_documents["en"]) == ["h1", "h2", "h3", "h4", "h5"]
+    assert len(corpus) == 5
+    assert rows["en"].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_references_of_distinct_segments_stay_as_they_are() -> None:
+    table = people_and_systems().where(system="a")
+    ((corpus, _),) = pooled_corpora(table, "en")
+    assert not corpus.idf_documents
+
+
+def test_tac_has_as_many_documents_as_references_with_people_among_the_peers(data_folder: Path) -> None:
+    if not (data_folder / "tac2008").is_dir():
+        pytest.skip("no TAC 2008 here")
+    ((corpus, _),) = table_corpora(load("tac2008", data_folder), "en")
+    assert len(corpus) == 2976
+    assert len(corpus.idf_documents[None]) == 48 * 4  # not 2976 * 4
+
+
+def test_scores_are_had_by_metric_by_row_and_by_system() -> None:
+    table = people_and_systems()
+    scored = ScoreTable(table, (MetricScores("d", [1.0, 2.0, 3.0, 4.0, 5.0], higher_is_better=False),))
+    assert scored["d"].oriented.tolist() == [-1, -2, -3, -4, -5]
+    assert scored.take([4, 0])["d"].values.tolist() == [5, 1]
+    assert scored.by_system("d", "en") == {"a": {"1": -1, "2": -2}, "b": {"1": -3, "2": -4}, "P": {"1": -5}}
+    assert repr(scored) == "<ScoreTable small: 5 rows x d>"
+    assert repr(table) == "<JudgementTable small: 5 rows, 3 systems, en; no human scores of segments>"
+    with pytest.raises(RecipeError, match="no scores of 'e'; it has those of d"):
+        scored["e"]
+    with pytest.raises(InputError, match="each of the 5 rows of small"):
+        ScoreTable(table, (MetricScores("d", [1.0]),))
+    with pytest.raises(InputError, match="two metrics are called 'd'"):
+        ScoreTable(table, (*scored.metrics, *scored.metrics))
+
+
+def test_only_languages_of_texts_that_are_compared_are_warned_about(recwarn: pytest.WarningsRecorder) -> None:
+    table = replace(people_and_systems(), langpair=("cs-en",) * 5, source=("s",) * 5)
+    score_table(table, ["bertscore"], model="muse")
+    assert not [one for one in recwarn if one.category is LanguageWarning]
+    with pytest.warns(LanguageWarning, match="'cs'"):
+        score_table(table, ["bertscore:against=source"], model="muse")
+
+
+def test_a_table_without_references_is_named() -> None:
+    table = replace(people_and_systems(), references=((),) * len(people_and_systems()))
+    with pytest.raises(InputError, match=r"bertscore compares with references, and \S+ has none; .*source"):
+        score_table(table, ["bertscore"])
+    with pytest.raises(InputError, match=r"chrf compares with references, and \S+ has none$"):
+        score_table(table, ["chrf"])
+
+
+def test_layers_are_tuned_beside_references() -> None:
+    table = replace(people_and_systems(), references=((),) * 5, human={"h": range(5)}, default_criterion="h")
+    with pytest.raises(InputError, match="beside references, and small has none"):
+        tune_layer(table)

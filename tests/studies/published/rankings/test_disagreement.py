@@ -1,0 +1,72 @@
+"""Parts of the rows are drawn as published, and all rows give what the whole frames give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.studies.published.rankings.small_frames import METRICS, write_frames
+
+from nlgauge.studies.published.papers.peyrard_2021 import FAMILIES, RANKING_TABLES
+from nlgauge.studies.published.rankings.frames import FrameSet, RankingOptions, RankingTable, find_frames
+from nlgauge.studies.published.rankings.measures import PAIRS, by_data, by_metric, by_task, disagreements, draw_rows
+
+
+@pytest.fixture
+def sets(tmp_path: Path) -> list[FrameSet]:
+    write_frames(tmp_path)
+    (table,) = [one for one in RANKING_TABLES if one.id == "bt-table1"]
+    assert isinstance(table, RankingTable)
+    return find_frames(table.frames, tmp_path, {})
+
+
+@pytest.mark.parametrize(("n", "least", "size"), [(48, 1, 10), (44, 1, 9), (60, 1, 12), (44, 30, 30), (20, 30, 20)])
+def test_a_fifth_of_the_rows_without_replacement(n: int, least: int, size: int) -> None:
+    drawn = draw_rows(np.random.default_rng(1), n, repeats=7, least=least)
+    assert drawn.shape == (7, size)
+    assert all(len(set(rows)) == size and set(rows) <= set(range(n)) for rows in drawn.tolist())
+
+
+def test_all_rows_give_what_the_frames_give(sets: list[FrameSet]) -> None:
+    options = RankingOptions(full=True)
+    for one in sets:
+        whole = disagreements(
+            [FrameSet(one.label, one.task, {"BLEU": one.frames["BLEU"]})], ("mean", "median", "BT"), options
+        )
+        part = by_data(one, ("BLEU",), options)
+        assert part["mean", "BT"].values == pytest.approx(whole["mean", "BT"])
+        assert part["mean", "median"].values == pytest.approx(whole["mean", "median"])
+        assert part["mean", "BT"].errors.tolist() == [0, 0, 0]
+
+
+def test_a_family_is_the_mean_of_its_metrics(sets: list[FrameSet]) -> None:
+    options = RankingOptions(full=True)
+    single = [by_data(sets[0], (name,), options) for name in FAMILIES["ROUGE"]]
+    family = by_data(sets[0], FAMILIES["ROUGE"], options)
+    for pair in PAIRS:
+        assert family[pair].values == pytest.approx(np.mean([one[pair].values for one in single], axis=0))
+
+
+def test_draws_depend_on_the_seed_alone(sets: list[FrameSet]) -> None:
+    first, again, other = (by_data(sets[0], ("ROUGE_1",), RankingOptions(seed=seed)) for seed in (1, 1, 2))
+    assert first["mean", "BT"].values.tolist() == again["mean", "BT"].values.tolist()
+    assert first["mean", "BT"].values.tolist() != other["mean", "BT"].values.tolist()
+    assert first["mean", "BT"].errors[0] > 0
+
+
+def test_shares_of_thirty_draws_are_thirtieths(sets: list[FrameSet]) -> None:
+    found = by_data(sets[0], ("MoverScore",), RankingOptions())
+    for pair in PAIRS:
+        assert found[pair].values[1:] * 30 == pytest.approx(np.round(found[pair].values[1:] * 30))
+
+
+def test_metrics_and_tasks_average_over_data_sets(sets: list[FrameSet]) -> None:
+    options = RankingOptions(full=True)
+    single = [by_data(one, ("BERTScore",), options)["mean", "BT"].values for one in sets]
+    assert by_metric(sets, "BERTScore", options)["mean", "BT"] == pytest.approx(np.mean(single, axis=0))
+    assert by_metric(sets, "METEOR", options) == {}
+    whole = [by_data(one, METRICS, options)["median", "BT"].values for one in sets]
+    assert by_task(sets, options)["median", "BT"] == pytest.approx(np.mean(whole, axis=0))
+    drawn = by_task(sets, RankingOptions(draws=4))
+    assert 0 < drawn["mean", "BT"][0] < 1

@@ -1,0 +1,62 @@
+"""Rankings of a frame, and the measures between them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau
+
+from nlgauge.studies.published.rankings.frames import (
+    MECHANISMS,
+    RankingOptions,
+    average,
+    measure_pairs,
+    rank_draws,
+    rank_frame,
+    tau,
+)
+
+#: Figure 1 of the paper, as the released notebook has it: systems A, B, C on five instances.
+FIGURE_1 = np.array([[1.0, 2, 5], [5, 6, 11], [11, 7, 12], [12, 13, 17], [17, 18, 1]])
+
+
+def test_the_example_of_figure_1() -> None:
+    """Expected values: the released code on the same numbers."""
+    found = rank_frame(FIGURE_1, MECHANISMS, RankingOptions())
+    assert found["mean"].tolist() == pytest.approx([9.2, 9.2, 9.2])
+    assert found["median"].tolist() == [11, 7, 11]
+    assert found["BT"].tolist() == pytest.approx([0.094191, 0.248790, 0.657019], abs=1e-6)
+    assert found["Elo"].tolist() == pytest.approx([1451.937, 1501.493, 1546.570], abs=1e-3)
+    assert found["TrueSkill"].tolist() == pytest.approx([22.0748, 25.7131, 28.6613], abs=1e-4)
+
+
+def test_measures_by_hand() -> None:
+    scores = {"mean": np.array([4.0, 3, 2, 1]), "BT": np.array([3.0, 4, 1, 2])}
+    ((pair, values),) = measure_pairs(scores).items()
+    assert pair == ("mean", "BT")
+    # Two of six pairs are ordered differently; another system wins; the top three are {0, 1, 2} and {0, 1, 3}.
+    assert values.tolist() == [[pytest.approx(1 / 3), 1, 1]]
+
+
+def test_a_ranking_of_ties_is_left_out_of_the_average() -> None:
+    (values,) = measure_pairs({"mean": np.array([1.0, 2]), "median": np.array([3.0, 3])}).values()
+    assert np.isnan(values[0, 0])
+    assert average([values, np.array([0.5, 1, 0])])[0] == 0.5
+    assert np.isnan(average([values])[0])
+
+
+def test_a_draw_of_all_rows_ranks_like_the_frame() -> None:
+    options = RankingOptions(ties="half")
+    whole = rank_frame(FIGURE_1, ("mean", "median", "BT"), options)
+    drawn = rank_draws(FIGURE_1, np.array([[4, 0, 2, 1, 3], [0, 0, 0, 0, 0]]), options)
+    for name, values in whole.items():
+        assert drawn[name].shape == (2, 3)
+        assert drawn[name][0] == pytest.approx(values, abs=1e-12)
+    assert drawn["mean"][1].tolist() == [1, 2, 5]
+
+
+def test_tau_is_scipy_s() -> None:
+    rng = np.random.default_rng(3)
+    one, other = rng.integers(0, 6, (2, 20, 8)).astype(float)
+    assert tau(one, other) == pytest.approx([kendalltau(*pair).statistic for pair in zip(one, other, strict=True)])
+    assert np.isnan(tau(np.array([[1.0, 2, 3]]), np.ones((1, 3)))).all()

@@ -1,0 +1,34 @@
+"""Another pairing leaves every score where it is, and changes who wins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nlgauge.studies.published.rankings.frames import RankingOptions
+from nlgauge.studies.published.rankings.measures import FIVE_TYPES, THREE_TYPES, draw_pairings
+
+
+@pytest.mark.parametrize(("systems", "count"), [(THREE_TYPES, 6), (FIVE_TYPES, 120)])
+def test_marginals_stay(systems: object, count: int) -> None:
+    pairings = draw_pairings(systems, RankingOptions())  # type: ignore[arg-type]
+    assert len(pairings) == len({one.order for one in pairings}) == count
+    first = pairings[0]
+    assert first.order == tuple(range(1, len(first.order) + 1))
+    for one in pairings:
+        assert np.sort(one.scores, axis=0).tolist() == np.sort(first.scores, axis=0).tolist()
+        # Of two systems, strengths are the shares of wins.
+        assert one.strengths.tolist() == pytest.approx([one.wins, 1 - one.wins], abs=1e-4)
+
+
+def test_who_wins_does_not_stay() -> None:
+    """Expected by hand from Table 2: S is ahead on four of five types as given; sorted against B, on one or two."""
+    shares = [one.wins for one in draw_pairings(FIVE_TYPES, RankingOptions())]
+    assert shares[0] == pytest.approx(0.8, abs=0.01)
+    assert min(shares) < 0.5 < max(shares)
+
+
+def test_scores_are_those_of_the_types() -> None:
+    scores = draw_pairings(FIVE_TYPES, RankingOptions(seed=5))[0].scores.reshape(5, 50, 2).mean(axis=1)
+    assert scores[:, 0] == pytest.approx(FIVE_TYPES.first, abs=0.6)
+    assert scores[:, 1] == pytest.approx(FIVE_TYPES.second, abs=0.6)

@@ -1,0 +1,133 @@
+"""Tables on rankings, recomputed on small frames: values, what is missing, and why they differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.studies.published.rankings.small_frames import METRICS, write_frames
+
+from nlgauge.errors import RecipeError
+from nlgauge.report.figures.reproduction import plot_reproduction
+from nlgauge.report.reproduction import render_reproduction
+from nlgauge.studies.published.entries import PAPER_TABLES
+from nlgauge.studies.published.rankings.experiments import reproduce_rankings
+from nlgauge.studies.published.rankings.frames import RankingOptions, RankingTable, find_frames
+from nlgauge.studies.published.rankings.measures import disagreements
+from nlgauge.studies.published.rankings.simulation import Grid
+from nlgauge.studies.published.reproduce import reproduce
+from nlgauge.studies.published.runs import Reproduction
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("frames")
+    write_frames(place, instances=60)
+    return place
+
+
+def table(name: str) -> RankingTable:
+    found = PAPER_TABLES[name]
+    assert isinstance(found, RankingTable)
+    return found
+
+
+def ours(result: Reproduction, row: str) -> list[float | str | None]:
+    (found,) = [one for one in result.rows if one.name == row]
+    return [cell.ours for cell in found.cells.values()]
+
+
+def test_table_4_is_the_average_over_the_frames_at_hand(folder: Path) -> None:
+    result = reproduce(PAPER_TABLES["bt-table4"], at=folder)
+    sets = find_frames(table("bt-table4").frames, folder, {})
+    expected = disagreements(sets, ("mean", "median", "BT", "Elo", "TrueSkill"), RankingOptions())
+    assert ours(result, "mean vs BT") == pytest.approx(expected["mean", "BT"] * 100)
+    assert ours(result, "Elo vs TrueSkill") == pytest.approx(expected["Elo", "TrueSkill"] * 100)
+    assert {row.reason for row in result.rows} == {f"{2 * len(METRICS)} of 296 setups"}
+    text = render_reproduction(result)
+    assert "missing: data set tac08-scores: not under" in text
+    assert "missing: 231 setups whose frames the published repository lacks: CNN/DM, MSCOCO, WMT17 (lv-en" in text
+    assert "ours: 16 of 296 setups (TC, PC)" in text
+
+
+def test_options_change_the_values_and_are_named(folder: Path) -> None:
+    found = {}
+    for name, options in (
+        ("second", RankingOptions()),
+        ("reversed", RankingOptions(reverse=True)),
+        ("half", RankingOptions(ties="half")),
+        ("half, reversed", RankingOptions(ties="half", reverse=True)),
+    ):
+        result = reproduce(PAPER_TABLES["bt-table1"], at=folder, rankings=options)
+        found[name] = ours(result, "mean vs BT")[0]
+        assert any("other than the defaults" in note for note in result.notes) == (name != "second")
+        assert result.to_dict()["options"]["ties"] == options.ties
+    assert found["second"] != found["reversed"], "the later column is another one"
+    assert found["half"] == pytest.approx(found["half, reversed"]), "half a win has no order"
+    assert found["half"] != found["second"]
+
+
+def test_data_limits_the_frames(folder: Path) -> None:
+    result = reproduce(PAPER_TABLES["bt-table1"], at=folder, data="personachat-scores")
+    assert result.rows[0].reason == "8 of 296 setups"
+    assert not any("tac08" in what for what in result.missing)
+
+
+def test_table_3_with_draws_and_with_all_rows(folder: Path) -> None:
+    drawn = reproduce(PAPER_TABLES["bt-table3"], at=folder)
+    reasons = {row.name: row.reason for row in drawn.rows}
+    assert reasons["TC BLEU"].endswith("of 9 within two standard errors")
+    assert reasons["WMT17 BLEU"] == "only shown: its frames are not public"
+    assert reasons["TAC08 ROUGE-WE"] == "print has Mean/BT and Med/BT exchanged (D7)"
+    assert ours(drawn, "TAC08 BLEU") == [None] * 9
+    full = reproduce(PAPER_TABLES["bt-table3"], at=folder, rankings=RankingOptions(full=True), rows="TC BLEU")
+    assert [row.reason for row in full.rows] == ["all rows"]
+    assert ours(full, "TC BLEU")[0] != ours(drawn, "TC BLEU")[0]
+
+
+def test_figures_4_and_6_and_ties(folder: Path, tmp_path: Path) -> None:
+    four = reproduce(PAPER_TABLES["bt-figure4"], at=folder, rankings=RankingOptions(full=True))
+    assert ours(four, "metric METEOR") == [None] * 3
+    assert ours(four, "task Summarisation") == [None] * 3
+    assert all(isinstance(value, float) for value in ours(four, "task Dialogue"))
+    plot_reproduction(four, tmp_path / "four.png")
+    assert (tmp_path / "four.png").read_bytes().startswith(b"\x89PNG")
+    six = reproduce(PAPER_TABLES["bt-figure6"], at=folder, rankings=RankingOptions(full=True))
+    assert "ours: 128 pairs of systems, on TC, PC" in six.notes
+    ties = reproduce(PAPER_TABLES["bt-ties"], at=folder)
+    comparisons, exact, *_ = ours(ties, "PC")
+    assert comparisons == 8 * 60 * 6
+    assert isinstance(exact, int)
+    assert exact > 0
+    assert ours(ties, "TAC08")[0] is None
+
+
+def test_experiments_on_drawn_scores_need_no_data(tmp_path: Path) -> None:
+    two = reproduce(PAPER_TABLES["bt-figure2"])
+    first, other = ours(two, "three types, S as 1 2 3"), ours(two, "three types, S as 2 3 1")
+    assert first[:4] == pytest.approx(other[:4]), "mean and median cannot tell them apart"
+    assert first[4] > 0.5 > other[4]  # type: ignore[operator]
+    plot_reproduction(two, tmp_path / "two.svg")
+    grid = Grid(types=(1, 3), outliers=(0.0, 0.01), systems=(2, 5), instances=(10, 30), repeats=3)
+    three = reproduce_rankings(table("bt-figure3"), grid=grid)
+    assert "ours: 48 setups, design coded, seed 12345" in three.notes
+    assert all(isinstance(value, float) for value in ours(three, "(c) outliers 0.01"))
+    assert ours(three, "(h) systems 50") == [None] * 6
+    plot_reproduction(three, tmp_path / "three.svg")
+    assert (tmp_path / "two.svg").stat().st_size > 10_000
+    assert (tmp_path / "three.svg").stat().st_size > 10_000
+
+
+def test_what_other_tables_take_is_refused(folder: Path) -> None:
+    with pytest.raises(RecipeError, match="bt-table1 is a table on rankings of systems; leave out model"):
+        reproduce(PAPER_TABLES["bt-table1"], at=folder, model="minilm")
+    with pytest.raises(RecipeError, match="repro-table3 is no table on rankings; leave out options of rankings"):
+        reproduce(PAPER_TABLES["repro-table3"], at=folder, rankings=RankingOptions(full=True))
+    with pytest.raises(RecipeError, match="bt-table1 has no figure"):
+        plot_reproduction(reproduce(PAPER_TABLES["bt-table1"], at=folder), folder / "no.png")
+
+
+def test_the_shared_task_s_table_is_shown_with_what_is_missing() -> None:
+    result = reproduce(PAPER_TABLES["bt-table11.1"])
+    assert [cell.published for cell in result.rows[2].cells.values()] == [38, 20, 23, 14]
+    assert any("handed in to the shared task: not public" in what for what in result.missing)

@@ -1,0 +1,70 @@
+"""The declarations of tables on rankings, and their options."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nlgauge.errors import RecipeError
+from nlgauge.studies.published.entries import PAPER_TABLES
+from nlgauge.studies.published.papers.peyrard_2021 import SETUPS
+from nlgauge.studies.published.rankings.frames import RankingOptions, RankingTable
+
+TABLES = {name: table for name, table in PAPER_TABLES.items() if isinstance(table, RankingTable)}
+
+
+def test_the_numbers_that_the_paper_gives_of_its_frames() -> None:
+    """Section 5: 296 setups, 73,471 pairs of systems, 91,197 instances."""
+    frames = TABLES["bt-table1"].frames
+    assert sum(one.metrics for one in frames) == SETUPS == 296
+    assert sum(one.pairs for one in frames) == 73_471
+    assert sum(one.instances for one in frames) == 91_197
+
+
+def test_table_1_is_the_beginning_of_table_4() -> None:
+    first, fourth = TABLES["bt-table1"], TABLES["bt-table4"]
+    assert first.rows == fourth.rows[:3]
+    assert len(fourth.rows) == 10
+
+
+def test_shares_of_table_3_that_are_thirtieths() -> None:
+    """A winner differs in a whole number of 30 draws; families of one metric show it (values are rounded)."""
+    rows = [row for row in TABLES["bt-table3"].rows if row.name.split()[1] in ("BLEU", "MoverScore", "BERTScore")]
+    of_tac = [row for row in rows if row.name.startswith("TAC")]
+    assert len(of_tac) == 9
+    for row in of_tac:
+        for label, value in row.published.items():
+            if label.startswith(("SotA", "Top-3")):
+                assert abs(round(value * 30) / 30 - value) < 0.0051, (row.name, label)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"ties": "first"}, "ties must be one of second, drop, half"),
+        ({"design": "paper"}, "design must be one of coded, appendix"),
+        ({"tie_tolerance": -1e-9}, "at least 0 and below 1, got -1e-09"),
+        ({"tie_tolerance": float("nan")}, "at least 0 and below 1"),
+        ({"draws": 0}, "draws must be at least 1, got draws=0"),
+        ({"draws": 5, "full": True}, "leave out full or draws"),
+        ({"seed": -1}, "seed must be 0 or more"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(RecipeError, match=said):
+        RankingOptions(**options)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("bt-table1", {"draws": 3}),
+        ("bt-figure3", {"ties": "half"}),
+        ("bt-figure2", {"full": True}),
+        ("bt-ties", {"seed": 1}),
+    ],
+)
+def test_options_that_change_nothing_are_refused(name: str, options: dict[str, Any]) -> None:
+    with pytest.raises(RecipeError, match=f"{name} has no use of {next(iter(options))}="):
+        RankingOptions(**options).check_used(TABLES[name])

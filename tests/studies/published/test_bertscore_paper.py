@@ -1,0 +1,102 @@
+"""Rows of the BERTScore paper: which recipe stands behind a name in print."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nlgauge.errors import FileFormatError
+from nlgauge.studies.published.entries import PAPER_TABLES
+from nlgauge.studies.published.papers.bertscore_2020 import MODELS
+from nlgauge.studies.published.reproduce import reproduce
+from nlgauge.studies.published.tables import TableRow, parse_printed
+
+
+def rows(number: int) -> dict[str, TableRow]:
+    return {row.name: row for row in PAPER_TABLES[f"bertscore-table{number}"].rows}
+
+
+def test_layers_and_idf_are_those_of_the_paper() -> None:
+    found = rows(13)
+    assert found["F RoBERTa-Large (idf)"].recipe == "bertscore:layer=17,idf=refs"
+    assert found["R BERT-Large"].recipe == "bertscore:layer=18"
+    assert found["R BERT-Large"].component == "recall"
+    assert found["P XLNet-Large"].model is MODELS["XLNet-Large"][0]
+    assert found["CHRF++"].recipe == "chrf:words=2"
+    assert not found["BLEND"].computed
+    # Table 12 says where there is no idf; without a word there is.
+    assert rows(12)["F BERT-Base"].recipe == "bertscore:layer=9,idf=refs"
+    assert rows(12)["F BERT-Base (no idf)"].recipe == "bertscore:layer=9"
+    assert rows(12)["F RoBERTa-Large"].recipe == "bertscore:layer=17"
+
+
+def test_bleu_of_systems_is_that_of_the_shared_task(data_folder: Path) -> None:
+    assert rows(19)["BLEU"].recipe == rows(21)["BLEU"].recipe == "bleu:case=lower,tokenize=intl"
+    assert rows(4)["BLEU"].recipe == rows(17)["SENTBLEU"].recipe == "bleu"
+    assert rows(6)["BLEU"].note == "its settings are not in the paper"
+    table = PAPER_TABLES["bertscore-table19"]
+    result = reproduce(table, at=data_folder, model="none", langpairs=["cs-en", "tr-en"], rows="BLEU")
+    cells = result.rows[0].cells
+    # With case and the tokens of sacrebleu's default: .955 and -.944.
+    assert cells["cs-en"].ours == pytest.approx(0.970, abs=1e-3)
+    assert cells["tr-en"].ours == pytest.approx(-0.652, abs=1e-3)
+    assert all(abs(cell.difference) < 0.006 for cell in cells.values() if cell.difference is not None)
+
+
+def test_other_models_stand_in_for_one_model_only() -> None:
+    assert [name for name, row in rows(19).items() if row.computed and row.model and not row.own_model_only] == [
+        f"{part} RoBERTa-Large{idf}" for idf in ("", " (idf)") for part in "PRF"
+    ]
+    others = [name for name, row in rows(20).items() if row.computed and row.model and not row.own_model_only]
+    assert others == [f"{part} BERT-Multi{idf}" for idf in ("", " (idf)") for part in "PRF"]
+
+
+def test_a_row_of_another_model_is_only_shown(tmp_path: Path) -> None:
+    result = reproduce(
+        PAPER_TABLES["bertscore-table13"], at=tmp_path, model="minilm", rows=["F BERT-Base", "F RoBERTa-Large"]
+    )
+    base, large = result.rows
+    assert base.reason == "only shown: with --model bert-base-uncased it would be computed"
+    assert base.recipe == ""
+    assert large.reason == "not computed: see what is missing"
+
+
+def test_the_ablation_changes_one_part_at_a_time() -> None:
+    found = rows(9)
+    vanilla = "moverscore:profile=v1,n=1,aggregation=layer-9,idf=none,subwords=all,punctuation=keep"
+    assert found["Vanilla: WMD1"].recipe == vanilla
+    assert found["IDF-L: WMD1"].recipe == vanilla.replace("idf=none", "idf=refs")
+    assert found["IDF-L + SEP: WMD1"].recipe == vanilla.replace("idf=none", "idf=both")
+    whole = found["IDF-L + SEP + PMEANS + MNLI + RM: WMD2"]
+    assert (
+        whole.recipe == "moverscore:profile=v1,n=2,aggregation=pmeans,idf=both,subwords=first,punctuation=drop-ascii"
+    )
+    assert whole.model is not None
+    assert whole.model.name == "MNLI_BERT"
+    assert found["Vanilla: F BERT"].recipe == "bertscore:layer=9"
+    # SEP weighs hypotheses by their own idf, which is idf=both of BERTScore.
+    assert found["IDF-L + SEP: F BERT"].recipe == "bertscore:layer=9,idf=both"
+    assert found["IDF-L + SEP: F BERT"].recipe_for_other_models == "bertscore:idf=both"
+    assert found["IDF-L + SEP + RM: F BERT"].note == "only shown: BERTScore has no option of nlgauge for RM"
+    assert not found["IDF-S: WMD1"].computed
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("BLEU | .5", "line 1: expected '\\[NUMBER\\]' or 'NAME | VALUES'"),
+        ("[1]\nBLEU | .5", "line 2: table 1 has a row before its line 'columns | ...'"),
+        ("[1]\ncolumns | a b\nBLEU | .5", "line 3: 'BLEU' of table 1: 1 values; its columns are a, b"),
+        ("[1]\ncolumns | a\nX | .5\nX | .6", "line 4: 'X' of table 1: a second row of that name"),
+    ],
+)
+def test_files_of_printed_values_are_checked(text: str, why: str) -> None:
+    with pytest.raises(FileFormatError, match=why):
+        parse_printed(text)
+
+
+def test_names_of_columns_may_have_blanks() -> None:
+    (table,) = parse_printed("# a comment\n[3]\ncolumns | 15_cs-en avg\nF | .5 -").values()
+    assert table.columns == ("15 cs-en", "avg")
+    assert table.rows == {"F": {"15 cs-en": 0.5}}

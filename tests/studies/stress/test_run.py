@@ -1,0 +1,127 @@
+"""How far metrics fall under perturbations, against numbers computed one by one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.studies.stress.test_triples import Tagger
+
+import nlgauge
+from nlgauge.errors import DataWarning, InputError
+from nlgauge.report.figures.sensitivity import plot_stress
+from nlgauge.report.sensitivity import render_stress
+from nlgauge.studies.stress.suite import PERTURBATIONS, StressTest, perturb, stress
+
+TEXTS = ["The ferry was late because of the storm.", "It was hot.", "Nobody came."]
+OTHERS = ["Because of the storm the ferry came late.", "The day was warm.", "No one came."]
+
+
+def test_a_fall_is_the_score_before_minus_after() -> None:
+    found = stress(TEXTS, ["chrf"], perturbations=["negation"], paraphrases=OTHERS)
+    (perturbed,) = perturb(TEXTS, [PERTURBATIONS["negation"]])
+    assert perturbed.changed == (True, True, False)
+    after = nlgauge.score(perturbed.texts, TEXTS, metric="chrf").segments["chrf"]
+    paraphrase = nlgauge.score(OTHERS, TEXTS, metric="chrf").segments["chrf"]
+    unrelated = nlgauge.score([*TEXTS[1:], TEXTS[0]], TEXTS, metric="chrf").segments["chrf"]
+    (metric,) = found.metrics
+    (fall,) = metric.falls
+    assert fall.changed == 2
+    assert fall.mean == pytest.approx(float(np.mean(100 - after[:2])), abs=1e-9)
+    assert fall.way == pytest.approx(fall.mean / (100 - float(unrelated.mean())), abs=1e-9)
+    assert fall.below_paraphrase is not None
+    assert fall.below_paraphrase.mean == float(np.mean(after[:2] < paraphrase[:2]))
+    assert metric.paraphrase is not None
+    assert metric.paraphrase.mean == pytest.approx(100 - float(paraphrase.mean()), abs=1e-9)
+    assert found.unchanged == 1
+
+
+def test_references_take_the_place_of_the_texts() -> None:
+    found = stress(TEXTS, ["chrf"], OTHERS, perturbations=["casing"])
+    before = nlgauge.score(TEXTS, OTHERS, metric="chrf").segments["chrf"]
+    after = nlgauge.score([text.lower() for text in TEXTS], OTHERS, metric="chrf").segments["chrf"]
+    (fall,) = found.metrics[0].falls
+    assert fall.mean == pytest.approx(float((before - after).mean()), abs=1e-9)
+    assert found.metrics[0].original == pytest.approx(float(before.mean()), abs=1e-9)
+    assert "against:references" in found.signature
+
+
+def test_a_perturbation_that_changes_nothing_has_no_fall() -> None:
+    found = stress(["ok", "no"], ["chrf"], perturbations=["number", "shuffle"])
+    assert [(fall.changed, fall.mean, fall.way, fall.fall) for fall in found.metrics[0].falls] == [
+        (0, None, None, None)
+    ] * 2
+    assert found.unchanged == 2
+    assert "2 could not be changed by any" in " ".join(render_stress(found).split())
+
+
+def test_one_text_has_neither_interval_nor_an_unrelated_one() -> None:
+    found = stress(["It was hot."], ["chrf"], perturbations=["negation"], paraphrases=["The day was warm."])
+    (fall,) = found.metrics[0].falls
+    assert (fall.changed, fall.fall, fall.way, fall.below_paraphrase) == (1, None, None, None)
+    assert found.metrics[0].unrelated is None
+    assert "negation" in render_stress(found, format="tsv")
+
+
+def test_everything_that_moves_a_number_is_in_the_line() -> None:
+    one = stress(TEXTS, ["chrf"], perturbations=["typo"]).signature
+    for other in (
+        stress(TEXTS, ["chrf"], perturbations=["typo"], seed=1),
+        stress(TEXTS[::-1], ["chrf"], perturbations=["typo"]),
+        stress(TEXTS, ["chrf"], perturbations=["typo"], paraphrases=OTHERS),
+        stress(TEXTS, ["chrf"], perturbations=["casing"]),
+        stress(TEXTS, ["chrf"], perturbations=["typo"], annotator=Tagger()),
+    ):
+        assert other.signature != one
+
+
+def test_an_annotator_finds_nouns() -> None:
+    texts = ["the cat saw the dog", "a man wrote a letter"]
+    found = stress(texts, ["chrf"], perturbations=["noun-order"], annotator=Tagger())
+    assert found.metrics[0].falls[0].changed == 2
+
+
+def test_a_text_that_the_annotator_refuses_keeps_its_nouns_and_is_counted() -> None:
+    with pytest.warns(DataWarning, match=r"1 of 3 texts \(1\) have no annotation: their nouns and names stay"):
+        found = stress(
+            ["the cat saw the dog", "unknown", "a man wrote a letter"],
+            ["chrf"],
+            perturbations=["noun-order", "casing"],
+            annotator=Tagger(),
+        )
+    assert [fall.changed for fall in found.metrics[0].falls] == [2, 3]
+
+
+def test_paraphrases_must_be_as_many_as_texts() -> None:
+    with pytest.raises(InputError, match="each text needs a paraphrase, got 3 texts and 1 paraphrases"):
+        stress(TEXTS, ["chrf"], paraphrases=["a"])
+
+
+def test_one_text_for_a_list_and_what_is_no_text_are_refused() -> None:
+    with pytest.raises(InputError, match="texts: expected a list of strings"):
+        stress("It was hot.", ["chrf"])
+    with pytest.raises(InputError, match=r"texts\[1\]: expected a string, got None"):
+        stress(["It was hot.", None], ["chrf"])  # type: ignore[list-item]
+    with pytest.raises(InputError, match="paraphrases: expected a list of strings"):
+        stress(["It was hot."], ["chrf"], paraphrases="x")
+
+
+@pytest.fixture(scope="module")
+def test_of_all() -> StressTest:
+    return stress(TEXTS, ["chrf", "rouge1"], paraphrases=OTHERS)
+
+
+@pytest.mark.parametrize("form", ["text", "tsv", "latex", "markdown", "json"])
+def test_every_format(test_of_all: StressTest, form: str) -> None:
+    found = render_stress(test_of_all, format=form)
+    assert "negation" in found
+    if form == "json":
+        assert json.loads(found)["metrics"][0]["perturbations"][0]["changed"] == 2
+
+
+def test_the_falls_are_drawn(test_of_all: StressTest, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    plot_stress(test_of_all, tmp_path / "s.svg")
+    assert (tmp_path / "s.svg").read_text(encoding="utf-8").startswith("<?xml")

@@ -1,0 +1,76 @@
+"""How often a paraphrase wins over a lookalike."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nlgauge
+from nlgauge.errors import InputError
+from nlgauge.report.figures.sensitivity import plot_triples
+from nlgauge.report.sensitivity import render_triples
+from nlgauge.studies.stress.triples import Triple, Triples, TripleStudy, TripleWins, released_wins, score_triples
+
+TRIPLES = Triples(
+    "mine",
+    (
+        Triple("the cat saw the dog", "a kitten noticed a hound", "the dog saw the cat"),
+        Triple("it rained all day", "rain fell from dawn to dusk", "it rained all night"),
+        Triple("a child read the book", "a child read the book", "nobody wrote a letter"),
+    ),
+)
+
+
+def test_a_tie_is_no_win() -> None:
+    one = TripleWins("m", np.array([0.5, 0.7, 0.2, 0.9]), np.array([0.5, 0.6, 0.3, 0.1]))
+    assert (one.share, one.ties) == (0.5, 0.25)
+    turned = TripleWins("m", one.paraphrase, one.lookalike, higher_is_better=False)
+    assert (turned.share, turned.ties) == (0.25, 0.25)
+    constant = TripleWins("m", np.ones(2), np.ones(2))
+    assert (constant.share, constant.ties, constant.effect) == (0.0, 1.0, 0.0)
+
+
+def test_metrics_score_b_and_c_beside_a() -> None:
+    study = score_triples(TRIPLES, ["chrf", "ensemble:chrf+rouge1"])
+    b, c = (
+        nlgauge.score([one[at] for one in TRIPLES.triples], [one.anchor for one in TRIPLES.triples], metric="chrf")
+        for at in (1, 2)
+    )
+    first, second = study.metrics
+    assert np.array_equal(first.paraphrase, b.segments["chrf"])
+    assert np.array_equal(first.lookalike, c.segments["chrf"])
+    assert first.share == second.share == pytest.approx(1 / 3)
+    assert first.signature == b.signature.recipe_part
+    assert study.signature.startswith("triples:mine[3,")
+
+
+def test_one_triple_has_no_interval() -> None:
+    study = score_triples(Triples("one", TRIPLES.triples[:1]), ["chrf"])
+    assert study.interval(study.metrics[0]) is None
+    assert json.loads(render_triples(study, format="json"))["metrics"][0]["interval"] is None
+    assert "chrf" in render_triples(study)
+
+
+def test_released_scores_that_are_not_there() -> None:
+    with pytest.raises(InputError, match="mine has no released scores of 'bleurt'; it has none"):
+        released_wins(TRIPLES, ["bleurt"])
+
+
+@pytest.mark.parametrize("form", ["text", "tsv", "latex", "markdown", "json"])
+def test_every_format(form: str) -> None:
+    found = render_triples(score_triples(TRIPLES, ["chrf"]), format=form)
+    assert "chrf" in found
+    if form == "text":
+        assert "signature: triples:mine[3," in found
+
+
+def test_the_distributions_are_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    study = score_triples(TRIPLES, ["chrf", "rouge1"])
+    flat = TripleWins("flat", np.ones(3), np.ones(3))
+    plot_triples(TripleStudy(TRIPLES, (*study.metrics, flat)), tmp_path / "t.svg")
+    text = (tmp_path / "t.svg").read_text(encoding="utf-8")
+    assert text.startswith("<?xml")
