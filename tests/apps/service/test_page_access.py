@@ -183,3 +183,21 @@ def test_without_scripts_the_page_says_what_it_needs(browser: Browser, serving: 
     assert page.locator("noscript").is_visible()
     assert "This page needs JavaScript" in page.locator("noscript").inner_text()
     context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [380, 1280])
+def test_api_page_is_accessible_and_obeys_the_content_policy(
+    browser: Browser, serving: Running, scheme: str, width: int
+) -> None:
+    page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 900})
+    messages: list[str] = []
+    page.on("console", lambda message: messages.append(message.text))
+    page.goto(f"{serving.url}/docs")
+    all_opened(page)
+    assert accessibility_problems(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.get_by_role("link", name="POST /v1/compare").click()
+    assert page.get_by_role("heading", name="POST /v1/compare").is_visible()
+    page.close()
+    assert messages == []

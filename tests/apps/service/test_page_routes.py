@@ -54,6 +54,28 @@ def test_the_policy_allows_nothing_inside_the_page(service: TestClient) -> None:
     assert re.findall(r"<script[^>]*>", answer.text) == [f'<script src="{assets(service)["js"][1:]}" defer>']
 
 
+def test_api_page_describes_all_endpoints(service: TestClient) -> None:
+    page = service.get("/docs").text
+    operations = [
+        (f"{method.upper()} {path}", operation)
+        for path, methods in service.get("/openapi.json").json()["paths"].items()
+        for method, operation in methods.items()
+    ]
+    links = re.findall(r'<li><a href="#(\w+)"><code>([^<]+)</code>', page)
+    sections = re.findall(r'<section id="(\w+)"><h2>([^<]+)</h2>', page)
+    assert links == sections == [(operation["operationId"], name) for name, operation in operations]
+    assert "<dt><code>refs</code> array of (string | array of string)</dt>" in page
+    assert "Options for all metrics that know them (<code>GET /v1/metrics</code>)" in page
+    assert "<dt><code>200</code> text/tab-separated-values, application/json</dt>" in page
+
+
+def test_api_page_needs_no_script_and_nothing_from_other_hosts(service: TestClient) -> None:
+    page = service.get("/docs").text
+    assert not re.search(r"<script|<style|style=|src=|//", page)
+    for address in re.findall(r'href="([^#"][^"]*)"', page):
+        assert service.get(f"/{address.removeprefix('./')}").status_code == 200, address
+
+
 def test_what_a_browser_may_keep(service: TestClient) -> None:
     """The document is asked for again; what it loads is named by its content, and kept."""
     assert service.get("/").headers["cache-control"] == "no-cache"
@@ -83,6 +105,7 @@ def test_a_page_without_a_key_can_ask_for_one(made: Callable[..., TestClient]) -
 
 def test_every_file_of_the_page_is_used() -> None:
     used = {
+        "docs.html",
         "index.html",
         "favicon.svg",
         *(f"{name}.css" for name in PAGE_STYLES),

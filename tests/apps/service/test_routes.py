@@ -176,16 +176,6 @@ def test_health_description_and_unknown_paths(service: TestClient) -> None:
     assert service.delete("/v1/score").headers["allow"] == "POST"
 
 
-def test_the_page_of_the_description_needs_nothing_from_elsewhere(service: TestClient) -> None:
-    page = service.get("/docs")
-    assert page.status_code == 200
-    assert "POST /v1/score" in page.text
-    assert "src=" not in page.text
-    assert "<script" not in page.text
-    assert "//" not in page.text.replace("<!doctype html>", "")
-    assert service.get("/docs.css").headers["content-type"].startswith("text/css")
-
-
 def test_figures_count_requests_by_route(service: TestClient) -> None:
     service.post("/v1/score", json={"hyps": CATS, "refs": DOGS, "options": {"model": "hash", "layer": 1}})
     service.get("/no/such/path")

@@ -116,7 +116,7 @@ def _place(loc: Sequence[Any]) -> str:
 
 
 #: Paths that say nothing about anybody's texts: a probe has no key, and the page asks for one.
-_OPEN = frozenset({"/", "/favicon.svg", "/healthz", "/readyz", "/docs", "/docs.css", "/openapi.json"})
+_OPEN = frozenset({"/", "/favicon.svg", "/healthz", "/readyz", "/docs", "/openapi.json"})
 _OPEN_FOLDER = "/assets/"
 
 #: Seconds for the whole body of a request to arrive.

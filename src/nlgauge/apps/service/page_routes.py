@@ -1,6 +1,7 @@
 """Where a request is meant to go: behind a proxy that has the service under a prefix, and without its body.
 
-The page for people at `/`: one document, one style sheet, one script, made from files of this package.
+The page for people at `/`: one document, one style sheet, one script, made from files of this package. `/docs` is the
+OpenAPI description in the same style, without a script.
 
 A request names none of those files: it is looked up in a table of what there is.
 """
@@ -8,17 +9,19 @@ A request names none of those files: it is looked up in a table of what there is
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nlgauge._version import __version__
 from nlgauge.apps.service.guard import ProblemError
-from nlgauge.report.html.elements import Html, filled, joined_script, joined_style, page_file
+from nlgauge.report.html.elements import Html, filled, joined, joined_script, joined_style, page_file, tag
 
 #: Ends as late as the job that it tells of, so that it is never asked for its head alone.
 _STREAM = "/events"
@@ -123,3 +126,98 @@ def icon() -> Response:
     """What a browser shows beside the title."""
     content = resources.files(_PACKAGE).joinpath("page", "favicon.svg").read_bytes()
     return Response(content, media_type="image/svg+xml", headers={"Cache-Control": "public, max-age=86400"})
+
+
+@router.get("/docs")
+def docs(request: Request) -> Response:
+    """The OpenAPI description as a page: endpoints, their fields and status codes."""
+    description = request.app.openapi()
+    operations = {
+        f"{method.upper()} {path}": operation
+        for path, methods in description["paths"].items()
+        for method, operation in methods.items()
+    }
+    links = [
+        tag("li", tag("a", tag("code", name), href=f"#{operation['operationId']}"), " ", operation["summary"])
+        for name, operation in operations.items()
+    ]
+    sections = [
+        _operation(name, operation, description["components"]["schemas"]) for name, operation in operations.items()
+    ]
+    slots = {
+        "style": Html(f"assets/{next(iter(_assets()))}"),
+        "version": Html(__version__),
+        "about": tag("p", description["info"]["description"]),
+        "contents": tag("ul", *links),
+        "operations": joined(sections),
+    }
+    return HTMLResponse(filled(page_file(_PACKAGE, "docs.html"), slots))
+
+
+def _operation(name: str, operation: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]) -> Html:
+    parameters = {entry["name"]: {**entry["schema"], **entry} for entry in operation.get("parameters", ())}
+    request = _json_schema(operation.get("requestBody", {}), schemas)
+    statuses = {
+        status: {**response, "type": ", ".join(response.get("content", ()))}
+        for status, response in sorted(operation["responses"].items())
+    }
+    success = next(iter(statuses.values()))
+    return tag(
+        "section",
+        tag("h2", name),
+        tag("p", f"{operation['summary']}. ", _with_code(operation.get("description", ""))),
+        _fields(tag("h3", "Parameters"), parameters),
+        _fields(tag("h3", "Request"), request.get("properties", {})),
+        *(tag("pre", json.dumps(example, indent=2)) for example in request.get("examples", ())),
+        _fields(tag("h3", "Response"), _json_schema(success, schemas).get("properties", {})),
+        tag("details", _fields(tag("summary", "Status codes"), statuses)),
+        id=operation["operationId"],
+    )
+
+
+def _json_schema(message: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Schema of a request or response in JSON, or of its items; empty if it has none."""
+    schema: Mapping[str, Any] = message.get("content", {}).get("application/json", {}).get("schema", {})
+    schema = schema.get("items", schema)
+    reference: str = schema.get("$ref", "")
+    return schemas.get(reference.rpartition("/")[2], schema)
+
+
+def _fields(heading: Html, fields: Mapping[str, Mapping[str, Any]]) -> Html | None:
+    """Names, types, defaults and descriptions under a heading; None if there are no fields."""
+    if not fields:
+        return None
+    parts = []
+    for name, field in fields.items():
+        default = f", default {json.dumps(field['default'])}" if field.get("default") is not None else ""
+        parts.append(tag("dt", tag("code", name), f" {_type_name(field)}{default}"))
+        parts.append(tag("dd", _with_code(field.get("description", ""))))
+    return joined([heading, tag("dl", *parts)])
+
+
+def _with_code(text: str) -> Html:
+    """Text with the parts between backticks as code.
+
+    >>> _with_code("a < `b`")
+    'a &lt; <code>b</code>'
+    """
+    return joined(tag("code", part) if index % 2 else part for index, part in enumerate(text.split("`")))
+
+
+def _type_name(schema: Mapping[str, Any]) -> str:
+    """The type in words.
+
+    >>> _type_name({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]})
+    'array of string'
+    """
+    if "enum" in schema:
+        return " | ".join(map(str, schema["enum"]))
+    if "anyOf" in schema:
+        names = dict.fromkeys(map(_type_name, schema["anyOf"]))
+        return " | ".join(name for name in names if name != "null")
+    name = str(schema.get("type", ""))
+    contents = schema.get("items", schema.get("additionalProperties"))
+    if not isinstance(contents, dict):
+        return name
+    inner = _type_name(contents)
+    return f"{name} of ({inner})" if " | " in inner else f"{name} of {inner}"
