@@ -27,7 +27,7 @@ test-more test-torch test-long bench-cluster bench-documents bench-matrix bench-
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo environments test test-more test-torch test-pythons test-all test-long test-isa lint coverage docs docs-tools
+.PHONY: help demo environments test test-more test-torch test-pythons test-all test-long test-isa lint count coverage docs docs-tools
 .PHONY: browser-tools network-tools screenshot
 .PHONY: bench bench-costs bench-documents bench-matrix bench-memory bench-meta bench-compare bench-isa bench-start bench-service bench-cluster clean
 
@@ -45,6 +45,7 @@ help:
 	@echo "make network-tools strace, for tests that watch what commands send and write"
 	@echo "make screenshot    the picture of the service's page, docs/images/page.png"
 	@echo "make lint          ruff and mypy"
+	@echo "make count         files, lines, imports, names and flags of the source"
 	@echo "make docs          the site, build/site/index.html; a broken link is an error"
 	@echo "make coverage      lines and branches that make test runs, htmlcov/index.html"
 	@echo "make bench         speed beside the bert-score package"
@@ -143,6 +144,9 @@ lint: $(VENV)/.test-tools
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+count: $(VENV)/.installed
+	$(BIN)/python -m docs.count_source
 
 coverage: $(VENV)/.test-tools
 	$(BIN)/python $(PIP_INSTALL) -e '.[coverage]'

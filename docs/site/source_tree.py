@@ -1,8 +1,9 @@
-"""Append the tree of source files, with the first line of each module docstring, to the page on architecture."""
+"""Appends the list of source files, with the first sentence of each module docstring, to the page on architecture."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,26 +13,47 @@ SOURCE = Path(__file__).resolve().parents[2] / "src" / "nlgauge"
 
 
 def summary(path: Path) -> str:
-    """The first line of the module's docstring, without its full stop."""
+    """The first sentence of the module's docstring, without its full stop."""
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    return text.partition("\n")[0].rstrip(".")
+    paragraph = " ".join(text.partition("\n\n")[0].split())
+    return re.split(r"\.(?:\s|$)", paragraph, maxsplit=1)[0]
 
 
-def tree(folder: Path = SOURCE, depth: int = 0) -> Iterator[str]:
-    """Lines of the tree: files first, then folders with their files."""
-    indent = "    " * depth
+def escape(text: str) -> str:
+    """Text in which only backticks are Markdown."""
+    parts = text.split("`")
+    parts[::2] = [re.sub(r"([\\*_\[\]<>$#|~])", r"\\\1", part) for part in parts[::2]]
+    return "`".join(parts)
+
+
+def folders(folder: Path) -> list[Path]:
+    """Packages inside a package."""
+    return sorted(child for child in folder.iterdir() if (child / "__init__.py").is_file())
+
+
+def items(folder: Path, depth: int = 0) -> Iterator[str]:
+    """A nested list of a folder: its files, then its folders with their files."""
+    indent = "  " * depth
     for path in sorted(folder.glob("*.py")):
         if path.name != "__init__.py":
-            yield f"{indent}{path.name:<{max(28 - len(indent), 12)}}{summary(path)}"
-    for path in sorted(child for child in folder.iterdir() if (child / "__init__.py").is_file()):
-        name = f"{path.name}/"
-        yield f"{indent}{name:<{max(28 - len(indent), 12)}}{summary(path / '__init__.py')}".rstrip()
-        yield from tree(path, depth + 1)
+            yield f"{indent}- `{path.name}`: {escape(summary(path))}"
+    for path in folders(folder):
+        yield f"{indent}- `{path.name}/`: {escape(summary(path / '__init__.py'))}"
+        yield from items(path, depth + 1)
+
+
+def tree() -> Iterator[str]:
+    """Lines of the list: files at the top, then a heading and a list for each room."""
+    yield from (
+        f"- `{path.name}`: {escape(summary(path))}" for path in sorted(SOURCE.glob("*.py")) if path.stem != "__init__"
+    )
+    for room in folders(SOURCE):
+        yield from ("", f"### `{room.name}/`", "", f"{escape(summary(room / '__init__.py'))}.", "", *items(room))
 
 
 def add_tree(app: Sphinx, name: str, source: list[str]) -> None:
     if name == "architecture":
-        source[0] += "```text\n" + "\n".join(tree()) + "\n```\n"
+        source[0] += "\n" + "\n".join(tree()) + "\n"
 
 
 def setup(app: Sphinx) -> None:
