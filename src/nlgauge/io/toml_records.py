@@ -1,0 +1,110 @@
+"""Dataclasses from TOML files of the package: tables of known models and data sets.
+
+The loader is strict: a key that is not a field, a missing key and a value of another type are errors that name the
+file and the entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from nlgauge.errors import FileFormatError
+from nlgauge.io.formats import toml_content
+
+T = TypeVar("T")
+
+
+def read_entries(path: Path) -> dict[str, Any]:
+    """The entries of a TOML file by name."""
+    try:
+        return toml_content(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # that of TOML is a ValueError
+        msg = f"{path.name} is not valid TOML: {error}"
+        raise FileFormatError(msg) from error
+
+
+def read_records(path: Path, record: type[T]) -> dict[str, T]:
+    """One record per table of a file; the name of the table is the field `name`."""
+    return {
+        name: build_record(record, values, where=f"{path.name}: {name}", name=name)
+        for name, values in read_entries(path).items()
+    }
+
+
+def build_record(record: type[T], values: Any, *, where: str, **given: Any) -> T:
+    """A dataclass from a table; fields in `given` are not keys of the table."""
+    _check_type(values, dict, where)
+    keys = {key.name: key for key in _keys(record) if key.name not in given}  # type: ignore[arg-type]
+    for name in values:
+        if name not in keys:
+            msg = f"{where}: unknown key {name!r}; known keys: {', '.join(keys)}"
+            raise FileFormatError(msg)
+    for name, key in keys.items():
+        if key.required and name not in values:
+            msg = f"{where}: missing key {name!r}"
+            raise FileFormatError(msg)
+    converted = {name: _convert(value, keys[name].type, f"{where}: {name}") for name, value in values.items()}
+    return record(**given, **converted)
+
+
+class _Key(NamedTuple):
+    name: str
+    type: Any
+    required: bool
+
+
+@cache  # annotations take a moment to evaluate, and a file has many records of a type
+def _keys(record: Any) -> tuple[_Key, ...]:
+    types = get_type_hints(record)
+    return tuple(
+        _Key(field.name, types[field.name], field.default is MISSING and field.default_factory is MISSING)
+        for field in fields(record)
+    )
+
+
+def _convert(value: Any, hint: Any, where: str) -> Any:
+    """A value of TOML as the type of a field has it: lists become tuples, tables become records."""
+    origin, members = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return _convert(value, _choose_member(value, members), where)
+    if origin is tuple:
+        _check_type(value, list, where)
+        return tuple(_convert(item, members[0], f"{where}[{index}]") for index, item in enumerate(value))
+    if origin is Mapping:
+        _check_type(value, dict, where)
+        return {key: _convert(item, members[1], f"{where}.{key}") for key, item in value.items()}
+    if is_dataclass(hint):
+        return build_record(hint, value, where=where)  # type: ignore[arg-type]
+    if origin is Literal:
+        _check_choice(value, members, where)
+    elif hint is Any:
+        return tuple(value) if isinstance(value, list) else value
+    else:
+        _check_type(value, hint, where)
+    return value
+
+
+def _choose_member(value: Any, members: tuple[Any, ...]) -> Any:
+    """The member of a union that a value stands for: of several records, the one with most of its keys."""
+    present = [member for member in members if member is not NoneType]  # TOML has no null
+    if len(present) == 1 or not isinstance(value, dict):
+        return present[0]
+    return max(present, key=lambda member: len(value.keys() & {key.name for key in _keys(member)}))
+
+
+def _check_type(value: Any, expected: type, where: str) -> None:
+    if type(value) is not expected:  # isinstance would take true for a number
+        names = {dict: "a table", list: "a list", str: "a text", int: "a whole number", bool: "true or false"}
+        msg = f"{where} must be {names.get(expected, expected.__name__)}, got {value!r}"
+        raise FileFormatError(msg)
+
+
+def _check_choice(value: Any, choices: tuple[Any, ...], where: str) -> None:
+    if value not in choices:
+        msg = f"{where} must be one of {', '.join(map(repr, choices))}, got {value!r}"
+        raise FileFormatError(msg)
