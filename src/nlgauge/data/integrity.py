@@ -93,7 +93,7 @@ def check(name: str, path: str | os.PathLike[str]) -> DataCheck:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # the notes say the same
-            table = card.loader(place, **card.check_options)
+            table = card.read(place, **card.check_options)
         found.update(table.langpair)
         notes += table.notes
     except NlgaugeError as error:

@@ -38,6 +38,8 @@ ROOMS = {
     "nlgauge.studies.compare",
     "nlgauge.studies.explain",
     "nlgauge.data",
+    "nlgauge.data.loaders.flat_files",
+    "nlgauge.data.loaders.wmt",
     "nlgauge.encoders.engines.muse",
     "nlgauge.encoders.graphs",
     "nlgauge.encoders.engines.graph_engines",
