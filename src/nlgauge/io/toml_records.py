@@ -11,7 +11,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from nlgauge.errors import FileFormatError
 from nlgauge.io.formats import toml_content
@@ -39,32 +39,23 @@ def read_records(path: Path, record: type[T]) -> dict[str, T]:
 def build_record(record: type[T], values: Any, *, where: str, **given: Any) -> T:
     """A dataclass from a table; fields in `given` are not keys of the table."""
     _check_type(values, dict, where)
-    keys = {key.name: key for key in _keys(record) if key.name not in given}  # type: ignore[arg-type]
+    keys = {field.name: field for field in fields(record) if field.name not in given}  # type: ignore[arg-type]
     for name in values:
         if name not in keys:
             msg = f"{where}: unknown key {name!r}; known keys: {', '.join(keys)}"
             raise FileFormatError(msg)
-    for name, key in keys.items():
-        if key.required and name not in values:
+    for name, field in keys.items():
+        if name not in values and field.default is MISSING and field.default_factory is MISSING:
             msg = f"{where}: missing key {name!r}"
             raise FileFormatError(msg)
-    converted = {name: _convert(value, keys[name].type, f"{where}: {name}") for name, value in values.items()}
+    types = _field_types(record)  # type: ignore[arg-type]
+    converted = {name: _convert(value, types[name], f"{where}: {name}") for name, value in values.items()}
     return record(**given, **converted)
 
 
-class _Key(NamedTuple):
-    name: str
-    type: Any
-    required: bool
-
-
 @cache  # annotations take a moment to evaluate, and a file has many records of a type
-def _keys(record: Any) -> tuple[_Key, ...]:
-    types = get_type_hints(record)
-    return tuple(
-        _Key(field.name, types[field.name], field.default is MISSING and field.default_factory is MISSING)
-        for field in fields(record)
-    )
+def _field_types(record: Any) -> dict[str, Any]:
+    return get_type_hints(record)
 
 
 def _convert(value: Any, hint: Any, where: str) -> Any:
@@ -94,7 +85,7 @@ def _choose_member(value: Any, members: tuple[Any, ...]) -> Any:
     present = [member for member in members if member is not NoneType]  # TOML has no null
     if len(present) == 1 or not isinstance(value, dict):
         return present[0]
-    return max(present, key=lambda member: len(value.keys() & {key.name for key in _keys(member)}))
+    return max(present, key=lambda member: len(value.keys() & {field.name for field in fields(member)}))
 
 
 def _check_type(value: Any, expected: type, where: str) -> None:
