@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgauge.errors import FileFormatError
-from nlgauge.io.records import csv_records, csv_rows
+from nlgauge.io.tables import Row, check_header, csv_records, parse_table
 from nlgauge.io.textfiles import parse_source, read_texts
 
 CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))  # NUL is refused
@@ -27,9 +27,10 @@ def test_what_a_csv_writer_wrote_is_read_back(rows: list[list[str]], end: str) -
 
 
 def test_a_record_is_named_by_the_line_that_it_begins_on() -> None:
-    rows = list(csv_rows(b'id,text\n1,"two\nlines"\n2,x\n', "x.csv", needed=["id"]))
-    assert [row.at("id") for row in rows] == ["x.csv, line 2, column 'id'", "x.csv, line 4, column 'id'"]
-    assert rows[0].text("text") == "two\nlines"
+    _, rows = parse_table(b'id,text\n1,"two\nlines"\n2,x\n', "x.csv", "csv")
+    first, second = rows
+    assert [row.at("id") for row in (first, second)] == ["x.csv, line 2, column 'id'", "x.csv, line 4, column 'id'"]
+    assert first.text("text") == "two\nlines"
 
 
 def test_an_empty_line_of_one_column_is_an_empty_text(tmp_path: Path) -> None:
@@ -42,6 +43,12 @@ def test_a_column_of_a_csv_file_is_a_column_of_texts(tmp_path: Path) -> None:
     assert read_texts(parse_source(f"{tmp_path / 'out.csv'}:mt")) == ['He said "no", twice.', "Yes"]
     with pytest.raises(FileFormatError, match=r"say which column to read.*columns are \['id', 'mt'\]"):
         read_texts(parse_source(str(tmp_path / "out.csv")))
+
+
+def rows_with_an_id(data: bytes) -> list[Row]:
+    header, rows = parse_table(data, "x.csv", "csv")
+    check_header(header, ["id"], "x.csv")
+    return list(rows)
 
 
 @pytest.mark.parametrize(
@@ -60,4 +67,4 @@ def test_a_column_of_a_csv_file_is_a_column_of_texts(tmp_path: Path) -> None:
 )
 def test_what_is_no_table_is_refused_with_its_line(data: bytes, message: str) -> None:
     with pytest.raises(FileFormatError, match=message):
-        list(csv_rows(data, "x.csv", needed=["id"]))
+        rows_with_an_id(data)

@@ -188,7 +188,7 @@ def test_any_text_survives_jsonl(texts: list[str], ascii_only: bool) -> None:
         ("j.jsonl:h", '["a"]\n', "j.jsonl, line 1: expected one JSON object per line, got '[\"a\"]'"),
         ("j.jsonl:h", '{"h": ' + "[" * 100_000, "j.jsonl, line 1: JSON that cannot be read ("),
         ("j.jsonl:h", '{"h": ' + "1" * 10_000 + "}", "j.jsonl, line 1: JSON that cannot be read ("),
-        ("j.jsonl:h", '{"x": 1, "y": 2}', "line 1, column 'h': there is no such key; the object has ['x', 'y']"),
+        ("j.jsonl:h", '{"x": 1, "y": 2}', "line 1, column 'h': there is none of that name; the row has ['x', 'y']"),
         ("j.jsonl:h", '{"h": "a", "h": "b"}', "j.jsonl, line 1, column 'h': the key stands more than once"),
         ("j.jsonl", '{"x": 1, "y": 2}', "j.jsonl:x'; its keys are ['x', 'y']"),
         ("j.jsonl", "{}", "j.jsonl:NAME'; its keys are []"),
@@ -209,7 +209,7 @@ def test_a_value_that_is_no_text(value: str, tmp_path: Path) -> None:
     source = saved(tmp_path, "j.jsonl:h", f'{{"h": "a"}}\n{{"h": {value}}}\n')
     with pytest.raises(FileFormatError) as caught:
         read_texts(source)
-    assert str(caught.value) == f"{tmp_path}/j.jsonl, line 2, column 'h': expected one string, got {value}"
+    assert str(caught.value) == f"{tmp_path}/j.jsonl, line 2, column 'h': expected a string, got {value}"
     with pytest.raises(
         FileFormatError, match="line 2, column 'h': expected a string or a non-empty list of"
     ) as caught:
@@ -218,7 +218,7 @@ def test_a_value_that_is_no_text(value: str, tmp_path: Path) -> None:
 
 
 def test_a_list_is_for_references_only(tmp_path: Path) -> None:
-    with pytest.raises(FileFormatError, match=r"line 1, column 'h': expected one string, got .*long.*\.\.\.$"):
+    with pytest.raises(FileFormatError, match=r"line 1, column 'h': expected a string, got .*long.*\.\.\.$"):
         read_texts(saved(tmp_path, "j.jsonl:h", json.dumps({"h": ["long " * 50]})))
 
 

@@ -14,7 +14,7 @@ from nlgauge.data.card import FileSet
 from nlgauge.data.cards import DATA_CARDS, find_data_card, locate
 from nlgauge.errors import DataWarning, InputError, NlgaugeError
 from nlgauge.io.formats import HtmlCell, html_table
-from nlgauge.io.records import read_bytes
+from nlgauge.io.lines import read_bytes
 
 
 class FileCheck(NamedTuple):

@@ -23,19 +23,9 @@ from numpy.typing import NDArray
 
 from nlgauge.core.signature import Signature
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.records import (
-    Row,
-    csv_records,
-    csv_rows,
-    cut,
-    delimited_rows,
-    json_document,
-    json_lines,
-    read_bytes,
-    row_of,
-    split_lines,
-)
+from nlgauge.io.lines import cut, read_bytes
 from nlgauge.io.storage import bytes_digest, short_digest
+from nlgauge.io.tables import Row, check_header, parse_table, read_json, row_of, suffix_format
 from nlgauge.io.textfiles import parse_source
 
 Role = Literal["system", "segment", "document", "metric", "langpair"]
@@ -144,7 +134,7 @@ def read_score_file(
     """
     named = ScoreSpec.parse(os.fspath(spec))
     data = read_bytes(named.path)
-    rows = list(read_table(named.path, data))
+    rows = list(read_score_rows(named.path, data=data))
     roles = find_roles(rows[0], columns or {})
     read = _long_cells if "system" in roles else _wide_cells
     documents = _documents(rows, roles)
@@ -166,42 +156,37 @@ def signed(metric: str, data: bytes, lower_is_better: Collection[str]) -> Signat
     return Signature(metric, {"scores": short_digest(bytes_digest(data)), "better": better})
 
 
-def read_table(path: str, data: bytes) -> Iterator[Row]:
+def read_score_rows(path: str, *, data: bytes | None = None) -> Iterator[Row]:
     """The rows of a TSV, CSV or JSONL file, or of the JSON that COMET writes; at least one."""
     if path.lower().removesuffix(".gz").endswith(".json"):
         return _comet_rows(path)
-    form = parse_source(path).format
+    form = suffix_format(path)
     if form == "text":
         msg = f"{path}: expected a .tsv, .csv or .jsonl file of scores (also .gz), as its name must say"
         raise InputError(msg)
-    if form == "jsonl":
-        return json_lines(data, path)
-    # All columns are needed, so that none may stand there twice.
-    if form == "csv":
-        header = csv_records(data, path)[0][1]
-        if len(header) == 1 and ";" in header[0]:
-            msg = f"{path}, line 1: columns are separated by ';' there; a CSV file has commas (RFC 4180)"
-            raise FileFormatError(msg)
+    header, rows = parse_table(read_bytes(path) if data is None else data, path, form)
+    if form != "jsonl":
         _check_header(header, path)
-        return csv_rows(data, path, needed=header)
-    header = split_lines(data, path)[0].split("\t")
-    _check_header(header, path)
-    return delimited_rows(data, path, needed=header)
+    return rows
 
 
 def _check_header(names: Sequence[str], path: str) -> None:
-    """A first line of numbers is a row of scores: taken for names, its scores would be lost without a word."""
+    """Refuse names of which two are equal, and no names: scores taken for names would be lost without a word."""
+    if len(names) == 1 and path.lower().removesuffix(".gz").endswith(".csv") and ";" in names[0]:
+        msg = f"{path}, line 1: columns are separated by ';' there; a CSV file has commas (RFC 4180)"
+        raise FileFormatError(msg)
     if all(map(_is_number, names)):
         msg = (
             f"{path}, line 1: expected the names of the columns, got numbers ({cut(', '.join(names))}); "
             "put a first line with the names of the systems above the scores"
         )
         raise FileFormatError(msg)
+    check_header(names, names, path)
 
 
 def _comet_rows(path: str) -> Iterator[Row]:
     """By system a list of objects: the segments in their order."""
-    content = json_document(path)
+    content = read_json(path)
     if "format" in content:
         msg = (
             f"{path}: this is a file of nlgauge ({content['format']}), not of another tool; saved scores are "

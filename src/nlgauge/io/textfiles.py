@@ -13,40 +13,27 @@ path, and so does one in the name of a file that exists.
 A score depends on every character, so nothing is stripped, normalised or guessed: a line ends at "\n" or
 "\r\n" and nowhere else (not at U+2028, U+0085, form feed or a lone "\r"), an empty line is an empty text,
 the newline at the end of a file opens no further line, and a quote in a TSV file is a quote. In a CSV file quotes are
-those of RFC 4180 (`nlgauge.io.records`).
+those of RFC 4180 (`nlgauge.io.tables`).
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Literal, NamedTuple, NoReturn
+from typing import BinaryIO, NamedTuple
 
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.records import (
-    checked_fields,
-    csv_records,
-    cut,
-    has_half_pair,
-    json_object,
-    read_bytes,
-    shortened,
-    split_lines,
-    stream_lines,
-)
+from nlgauge.io.lines import read_bytes, split_lines, stream_lines
+from nlgauge.io.tables import FORMATS, Format, Row, check_header, parse_table, suffix_format
 
 #: Characters of a text that a message quotes.
 _SHOWN = 60
 
 #: The start of a file that nlgauge wrote.
 _OWN_FORMAT = re.compile(r'\{\s*"format":\s*"(nlgauge-[\w/-]+)"')
-
-Format = Literal["text", "tsv", "csv", "jsonl"]
-_FORMATS: dict[str, Format] = {"text": "text", "tsv": "tsv", "csv": "csv", "jsonl": "jsonl"}
 
 
 @dataclass(frozen=True)
@@ -61,11 +48,6 @@ class TextSource:
     def name(self) -> str:
         """What error messages call the file."""
         return "standard input" if self.path is None else self.path
-
-    def at(self, line: int) -> str:
-        """A place in the file, for error messages; lines count from 1."""
-        column = "" if self.column is None else f", column {self.column!r}"
-        return f"{self.name}, line {line}{column}"
 
 
 def parse_source(spec: str, *, input_format: str | None = None) -> TextSource:
@@ -90,8 +72,8 @@ def parse_source(spec: str, *, input_format: str | None = None) -> TextSource:
             return TextSource(None, forced, spec[2:] or None)
         if forced != "text" and (cut := _column_colon(spec, forced)) is not None:
             path = spec[:cut]
-            return TextSource(path, forced or _suffix_format(path), spec[cut + 1 :] or None)
-    return TextSource(spec, forced or _suffix_format(spec))
+            return TextSource(path, forced or suffix_format(path), spec[cut + 1 :] or None)
+    return TextSource(spec, forced or suffix_format(spec))
 
 
 def read_texts(source: TextSource, *, stdin: BinaryIO | None = None) -> list[str]:
@@ -118,10 +100,11 @@ class Inputs:
 
     def texts(self, source: TextSource) -> list[str]:
         """The column's texts, one per segment."""
-        return [
-            value if isinstance(value, str) else _refuse(value, source, line, "one string")
-            for line, value in _values(self._read(source), source)
-        ]
+        data = self._read(source)
+        if source.format == "text":
+            return _plain_texts(data, source)
+        column, rows = _column(data, source)
+        return [row.text(column) for row in rows]
 
     def stream(self, source: TextSource) -> Iterator[str]:
         """The column's texts one by one; of a plain text file without holding it in memory."""
@@ -131,14 +114,11 @@ class Inputs:
 
     def references(self, source: TextSource) -> list[tuple[str, ...]]:
         """The column's references, one tuple per segment."""
-        expected = "a string or a non-empty list of strings"
-        found: list[tuple[str, ...]] = []
-        for line, value in _values(self._read(source), source):
-            several = value if isinstance(value, list) else [value]
-            if not several or not all(isinstance(text, str) for text in several):
-                _refuse(value, source, line, expected)
-            found.append(tuple(several))
-        return found
+        data = self._read(source)
+        if source.format == "text":
+            return [(text,) for text in _plain_texts(data, source)]
+        column, rows = _column(data, source)
+        return [row.texts(column) for row in rows]
 
     def _read(self, source: TextSource) -> bytes:
         if source.path is not None:
@@ -285,38 +265,26 @@ def _system_labels(specs: Sequence[str]) -> Mapping[str, str]:
 def _checked_format(value: str | None) -> Format | None:
     if value is None:
         return None
-    if value in _FORMATS:
-        return _FORMATS[value]
-    msg = f"input format must be one of {', '.join(_FORMATS)}, got {value!r}"
+    if value in FORMATS:
+        return FORMATS[value]
+    msg = f"input format must be one of {', '.join(FORMATS)}, got {value!r}"
     raise RecipeError(msg)
-
-
-def _suffix_format(path: str) -> Format:
-    suffix = path.lower().removesuffix(".gz").rpartition(".")[2]
-    return _FORMATS[suffix] if suffix in {"tsv", "csv", "jsonl"} and "." in path else "text"
 
 
 def _column_colon(spec: str, forced: Format | None) -> int | None:
     """Position of the colon between path and column: paths and columns may hold colons of their own."""
     cuts = [at for at, char in enumerate(spec) if char == ":" and at > 0]
     if forced is None:
-        cuts = [at for at in cuts if _suffix_format(spec[:at]) != "text"]
+        cuts = [at for at in cuts if suffix_format(spec[:at]) != "text"]
     existing = [at for at in cuts if os.path.exists(spec[:at])]
     # The suffix marks the end of the path; without one, the last colon is the best guess.
     return next(iter(existing or (cuts if forced is None else cuts[::-1])), None)
 
 
-def _values(data: bytes, source: TextSource) -> Iterator[tuple[int, Any]]:
-    """Line number (from 1) and value of each segment."""
-    if source.format == "csv":
-        records = csv_records(data, source.name)
-        column = _column(records[0][1], len(records) - 1, source)
-        return iter([(line, fields[column]) for line, fields in records[1:]])
+def _plain_texts(data: bytes, source: TextSource) -> list[str]:
     lines = split_lines(data, source.name)
-    if source.format == "text":
-        _refuse_own_file(lines, source)
-        return enumerate(lines, start=1)
-    return _tsv_values(lines, source) if source.format == "tsv" else _jsonl_values(lines, source)
+    _refuse_own_file(lines, source)
+    return lines
 
 
 def _refuse_own_file(lines: Sequence[str], source: TextSource) -> None:
@@ -331,53 +299,14 @@ def _refuse_own_file(lines: Sequence[str], source: TextSource) -> None:
     raise FileFormatError(msg)
 
 
-def _tsv_values(lines: list[str], source: TextSource) -> Iterator[tuple[int, str]]:
-    header = lines[0].split("\t")
-    column = _column(header, len(lines) - 1, source)
-    for number, line in enumerate(lines[1:], start=2):
-        yield number, checked_fields(line, header, f"{source.name}, line {number}")[column]
-
-
-def _column(header: list[str], rows: int, source: TextSource) -> int:
-    """Where the source's column stands in a table."""
+def _column(data: bytes, source: TextSource) -> tuple[str, Iterator[Row]]:
+    """The name of the source's column in a table, and the rows."""
+    header, rows = parse_table(data, source.name, source.format)
     if source.column is None:
-        _ask_for_column(source, "columns", header)
-    if (times := header.count(source.column)) != 1:
-        problem = f"there are {times} of that name" if times else "there is none of that name"
-        msg = f"{source.at(1)}: {problem}; the header has {header!r}"
+        example = f"{'-' if source.path is None else source.path}:{header[0] if header else 'NAME'}"
+        names = f"its {'keys' if source.format == 'jsonl' else 'columns'} are {header!r}"
+        msg = f"{source.name}: say which column to read, as in {example!r}; {names}"
         raise FileFormatError(msg)
-    if not rows:
-        msg = f"{source.name}: a header and no rows; the first line holds the names of the columns"
-        raise FileFormatError(msg)
-    return header.index(source.column)
-
-
-def _jsonl_values(lines: list[str], source: TextSource) -> Iterator[tuple[int, Any]]:
-    for number, line in enumerate(lines, start=1):
-        record = json_object(line, f"{source.name}, line {number}")
-        if source.column is None:
-            _ask_for_column(source, "keys", list(record))
-        if source.column not in record:
-            msg = f"{source.at(number)}: there is no such key; the object has {list(record)!r}"
-            raise FileFormatError(msg)
-        if source.column in record.repeated:
-            msg = f"{source.at(number)}: the key stands more than once in the object; keep one"
-            raise FileFormatError(msg)
-        value = record[source.column]
-        for text in value if isinstance(value, list) else [value]:
-            if has_half_pair(text):
-                msg = f"{source.at(number)}: half of a surrogate pair, no character, in {shortened(text)}"
-                raise FileFormatError(msg)
-        yield number, value
-
-
-def _ask_for_column(source: TextSource, what: str, names: list[str]) -> NoReturn:
-    example = f"{'-' if source.path is None else source.path}:{names[0] if names else 'NAME'}"
-    msg = f"{source.name}: say which column to read, as in {example!r}; its {what} are {names!r}"
-    raise FileFormatError(msg)
-
-
-def _refuse(value: object, source: TextSource, line: int, expected: str) -> NoReturn:
-    # As JSON, which keeps the number 3 and the string "3" apart.
-    msg = f"{source.at(line)}: expected {expected}, got {cut(json.dumps(value, ensure_ascii=False))}"
-    raise FileFormatError(msg)
+    if source.format != "jsonl":  # each object has its own keys
+        check_header(header, [source.column], source.name)
+    return source.column, rows

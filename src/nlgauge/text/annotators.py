@@ -31,8 +31,8 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from nlgauge.errors import InputError, MissingExtraError, ModelError, RecipeError
-from nlgauge.io.records import read_bytes, whole_text
-from nlgauge.io.records import split_lines as lines_of
+from nlgauge.io.lines import read_bytes, whole_text
+from nlgauge.io.lines import split_lines as lines_of
 from nlgauge.io.storage import file_digest, short_digest, text_digest
 from nlgauge.io.store.catalog import CARDS, find_card
 from nlgauge.io.store.resolve import resolve

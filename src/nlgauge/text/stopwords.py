@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from nlgauge.errors import FileFormatError, InputError, MissingExtraError, RecipeError
-from nlgauge.io.records import read_bytes, whole_text
+from nlgauge.io.lines import read_bytes, whole_text
 from nlgauge.io.storage import short_digest
 
 #: The start of a JSON list or object of texts.

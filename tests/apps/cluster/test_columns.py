@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from nlgauge.apps.cluster.columns import Columns, RowTexts, Unreadable, parse_columns
+from nlgauge.apps.cluster.columns import Columns, RowTexts, parse_columns
 from nlgauge.errors import InputError, RecipeError
+from nlgauge.io.large_tables import Unreadable
 
 NAMES = ["id", "sys-a", "sys-b", "ref", "ref2", "source"]
 

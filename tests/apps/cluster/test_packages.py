@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from nlgauge.apps.cluster.row_readers import package
 from nlgauge.errors import MissingExtraError
+from nlgauge.io.large_tables import package
 
 
 @pytest.mark.parametrize("name", ["pyarrow.parquet", "ray"])

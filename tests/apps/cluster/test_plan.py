@@ -11,9 +11,9 @@ import pytest
 from nlgauge.apps.cluster import shards as plan_module
 from nlgauge.apps.cluster.columns import Columns
 from nlgauge.apps.cluster.executors import Shard
-from nlgauge.apps.cluster.row_readers import open_table
 from nlgauge.apps.cluster.shards import IdDigest, Plan, make_plan, read_plan
 from nlgauge.errors import InputError, RecipeError
+from nlgauge.io.large_tables import open_table
 
 COLUMNS = Columns(("hyp",), ("ref",), None, "id")
 

@@ -306,7 +306,7 @@ def read_documents(args: argparse.Namespace) -> tuple[str, ...] | None:
     names = Inputs().texts(source)
     for number, name in enumerate(names, start=1):
         if not name.strip():
-            msg = f"{source.at(number)}: a segment without a document; every line needs an id"
+            msg = f"{source.name}, segment {number}: a segment without a document; every line needs an id"
             raise FileFormatError(msg)
     return tuple(names)
 

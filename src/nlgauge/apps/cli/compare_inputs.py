@@ -19,7 +19,7 @@ from nlgauge.core.saved_scores import SavedScores
 from nlgauge.core.scoring import recipes_and_run, score_systems
 from nlgauge.data.score_files import ScoreSpec, metric_name, read_score_files
 from nlgauge.errors import RecipeError
-from nlgauge.io.records import read_bytes
+from nlgauge.io.lines import read_bytes
 from nlgauge.io.storage import bytes_digest, short_digest
 from nlgauge.io.textfiles import ParallelTexts, printable, read_parallel
 from nlgauge.studies.compare.sources import system_scores

@@ -10,16 +10,13 @@ from typing import Any, NamedTuple, TypeAlias
 
 from nlgauge.core.options import did_you_mean
 from nlgauge.errors import InputError, RecipeError
+from nlgauge.io.large_tables import Unreadable
 from nlgauge.text.tokenizer import check_encodable
 
 #: What callers may say: roles with the names of columns, or patterns of such names.
 ColumnsGiven: TypeAlias = Mapping[str, str | Sequence[str]]
 
 _ROLES = ("hyp", "ref", "src", "id")
-
-
-class Unreadable(str):
-    """Why a row, or a value of it, cannot be scored."""
 
 
 class RowTexts(NamedTuple):

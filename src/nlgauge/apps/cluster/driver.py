@@ -16,7 +16,6 @@ from nlgauge.apps.cluster.columns import Columns, ColumnsGiven, RowTexts
 from nlgauge.apps.cluster.counts import Counts, check_countable, counts_path, freeze, looks_at_table
 from nlgauge.apps.cluster.executors import Executor, Local, Pool
 from nlgauge.apps.cluster.parts import PartKey, part_path, stored_key, write_file
-from nlgauge.apps.cluster.row_readers import Table, TableGiven, open_table
 from nlgauge.apps.cluster.shards import PLAN, Plan, ShardRows, check_shard_rows, input_digest, make_plan, read_plan
 from nlgauge.apps.cluster.tasks import ProgressLine, Tasks
 from nlgauge.apps.cluster.worker import Job, Pass
@@ -30,6 +29,7 @@ from nlgauge.core.signature import Signature
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.formats import html_table
+from nlgauge.io.large_tables import Table, TableGiven, open_table
 from nlgauge.vectors.transforms import POSITION_BATCH
 
 #: Rows with texts that are looked at for one that shows which signature comes out.

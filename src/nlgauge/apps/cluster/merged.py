@@ -18,7 +18,6 @@ from nlgauge.apps.cluster.columns import Columns, ColumnsGiven, RowTexts
 from nlgauge.apps.cluster.counts import Counts, looks_at_table, scaled_over_table
 from nlgauge.apps.cluster.driver import Call, resolve
 from nlgauge.apps.cluster.parts import Part, part_path, read_part
-from nlgauge.apps.cluster.row_readers import Table, TableGiven
 from nlgauge.apps.cluster.shards import (
     IdDigest,
     Plan,
@@ -38,6 +37,7 @@ from nlgauge.core.score import Score, ScoreList
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.formats import html_table
+from nlgauge.io.large_tables import Table, TableGiven
 from nlgauge.stats.resampling import Interval
 
 _FORMAT = "nlgauge-summary/1"

@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nlgauge._version import __version__
-from nlgauge.apps.cluster.row_readers import package
 from nlgauge.apps.cluster.shards import Plan, RowShard
 from nlgauge.core.metric import Metric
 from nlgauge.core.score import Score, SegmentNotes
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError
+from nlgauge.io.large_tables import package
 from nlgauge.io.storage import write_atomic
 from nlgauge.stats.corpus_counts import CorpusCounts
 

@@ -15,11 +15,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from nlgauge.apps.cluster.row_readers import package
 from nlgauge.apps.cluster.shards import reason_of
 from nlgauge.apps.cluster.tasks import Tasks
 from nlgauge.apps.cluster.worker import Job, Pass, Report, Worker, ends_run, watch_memory
 from nlgauge.errors import InputError, NlgaugeError
+from nlgauge.io.large_tables import package
 
 #: Seconds between looks at what is done, in which an interrupt comes through.
 _LOOK_EVERY_SECONDS = 1.0

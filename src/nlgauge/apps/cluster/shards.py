@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge._version import __version__
-from nlgauge.apps.cluster.columns import Columns, RowTexts, Unreadable
-from nlgauge.apps.cluster.row_readers import Mark, Table
+from nlgauge.apps.cluster.columns import Columns, RowTexts
 from nlgauge.core.corpus import Corpus, WholeCorpus
 from nlgauge.errors import FileFormatError, InputError, NlgaugeError, RecipeError
+from nlgauge.io.large_tables import Mark, Table, Unreadable
 from nlgauge.io.storage import file_digest, text_digest
 
 PLAN = "plan.json"

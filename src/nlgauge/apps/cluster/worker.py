@@ -22,7 +22,6 @@ from nlgauge.apps.cluster.counts import (
     write_counts,
 )
 from nlgauge.apps.cluster.parts import Part, PartKey, UnwritableError, part_path, write_part
-from nlgauge.apps.cluster.row_readers import Table, open_table
 from nlgauge.apps.cluster.shards import Plan, RowShard, ShardRows, failing_rows, may_be_of_a_row, read_plan, read_rows
 from nlgauge.core.compare import Comparisons, compare
 from nlgauge.core.composite import leaves
@@ -43,6 +42,7 @@ from nlgauge.errors import (
     RecipeError,
     SignatureError,
 )
+from nlgauge.io.large_tables import Table, open_table
 
 #: Status of a worker that ended itself because it had passed its bound of memory.
 MEMORY_EXIT = 86

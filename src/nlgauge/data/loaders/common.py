@@ -20,7 +20,8 @@ from typing import Any
 
 from nlgauge.data.judgements import UNKNOWN_SYSTEM, ErrorSpan, JudgementTable
 from nlgauge.errors import FileFormatError, InputError, MissingExtraError
-from nlgauge.io.records import Row, read_bytes
+from nlgauge.io.lines import read_bytes
+from nlgauge.io.tables import Row
 
 _OPTIONAL = ("source", "topic", "document", "hypothesis_errors", "source_errors")
 

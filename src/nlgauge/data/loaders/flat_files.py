@@ -34,25 +34,23 @@ same outputs (the pyramid scores of TAC) is one more frame. All scores are bette
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from nlgauge.data.judgements import UNKNOWN_SYSTEM, JudgementTable, select_known
 from nlgauge.data.loaders.common import TableBuilder, need_file
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.records import (
+from nlgauge.io.lines import read_bytes
+from nlgauge.io.tables import (
     Row,
-    csv_records,
-    csv_rows,
-    delimited_rows,
-    json_lines,
-    quoted_rows,
-    read_bytes,
-    split_lines,
+    check_header,
+    parse_table,
+    read_csv,
+    read_tsv,
     spreadsheet_quoted,
+    suffix_format,
     unquoted,
 )
-from nlgauge.io.textfiles import parse_source
 
 _PAWS_METRICS = (
     "bertscore",
@@ -82,7 +80,7 @@ def load_sts(
     name = str(need_file(path, file))
     build = TableBuilder()
     quoted = 0
-    rows = delimited_rows(read_bytes(name), name, columns=("score", "first", "second"))
+    rows = read_tsv(name, columns=("score", "first", "second"))
     for line, row in enumerate(rows, start=1):
         sentences = [row.text("first"), row.text("second")]
         quoted += sum(map(spreadsheet_quoted, sentences))
@@ -107,7 +105,7 @@ def load_paws(
     select_known(langpairs, ["en"], "PAWS: language")
     name = str(need_file(path, file))
     build = TableBuilder()
-    rows = quoted_rows(read_bytes(name), name, ("label", "first", "second", *_PAWS_METRICS))
+    rows = read_csv(name, columns=("label", "first", "second", *_PAWS_METRICS), separator="\t")
     for line, row in enumerate(rows, start=1):
         build.add(
             row,
@@ -149,7 +147,7 @@ def load_custom(
     `references=()` (or an empty name) is for data without references; a JSONL key may hold a list of them.
     """
     file = str(path)
-    form = parse_source(file).format
+    form = suffix_format(file)
     if form == "text":
         msg = f"{file}: expected a .tsv, .csv or .jsonl file (also .gz), as its name must say"
         raise InputError(msg)
@@ -162,7 +160,10 @@ def load_custom(
     several = {"references": reference_columns, "human": criteria, "released": metrics}
     named = [(option, column) for option, column in single.items() if column is not None]
     named += [(option, column) for option, columns in several.items() for column in columns]
-    rows = _rows(form, file, named)
+    header, rows = parse_table(read_bytes(file), file, form)
+    _check_columns(named, header, f"{file}, line 1")
+    if form != "jsonl":
+        check_header(header, [column for _, column in named], file)
     build = TableBuilder()
     for number, row in enumerate(rows, start=1):
         _check_columns(named, row.values, row.at())
@@ -182,19 +183,6 @@ def load_custom(
     (default,) = select_known(criteria[0] if gold is None else gold, criteria, f"{file}: gold criterion")
     table = build.table(name or path.name, default_criterion=default, distances=frozenset(_several(distances)))
     return table if langpairs is None else table.where(langpair=langpairs)
-
-
-def _rows(form: str, file: str, named: Sequence[tuple[str, str]]) -> Iterator[Row]:
-    """The file's rows; of a table, with all columns that are named."""
-    data = read_bytes(file)
-    if form == "jsonl":
-        return json_lines(data, file)
-    needed = [column for _, column in named]
-    if form == "csv":
-        _check_columns(named, csv_records(data, file)[0][1], f"{file}, line 1")
-        return csv_rows(data, file, needed=needed)
-    _check_columns(named, split_lines(data, file)[0].split("\t"), f"{file}, line 1")
-    return delimited_rows(data, file, needed=needed)
 
 
 def _check_columns(named: Iterable[tuple[str, str]], there: Collection[str], place: str) -> None:
@@ -243,7 +231,8 @@ def load_factor_scores(
         kind = kinds[pair]
         name = str(need_file(path, f"out_{files}_{kind}.tsv"))
         columns = _COLUMNS[kind]
-        for line, row in enumerate(quoted_rows(read_bytes(name), name, ("first", "second", *columns)), start=1):
+        rows = read_csv(name, columns=("first", "second", *columns), separator="\t")
+        for line, row in enumerate(rows, start=1):
             first, second = row.text("first"), row.text("second")
             hypothesis, other = (second, first) if across == "-en" else (first, second)
             build.add(
@@ -300,7 +289,7 @@ def load_score_frames(
 
 
 def _frame(file: Path) -> list[Row]:
-    return list(delimited_rows(read_bytes(str(file)), str(file), separator=","))
+    return list(read_tsv(file, separator=","))
 
 
 def _check_parallel(name: str, frame: Sequence[Row], first: str, lines: Sequence[Row]) -> None:

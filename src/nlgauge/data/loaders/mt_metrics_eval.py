@@ -39,7 +39,8 @@ from nlgauge.data.judgements import (
 )
 from nlgauge.data.loaders.common import TableBuilder, language_files
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.records import Row, delimited_rows, read_bytes, read_lines, unequal_lines
+from nlgauge.io.lines import read_lines, unequal_lines
+from nlgauge.io.tables import Row, read_tsv
 
 _Scores = dict[str, dict[str, list[float]]]
 
@@ -132,9 +133,7 @@ class _Part:
         self.metric_files = {match[1]: file for match, file in metrics}
         self.documents: list[str] | None = None
         if (file := path / "documents" / f"{langpair}.docs").is_file():
-            rows = list(
-                delimited_rows(read_bytes(str(file)), str(file), columns=("DOMAIN", "DOCUMENT"), separator=None)
-            )
+            rows = list(read_tsv(file, columns=("DOMAIN", "DOCUMENT"), separator=None))
             if len(rows) != len(self.sources):
                 raise unequal_lines(file, len(rows), self.source_file, len(self.sources))
             self.documents = [row.text("DOCUMENT") for row in rows]
@@ -150,7 +149,7 @@ class _Part:
         expected = len(self.sources) if length is None else length
         known = set(self.outputs) | set(self.references)
         found: dict[str, list[float]] = {}
-        for row in delimited_rows(read_bytes(str(file)), str(file), columns=("SYSTEM", "SCORE"), separator=None):
+        for row in read_tsv(file, columns=("SYSTEM", "SCORE"), separator=None):
             system = row.text("SYSTEM")
             if system not in known:
                 msg = f"{row.at('SYSTEM')}: {system!r} has no file in system-outputs/{self.langpair}"
@@ -281,7 +280,7 @@ def load_mqm(
 def _add_file(build: TableBuilder, path: Path, langpair: str, reference: str, *, humans: bool) -> set[str]:
     """Add the outputs of all systems but the reference; which of them people wrote."""
     items: dict[tuple[str, str], list[Row]] = {}
-    for row in delimited_rows(read_bytes(str(path)), str(path), needed=_COLUMNS):
+    for row in read_tsv(path, needed=_COLUMNS):
         segment = f"{row.label('doc')}:{row.label('seg_id')}"
         items.setdefault((row.label("system"), segment), []).append(row)
     systems = list(dict.fromkeys(system for system, _ in items))

@@ -35,7 +35,8 @@ from pathlib import Path
 from nlgauge.data.judgements import ErrorSpan, JudgementTable, select_known
 from nlgauge.data.loaders.common import TableBuilder, archive_members, language_files, need_file
 from nlgauge.errors import DataWarning, FileFormatError, RecipeError
-from nlgauge.io.records import Record, Row, delimited_rows, json_document, split_lines, unequal_lines
+from nlgauge.io.lines import split_lines, unequal_lines
+from nlgauge.io.tables import Record, Row, read_json, read_tsv
 from nlgauge.text.words import split_words
 
 _COLUMNS = ("original", "translation", "mean", "z_mean", "model_scores")
@@ -55,7 +56,7 @@ def _add_archive(build: TableBuilder, path: Path, langpair: str) -> None:
     short = langpair.replace("-", "")
     members = archive_members(path, f"test20.{short}.df.short.tsv", "test20.doc_ids")
     name, data = members[0]
-    rows = list(delimited_rows(data, name, needed=_COLUMNS))
+    rows = list(read_tsv(name, data=data, needed=_COLUMNS))
     ids_name, ids = members[1]
     _, *documents = split_lines(ids, ids_name)  # the first line is a header
     if len(documents) != len(rows):
@@ -85,12 +86,12 @@ def load_multi30k(
     """
     targets = language_files(path, "MMTtranslationdict_*.json", r"MMTtranslationdict_([a-z]{2})\.json")
     files = {f"en-{target}": file for target, file in targets.items()}
-    sources = json_document(need_file(path, "MMTsourcedict.json"))
+    sources = read_json(need_file(path, "MMTsourcedict.json"))
     build = TableBuilder()
     notes: list[str] = []
     for langpair in select_known(langpairs, list(files), f"{path}: language pair"):
         target = langpair[-2:]
-        gold = json_document(need_file(path, f"MMTgolddict_{target}.json"))
+        gold = read_json(need_file(path, f"MMTgolddict_{target}.json"))
         found = _add_language(build, files[langpair], langpair, sources, gold, keep=keep_file_names)
         if found:
             done = "kept" if keep_file_names else "left out"
@@ -104,7 +105,7 @@ def _add_language(
     build: TableBuilder, path: Path, langpair: str, sources: Record, gold: Record, *, keep: bool
 ) -> int:
     file_names = 0
-    for image, judged in json_document(path).items():
+    for image, judged in read_json(path).items():
         row = Row(str(path), f"item {image!r}", {"translations": judged, "source": sources.get(image)})
         if image not in sources or image not in gold:
             msg = f"{row.at()}: the image has no {'source' if image not in sources else 'reference'}"

@@ -36,7 +36,7 @@ from pathlib import Path
 from nlgauge.data.judgements import UNKNOWN_SYSTEM, JudgementTable, select_known
 from nlgauge.data.loaders.common import TableBuilder, need_file
 from nlgauge.errors import RecipeError
-from nlgauge.io.records import Row, json_document, json_lines, read_bytes, row_of
+from nlgauge.io.tables import Row, read_json, read_jsonl, row_of
 
 _GOLD = "litepyramid_recall"
 _KINDS = ("abs", "ext")
@@ -57,7 +57,7 @@ def load_realsumm(
     build = TableBuilder()
     for kind in select_known(systems, _KINDS, "realsumm: systems"):
         name = str(need_file(path, f"{kind}.jsonl"))
-        for row in json_lines(read_bytes(name), name):
+        for row in read_jsonl(name):
             article = row.label("doc_id")
             reference = _lines(row.text("ref_summ"))
             summaries = row.inner("system_summaries")
@@ -112,7 +112,7 @@ def load_tac(
     build = TableBuilder()
     people: set[str] = set()
     short = 0
-    for topic, item in json_document(path).items():
+    for topic, item in read_json(path).items():
         row = row_of(item, str(path), f"topic {topic!r}")
         references = tuple(_text(reference) for reference in _objects(row, "references"))
         for peer in _objects(row, "annotations"):
@@ -181,7 +181,7 @@ def load_judged_jsonl(
     select_known(langpairs, ["en"], f"{file}: language")
     name = str(need_file(path, file))
     build = TableBuilder()
-    for row in json_lines(read_bytes(name), name):
+    for row in read_jsonl(name):
         document = "doc" in row.values
         human = row.inner("human")
         segment = row.label("doc" if document else "id")

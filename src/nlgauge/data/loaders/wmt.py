@@ -39,17 +39,8 @@ from typing import NamedTuple
 from nlgauge.data.judgements import UNKNOWN_SYSTEM, Documents, JudgementTable, RankedPairs, select_known
 from nlgauge.data.loaders.common import TableBuilder, find_below, language_files, moses_detokeniser
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.records import (
-    Row,
-    delimited_rows,
-    json_document,
-    read_bytes,
-    read_lines,
-    row_of,
-    spreadsheet_quoted,
-    unequal_lines,
-    unquoted,
-)
+from nlgauge.io.lines import read_lines, unequal_lines
+from nlgauge.io.tables import Row, read_json, read_tsv, row_of, spreadsheet_quoted, unquoted
 
 _SEGMENT_COLUMNS = ("LP", "DATA", "SYSTEM", "SID", "HUMAN")
 _SYSTEM_COLUMNS = ("LP", "HUMAN", "SYSTEM")
@@ -207,9 +198,9 @@ class WmtPackage:
         """The preferences of RR-seglevel.csv; a language pair at the end of a system's name is cut off."""
         file = self._need("RR-seglevel.csv")
         rows = list(
-            delimited_rows(read_bytes(str(file)), str(file), columns=_RANK_COLUMNS, separator=None, skip_header=True)
+            read_tsv(file, columns=_RANK_COLUMNS, separator=None, skip_header=True)
             if _header_is_short(file)
-            else delimited_rows(read_bytes(str(file)), str(file), needed=_RANK_COLUMNS, separator=None)
+            else read_tsv(file, needed=_RANK_COLUMNS, separator=None)
         )
         rows = [row for row in rows if not (_is_hybrid(row.text("BETTER")) or _is_hybrid(row.text("WORSE")))]
         known = list(dict.fromkeys(row.text("LP") for row in rows))
@@ -239,8 +230,7 @@ class WmtPackage:
         return _is_hybrid(row.text("SYSTEM")) or not row.text("DATA").startswith("newstest")
 
     def _rows(self, name: str, columns: tuple[str, ...]) -> list[Row]:
-        file = str(self._need(name))
-        return list(delimited_rows(read_bytes(file), file, needed=columns, separator=None))
+        return list(read_tsv(self._need(name), needed=columns, separator=None))
 
     def _need(self, name: str) -> Path:
         found = find_below(self.path, name)
@@ -306,7 +296,7 @@ def load_wmt_json(path: Path, *, year: int, langpairs: str | Iterable[str] | Non
 
 def _add_file(build: TableBuilder, path: Path, langpair: str) -> None:
     name = str(path)
-    for segment, item in json_document(path).items():
+    for segment, item in read_json(path).items():
         row = row_of(item, name, f"item {segment!r}")
         references = tuple(text.removesuffix("\n") for text in row.texts("references_sentences"))
         outputs = row.inner("system")
@@ -349,7 +339,7 @@ def load_wmt_testset(
     quoted = 0
     for langpair in select_known(langpairs, list(files), f"{path}: language pair"):
         name = str(files[langpair])
-        for number, row in enumerate(delimited_rows(read_bytes(name), name, needed=_COLUMNS), start=1):
+        for number, row in enumerate(read_tsv(name, needed=_COLUMNS), start=1):
             if row.text("LP") != langpair:
                 msg = f"{row.at('LP')}: expected {langpair!r} as in the file's name, got {row.text('LP')!r}"
                 raise FileFormatError(msg)

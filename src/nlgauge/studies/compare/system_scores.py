@@ -26,10 +26,9 @@ from numpy.typing import NDArray
 from nlgauge.core.saved_scores import SavedScores
 from nlgauge.core.score import Score
 from nlgauge.core.signature import VERSION_FIELDS, FieldDifference, Signature
-from nlgauge.data.score_files import ImportedScores, read_table
+from nlgauge.data.score_files import ImportedScores, read_score_rows
 from nlgauge.errors import FileFormatError, InputError, NlgaugeWarning, SignatureError, user_stacklevel
 from nlgauge.io.formats import HtmlCell, html_table
-from nlgauge.io.records import read_bytes
 from nlgauge.io.storage import short_digest
 from nlgauge.stats.validation import numbers
 
@@ -434,7 +433,7 @@ def read_budgets(path: str | os.PathLike[str], systems: Sequence[str]) -> Budget
     """The budgets of these systems; an empty cell is not known, and a system that is not there is an error."""
     name = os.fspath(path)
     found: Budgets = {}
-    for row in read_table(name, read_bytes(name)):
+    for row in read_score_rows(name):
         system = row.label("system")
         if system in found:
             msg = f"{row.at('system')}: the budget of {system!r} stands there already; keep one"

@@ -23,10 +23,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.data.score_files import ROLES, ScoreSpec, read_table
+from nlgauge.data.score_files import ROLES, ScoreSpec, read_score_rows
 from nlgauge.errors import FileFormatError, InputError, RecipeError
 from nlgauge.io.formats import HtmlCell, html_table
-from nlgauge.io.records import Row, read_bytes
+from nlgauge.io.tables import Row
 from nlgauge.stats.paired_tests import holm, sign_test
 from nlgauge.stats.resampling import FEW, Interval, bootstrap_counts
 from nlgauge.studies.compare.draws import LEAST_UNITS, NARROW, strength_intervals
@@ -374,14 +374,14 @@ def is_verdict_file(spec: str | os.PathLike[str]) -> bool:
     path = ScoreSpec.parse(os.fspath(spec)).path
     if path.lower().removesuffix(".gz").endswith(".json"):
         return False
-    row = next(read_table(path, read_bytes(path)))
+    row = next(read_score_rows(path))
     return all(name in row.values for name in _COLUMNS)
 
 
 def read_verdicts(spec: str | os.PathLike[str], *, columns: Mapping[str, str] | None = None) -> list[Verdict]:
     """The verdicts in a TSV, CSV or JSONL file; `columns` names the column `segment` where it is not a usual one."""
     path = ScoreSpec.parse(os.fspath(spec)).path
-    rows = list(read_table(path, read_bytes(path)))
+    rows = list(read_score_rows(path))
     named = (columns or {}).get("segment")
     usual = [name for name in ("instance", *ROLES["segment"]) if name in rows[0].values]
     if named is None and not usual:

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.errors import FileFormatError, RecipeError
-from nlgauge.io.records import json_lines, read_bytes, split_lines
+from nlgauge.io.lines import read_lines
+from nlgauge.io.tables import read_jsonl
 from nlgauge.io.textfiles import parse_source
 from nlgauge.text.words import WordSpan
 from nlgauge.vectors.cloud import PointSpans
@@ -109,7 +110,7 @@ def lowered_spans(text: str, spans: Sequence[PointSpans]) -> tuple[PointSpans, .
 def read_word_tags(path: str) -> list[list[int]]:
     """0 or 1 for each word, blanks between them."""
     found = []
-    for number, line in enumerate(split_lines(read_bytes(path), path), start=1):
+    for number, line in enumerate(read_lines(path), start=1):
         tags = line.split()
         if not tags or not set(tags) <= {"0", "1"}:
             msg = f"{path}, line {number}: expected 0 or 1 for each word, got {line[:60]!r}"
@@ -126,9 +127,9 @@ def read_word_scores(path: str, *, lower_is_error: bool = False) -> list[list[fl
     source = parse_source(path)
     name, rows = source.path or path, []
     if source.column is None:
-        rows = [(f"{name}, line {n}", line.split()) for n, line in enumerate(split_lines(read_bytes(name), name), 1)]
+        rows = [(f"{name}, line {n}", line.split()) for n, line in enumerate(read_lines(name), start=1)]
     else:
-        for row in json_lines(read_bytes(name), name):
+        for row in read_jsonl(name):
             value = row.value(source.column)
             rows.append((row.at(source.column), value if isinstance(value, list) else [value]))
     sign = -1.0 if lower_is_error else 1.0

@@ -34,8 +34,9 @@ import numpy as np
 
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import FileFormatError, InputError, RecipeError
-from nlgauge.io.records import delimited_rows, json_document, read_bytes
+from nlgauge.io.lines import read_bytes
 from nlgauge.io.storage import bytes_digest, file_digest, short_digest
+from nlgauge.io.tables import read_json, read_tsv
 from nlgauge.stats.validation import Vector
 from nlgauge.studies.explain.explanation import annotate_each
 from nlgauge.studies.factors.morphology import (
@@ -100,10 +101,10 @@ def read_translations(path: str | os.PathLike[str]) -> Translations:
     data = read_bytes(name)
     found: dict[str, str | list[str]] = {}
     if name.lower().endswith(".json"):
-        document = json_document(name)
+        document = read_json(name)
         found = dict(document["sentence"] if isinstance(document.get("sentence"), dict) else document)
     else:
-        for row in delimited_rows(data, name, columns=("text", "translation")):
+        for row in read_tsv(name, data=data, columns=("text", "translation")):
             found[row.text("text")] = row.text("translation")
     words: dict[str, tuple[str, ...]] = {}
     texts: dict[str, str] = {}

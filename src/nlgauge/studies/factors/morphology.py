@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.errors import FileFormatError, InputError, MissingExtraError
-from nlgauge.io.records import read_lines
+from nlgauge.io.lines import read_lines
 from nlgauge.io.storage import file_digest, short_digest
 from nlgauge.stats.validation import Vector
 from nlgauge.text.annotation import AnnotatedText

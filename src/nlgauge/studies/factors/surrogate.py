@@ -23,10 +23,9 @@ from numpy.typing import ArrayLike, NDArray
 from nlgauge.core.metric import Metric
 from nlgauge.core.run_options import RunOptions
 from nlgauge.data.judgements import JudgementTable
-from nlgauge.data.score_files import read_table
+from nlgauge.data.score_files import read_score_rows
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.formats import HtmlCell, html_table
-from nlgauge.io.records import read_bytes
 from nlgauge.stats.least_squares import least_squares, standardised
 from nlgauge.stats.validation import Vector, numbers
 from nlgauge.studies.factors.columns import CLB, COMPUTED, FactorMaker, FactorOptions
@@ -368,7 +367,7 @@ def explain_columns(
     A cell that is no number is an error with its place.
     """
     name = os.fspath(path)
-    rows = list(read_table(name, read_bytes(name)))
+    rows = list(read_score_rows(name))
     turned = set(lower_is_better)
     if unknown := sorted(turned - set(metrics)):
         msg = f"{unknown[0]!r} is said to be better when lower, but the metrics are {', '.join(metrics)}"

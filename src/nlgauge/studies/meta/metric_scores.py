@@ -25,10 +25,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.data.judgements import UNKNOWN_SYSTEM, JudgementTable
-from nlgauge.data.score_files import ScoreSpec, find_roles, metric_name, read_table, score_columns, signed
+from nlgauge.data.score_files import ScoreSpec, find_roles, metric_name, read_score_rows, score_columns, signed
 from nlgauge.errors import FileFormatError, InputError, NlgaugeError, NlgaugeWarning, RecipeError, user_stacklevel
 from nlgauge.io.formats import HtmlCell, html_table
-from nlgauge.io.records import Row, read_bytes
+from nlgauge.io.lines import read_bytes
+from nlgauge.io.tables import Row
 from nlgauge.stats.validation import numbers
 
 Matrix: TypeAlias = NDArray[np.float64]
@@ -268,7 +269,7 @@ def _read(
 ) -> list[MetricScores]:
     named = ScoreSpec.parse(spec)
     data = read_bytes(named.path)
-    rows = list(read_table(named.path, data))
+    rows = list(read_score_rows(named.path, data=data))
     roles = find_roles(rows[0], columns)
     if "metric" in roles:
         msg = f"{named.path}: scores of several metrics below each other; give each a column of its own"

@@ -34,7 +34,7 @@ from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import MissingExtraError, ModelError, RecipeError
-from nlgauge.io.records import stream_lines
+from nlgauge.io.lines import stream_lines
 from nlgauge.io.storage import file_digest
 from nlgauge.stats.validation import check_resampling
 from nlgauge.studies.sensitivity.study import RELATIVE_LISTS, Setting, Study, Sweep, refused_value, with_setting

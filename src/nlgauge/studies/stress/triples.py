@@ -32,8 +32,9 @@ from nlgauge.core.scoring import recipes_and_run, score_systems
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import FileFormatError, InputError
 from nlgauge.io.formats import HtmlCell, html_table
-from nlgauge.io.records import Row, delimited_rows, json_lines, read_bytes
+from nlgauge.io.lines import read_bytes
 from nlgauge.io.storage import short_digest, text_digest, write_atomic
+from nlgauge.io.tables import Row, check_header, parse_table, read_tsv
 from nlgauge.stats.resampling import Interval, bootstrap_mean
 from nlgauge.studies.explain.explanation import annotate_each
 from nlgauge.studies.factors.columns import bleu1
@@ -126,12 +127,12 @@ def triples_of_table(table: JudgementTable) -> Triples:
 def load_triples(path: str | os.PathLike[str]) -> Triples:
     """Triples from a .tsv or .jsonl file with the columns anchor, paraphrase and lookalike."""
     name = os.fspath(path)
-    data = read_bytes(name)
     suffix = Path(name).suffix.lower()
     if suffix not in (".tsv", ".jsonl"):
         msg = f"triples are read from .tsv or .jsonl files with columns {', '.join(COLUMNS)}, got {name!r}"
         raise FileFormatError(msg)
-    rows = json_lines(data, name) if suffix == ".jsonl" else delimited_rows(data, name, needed=COLUMNS)
+    header, rows = parse_table(read_bytes(name), name, "tsv" if suffix == ".tsv" else "jsonl")
+    check_header(header, COLUMNS, name)
     return Triples(Path(name).name, tuple(_triple(row) for row in rows))
 
 
@@ -198,7 +199,7 @@ def _is_common_singular(word: AnnotatedWord) -> bool:
 def load_paws_pairs(path: str | os.PathLike[str]) -> list[LabelledPair]:
     """The labelled pairs of a file of PAWS: `id`, `sentence1`, `sentence2` and `label`, with a header."""
     name = os.fspath(path)
-    rows = delimited_rows(read_bytes(name), name, needed=("sentence1", "sentence2", "label"))
+    rows = read_tsv(name, needed=("sentence1", "sentence2", "label"))
     return [
         LabelledPair(row.text("sentence1"), row.text("sentence2"), row.integer("label", low=0, high=1) == 1)
         for row in rows

@@ -1,29 +1,25 @@
-"""pyarrow and ray, which are installed only where they are wanted.
+"""Tables that may be larger than memory: Parquet, Arrow (Hugging Face datasets on disk), JSONL, TSV, text files.
 
-Tables of texts: Parquet, Arrow (Hugging Face datasets on disk), JSONL, TSV, plain text files side by side.
-
-A table may be larger than memory. Rows are read from a *mark* on: the number of a row, or the bytes where lines
-start, so that a worker that needs rows 40,000,000 to 40,020,000 does not read those before.
-
-From what a caller names (files, patterns, folders) to one table.
+Rows are read from a *mark* on: the number of a row, or the bytes where lines start, so that a worker that needs rows
+40,000,000 to 40,020,000 does not read those before. A row that cannot be read does not end the reading: the reason
+stands in its place. Plain text files stand side by side, other files one below the other.
 """
 
 from __future__ import annotations
 
 import glob
-import gzip
 import importlib
 import json
 import os
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Protocol, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, TypeVar
 
-from nlgauge.apps.cluster.columns import Unreadable
 from nlgauge.errors import FileFormatError, InputError, MissingExtraError
+from nlgauge.io.lines import count_lines, first_line, line_text, lines_from
+from nlgauge.io.tables import check_count, json_object
 from nlgauge.io.telemetry import REPORTING_PACKAGES, import_silenced
 
 
@@ -37,14 +33,21 @@ def package(name: str) -> Any:
         raise MissingExtraError(msg) from error
 
 
+class Unreadable(str):
+    """Why a row, or a value of it, cannot be scored."""
+
+
 #: Where to read on from; plain numbers.
 Mark: TypeAlias = tuple[int, ...]
 
 #: Values of the columns that were asked for, or why there are none.
 Row: TypeAlias = "Sequence[Any] | Unreadable"
 
-_BOM = b"\xef\xbb\xbf"
+T = TypeVar("T")
+
 _BATCH = 4096
+#: What reasons call a line that cannot be read: they are stored with the number of its row.
+_LINE = "the line"
 
 
 class Source(Protocol):
@@ -134,17 +137,30 @@ def _numbered(batch: Any, names: Sequence[str], start: int, wanted: int) -> Iter
 class _Lines:
     """A file of lines, a row each."""
 
-    def __init__(self, path: Path) -> None:
+    names: tuple[str, ...]
+
+    def __init__(self, path: Path, start: int = 0) -> None:
         self.paths: tuple[Path, ...] = (path,)
+        self._start = start
 
     def count(self) -> int:
-        with _opened(self.paths[0]) as file:
-            return _count_lines(file)
+        return count_lines(str(self.paths[0]))
 
-    def lines(self, mark: Mark | None) -> Iterator[tuple[int, bytes]]:
-        """Each line with the byte that it starts at."""
-        with _opened(self.paths[0]) as file:
-            yield from _lines(file, (mark or (0,))[0])
+    def rows(self, names: Sequence[str], mark: Mark | None = None) -> Iterator[tuple[Mark, Row]]:
+        parse = self._parser(names)
+        for start, line in lines_from(str(self.paths[0]), (mark or (self._start,))[0]):
+            yield (start,), _readable(parse, line)
+
+    def _parser(self, names: Sequence[str]) -> Callable[[bytes], Sequence[Any]]:
+        """Reads the values of some columns from a line."""
+        raise NotImplementedError
+
+
+def _readable(parse: Callable[[T], Sequence[Any]], content: T) -> Row:
+    try:
+        return parse(content)
+    except FileFormatError as error:
+        return Unreadable(error)
 
 
 class JsonLines(_Lines):
@@ -152,55 +168,37 @@ class JsonLines(_Lines):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        first = next((line for _, line in self.lines(None)), b"")
-        found = _json_object(first)
-        if isinstance(found, Unreadable):
-            msg = f"{str(path)!r}, line 1: {found}"
-            raise FileFormatError(msg)
-        self.names: tuple[str, ...] = tuple(found)
+        place = f"{path}, line 1"
+        self.names = tuple(json_object(line_text(first_line(str(path))[1], place), place))
 
-    def rows(self, names: Sequence[str], mark: Mark | None = None) -> Iterator[tuple[Mark, Row]]:
-        for start, line in self.lines(mark):
-            found = _json_object(line)
-            row: Row = found if isinstance(found, Unreadable) else [found.get(name) for name in names]
-            yield (start,), row
+    def _parser(self, names: Sequence[str]) -> Callable[[bytes], Sequence[Any]]:
+        def parse(line: bytes) -> list[Any]:
+            record = json_object(line_text(line, _LINE), _LINE, what="one JSON object")
+            return [record.get(name) for name in names]
 
-
-def _json_object(line: bytes) -> dict[str, Any] | Unreadable:
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        return Unreadable("the line is no JSON")
-    return found if isinstance(found, dict) else Unreadable(f"the line is no JSON object, but {type(found).__name__}")
+        return parse
 
 
 class TabSeparated(_Lines):
     """A header, then fields between tabs; a quote is a quote."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        start, header = next(self.lines(None), (0, b""))  # from 3 on behind a byte-order mark
-        self._start = start + len(header)
-        found = _decoded(header)
-        if isinstance(found, Unreadable) or not found:
-            msg = f"{str(path)!r}, line 1: expected names of columns between tabs, got {found or 'an empty file'}"
-            raise FileFormatError(msg)
-        self.names: tuple[str, ...] = tuple(found.split("\t"))
+        start, header = first_line(str(path))
+        super().__init__(path, start + len(header))
+        self.names = tuple(line_text(header, f"{path}, line 1").split("\t"))
 
     def count(self) -> int:
         return super().count() - 1
 
-    def rows(self, names: Sequence[str], mark: Mark | None = None) -> Iterator[tuple[Mark, Row]]:
+    def _parser(self, names: Sequence[str]) -> Callable[[bytes], Sequence[Any]]:
         places = [self.names.index(name) for name in names]
-        for start, line in self.lines(mark or (self._start,)):
-            text = _decoded(line)
-            fields = [] if isinstance(text, Unreadable) else text.split("\t")
-            if isinstance(text, Unreadable):
-                yield (start,), text
-            elif len(fields) != len(self.names):
-                yield (start,), Unreadable(f"the line has {len(fields)} fields, and the header {len(self.names)}")
-            else:
-                yield (start,), [fields[place] for place in places]
+
+        def parse(line: bytes) -> list[str]:
+            fields = line_text(line, _LINE).split("\t")
+            check_count(fields, self.names, _LINE)
+            return [fields[place] for place in places]
+
+        return parse
 
 
 class TextFiles:
@@ -214,7 +212,7 @@ class TextFiles:
             raise InputError(msg)
 
     def count(self) -> int:
-        counts = {path.name: _Lines(path).count() for path in self.paths}
+        counts = {path.name: count_lines(str(path)) for path in self.paths}
         if len(set(counts.values())) > 1:
             found = ", ".join(f"{name!r} has {count}" for name, count in counts.items())
             msg = f"text files of a table must have equally many lines; {found}"
@@ -222,74 +220,28 @@ class TextFiles:
         return next(iter(counts.values()))
 
     def rows(self, names: Sequence[str], mark: Mark | None = None) -> Iterator[tuple[Mark, Row]]:
+        paths = [str(self.paths[self.names.index(name)]) for name in names]
         with ExitStack() as stack:
-            files = [stack.enter_context(_opened(self.paths[self.names.index(name)])) for name in names]
-            streams = [_lines(file, start) for file, start in zip(files, mark or [0] * len(files), strict=True)]
+            streams = [
+                stack.enter_context(closing(lines_from(path, start)))
+                for path, start in zip(paths, mark or [0] * len(paths), strict=True)
+            ]
             number = 0
             while True:
                 found = [next(stream, None) for stream in streams]
-                there = [one for one in found if one is not None]
-                if not there:
+                lines = [line for line in found if line is not None]
+                if not lines:
                     return
-                if len(there) < len(found):
+                if len(lines) < len(found):
                     ended = names[found.index(None)]
                     msg = f"{ended!r} ends {number} lines after the others' row began; the files must be equally long"
                     raise InputError(msg)
-                texts = [_decoded(line) for _, line in there]
-                wrong = next((text for text in texts if isinstance(text, Unreadable)), None)
-                yield tuple(start for start, _ in there), texts if wrong is None else wrong
+                yield tuple(start for start, _ in lines), _readable(_texts, [line for _, line in lines])
                 number += 1
 
 
-def _opened(path: Path) -> IO[bytes]:
-    try:
-        if path.suffix.lower() == ".gz":
-            return cast("IO[bytes]", gzip.open(path, "rb"))
-        return open(path, "rb")
-    except OSError as error:
-        msg = f"cannot read {str(path)!r}: {error.strerror or error}"
-        raise InputError(msg) from error
-
-
-def _lines(file: IO[bytes], start: int) -> Iterator[tuple[int, bytes]]:
-    """Lines with the byte that each starts at; a line ends at a line feed and nowhere else."""
-    with _named(file):
-        if start:
-            file.seek(start)
-        elif file.read(len(_BOM)) == _BOM:
-            start = len(_BOM)
-        else:
-            file.seek(0)
-        for line in file:
-            yield start, line
-            start += len(line)
-
-
-def _count_lines(file: IO[bytes]) -> int:
-    count, last = 0, b"\n"
-    with _named(file):
-        while chunk := file.read(1 << 20):
-            count, last = count + chunk.count(b"\n"), chunk[-1:]
-    return count + (last != b"\n")
-
-
-@contextmanager
-def _named(file: IO[bytes]) -> Iterator[None]:
-    """Say which file cannot be read: a .gz that was cut off is noticed at its end only."""
-    try:
-        yield
-    except (OSError, EOFError, zlib.error) as error:
-        msg = f"cannot read {str(file.name)!r}: {error}"
-        raise InputError(msg) from error
-
-
-def _decoded(line: bytes) -> str | Unreadable:
-    body = line.removesuffix(b"\n")
-    body = body.removesuffix(b"\r") if len(body) < len(line) else body
-    try:
-        return body.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return Unreadable(f"byte {body[error.start]:#04x} of the line is not UTF-8")
+def _texts(lines: Sequence[bytes]) -> list[str]:
+    return [line_text(line, _LINE) for line in lines]
 
 
 #: A file, a folder that `Dataset.save_to_disk` wrote, a pattern of file names; or several of them.
