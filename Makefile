@@ -6,7 +6,11 @@ BIN := $(VENV)/bin
 TORCH_BIN := $(TORCH_VENV)/bin
 BERTSCORE_VENV := .venv-bertscore
 BERTSCORE_BIN := $(BERTSCORE_VENV)/bin
+DOCS_VENV := .venv-docs
+DOCS_BIN := $(DOCS_VENV)/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# A new environment may have a pip from before 25.1, which does not know --group.
+PIP_WITH_GROUPS := $(PIP_INSTALL) 'pip>=25.1'
 
 # Each test is in one lane (docs/testing.md).
 FIRST := not (data or slow or torch or browser or long)
@@ -68,17 +72,19 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 # In one step, not after .installed, which would resolve and build twice.
 $(VENV)/.test-tools: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(PIP_INSTALL) -e '.[test,lint]'
+	$(BIN)/python $(PIP_WITH_GROUPS)
+	$(BIN)/python $(PIP_INSTALL) -e . --group test --group lint
 	touch $(VENV)/.installed $@
 
 $(VENV)/.browser-tools: $(VENV)/.test-tools
-	$(BIN)/python $(PIP_INSTALL) -e '.[browser,cluster]'
+	$(BIN)/python $(PIP_INSTALL) -e '.[cluster]' --group browser
 	touch $@
 
 $(TORCH_VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(TORCH_VENV)
+	$(TORCH_BIN)/python $(PIP_WITH_GROUPS)
 	$(TORCH_BIN)/python $(PIP_INSTALL) torch==2.13.0
-	$(TORCH_BIN)/python $(PIP_INSTALL) -e '.[torch,gguf,test,parity,cluster]'
+	$(TORCH_BIN)/python $(PIP_INSTALL) -e '.[torch,cluster]' --group test --group parity
 	touch $@
 
 # bert-score with the transformers that its authors used: tokenizers of RoBERTa still put a space before a text there.
@@ -149,7 +155,7 @@ count: $(VENV)/.installed
 	$(BIN)/python -m docs.count_source
 
 coverage: $(VENV)/.test-tools
-	$(BIN)/python $(PIP_INSTALL) -e '.[coverage]'
+	$(BIN)/python $(PIP_INSTALL) --group coverage
 	$(BIN)/nlgauge models pull minilm mpnet spacy-en
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -q -m "$(FIRST)" $(SHARED)
@@ -157,14 +163,17 @@ coverage: $(VENV)/.test-tools
 	$(BIN)/coverage html --quiet
 	$(BIN)/coverage report
 
-$(VENV)/.docs-tools: $(VENV)/.test-tools
-	$(BIN)/python $(PIP_INSTALL) -e '.[docs]'
+# An environment of its own, so that the site never needs more than nlgauge without extras.
+$(DOCS_VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(DOCS_VENV)
+	$(DOCS_BIN)/python $(PIP_WITH_GROUPS)
+	$(DOCS_BIN)/python $(PIP_INSTALL) -e . --group docs
 	touch $@
 
-docs-tools: $(VENV)/.docs-tools
+docs-tools: $(DOCS_VENV)/.installed
 
-docs: $(VENV)/.docs-tools
-	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site
+docs: $(DOCS_VENV)/.installed
+	$(DOCS_BIN)/python -m sphinx -q -W --keep-going -b html docs build/site
 
 bench: $(TORCH_VENV)/.installed
 	$(TORCH_BIN)/nlgauge models pull minilm mpnet
@@ -211,4 +220,4 @@ bench-isa: $(VENV)/.test-tools
 	$(BIN)/python -m benchmarks.isa switches
 
 clean:
-	rm -rf $(VENV) $(TORCH_VENV) $(BERTSCORE_VENV) .venv-3.* .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(TORCH_VENV) $(DOCS_VENV) $(BERTSCORE_VENV) .venv-3.* .pytest_cache .mypy_cache .ruff_cache

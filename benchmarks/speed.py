@@ -220,7 +220,7 @@ def bert_scorer(threads: int, model: str = _MODEL) -> Any:
             folder = str(resolve(model).path)
             return BERTScorer(model_type=folder, num_layers=_LAYER[model], batch_size=_BATCH, device="cpu")
     except ImportError as error:
-        msg = f"this benchmark runs bert-score beside nlgauge: pip install -e '.[torch,parity]' ({error})"
+        msg = f"this benchmark runs bert-score beside nlgauge: pip install -e '.[torch]' --group parity ({error})"
         raise SystemExit(msg) from error
 
 

@@ -1,7 +1,7 @@
 """A real browser for tests of pages: what a page said and asked for, and what axe-core finds in it.
 
-Needs Debian's chromium-headless-shell (or any Chromium that NLGAUGE_CHROMIUM names) and the extra `browser`;
-`make browser-tools` installs both.
+Needs Debian's chromium-headless-shell (or any Chromium that NLGAUGE_CHROMIUM names) and the dependency group
+`browser`; `make browser-tools` installs both.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: Milliseconds that anything on a page may take on a busy machine.
 PATIENCE = 60_000
 
-_MISSING = "the extra 'browser' is not installed; run: make browser-tools"
+_MISSING = "the dependency group 'browser' is not installed; run: make browser-tools"
 
 
 @contextlib.contextmanager

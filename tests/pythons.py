@@ -109,7 +109,7 @@ def install(version: str, interpreter: Path) -> Path:
     if not stamp.exists() or any(path.stat().st_mtime > stamp.stat().st_mtime for path in inputs):
         run([interpreter, "-m", "venv", "--clear", folder])
         options = ("--quiet", "--disable-pip-version-check", "-c", "constraints.txt")
-        run([python, "-m", "pip", "install", *options, "-e", ".[meta,stopwords,service]"])
+        run([python, "-m", "pip", "install", *options, "-e", ".[lexical,service]"])
         stamp.touch()
     return python
 

@@ -6,8 +6,10 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sphinx.application import Sphinx
+if TYPE_CHECKING:  # a test reads the tree where Sphinx is not installed
+    from sphinx.application import Sphinx
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "nlgauge"
 

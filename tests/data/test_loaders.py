@@ -94,7 +94,7 @@ def test_the_official_protocol_detokenises_hypotheses_and_references(package: Pa
 def test_detokenising_without_sacremoses_says_what_to_install(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     moses_detokeniser.cache_clear()
     monkeypatch.setitem(sys.modules, "sacremoses", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'nlgauge\[meta\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'nlgauge\[lexical\]'"):
         load("wmt17", package)
     assert len(load("wmt17", package, detokenise=False)) == 3
 

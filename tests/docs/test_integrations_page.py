@@ -210,7 +210,7 @@ def pip_arguments(folder: Path, install: str) -> subprocess.CompletedProcess[str
 @in_bash
 @pytest.mark.parametrize(
     ("install", "expected"),
-    [("this version", "/runner/_actions/nlgauge[meta]"), ("nlgauge==0.2.1", "nlgauge==0.2.1")],
+    [("this version", "/runner/_actions/nlgauge[lexical]"), ("nlgauge==0.2.1", "nlgauge==0.2.1")],
 )
 def test_action_installs_the_version_of_its_tag(tmp_path: Path, install: str, expected: str) -> None:
     assert ACTION["inputs"]["install"]["default"] == "this version"

@@ -134,7 +134,7 @@ def test_a_missing_package_is_named_before_anything_is_encoded(
 
     monkeypatch.setattr(compare, "encode_texts", refuse)
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(nlgauge.MissingExtraError, match=r"nlgauge\[meta\]"):
+    with pytest.raises(nlgauge.MissingExtraError, match=r"nlgauge\[lexical\]"):
         nlgauge.score_systems({"a": HYPS}, REFS, metrics=["bertscore", metric])
 
 

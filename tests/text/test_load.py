@@ -74,10 +74,8 @@ def test_without_spacy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 
     load._from_spacy.cache_clear()
     monkeypatch.setitem(sys.modules, "spacy", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'nlgauge\[documents\]'; or name CoNLL-U"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'nlgauge\[spacy\]', or name CoNLL-U"):
         load_annotator("spacy-en")
-    with pytest.raises(MissingExtraError, match=r"pip install 'nlgauge\[explain\]'; or name CoNLL-U"):
-        load_annotator("spacy-en", extra="explain")
 
 
 def test_an_annotator_is_no_encoder() -> None:

@@ -54,7 +54,7 @@ def test_stop_words_of_spacy_and_nltk(tmp_path: Path, monkeypatch: pytest.Monkey
         sys.modules.update(before)
         stopwords._by_name.cache_clear()
     monkeypatch.setitem(sys.modules, "nltk.corpus", None)
-    with pytest.raises(nlgauge.MissingExtraError, match="pip install nltk"):
+    with pytest.raises(nlgauge.MissingExtraError, match=r"nlgauge\[lexical\]"):
         load_stopwords("nltk-en")
 
 

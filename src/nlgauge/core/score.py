@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from nlgauge.core.hooks import explain_segment
 from nlgauge.core.signature import Signature
-from nlgauge.errors import InputError, MissingExtraError, RecipeError
+from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.formats import HtmlCell, html_table
+from nlgauge.io.packages import require
 from nlgauge.vectors.cloud import Alignment, Flow, alignment_from_dict
 
 if TYPE_CHECKING:
@@ -270,13 +271,8 @@ class Score:
         return merge_scores(scores)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per segment as a pandas frame (extra `nlgauge[frame]`)."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            msg = "to_frame() needs pandas: pip install 'nlgauge[frame]'"
-            raise MissingExtraError(msg) from error
-        frame = pd.DataFrame(list(self.rows()))
+        """One row per segment as a pandas frame (extra `nlgauge[plot]`)."""
+        frame: pd.DataFrame = require("pandas", "plot").DataFrame(list(self.rows()))
         frame.insert(0, "metric", self.metric)
         if self.system is not None:
             frame.insert(0, "system", self.system)

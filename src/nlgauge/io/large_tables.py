@@ -8,7 +8,6 @@ stands in its place. Plain text files stand side by side, other files one below 
 from __future__ import annotations
 
 import glob
-import importlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,20 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from nlgauge.errors import FileFormatError, InputError, MissingExtraError
+from nlgauge.errors import FileFormatError, InputError
 from nlgauge.io.lines import count_lines, first_line, line_text, lines_from
+from nlgauge.io.packages import require
 from nlgauge.io.tables import check_count, json_object
-from nlgauge.io.telemetry import REPORTING_PACKAGES, import_silenced
-
-
-def package(name: str) -> Any:
-    """A module of pyarrow or ray."""
-    load = import_silenced if name.partition(".")[0] in REPORTING_PACKAGES else importlib.import_module
-    try:
-        return load(name)
-    except ImportError as error:
-        msg = f"runs over many shards need {name.partition('.')[0]}: pip install 'nlgauge[cluster]'"
-        raise MissingExtraError(msg) from error
 
 
 class Unreadable(str):
@@ -73,10 +62,10 @@ class ParquetFile:
 
     def __init__(self, path: Path) -> None:
         self.paths: tuple[Path, ...] = (path,)
-        arrow = package("pyarrow")
+        arrow = require("pyarrow", "cluster")
         try:
             # Not mapped into memory: a file that is overwritten meanwhile would end the process (SIGBUS).
-            self._file = package("pyarrow.parquet").ParquetFile(path)
+            self._file = require("pyarrow.parquet", "cluster").ParquetFile(path)
         except (arrow.ArrowInvalid, OSError) as error:
             msg = f"{str(path)!r} cannot be read as Parquet: {error}"
             raise FileFormatError(msg) from error
@@ -105,7 +94,7 @@ class ArrowFile:
 
     def __init__(self, path: Path) -> None:
         self.paths: tuple[Path, ...] = (path,)
-        arrow, ipc = package("pyarrow"), package("pyarrow.ipc")
+        arrow, ipc = require("pyarrow", "cluster"), require("pyarrow.ipc", "cluster")
         try:
             mapped = arrow.memory_map(str(path))
             try:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from nlgauge.core.options import Choice, Text, option
 from nlgauge.errors import MissingExtraError, RecipeError
-from nlgauge.metrics.parts.packages import package
+from nlgauge.io.packages import require
 from nlgauge.metrics.parts.sacrebleu_metric import SacreBLEUMetric
 from nlgauge.text.languages import count_scripts, language_code
 
@@ -118,7 +118,7 @@ class BLEU(SacreBLEUMetric):
         return ({"tokenize_engine": "+".join(found)} if found else {}) | super().versions()
 
     def _engine(self, *, sentences: bool) -> Any:
-        bleu = package("sacrebleu.metrics").BLEU
+        bleu = require("sacrebleu.metrics", "lexical").BLEU
         if self.tokenize not in bleu.TOKENIZERS:
             msg = f"tokenize must be one of {', '.join(bleu.TOKENIZERS)}, got {self.tokenize!r}"
             raise RecipeError(msg)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from nlgauge.core.options import Whole, option
-from nlgauge.metrics.parts.packages import package
+from nlgauge.io.packages import require
 from nlgauge.metrics.parts.sacrebleu_metric import SacreBLEUMetric
 
 
@@ -35,4 +35,6 @@ class ChrF(SacreBLEUMetric):
         return f"chrf:{self.beta}"
 
     def _engine(self, *, sentences: bool) -> Any:
-        return package("sacrebleu.metrics").CHRF(char_order=self.chars, word_order=self.words, beta=self.beta)
+        return require("sacrebleu.metrics", "lexical").CHRF(
+            char_order=self.chars, word_order=self.words, beta=self.beta
+        )

@@ -13,7 +13,7 @@ import numpy as np
 from nlgauge.core.metric import SystemResult, TextMetric
 from nlgauge.core.options import Choice, option
 from nlgauge.core.run_options import ticked
-from nlgauge.metrics.parts.packages import package, package_version
+from nlgauge.io.packages import package_version, require
 
 
 def common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
@@ -77,7 +77,7 @@ class _Rouge(TextMetric):
 
     def comparer(self, words: _Words) -> Callable[[str, str], tuple[float, float, float]]:
         """From a reference and a hypothesis to precision, recall and F1."""
-        scorer = package("rouge_score.rouge_scorer").RougeScorer([self.kind], tokenizer=words)
+        scorer = require("rouge_score.rouge_scorer", "lexical").RougeScorer([self.kind], tokenizer=words)
 
         def compare(reference: str, hypothesis: str) -> tuple[float, float, float]:
             found = scorer.score(reference, hypothesis)[self.kind]
@@ -86,15 +86,15 @@ class _Rouge(TextMetric):
         return compare
 
     def versions(self) -> dict[str, str]:
-        stemmer = {"stemmer_engine": f"nltk-{package_version('nltk')}"} if self.stemmer == "yes" else {}
-        return stemmer | {"rouge_score": package_version("rouge-score")}
+        stemmer = {"stemmer_engine": f"nltk-{package_version('nltk', 'lexical')}"} if self.stemmer == "yes" else {}
+        return stemmer | {"rouge_score": package_version("rouge-score", "lexical")}
 
 
 class _Words:
     """The package's own tokenizer, which reads each text once however many pairs it is in."""
 
     def __init__(self, stem: bool) -> None:
-        tokenizer = package("rouge_score.tokenizers").DefaultTokenizer(stem)
+        tokenizer = require("rouge_score.tokenizers", "lexical").DefaultTokenizer(stem)
         self.tokenize = lru_cache(maxsize=4096)(tokenizer.tokenize)
 
 
@@ -126,7 +126,7 @@ class RougeL(_Rouge):
 
     def comparer(self, words: _Words) -> Callable[[str, str], tuple[float, float, float]]:
         """As the package has it, but for its table, whose time and memory grow with the square of a text's length."""
-        f_measure = package("rouge_score.scoring").fmeasure
+        f_measure = require("rouge_score.scoring", "lexical").fmeasure
 
         def compare(reference: str, hypothesis: str) -> tuple[float, float, float]:
             target, found = words.tokenize(reference), words.tokenize(hypothesis)

@@ -30,9 +30,10 @@ from sys import intern
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from nlgauge.errors import InputError, MissingExtraError, ModelError, RecipeError
+from nlgauge.errors import InputError, ModelError, RecipeError
 from nlgauge.io.lines import read_bytes, whole_text
 from nlgauge.io.lines import split_lines as lines_of
+from nlgauge.io.packages import require
 from nlgauge.io.storage import file_digest, short_digest, text_digest
 from nlgauge.io.store.catalog import CARDS, find_card
 from nlgauge.io.store.resolve import resolve
@@ -179,7 +180,7 @@ class SpacyAnnotator:
     """A spaCy model and a rule for sentences."""
 
     def __init__(self, folder: Path, *, name: str, sentences: str, trees: bool) -> None:
-        spacy = require_spacy()
+        spacy = _require_spacy()
         self._meta = _meta(folder)
         self._sentences, self._trees = sentences, trees
         self.label = f"{name}[{self._package},{short_digest(_digest(folder))}]"
@@ -290,17 +291,8 @@ def model_folder(path: Path) -> Path | None:
     return next((folder for folder in found if (folder / "config.cfg").is_file()), None)
 
 
-def require_spacy(extra: str = "documents") -> Any:
-    """The package, or an error that names the extra it comes with."""
-    try:
-        import spacy
-    except ImportError as error:
-        msg = (
-            f"an annotator by spaCy needs the package spacy: pip install 'nlgauge[{extra}]'; "
-            "or name CoNLL-U files of your own in its place, such as parses.conllu"
-        )
-        raise MissingExtraError(msg) from error
-    return spacy
+def _require_spacy() -> Any:
+    return require("spacy", "spacy", instead="name CoNLL-U files of your own in its place, such as parses.conllu")
 
 
 def _meta(folder: Path) -> dict[str, Any]:
@@ -441,15 +433,12 @@ class LoadedAnnotator:
         return [found[text] for text in texts]
 
 
-def load_annotator(
-    name: str, *, sentences: str = "rules", trees: bool = False, extra: str = "documents"
-) -> LoadedAnnotator:
+def load_annotator(name: str, *, sentences: str = "rules", trees: bool = False) -> LoadedAnnotator:
     """An annotator by name, and a rule for sentences.
 
     `name` is `spacy-en`, a folder with a spaCy model, or CoNLL-U files joined by +. `sentences` is `rules`, `lines`
     (a sentence per line of the text) or `annotator` (spaCy's, or those of the file). `trees` also gives heads and
     relations, by the scheme of the model or file: the English model has ClearNLP's relations (dobj), not UD's (obj).
-    `extra` is what is said to be installed where spaCy is missing.
 
     Equal calls give the same object while its files are the same, so that metrics share what is annotated.
     """
@@ -464,7 +453,7 @@ def load_annotator(
         return _from_files(files, sentences, trees, _state(files))
     card = find_card(name)
     if card is not None and card.kind == "annotator":
-        require_spacy(extra)
+        _require_spacy()
         return _from_spacy(resolve(name).path, card.name, sentences, trees, "")
     folder = model_folder(Path(name).expanduser())
     if folder is None:
@@ -474,7 +463,7 @@ def load_annotator(
             "or a folder with a spaCy model"
         )
         raise RecipeError(msg)
-    require_spacy(extra)
+    _require_spacy()
     return _from_spacy(folder, "spacy", sentences, trees, _state(sorted(folder.rglob("*"))))
 
 

@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
 
 from nlgauge.errors import FileFormatError, InputError, MissingExtraError, RecipeError
 from nlgauge.io.lines import read_bytes, whole_text
+from nlgauge.io.packages import require
 from nlgauge.io.storage import short_digest
 
 #: The start of a JSON list or object of texts.
@@ -98,7 +98,7 @@ def _by_name(name: str, source: str, language: str) -> StopWords:
 
 
 def _spacy(language: str) -> Iterable[str]:
-    _need("spacy", "pip install spacy")
+    require("spacy", "spacy")
     try:
         words: Iterable[str] = importlib.import_module(f"spacy.lang.{language}.stop_words").STOP_WORDS
     except ImportError as error:
@@ -108,7 +108,7 @@ def _spacy(language: str) -> Iterable[str]:
 
 
 def _stopwordsiso(language: str) -> Iterable[str]:
-    package = _need("stopwordsiso", "pip install 'nlgauge[stopwords]'")
+    package = require("stopwordsiso", "lexical")
     if not package.has_lang(language):
         msg = _no_list("iso", language)
         raise RecipeError(msg)
@@ -117,7 +117,7 @@ def _stopwordsiso(language: str) -> Iterable[str]:
 
 
 def _nltk(language: str) -> Iterable[str]:
-    corpus = _need("nltk.corpus", "pip install nltk")
+    corpus = require("nltk.corpus", "lexical")
     name = _NLTK_LANGUAGES.get(language, language)
     try:
         words: Iterable[str] = corpus.stopwords.words(name)
@@ -148,14 +148,6 @@ _NLTK_LANGUAGES = {
 }
 
 _SOURCES: dict[str, Callable[[str], Iterable[str]]] = {"spacy": _spacy, "iso": _stopwordsiso, "nltk": _nltk}
-
-
-def _need(package: str, command: str) -> Any:
-    try:
-        return importlib.import_module(package)
-    except ImportError as error:
-        msg = f"this list of stop words needs {package.partition('.')[0]}: {command}"
-        raise MissingExtraError(msg) from error
 
 
 def _no_list(source: str, language: str) -> str:

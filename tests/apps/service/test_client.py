@@ -245,5 +245,5 @@ def test_waits_grow_and_are_bounded() -> None:
 
 def test_without_the_package_the_command_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "httpx2", None)
-    with pytest.raises(nlgauge.MissingExtraError, match=r"nlgauge\[client\]"):
+    with pytest.raises(nlgauge.MissingExtraError, match=r"nlgauge\[service\]"):
         Client()

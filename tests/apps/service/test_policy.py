@@ -152,7 +152,7 @@ def test_metrics_that_no_request_can_have_say_why(service: TestClient, monkeypat
     assert found["lexical-graph"]["reason"] == "it needs vectors, a file, and requests name none"
     without = Policy()
     monkeypatch.setattr(policies, "find_spec", lambda name: None)
-    assert "nlgauge[documents]" in (without.why_not(METRICS["entity-graph"]) or "")
+    assert "nlgauge[spacy]" in (without.why_not(METRICS["entity-graph"]) or "")
     monkeypatch.setattr(policies, "is_here", lambda card: False)
     assert without.why_not(METRICS["bertscore"]) == "it needs a model, and none is here"
     assert "not on the service's machine" in (without.why_not(METRICS["entity-graph"]) or "")

@@ -192,7 +192,7 @@ def test_a_weight_above_the_highest_layer_is_not_missed(tmp_path: Path) -> None:
 def test_an_absent_openvino_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write_model(tmp_path / "tiny", TINY["bert"])
     monkeypatch.setitem(sys.modules, "openvino", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'nlgauge\[fast\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'nlgauge\[openvino\]'"):
         load_encoder(str(folder), engine="openvino")
 
 

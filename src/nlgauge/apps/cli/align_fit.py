@@ -26,6 +26,7 @@ from nlgauge.core.vector_metric import default_layer
 from nlgauge.encoders.load import load_encoder
 from nlgauge.encoders.whole_text.sentences import load_sentence_encoder
 from nlgauge.errors import InputError, RecipeError
+from nlgauge.io.packages import require
 from nlgauge.io.storage import short_digest
 from nlgauge.io.textfiles import Inputs, file_label, parse_source
 from nlgauge.report.figures.canvas import check_figure
@@ -36,7 +37,6 @@ from nlgauge.studies.alignment.flow_losses import (
     VALIDATIONS,
     Fitted,
     FlowOptions,
-    load_torch,
 )
 from nlgauge.studies.alignment.from_texts import (
     FittedMap,
@@ -331,7 +331,7 @@ def _fit(args: argparse.Namespace) -> int:
 def _check_torch(args: argparse.Namespace) -> None:
     """What trains needs torch; said before texts are encoded, not after."""
     if args.method in NETWORK_METHODS:
-        load_torch()
+        require("torch", "torch")
 
 
 def _refuse_given(args: argparse.Namespace, options: dict[str, Any], chosen: str) -> None:

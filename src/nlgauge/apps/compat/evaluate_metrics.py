@@ -35,9 +35,9 @@ from nlgauge.core.prepare import PreparedTextMetric, prepare
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.signature import Signature
 from nlgauge.errors import MissingExtraError, RecipeError
+from nlgauge.io.packages import package_version, require
 from nlgauge.metrics.bleu import BLEU
 from nlgauge.metrics.chrf import ChrF
-from nlgauge.metrics.parts.packages import package, package_version
 
 Texts: TypeAlias = Sequence[str]
 Groups: TypeAlias = Sequence[Sequence[str]]
@@ -64,7 +64,7 @@ def sacrebleu(
     """BLEU of the corpus with its counts, 0 to 100."""
     _check_one_of("smooth_method", smooth_method, _SMOOTHING)
     _check_flags(force=force, lowercase=lowercase, use_effective_order=use_effective_order)
-    bleu = package("sacrebleu.metrics").BLEU
+    bleu = require("sacrebleu.metrics", "lexical").BLEU
     _check_one_of("tokenize", tokenize, (None, *bleu.TOKENIZERS))
     try:
         engine = bleu(
@@ -155,7 +155,9 @@ def chrf(
     if isinstance(beta, bool) or not isinstance(beta, int | float) or not beta > 0:
         msg = f"beta must be a number above 0, got {beta!r}"
         raise RecipeError(msg)
-    engine = package("sacrebleu.metrics").CHRF(char_order, word_order, beta, lowercase, whitespace, eps_smoothing)
+    engine = require("sacrebleu.metrics", "lexical").CHRF(
+        char_order, word_order, beta, lowercase, whitespace, eps_smoothing
+    )
     found = engine.corpus_score(list(predictions), _streams(references))
     recipe = None
     if not (lowercase or whitespace or eps_smoothing) and isinstance(beta, int):
@@ -185,7 +187,7 @@ def rouge(
     _check_callable(tokenizer)
     _check_whole("seed", seed, 0)
     own = None if tokenizer is None else SimpleNamespace(tokenize=tokenizer)
-    scorer = package("rouge_score.rouge_scorer").RougeScorer(kinds, use_stemmer=use_stemmer, tokenizer=own)
+    scorer = require("rouge_score.rouge_scorer", "lexical").RougeScorer(kinds, use_stemmer=use_stemmer, tokenizer=own)
     scores = [
         scorer.score_multi(list(group), text) for text, group in zip(predictions, references, strict=True)
     ]  # with one reference the same as score()
@@ -229,7 +231,7 @@ def check_options(name: str, options: Collection[str]) -> None:
 
 def _aggregated(scores: Sequence[Mapping[str, Any]], seed: int) -> dict[str, float]:
     """The package's aggregate of all segments; the generator that it draws from is put back as it was."""
-    aggregator = package("rouge_score.scoring").BootstrapAggregator()
+    aggregator = require("rouge_score.scoring", "lexical").BootstrapAggregator()
     for one in scores:
         aggregator.add_scores(one)
     with _drawing:
@@ -244,7 +246,7 @@ def _aggregated(scores: Sequence[Mapping[str, Any]], seed: int) -> dict[str, flo
 
 def _words_13a() -> Tokenizer:
     """The words of a text as mteval-v13a has them."""
-    marked = package("sacrebleu.metrics").BLEU(tokenize="13a").tokenizer
+    marked = require("sacrebleu.metrics", "lexical").BLEU(tokenize="13a").tokenizer
     return lambda text: str(marked(text)).split()
 
 
@@ -269,7 +271,7 @@ def _hashcode(recipe: Metric | None, predictions: Texts, references: Groups, oth
 
 def _line(name: str, choices: Mapping[str, Any], computed_by: str) -> str:
     fields = "|".join(f"{key}:{value}" for key, value in choices.items())
-    version = package_version(computed_by.replace("_", "-"))
+    version = package_version(computed_by.replace("_", "-"), "lexical")
     return f"evaluate-{name}|{fields}|{computed_by}:{version}|nlgauge:{__version__}"
 
 

@@ -10,7 +10,7 @@ first        1.0     1.0  1.0
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,13 +18,13 @@ from nlgauge.core.metric import Metric
 from nlgauge.core.options import did_you_mean
 from nlgauge.core.scoring import score
 from nlgauge.core.signature import Signature
-from nlgauge.errors import InputError, MissingExtraError
+from nlgauge.errors import InputError
+from nlgauge.io.packages import require
 
-try:
+if TYPE_CHECKING:
     import pandas as pd
-except ImportError as error:
-    _MISSING = "nlgauge.apps.compat.pandas needs pandas: pip install 'nlgauge[frame]'"
-    raise MissingExtraError(_MISSING) from error
+else:
+    pd = require("pandas", "plot")
 
 __all__ = ["FrameScores"]
 
@@ -33,7 +33,6 @@ __all__ = ["FrameScores"]
 _COLUMNS_HERE = {"hyps": "hyp", "refs": "ref", "ref_streams": "ref", "sources": "source"}
 
 
-@pd.api.extensions.register_dataframe_accessor("nlgauge")
 class FrameScores:
     """What `frame.nlgauge` is."""
 
@@ -111,6 +110,10 @@ class FrameScores:
             msg = f"the frame has {cells.shape[1]} columns called {column!r}; {fix}"
             raise InputError(msg)
         return zip(self._frame.index, cells.tolist(), strict=True)
+
+
+# Not as a decorator: the site shows the class where pandas is not installed, and a stand-in would wrap it.
+pd.api.extensions.register_dataframe_accessor("nlgauge")(FrameScores)
 
 
 def _text(value: Any, column: Hashable, index: Any) -> str:

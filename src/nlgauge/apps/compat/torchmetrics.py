@@ -54,7 +54,7 @@ class TextScore(Metric):  # type: ignore[misc]  # torchmetrics need not be here
 
     def __init__(self, metric: str = "bertscore", *, average: bool = False, **options: Any) -> None:
         if Metric is object:
-            msg = "TextScore needs torchmetrics: pip install torchmetrics"
+            msg = "the package torchmetrics is not installed; run: pip install torchmetrics"
             raise MissingExtraError(msg)
         super().__init__(**{name: options.pop(name) for name in _THEIRS & options.keys()})
         self._metric, self._options, self._average = metric, options, average

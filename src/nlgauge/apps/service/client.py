@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from nlgauge.apps.service import exchange
 from nlgauge.apps.service import requests as calls
-from nlgauge.apps.service.exchange import TOO_LARGE, Ask, JobState, Retries, http_package
+from nlgauge.apps.service.exchange import TOO_LARGE, Ask, JobState, Retries
 from nlgauge.apps.service.requests import AnyMetric, Call, Job
 from nlgauge.core.corpus import References
 from nlgauge.core.metric import Metric
 from nlgauge.core.score import Score
 from nlgauge.core.scoring import one_metric
 from nlgauge.errors import ServiceError
+from nlgauge.io.packages import require
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -61,7 +62,7 @@ class Client:
         retries: int = 5,
         transport: Any = None,
     ) -> None:
-        self._package = http_package()
+        self._package = require("httpx2", "service")
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._http = self._package.Client(
             base_url=url, headers=headers, timeout=timeout, transport=transport, trust_env=False

@@ -10,12 +10,11 @@ import random
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from nlgauge import errors
 from nlgauge.core.score import Score, ScoreList
-from nlgauge.errors import MissingExtraError, NlgaugeError, NlgaugeWarning, RecipeError, ServiceError, user_stacklevel
+from nlgauge.errors import NlgaugeError, NlgaugeWarning, RecipeError, ServiceError, user_stacklevel
 from nlgauge.io.formats import HtmlList
 
 if TYPE_CHECKING:
@@ -37,16 +36,6 @@ BUSY = (429, 503)
 
 #: States that a job stays in.
 _ENDED = ("done", "failed", "cancelled", "interrupted")
-
-
-def http_package() -> ModuleType:
-    """The package that speaks HTTP."""
-    try:
-        import httpx2
-    except ImportError as error:
-        msg = "nlgauge.Client needs httpx2: pip install 'nlgauge[client]'"
-        raise MissingExtraError(msg) from error
-    return httpx2
 
 
 @dataclass(frozen=True)

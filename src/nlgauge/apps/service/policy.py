@@ -30,6 +30,7 @@ from nlgauge.core.resources import LanguageModelName, Resource, SentenceModelNam
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.encoders.load import is_added
 from nlgauge.errors import DigestError, ModelNotFoundError, NlgaugeError, RecipeError
+from nlgauge.io.packages import not_installed
 from nlgauge.io.storage import short_digest
 from nlgauge.io.store.catalog import CARDS, ModelCard, find_card
 from nlgauge.io.store.fetch import cached_card
@@ -91,7 +92,7 @@ class Policy:
             for name, about in recipe.options().items():
                 self._check_option(recipe, name, about)
                 if isinstance(about.kind, AnnotatorName) and find_spec("spacy") is None:
-                    return "it needs spaCy: pip install 'nlgauge[documents]'"
+                    return not_installed("spacy", "spacy")
             if isinstance(recipe, TextMetric) and not isinstance(recipe, AnnotatedTextMetric):
                 recipe.versions()  # asks for the package that computes it
         except NlgaugeError as error:

@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from nlgauge.data.judgements import UNKNOWN_SYSTEM, ErrorSpan, JudgementTable
-from nlgauge.errors import FileFormatError, InputError, MissingExtraError
+from nlgauge.errors import FileFormatError, InputError
 from nlgauge.io.lines import read_bytes
+from nlgauge.io.packages import require
 from nlgauge.io.tables import Row
 
 _OPTIONAL = ("source", "topic", "document", "hypothesis_errors", "source_errors")
@@ -176,15 +177,8 @@ def _need_folder(path: Path) -> None:
 @cache
 def moses_detokeniser(language: str) -> Callable[[str], str]:
     """A function that joins Moses tokens to running text: no blanks before punctuation, entities unescaped."""
-    try:
-        from sacremoses import MosesDetokenizer
-    except ImportError as error:
-        msg = (
-            "the official WMT17 protocol detokenises with sacremoses, which is not installed; run "
-            "pip install 'nlgauge[meta]', or ask for the text as it stands (detokenise=False)"
-        )
-        raise MissingExtraError(msg) from error
-    detokeniser = MosesDetokenizer(lang=language)
+    sacremoses = require("sacremoses", "lexical", instead="ask for the text as it stands (detokenise=False)")
+    detokeniser = sacremoses.MosesDetokenizer(lang=language)
 
     def detokenise(text: str) -> str:
         joined: str = detokeniser.detokenize(text.split())

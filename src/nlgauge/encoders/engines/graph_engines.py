@@ -3,7 +3,7 @@
 A text's vectors are the same bits whatever the batch and the number of threads, because batches hold texts of one
 length (see `batching`) and ONNX Runtime's kernels work row by row; `tests/encoders` checks it.
 
-OpenVINO on CPU (extra `nlgauge[fast]`): often the faster engine in float32 on processors with AVX-512.
+OpenVINO on CPU (extra `nlgauge[openvino]`): often the faster engine in float32 on processors with AVX-512.
 
 It runs the graphs of the default engine under the same contract: a text's vectors are the same bits whatever the
 batch and the number of threads; `tests/encoders` checks it.
@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from nlgauge.encoders.engines.graph_encoder import GraphEncoder, Run
 from nlgauge.encoders.graphs.builder import Graph
 from nlgauge.encoders.int8.plan import Plan
-from nlgauge.errors import MissingExtraError, NlgaugeWarning, user_stacklevel
+from nlgauge.errors import NlgaugeWarning, user_stacklevel
+from nlgauge.io.packages import require
 from nlgauge.io.store.resolve import ModelFiles
 from nlgauge.io.telemetry import import_silenced
 
@@ -74,12 +75,7 @@ class OpenVinoEncoder(GraphEncoder):
     as_inputs = True
 
     def __init__(self, files: ModelFiles, *, threads: int, plan: Plan | None = None) -> None:
-        try:
-            openvino = import_silenced("openvino")
-        except ImportError as error:
-            msg = "engine 'openvino' needs the package openvino: pip install 'nlgauge[fast]'"
-            raise MissingExtraError(msg) from error
-        self._openvino: Any = openvino
+        self._openvino = require("openvino", "openvino")
         super().__init__(files, threads=threads, plan=plan)
 
     @property

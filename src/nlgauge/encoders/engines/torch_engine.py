@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.encoders.base import DEFAULT_PRECISION, check_ids
-from nlgauge.errors import MissingExtraError, ModelError, RecipeError, UnsupportedModelError
+from nlgauge.errors import ModelError, RecipeError, UnsupportedModelError
+from nlgauge.io.packages import require
 from nlgauge.io.store.resolve import ModelFiles
-from nlgauge.io.telemetry import import_silenced
 from nlgauge.text.tokenizer import TextTokenizer, has_published_space, token_limit
 
 #: Precisions by the name that torch gives them.
@@ -194,15 +194,8 @@ class TorchEncoder:
     cacheable = True
 
     def __init__(self, files: ModelFiles, *, threads: int, device: str, precision: str = DEFAULT_PRECISION) -> None:
-        try:
-            import torch
-
-            transformers = import_silenced("transformers")
-        except ImportError as error:
-            msg = "engine 'torch' needs torch and transformers: pip install 'nlgauge[torch]'"
-            raise MissingExtraError(msg) from error
-        self._torch = torch
-        self._transformers = transformers
+        self._torch = torch = require("torch", "torch")
+        self._transformers = require("transformers", "torch")
         self._threads = threads
         self._device = choose_device(torch, device, precision)
         self._precision = precision

@@ -27,7 +27,6 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,17 +47,16 @@ from nlgauge.encoders.engines.torch_engine import (
 )
 from nlgauge.encoders.load import LoadedModels, default_threads
 from nlgauge.errors import (
-    MissingExtraError,
     ModelError,
     ModelNotFoundError,
     RecipeError,
     TooLongError,
     TruncationWarning,
 )
+from nlgauge.io.packages import require
 from nlgauge.io.storage import file_digest, text_digest
 from nlgauge.io.store.catalog import find_card
 from nlgauge.io.store.resolve import resolve
-from nlgauge.io.telemetry import import_silenced
 from nlgauge.text.tokenizer import check_encodable
 
 #: What is replaced for a while belongs to all threads.
@@ -68,9 +66,8 @@ _lock = threading.Lock()
 @contextmanager
 def parse_gguf_once() -> Iterator[None]:
     """While this lasts, a .gguf file is parsed once; what a version of the packages does not have is left alone."""
-    import gguf
-
-    loader = import_silenced("transformers.modeling_gguf_pytorch_utils")
+    gguf = require("gguf", "torch")
+    loader = require("transformers.modeling_gguf_pytorch_utils", "torch")
     places: list[tuple[Any, str, Any]] = [
         (gguf, "GGUFReader", lru_cache(maxsize=1)),
         (gguf, "get_tensor_name_map", lru_cache(maxsize=1)),
@@ -132,15 +129,8 @@ class LanguageModel:
         device: str = "auto",
         progress: bool = False,
     ) -> None:
-        try:
-            import torch
-
-            transformers = import_silenced("transformers")
-        except ImportError as error:
-            extra = "torch,gguf" if _comes_as_gguf(model) else "torch"
-            msg = f"a language model needs torch and transformers: pip install 'nlgauge[{extra}]'"
-            raise MissingExtraError(msg) from error
-        self._torch, self._transformers = torch, transformers
+        self._torch = torch = require("torch", "torch")
+        self._transformers = require("transformers", "torch")
         self._count = threads or default_threads()
         self._device = choose_device(torch, device, precision)
         self._precision = precision
@@ -283,10 +273,8 @@ def _check_gguf(model: str) -> None:
     if find_card(model) is None and not Path(model).expanduser().is_file():
         msg = f"the language model {model!r} does not exist; give the path of a .gguf file"
         raise ModelNotFoundError(msg)
-    missing = [package for package in ("gguf", "accelerate") if find_spec(package) is None]
-    if missing:
-        msg = f"transformers reads .gguf files with {' and '.join(missing)}: pip install 'nlgauge[torch,gguf]'"
-        raise MissingExtraError(msg)
+    for package in ("gguf", "accelerate"):  # transformers reads the file with them
+        require(package, "torch")
 
 
 def _gguf_file(model: str, *, progress: bool) -> tuple[str, Path]:

@@ -32,6 +32,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nlgauge.errors import DigestError, MissingExtraError, ModelNotFoundError
+from nlgauge.io.packages import not_installed
 from nlgauge.io.storage import cache_dir, check_digests, short_digest
 from nlgauge.io.store.catalog import InstalledPackage, ModelCard, Source, SourceError, SplitZip
 from nlgauge.io.store.hub import cached_snapshot, fetch_snapshot
@@ -214,10 +215,7 @@ def _installed(card: ModelCard, package: InstalledPackage) -> Path | None:
 def say_what_to_install(card: ModelCard) -> None:
     """Raise MissingExtraError for a model that is never fetched but comes with an extra of this library."""
     if card.package is not None:
-        msg = (
-            f"model {card.name!r} needs the package {card.package.requirement}: "
-            f"pip install 'nlgauge[{card.package.extra}]'"
-        )
+        msg = f"model {card.name!r} is not available: {not_installed(card.package.requirement, card.package.extra)}"
         raise MissingExtraError(msg)
 
 

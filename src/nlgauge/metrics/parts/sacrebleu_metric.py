@@ -16,7 +16,7 @@ import numpy as np
 
 from nlgauge.core.metric import SystemResult, TextMetric
 from nlgauge.core.run_options import ticked
-from nlgauge.metrics.parts.packages import package_version
+from nlgauge.io.packages import package_version
 
 if TYPE_CHECKING:
     from nlgauge.stats.corpus_counts import CorpusCounts
@@ -61,4 +61,4 @@ class SacreBLEUMetric(TextMetric):
         return {self.main: float(self._engine(sentences=False)._aggregate_and_compute([totals]).score)}
 
     def versions(self) -> dict[str, str]:
-        return {"sacrebleu": package_version("sacrebleu")}
+        return {"sacrebleu": package_version("sacrebleu", "lexical")}

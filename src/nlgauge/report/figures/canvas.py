@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from nlgauge.errors import MissingExtraError, RecipeError
+from nlgauge.errors import RecipeError
+from nlgauge.io.packages import require
 from nlgauge.io.storage import write_atomic
 
 #: Distinguishable for colour-blind readers (Okabe and Ito 2008), and in print.
@@ -113,7 +114,7 @@ def new_figure(width: float, height: float) -> tuple[Any, Any]:
 
 def new_panels(rows: int, columns: int, *, width: float, height: float) -> tuple[Any, list[Any]]:
     """A figure `width` wide (at most `WIDEST`) with panels in rows and columns, each row `height` high."""
-    _need_matplotlib()
+    require("matplotlib", "plot")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -163,7 +164,7 @@ def save_figure(figure: Any, path: Path) -> None:
 
 def check_figure(path: Path) -> None:
     """Refuse a figure that could not be written (its name, its folder, no matplotlib) before hours of work."""
-    _need_matplotlib()
+    require("matplotlib", "plot")
     if path.suffix not in FORMATS:
         msg = f"a figure's file ends in {', '.join(FORMATS)}, got {path.name!r}"
         raise RecipeError(msg)
@@ -202,11 +203,3 @@ def _inches(artist: Any) -> tuple[float, float]:
     extent = artist.get_window_extent(artist.get_figure().canvas.get_renderer())
     dpi = artist.get_figure().dpi
     return extent.width / dpi, extent.height / dpi
-
-
-def _need_matplotlib() -> None:
-    try:
-        import matplotlib  # noqa: F401 - only whether it is there
-    except ImportError as error:
-        msg = "figures need matplotlib: pip install 'nlgauge[plot]'"
-        raise MissingExtraError(msg) from error

@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.encoders.blas import one_blas_thread
 from nlgauge.errors import InputError
+from nlgauge.io.packages import require
 from nlgauge.studies.alignment.flow_losses import (
     FCNN_HIDDEN,
     Fitted,
@@ -41,7 +42,6 @@ from nlgauge.studies.alignment.flow_losses import (
     criterion,
     critic_loss,
     judged,
-    load_torch,
     mapped,
     new_layers,
     new_network,
@@ -249,7 +249,7 @@ def fit_flow(
         raise InputError(msg)
     kept, held_out = split_pairs(len(x), chosen.seed)
     start = _start(x, y, Pairs(kept, kept), reductions)
-    torch = load_torch()
+    torch = require("torch", "torch")
     with one_thread(torch):
         training = FlowTraining(torch, start.x[kept], start.y[kept], chosen, adversarial=False)
         training.watch(start.x[held_out], start.y[held_out])
@@ -281,7 +281,7 @@ def fit_gan_flow(
             raise InputError(msg)
     x, y, reductions = same_width(x, y)
     start = _start(x, y, pairs, reductions)
-    torch = load_torch()
+    torch = require("torch", "torch")
     with one_thread(torch):
         training = FlowTraining(torch, start.x, start.y, chosen, adversarial=True)
         training.watch(start.x[:_WATCHED], start.y[:_WATCHED])
@@ -358,7 +358,7 @@ def fit_fcnn(
     spread = math.sqrt(np.square(x - means[0]).mean()) or 1.0
     reach = float(np.abs(y - means[1]).max()) * 1.05 or 1.0  # tanh reaches 1 nowhere
     rows = [((x - means[0]) / spread).astype(np.float32), ((y - means[1]) / reach).astype(np.float32)]
-    torch = load_torch()
+    torch = require("torch", "torch")
     with one_thread(torch):
         training = _FcnnTraining(torch, rows[0], rows[1], chosen)
         trained = train(training, chosen, method="fcnn", inputs=rows, state=state, advance=advance)

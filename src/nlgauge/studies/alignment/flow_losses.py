@@ -28,7 +28,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.errors import MissingExtraError, RecipeError
+from nlgauge.errors import RecipeError
 from nlgauge.studies.alignment.linear import csls_pairs
 from nlgauge.vectors.network_maps import SCALE_LIMIT, Coupling, NetworkMap
 
@@ -146,16 +146,6 @@ class Fitted(Generic[Kind]):
 
 #: Of one flow: a dictionary of tensors per coupling; even ones leave the first half as it is, odd ones the second.
 Layers = list[dict[str, Any]]
-
-
-def load_torch() -> Any:
-    """The torch package, or how to get it."""
-    try:
-        import torch
-    except ImportError as error:
-        msg = "fitting a flow or a network needs torch: pip install 'nlgauge[torch]' (applying one does not)"
-        raise MissingExtraError(msg) from error
-    return torch
 
 
 @contextmanager

@@ -40,9 +40,8 @@ from nlgauge.errors import (
     UnsupportedModelError,
     user_stacklevel,
 )
+from nlgauge.io.packages import require
 from nlgauge.io.store.resolve import ModelFiles, resolve
-from nlgauge.io.telemetry import import_silenced
-from nlgauge.studies.alignment.flow_losses import load_torch
 from nlgauge.studies.alignment.from_texts import check_layer
 from nlgauge.studies.alignment.joint_texts import (
     Bitext,
@@ -193,7 +192,7 @@ class JointTraining:
         options: JointOptions,
         folder: JointFolder,
     ) -> None:
-        self._torch, self._transformers, self._options = torch, import_silenced("transformers"), options
+        self._torch, self._transformers, self._options = torch, require("transformers", "torch"), options
         self._files, self._first, self._pairs = files, encoder.network, pairs
         self._how = {
             "layer": options.layer,
@@ -368,7 +367,7 @@ def train_joint_alignment(
     `start` how many steps there will be, and `advance` how many are done.
     """
     chosen = options or JointOptions()
-    torch = load_torch()
+    torch = require("torch", "torch")
     encoder = _loaded(model, threads, device)
     files = resolve(model)
     place = JointFolder(Path(folder), files)  # a folder that cannot be written is said before all texts are read

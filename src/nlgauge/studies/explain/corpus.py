@@ -136,7 +136,7 @@ def explain_corpus(
         raise RecipeError(msg)
     check_level(level)
     check_resampling(resamples, seed)
-    tagger = load_annotator(annotator, extra="explain")
+    tagger = load_annotator(annotator)
     asked = options | {"shapley": method == "shapley", "leave_one_out": method == "leave-one-out", "side": side}
     if tagger.language:
         _, of_recipe = split_options(asked)

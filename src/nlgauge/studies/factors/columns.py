@@ -275,7 +275,7 @@ class FactorMaker:
 
 
 def _parser(name: str) -> Annotator:
-    return load_annotator(name, sentences="annotator", trees=True, extra="explain")
+    return load_annotator(name, sentences="annotator", trees=True)
 
 
 def _best(values: Iterable[float]) -> float:

@@ -24,8 +24,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.errors import FileFormatError, InputError, MissingExtraError
+from nlgauge.errors import FileFormatError, InputError
 from nlgauge.io.lines import read_lines
+from nlgauge.io.packages import require
 from nlgauge.io.storage import file_digest, short_digest
 from nlgauge.stats.validation import Vector
 from nlgauge.text.annotation import AnnotatedText
@@ -62,7 +63,7 @@ def train_vectors(texts: Iterable[str], words: Sequence[str], *, seed: int = 123
     if not lines:
         msg = "word vectors are trained on texts, and all of these are empty"
         raise InputError(msg)
-    training = _gensim().models.fasttext.FastText
+    training = _require_gensim("gensim.models.fasttext").FastText
     with _quiet("gensim"):
         try:
             model = training(lines, seed=seed % 2**32, workers=1, **TRAINING)
@@ -81,7 +82,7 @@ def train_vectors(texts: Iterable[str], words: Sequence[str], *, seed: int = 123
 
 def training_label() -> str:
     """Method and version, on which vectors depend."""
-    return f"fastText's method, gensim {_gensim().__version__}"
+    return f"fastText's method, gensim {_require_gensim('gensim').__version__}"
 
 
 def vectors_of_file(path: str | os.PathLike[str]) -> tuple[str, dict[str, NDArray[np.float32]]]:
@@ -96,14 +97,8 @@ def vectors_of_file(path: str | os.PathLike[str]) -> tuple[str, dict[str, NDArra
     return f"{file.name}[{short_digest(file_digest(file))}]", found
 
 
-def _gensim() -> Any:
-    try:
-        import gensim
-        import gensim.models.fasttext
-    except ImportError as error:
-        msg = "training word vectors needs gensim: pip install 'nlgauge[explain]'; or give word_vectors=FILE"
-        raise MissingExtraError(msg) from error
-    return gensim
+def _require_gensim(name: str) -> Any:
+    return require(name, "spacy", instead="give word_vectors=FILE")
 
 
 @contextmanager

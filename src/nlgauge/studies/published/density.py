@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 
 from nlgauge.data.judgements import select_known
 from nlgauge.errors import MissingExtraError, RecipeError
+from nlgauge.io.packages import require
 from nlgauge.studies.alignment.flow_fit import fit_flow
-from nlgauge.studies.alignment.flow_losses import FlowOptions, load_torch
+from nlgauge.studies.alignment.flow_losses import FlowOptions
 from nlgauge.studies.published.rankings.frames import RankingOptions
 from nlgauge.studies.published.runs import ReproducedCell, ReproducedRow, Reproduction, or_missing
 from nlgauge.studies.published.tables import Column, PaperTable, TableRow
@@ -113,7 +114,7 @@ LINEAR: Mapping[str, Fitter] = {
 
 def flow_fitter(*, seed: int = 0) -> Fitter:
     """Real-NVP as fitted by nlgauge; needs torch."""
-    load_torch()
+    require("torch", "torch")
 
     def fit(source: Matrix, target: Matrix) -> Callable[[Matrix], NDArray[np.float32]]:
         # In a plane a half is one number: many narrow layers, and no likelihood (words are clusters, not a bell).
