@@ -1,1 +1,1 @@
-"""nlgauge over HTTP: the service (extra `service`) and its client (extra `client`)."""
+"""nlgauge over HTTP: the service and its client (extra `service`)."""
