@@ -6,15 +6,20 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.encoders.test_host import Noting
 from tests.encoders.tiny_models import TINY, WORDS, tiny_tensors, write_model
 from tests.samples import write_dated
 
 import nlgauge
 from nlgauge.core.run_options import RunOptions
+from nlgauge.encoders.engines.graph_encoder import Run
 from nlgauge.encoders.engines.graph_engines import OnnxEncoder
+from nlgauge.encoders.graphs.builder import Graph
 from nlgauge.encoders.load import LoadedModels, load_encoder, release_models
 from nlgauge.encoders.pool import hosted
 from nlgauge.errors import ModelError
@@ -154,3 +159,37 @@ def test_model_replaced_in_use_gives_no_layers_of_the_other_one(tmp_path: Path, 
         assert nlgauge.score(HYPS, REFS, metric="bertscore:layer=2", model=folder).to_dict() == first.to_dict()
         with pytest.raises(ModelError, match=r"model 'tiny' in .* were replaced while the model was in use"):
             nlgauge.score(HYPS, REFS, metric="bertscore:layer=3", model=folder)
+
+
+@pytest.mark.parametrize("engine", ["onnx", "openvino"])
+def test_vectors_do_not_change_with_a_file_that_is_written_over(tmp_path: Path, own_cache: Path, engine: str) -> None:
+    """A session that has started holds weights of its own: no array is left that is mapped to the file."""
+    encoder = load_encoder(write_dated_model(tmp_path / "tiny", 0), engine=engine)
+    write_dated_model(tmp_path / "other", 1)
+    ids = np.arange(8).reshape(2, 4)
+    before = encoder.encode(ids, (2,))
+    weights = tmp_path / "tiny" / "model.safetensors"
+    inode = weights.stat().st_ino
+    weights.write_bytes((tmp_path / "other" / "model.safetensors").read_bytes())
+    assert weights.stat().st_ino == inode
+    assert np.array_equal(encoder.encode(ids, (2,)), before)
+    release_models()
+    assert not np.array_equal(load_encoder(str(tmp_path / "tiny"), engine=engine).encode(ids, (2,)), before)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_weights_that_change_while_a_session_starts_are_not_used(
+    tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    encoder = load_encoder(write_dated_model(tmp_path / "tiny", 0))
+    start = OnnxEncoder._session
+
+    def start_late(self: OnnxEncoder, graph: Graph, values: dict[str, NDArray[Any]]) -> Run:
+        write_dated_model(tmp_path / "tiny", 1)
+        if fails:
+            raise RuntimeError
+        return start(self, graph, values)
+
+    monkeypatch.setattr(OnnxEncoder, "_session", start_late)
+    with pytest.raises(ModelError, match=r"model 'tiny' in .* were replaced while the model was in use"):
+        encoder.encode(np.arange(8).reshape(2, 4), (2,))

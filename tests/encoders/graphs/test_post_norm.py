@@ -33,13 +33,18 @@ def weights(
 
 
 def write_bfloat16(path: Path, halves: dict[str, Any]) -> None:
+    """A safetensors file of bfloat16, given as whole numbers."""
+    write_arrays(path, {name: half.astype("<u2") for name, half in halves.items()}, dtype="BF16")
+
+
+def write_arrays(path: Path, arrays: dict[str, Any], *, dtype: str, padding: int = 0) -> None:
     """A safetensors file: the length of a header, the header, the arrays one after the other."""
     header, data = {}, b""
-    for name, half in halves.items():
-        raw = half.astype("<u2").tobytes()
-        header[name] = {"dtype": "BF16", "shape": half.shape, "data_offsets": [len(data), len(data) + len(raw)]}
+    for name, array in arrays.items():
+        raw = array.tobytes()
+        header[name] = {"dtype": dtype, "shape": array.shape, "data_offsets": [len(data), len(data) + len(raw)]}
         data += raw
-    head = json.dumps(header).encode()
+    head = json.dumps(header).encode() + b" " * padding
     path.write_bytes(len(head).to_bytes(8, "little") + head + data)
 
 
@@ -104,6 +109,21 @@ def test_bfloat16_is_read_as_the_upper_half_of_float32(tmp_path: Path) -> None:
     family = family_of(TINY["bert"], model="tiny")
     read = CheckpointWeights(folder, family, model="tiny", engine="onnx")
     assert_same(read.take({name: value.shape for name, value in expected.items()}), expected)
+
+
+@pytest.mark.parametrize("padding", range(4))
+def test_mapped_weights_are_those_that_are_read(tmp_path: Path, padding: int) -> None:
+    """Wherever the arrays start in the file, and without a copy where a processor can read them there."""
+    expected = weights(tmp_path / "read", "bert", tensors := tiny_tensors(TINY["bert"]))
+    folder = write_model(tmp_path / "mapped", TINY["bert"])
+    write_arrays(folder / "model.safetensors", tensors, dtype="F32", padding=padding)
+    family = family_of(TINY["bert"], model="tiny")
+    read = CheckpointWeights(folder, family, model="tiny", engine="onnx", mapped=True)
+    found = read.take({name: value.shape for name, value in expected.items()})
+    assert_same(found, expected)
+    assert all(value.flags.aligned for value in found.values())
+    start = 8 + int.from_bytes((folder / "model.safetensors").read_bytes()[:8], "little")
+    assert {value.flags.writeable for value in found.values()} == {start % 4 != 0}, "a copy is of its own"
 
 
 @pytest.mark.parametrize(

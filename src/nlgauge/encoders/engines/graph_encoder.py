@@ -38,6 +38,8 @@ class GraphEncoder(ABC):
     """As its makers write it."""
     as_inputs: ClassVar[bool]
     """Whether the engine wants a graph's parameters as inputs; else as external initializers."""
+    copies_weights: ClassVar[bool]
+    """Whether a session that has started holds weights of its own."""
 
     def __init__(self, files: ModelFiles, *, threads: int, plan: Plan | None = None) -> None:
         """`plan` says which products are of eight bits; without one all are float32."""
@@ -82,11 +84,14 @@ class GraphEncoder(ABC):
     def session(self, graph: Graph) -> Run:
         """A graph of the model's family with the model's weights, ready to run."""
         values = self._weights.take(graph.parameters)
-        self._check_unchanged()
         try:
-            return self._session(graph, values)
+            run = self._session(graph, values)
         except Exception as error:  # the engines have exceptions of their own
+            self._check_unchanged()  # weights that were being written are the likelier reason
             raise self._failure(error, "start") from error
+        # Not before: mapped weights are read from their file while the session starts.
+        self._check_unchanged()
+        return run
 
     def encode(self, ids: NDArray[np.int64], layers: tuple[int, ...]) -> list[NDArray[np.float32]]:
         """Vectors of each layer asked for, for texts of one length."""
@@ -131,7 +136,9 @@ class GraphEncoder(ABC):
 
     @cached_property
     def _checkpoint(self) -> CheckpointWeights:
-        return CheckpointWeights(self._files.path, self.family, model=self.model, engine=self.name)
+        return CheckpointWeights(
+            self._files.path, self.family, model=self.model, engine=self.name, mapped=self.copies_weights
+        )
 
     @cached_property
     def _weights(self) -> CheckpointWeights | QuantisedWeights:

@@ -36,6 +36,7 @@ class OnnxEncoder(GraphEncoder):
     name = "onnx"
     title = "ONNX Runtime"
     as_inputs = False
+    copies_weights = True
 
     @property
     def library(self) -> str:
@@ -73,6 +74,7 @@ class OpenVinoEncoder(GraphEncoder):
     name = "openvino"
     title = "OpenVINO"
     as_inputs = True
+    copies_weights = False
 
     def __init__(self, files: ModelFiles, *, threads: int, plan: Plan | None = None) -> None:
         self._openvino = require("openvino", "openvino")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import sys
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -28,11 +29,13 @@ FloatArray = NDArray[np.float32]
 
 
 class CheckpointWeights:
-    """Reads what is asked for, once; the encoder may stand inside a larger checkpoint."""
+    """Reads what is asked for; the encoder may stand inside a larger checkpoint."""
 
-    def __init__(self, folder: Path, family: Family, *, model: str, engine: str) -> None:
+    def __init__(self, folder: Path, family: Family, *, model: str, engine: str, mapped: bool = False) -> None:
+        """`mapped` is for an engine that copies weights itself, and spares a copy: see `take`."""
         self._path = folder / "model.safetensors"
         self._model = model
+        self._mapped = mapped
         self._read: dict[str, FloatArray] = {}
         if not self._path.is_file():
             msg = (
@@ -40,13 +43,17 @@ class CheckpointWeights:
                 "with pip install 'nlgauge[torch]' and use engine 'torch'"
             )
             raise UnsupportedModelError(msg)
-        self._file = self._open()
+        self._file, self._bytes = self._open()
         self._names = frozenset(self._file.keys())
         self._prefix = next((p for p in family.prefixes if p + family.probe in self._names), "")
 
     def take(self, wanted: Mapping[str, tuple[int, ...]]) -> dict[str, FloatArray]:
-        """The weights of these names, which must have these shapes."""
-        found = {name: self._one(name) for name in wanted}
+        """The weights of these names, which must have these shapes.
+
+        Mapped arrays are the bytes of the file: whoever writes to the file changes them, so they are to be let go as
+        soon as the engine has its copy. Others are read once, and kept for the next call.
+        """
+        found = {name: self._view(name) if self._mapped else self._one(name) for name in wanted}
         for name, array in found.items():
             if array.shape != wanted[name]:
                 msg = (
@@ -64,6 +71,15 @@ class CheckpointWeights:
         if name not in self._read:
             self._read[name] = self.read(name)
         return self._read[name]
+
+    def _view(self, name: str) -> FloatArray:
+        """The weights of one name inside the mapped file; read where they are not float32 there."""
+        spelling = self._spelling(name)
+        entry = self._header[spelling]
+        if entry["dtype"] != "F32" or sys.byteorder != "little":
+            return self._load(spelling)
+        array = self._stored(spelling).view(np.float32).reshape(entry["shape"])
+        return array if array.flags.aligned else array.copy()
 
     def _spelling(self, name: str) -> str:
         # Checkpoints of 2018 spell a normalisation's scale and shift as gamma and beta.
@@ -86,30 +102,32 @@ class CheckpointWeights:
 
     def _bfloat16(self, name: str) -> FloatArray:
         """numpy has no bfloat16, which is the upper half of a float32."""
-        entry = self._header[name]
-        start, end = entry["data_offsets"]
-        raw = np.fromfile(self._path, dtype="<u2", count=(end - start) // 2, offset=self._data_start + start)
-        wide = raw.astype(np.uint32) << 16
-        return wide.view(np.float32).reshape(entry["shape"])
+        wide = self._stored(name).view("<u2").astype(np.uint32) << 16
+        return wide.view(np.float32).reshape(self._header[name]["shape"])
+
+    def _stored(self, name: str) -> NDArray[np.uint8]:
+        """The bytes of an array in the mapped file."""
+        start, end = self._header[name]["data_offsets"]
+        return self._bytes[self._data_start + start : self._data_start + end]
 
     @cached_property
     def _header(self) -> dict[str, Any]:
         """What a safetensors file says of its arrays: a JSON object after its length in eight bytes."""
-        with self._path.open("rb") as file:
-            header: dict[str, Any] = json.loads(file.read(self._data_start)[8:])
+        header: dict[str, Any] = json.loads(self._bytes[8 : self._data_start].tobytes())
         return header
 
     @cached_property
     def _data_start(self) -> int:
-        with self._path.open("rb") as file:
-            return 8 + int.from_bytes(file.read(8), "little")
+        return 8 + int.from_bytes(self._bytes[:8].tobytes(), "little")
 
-    def _open(self) -> Any:
+    def _open(self) -> tuple[Any, NDArray[np.uint8]]:
+        """The file as safetensors reads it, which checks its header, and its bytes."""
         from safetensors import SafetensorError, safe_open
 
         try:
-            with self._path.open("rb"):  # safetensors calls a file that may not be read one that does not exist
-                return safe_open(self._path, framework="numpy")
+            # Opened here first: safetensors calls a file that may not be read one that does not exist.
+            with self._path.open("rb") as file:
+                return safe_open(self._path, framework="numpy"), np.memmap(file, dtype=np.uint8, mode="r")
         except OSError as error:
             msg = f"model.safetensors of {self._model!r} cannot be read: {error.strerror or error}"
             raise ModelError(msg) from error
