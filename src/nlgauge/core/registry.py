@@ -12,7 +12,8 @@ import pkgutil
 import warnings
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from typing import Any
 
 from nlgauge.core.composite import (
@@ -41,11 +42,15 @@ def built_in_metrics() -> dict[str, type[Metric]]:
     folder = importlib.import_module("nlgauge.metrics").__path__  # a later room, found as those of other packages are
     for module in pkgutil.iter_modules(folder):
         if not module.ispkg:
-            for _, made in inspect.getmembers(importlib.import_module(f"nlgauge.metrics.{module.name}"), _is_metric):
-                # A class without a name of its own holds options that a metric of the same file inherits.
-                if made.__module__ == f"nlgauge.metrics.{module.name}" and "name" in vars(made):
-                    found[made.name] = made
+            found |= _metrics_in(f"nlgauge.metrics.{module.name}")
     return dict(sorted(found.items()))
+
+
+def _metrics_in(module: str) -> dict[str, type[Metric]]:
+    """The metrics that a module defines, by name."""
+    metrics = (made for _, made in inspect.getmembers(importlib.import_module(module), _is_metric))
+    # A class without a name of its own holds options that a metric of the same file inherits.
+    return {metric.name: metric for metric in metrics if metric.__module__ == module and "name" in vars(metric)}
 
 
 def _is_metric(made: Any) -> bool:
@@ -57,12 +62,21 @@ def _is_metric(made: Any) -> bool:
 
 
 class _Metrics(Mapping[str, type[Metric]]):
-    """All metrics by name; packages are asked when the first one is looked up."""
+    """All metrics by name; packages are asked when the first one is looked up.
+
+    A metric whose file has its name is loaded alone, so that a command does not wait for the others. Where packages
+    offer metrics, all are loaded: one that cannot be used is reported, whichever metric is asked for.
+    """
+
+    @cached_property
+    def offered(self) -> list[EntryPoint]:
+        """What packages offer."""
+        return sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
 
     @cached_property
     def _found(self) -> dict[str, type[Metric]]:
         found = built_in_metrics()
-        for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        for entry in self.offered:
             if entry.name in found:
                 owner = found[entry.name].__module__
                 self._warn(f"metric {entry.name!r} of {entry.value} is left out: {owner} has it already")
@@ -83,7 +97,15 @@ class _Metrics(Mapping[str, type[Metric]]):
         warnings.warn(message, NlgaugeWarning, stacklevel=user_stacklevel())
 
     def __getitem__(self, name: str) -> type[Metric]:
-        return self._found[name]
+        alone = None if "_found" in vars(self) or self.offered else self._find_alone(name)
+        return alone or self._found[name]
+
+    @staticmethod
+    def _find_alone(name: str) -> type[Metric] | None:
+        module = f"nlgauge.metrics.{name}"
+        if not name.isidentifier() or find_spec(module) is None:
+            return None
+        return _metrics_in(module).get(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._found)
@@ -142,7 +164,7 @@ def split_recipe(text: str) -> tuple[str, dict[str, str]]:
 
 def _leading_option(name: str) -> str:
     """The option of a metric that needs no name, if it has one."""
-    known = {metric.lower(): metric for metric in METRICS}.get(name.lower())
+    known = name if name in METRICS else {metric.lower(): metric for metric in METRICS}.get(name.lower())
     return "" if known is None else METRICS[known].leading_option
 
 

@@ -9,12 +9,14 @@ import pytest
 from tests.apps.cli.conftest import Refusal, Run
 
 from nlgauge.apps.cli import _parser_for, build_parser, main
+from nlgauge.apps.cli.parsing import CommandParser
 from nlgauge.core.registry import METRICS
 
 SCORE = ("score", "a.txt", "--refs", "ref.txt")
 
 
-def all_parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+def all_parsers(parser: CommandParser) -> Iterator[CommandParser]:
+    parser.complete()
     yield parser
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):

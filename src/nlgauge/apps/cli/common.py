@@ -10,7 +10,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nlgauge.apps.cli.parsing import add_hidden
+from nlgauge.apps.cli.parsing import CommandParser, add_hidden
 from nlgauge.apps.cli.project_file import DefaultMetrics
 from nlgauge.core.corpus import document_rows, join_documents
 from nlgauge.core.registry import METRICS
@@ -114,7 +114,7 @@ def run_options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def add_metric_options(
-    parser: argparse.ArgumentParser,
+    parser: CommandParser,
     *,
     default: str | None = "bertscore",
     shown: str = "",
@@ -133,15 +133,24 @@ def add_metric_options(
         metavar="METRIC",
         help=f"NAME, NAME:option=value or a signature ({shown or default})",
     )
+    for name, text in _COMMON.items():
+        add_option_flag(group, name, help=text)
+    # The other flags take all metrics to be loaded.
+    parser.put_off(lambda: _add_hidden_options(group, also or {}))
+    if METRICS.offered:  # a package's metric that cannot be loaded is reported at once
+        parser.complete()
+
+
+def _add_hidden_options(group: Any, also: Mapping[str, str]) -> None:
+    """A flag for each option that does not stand in `--help`."""
     knowing: dict[str, list[str]] = {}
     for metric in METRICS.values():
         for name in metric.options():
             knowing.setdefault(name, []).append(metric.name)
-    for name in [*_COMMON, *(name for name in knowing if name not in _COMMON)]:
-        field = METRICS[knowing[name][0]].options()[name]
-        text = _COMMON.get(name) or f"{field.help} ({', '.join(knowing[name])})"
-        text = "; ".join([*([also[name]] if also and name in also else []), text])
-        add_option_flag(group, name, help=text, hidden=name not in _COMMON)
+    for name, metrics in knowing.items():
+        if name not in _COMMON:
+            text = f"{METRICS[metrics[0]].options()[name].help} ({', '.join(metrics)})"
+            add_option_flag(group, name, help=f"{also[name]}; {text}" if name in also else text, hidden=True)
 
 
 def add_option_flag(
@@ -267,8 +276,9 @@ UNIT = {"unit": "segment or document: score lines as they are, or those of a doc
 
 def read_unit(args: argparse.Namespace) -> None:
     """Set `args.joined`: are lines joined to documents? Other values of `--unit` are the metric's."""
-    args.joined = args.option_unit == "document"
-    if args.option_unit in ("segment", "document"):
+    unit = getattr(args, "option_unit", None)  # not there where no flag of a single metric was given
+    args.joined = unit == "document"
+    if unit in ("segment", "document"):
         args.option_unit = None
     if args.joined and args.document_ids is None:
         msg = (

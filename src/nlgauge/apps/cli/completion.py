@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from nlgauge.apps.cli.parsing import is_shown
+from nlgauge.apps.cli.parsing import CommandParser, is_shown
 from nlgauge.core.registry import METRICS
 
 SHELLS = ("bash", "zsh")
@@ -114,14 +114,15 @@ def _values(place: str, action: argparse.Action) -> Iterable[Any]:
     return next((by_flag[flag] for flag in action.option_strings if flag in by_flag), ())
 
 
-def _places(name: str, parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    """Every command with the words that lead to it."""
+def _places(name: str, parser: CommandParser) -> Iterator[tuple[str, CommandParser]]:
+    """Every command with the words that lead to it, and all of its flags."""
+    parser.complete()
     yield name, parser
     for word, command in _commands(parser).items():
         yield from _places(f"{name} {word}", command)
 
 
-def _commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+def _commands(parser: CommandParser) -> dict[str, CommandParser]:
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             return dict(action.choices)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from nlgauge.core.options import did_you_mean
@@ -47,6 +47,16 @@ class CommandParser(argparse.ArgumentParser):
         options.setdefault("allow_abbrev", False)
         options.setdefault("formatter_class", _Formatter)
         super().__init__(*args, **options)
+        self._put_off: list[Callable[[], None]] = []
+
+    def put_off(self, add: Callable[[], None]) -> None:
+        """Add hidden flags later: when an argument is none of the flags that are here, or when all are shown."""
+        self._put_off.append(add)
+
+    def complete(self) -> None:
+        """Add the flags that were put off."""
+        while self._put_off:
+            self._put_off.pop(0)()
 
     def short_usage(self) -> str:
         """One line: what must be there."""
@@ -83,7 +93,11 @@ class CommandParser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
         """As argparse has it, but a sub-command complains of unknown flags itself, with its own usage."""
-        found, extra = super().parse_known_args(args, namespace)
+        words = sys.argv[1:] if args is None else args
+        flags = {word.partition("=")[0] for word in words if word.startswith("-") and word != "-"}
+        if not flags <= self._option_string_actions.keys():
+            self.complete()
+        found, extra = super().parse_known_args(words, namespace)
         if extra:
             self.error(f"unrecognized arguments: {' '.join(extra)}{self._hint(extra[0])}")
         return found, []
@@ -107,6 +121,8 @@ class CommandParser(argparse.ArgumentParser):
 
 class _HelpAll(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        if isinstance(parser, CommandParser):
+            parser.complete()
         for action in parser._actions:
             action.help = vars(action).get(_FULL_HELP, action.help)
         parser.print_help()
