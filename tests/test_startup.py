@@ -28,6 +28,13 @@ def test_the_command_line_loads_fast_and_collects_garbage_again(environment: dic
     assert said(loading + over, **environment).split("\n") == [f"False {timeout}", f"True {timeout}"]
 
 
+def test_python_m_collects_garbage_again() -> None:
+    """Python puts the path of the module into sys.argv once it has imported the package."""
+    loading = f"import sys\nsys.argv = ['-m']\nsys.orig_argv = ['python', '-m', 'nlgauge']\nimport nlgauge\n{_SAY}\n"
+    over = f"sys.argv = ['__main__.py']\nfrom nlgauge._startup import loading_is_over\nloading_is_over()\n{_SAY}"
+    assert said(loading + over).split("\n") == ["False 4", "True 4"]
+
+
 def test_a_caller_who_switched_garbage_collection_off_keeps_it_off() -> None:
     code = f"import gc; gc.disable()\nfrom nlgauge._startup import loading_is_over\nloading_is_over()\n{_SAY}"
     assert said(code) == "False None"

@@ -73,7 +73,7 @@ def _load_fast() -> None:
 
 def loading_is_over() -> None:
     """From here on an interrupt is a KeyboardInterrupt again, and garbage is collected."""
-    if not gc.isenabled() and _is_command():
+    if not gc.isenabled() and _IS_COMMAND:
         gc.freeze()
         gc.enable()
     if signal.getsignal(signal.SIGINT) is _leave:
@@ -82,6 +82,9 @@ def loading_is_over() -> None:
         sys.excepthook = sys.__excepthook__
 
 
-if _is_command():
+#: Asked once: `python -m` replaces the first word of sys.argv as soon as this package is loaded.
+_IS_COMMAND = _is_command()
+
+if _IS_COMMAND:
     _guard_loading()
     _load_fast()
