@@ -109,6 +109,22 @@ def test_a_package_that_cannot_be_used_is_named_and_left_out(
         assert set(found) == set(registry.built_in_metrics())
 
 
+def test_a_metric_is_looked_up_without_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = entries(monkeypatch)
+    assert found["bertscore"] is nlgauge.BERTScore
+    assert "_found" not in vars(found)
+    assert found["rouge1"] is nlgauge.Rouge1, "of a file of another name"
+    assert found["bertscore"] is nlgauge.BERTScore
+    for name in ("parts", "parts.foci", "../bleu", ""):
+        assert name not in found
+
+
+def test_a_metric_that_cannot_be_used_is_reported_whichever_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = entries(monkeypatch, broken="no_such_package:Metric")
+    with pytest.warns(NlgaugeWarning, match="cannot be loaded"):
+        assert found["bertscore"] is nlgauge.BERTScore
+
+
 def test_names_in_any_case_and_a_hint_at_the_right_one() -> None:
     assert registry.metric_class("BERTScore") is registry.metric_class("bertscore")
     with pytest.raises(RecipeError, match="unknown metric 'bertscor'; did you mean 'bertscore'"):

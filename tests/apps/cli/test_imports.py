@@ -10,6 +10,7 @@ import pytest
 from tests.apps.cli.conftest import REFERENCE, SYSTEM_A, write_lines
 
 import nlgauge
+import nlgauge.metrics
 
 #: Packages that take long to load, or that not everybody has.
 HEAVY = {
@@ -109,6 +110,28 @@ def test_a_command_loads_only_its_own_rooms_and_packages(tmp_path: Path, command
     status, modules = done.stdout.splitlines()
     assert status == "0", done.stderr
     assert set(modules.split()) & (HEAVY | ROOMS) == LOADED[command]
+
+
+@pytest.mark.parametrize(
+    ("command", "metrics"),
+    [
+        (SCORE, {"bertscore"}),
+        (f"{SCORE} --metric bertscore:idf=refs chrf --layer 3", {"bertscore", "chrf"}),
+        (f"{SCORE} --multiref mean", None),
+    ],
+)
+def test_scoring_loads_only_the_metrics_that_it_names(tmp_path: Path, command: str, metrics: set[str] | None) -> None:
+    """All are loaded for a flag that is an option of some of them."""
+    write_lines(tmp_path / "a.txt", SYSTEM_A)
+    write_lines(tmp_path / "ref.txt", REFERENCE)
+    run = [sys.executable, "-c", _LIST, *command.split()]
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=True)
+    status, modules = done.stdout.splitlines()
+    assert status == "0", done.stderr
+    folder = Path(nlgauge.metrics.__file__).parent
+    files = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    loaded = {name.removeprefix("nlgauge.metrics.") for name in modules.split()} & files
+    assert loaded == (files if metrics is None else metrics)
 
 
 @pytest.mark.parametrize("command", ["--version", "--help", "-h", "nosuch", ""])

@@ -47,16 +47,21 @@ class CommandParser(argparse.ArgumentParser):
         options.setdefault("allow_abbrev", False)
         options.setdefault("formatter_class", _Formatter)
         super().__init__(*args, **options)
-        self._put_off: list[Callable[[], None]] = []
+        self._put_off: list[tuple[int, Callable[[], None]]] = []
 
     def put_off(self, add: Callable[[], None]) -> None:
         """Add hidden flags later: when an argument is none of the flags that are here, or when all are shown."""
-        self._put_off.append(add)
+        self._put_off.append((len(self._actions), add))
 
     def complete(self) -> None:
-        """Add the flags that were put off."""
+        """Add the flags that were put off, in the order in which they would have come at once."""
         while self._put_off:
-            self._put_off.pop(0)()
+            place, add = self._put_off.pop()
+            before = len(self._actions)
+            add()
+            added = self._actions[before:]
+            del self._actions[before:]
+            self._actions[place:place] = added
 
     def short_usage(self) -> str:
         """One line: what must be there."""
@@ -104,7 +109,8 @@ class CommandParser(argparse.ArgumentParser):
 
     def _hint(self, text: str) -> str:
         if text.startswith("-"):
-            names = [flag.removeprefix("--") for flag in self._option_string_actions if flag.startswith("--")]
+            flags = (flag for action in self._actions for flag in action.option_strings)
+            names = [flag.removeprefix("--") for flag in flags if flag.startswith("--")]
             return did_you_mean(text.partition("=")[0].lstrip("-"), names).replace(" '", " '--")
         takes_files = any(not action.option_strings and action.nargs in {"*", "+"} for action in self._actions)
         return f"; files come first, right after '{self.prog}'" if takes_files else ""
