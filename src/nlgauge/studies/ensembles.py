@@ -47,7 +47,6 @@ __all__ = [
     "PairOfMetrics",
     "ensemble_gains",
     "fit_norms",
-    "mean_gain",
     "norms_of_scores",
     "search_ensembles",
     "standardised",
@@ -174,12 +173,6 @@ def ensemble_gains(
 
 def _pearson(one: Vector, other: Vector) -> float:
     return correlate(one, other, kind="pearson").value
-
-
-def mean_gain(gains: Sequence[Gain]) -> float | None:
-    """The unweighted average over language pairs; None where one of them has no value."""
-    values = [value for gain in gains if (value := gain.relative) is not None]
-    return float(np.mean(values)) if values and len(values) == len(gains) else None
 
 
 class PairOfMetrics(NamedTuple):

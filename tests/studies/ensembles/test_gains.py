@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nlgauge.errors import InputError
-from nlgauge.studies.ensembles import Gain, ensemble_gains, mean_gain, standardised
+from nlgauge.studies.ensembles import Gain, ensemble_gains, standardised
 from nlgauge.studies.meta.metric_scores import MetricScores
 
 
@@ -30,8 +30,6 @@ def test_a_distance_is_turned_round() -> None:
 
 def test_members_that_oppose_people_have_no_gain() -> None:
     assert Gain("de-en", 0.2, -0.1, "a", 5).relative is None
-    assert mean_gain([Gain("de-en", 0.2, 0.1, "a", 5), Gain("cs-en", 0.2, 0.0, "a", 5)]) is None
-    assert mean_gain([Gain("de-en", 0.2, 0.1, "a", 5), Gain("cs-en", 0.3, 0.3, "a", 5)]) == pytest.approx(0.5)
 
 
 def test_what_cannot_be_standardised_is_refused() -> None:

@@ -71,7 +71,6 @@ def test_people_select_what_people_select() -> None:
     assert (itself.hits_at_1, itself.mrr, itself.diff) == (1, 1, 0)
     assert itself.pearson == pytest.approx(1)
     assert opposite.pearson == pytest.approx(-1)
-    assert opposite.absolute_pearson == pytest.approx(1)
     assert opposite.hits_at_1 == 0
     assert opposite.mrr == pytest.approx(1 / 20)  # it always takes the last of twenty
     assert opposite.diff > 0

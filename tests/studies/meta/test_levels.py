@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.stats.correlation import pearson
-from nlgauge.studies.meta.hybrids import preference_tau, preferences_from_scores
-from nlgauge.studies.meta.levels import LevelCorrelation, grouped_level, segment_level, system_level, unweighted_mean
+from nlgauge.studies.meta.levels import LevelCorrelation, grouped_level, segment_level, system_level
 from nlgauge.studies.meta.metric_scores import MetricScores
+from nlgauge.studies.meta.pairwise import preference_tau, preferences_from_scores
 
 Array = NDArray[np.float64]
 NAN = math.nan
@@ -182,12 +182,6 @@ def test_input_of_the_wrong_shape_is_named() -> None:
         system_level(MetricScores("m", np.eye(3)), [1, 2, 3], aggregate="mode")
     with pytest.raises(InputError, match="finite number for each of 3"):
         system_level(MetricScores("m", np.eye(3)), [1, 2, 3], aggregate=lambda table: table[0, :2])
-
-
-def test_unweighted_mean_names_the_gap() -> None:
-    assert unweighted_mean({"a": 0.2, "b": 0.4}) == pytest.approx(0.3)
-    with pytest.raises(InputError, match="b has no value"):
-        unweighted_mean({"a": 0.2, "b": NAN})
 
 
 @pytest.mark.parametrize(("kind", "values"), [("pearson", (0.776, 0.760, 1.0)), ("kendall", (0.552, 0.575, 1.0))])

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlgauge.errors import InputError, RecipeError
+from nlgauge.errors import InputError
 from nlgauge.studies.meta.sentinels import (
     length_sentinel,
     random_sentinel,
     sentinel_rows,
     source_copy_sentinel,
-    source_length_sentinel,
 )
 
 OUTPUTS = [["a cat", "dog dog", None], ["", "dog", "x"]]
@@ -20,11 +19,8 @@ OUTPUTS = [["a cat", "dog dog", None], ["", "dog", "x"]]
 SOURCES = ["a cat sat", "Hund", "y"]
 
 
-def test_length_counts_characters_or_words() -> None:
-    characters, words = length_sentinel(OUTPUTS), length_sentinel(OUTPUTS, unit="words")
-    assert np.array_equal(characters.values, [[5, 7, np.nan], [0, 3, 1]], equal_nan=True)
-    assert np.array_equal(words.values, [[2, 2, np.nan], [0, 1, 1]], equal_nan=True)
-    assert characters.signature != words.signature
+def test_length_counts_characters() -> None:
+    assert np.array_equal(length_sentinel(OUTPUTS).values, [[5, 7, np.nan], [0, 3, 1]], equal_nan=True)
 
 
 def test_source_copy_by_hand() -> None:
@@ -33,11 +29,6 @@ def test_source_copy_by_hand() -> None:
     assert np.array_equal(found.values, [[1, 0, np.nan], [0, 0, 0]], equal_nan=True)
     # A trigram counts as often as the source has it: "aaaa" has "aaa" twice, "aaa" once.
     assert source_copy_sentinel([["aaaa"]], ["aaa"]).values.tolist() == [[0.5]]
-
-
-def test_source_length_is_blind_within_a_segment() -> None:
-    found = source_length_sentinel(SOURCES, 2)
-    assert found.oriented.tolist() == [[-9, -4, -1], [-9, -4, -1]]
 
 
 def test_random_numbers_follow_the_seed() -> None:
@@ -57,5 +48,3 @@ def test_sentinels_refuse() -> None:
         length_sentinel(["ab", "cd"])
     with pytest.raises(InputError, match="2 sources for 3 segments"):
         source_copy_sentinel(OUTPUTS, SOURCES[:2])
-    with pytest.raises(RecipeError, match="'bytes'"):
-        length_sentinel(OUTPUTS, unit="bytes")  # type: ignore[arg-type]

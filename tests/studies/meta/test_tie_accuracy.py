@@ -12,7 +12,7 @@ from tests.studies.meta.made_tables import NAN, Array, tables
 
 from nlgauge.errors import InputError
 from nlgauge.studies.meta.metric_scores import MetricScores
-from nlgauge.studies.meta.pairwise import calibration_curve, tie_calibrated_accuracy
+from nlgauge.studies.meta.pairwise import calibration_curve, outcome_pairs, tie_calibrated_accuracy
 from nlgauge.studies.meta.sentinels import random_sentinel
 
 
@@ -55,7 +55,7 @@ def test_accuracy_equals_the_naive_search(pair: tuple[Array, Array]) -> None:
 # The next three are the examples in mt-metrics-eval's tau_optimization_test.py.
 def test_epsilon_zero_can_be_best() -> None:
     metric = MetricScores("m", np.array([[0, 2, 6, 8]]).T)
-    curve = calibration_curve(metric, [[1], [2], [3], [4]])
+    curve = calibration_curve(outcome_pairs(metric, [[1], [2], [3], [4]]))
     assert curve.epsilons.tolist() == [0, 2, 4, 6, 8]
     assert curve.accuracies == pytest.approx([6 / 6, 4 / 6, 3 / 6, 1 / 6, 0])
     found = tie_calibrated_accuracy(metric, [[1], [2], [3], [4]])
@@ -64,7 +64,9 @@ def test_epsilon_zero_can_be_best() -> None:
 
 def test_a_larger_epsilon_can_be_best() -> None:
     metric, human = MetricScores("m", np.array([[0, 2, 6, 8]]).T), [[1], [1], [1], [4]]
-    assert calibration_curve(metric, human).accuracies == pytest.approx([3 / 6, 3 / 6, 4 / 6, 4 / 6, 3 / 6])
+    assert calibration_curve(outcome_pairs(metric, human)).accuracies == pytest.approx(
+        [3 / 6, 3 / 6, 4 / 6, 4 / 6, 3 / 6]
+    )
     found = tie_calibrated_accuracy(metric, human)
     assert (found.value, found.epsilon) == (pytest.approx(4 / 6), 4)
 
@@ -75,7 +77,7 @@ def test_missing_scores_as_in_the_published_regression_test() -> None:
     metric = np.array([[0, 5, 2, 3, 2], [NAN, 2, 1, 5, 3], [9, 1, 5, 3, 8], [9, 3, 4, 4, 1], [NAN] * 5])
     human = np.array([[1, 5, 2, 1, 1], [4, 2, 2, 1, 4], [5, 9, 2, 8, 7], [7, 6, NAN, 3, 2], [NAN] * 5])
     human[np.isnan(metric)] = NAN
-    curve = calibration_curve(MetricScores("m", metric.T), human.T)
+    curve = calibration_curve(outcome_pairs(MetricScores("m", metric.T), human.T))
     assert curve.epsilons.tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 8]
     assert curve.accuracies == pytest.approx(
         [0.46666667, 0.49166667, 0.38333333, 0.29166667, 0.26666667, 0.2, 0.15833333, 0.15833333, 0.11666667]

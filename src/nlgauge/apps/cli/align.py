@@ -27,10 +27,16 @@ from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import DataWarning, FileFormatError, RecipeError, user_stacklevel
 from nlgauge.io.storage import short_digest
 from nlgauge.io.textfiles import Inputs, file_label, parse_source
-from nlgauge.studies.alignment.evaluation import HeldOut, MapQuality, evaluate_map, held_out_words
+from nlgauge.studies.alignment.evaluation import (
+    HeldOut,
+    MapQuality,
+    check_rated,
+    evaluate_map,
+    held_out_words,
+    xmoverscore_correlation,
+)
 from nlgauge.studies.alignment.from_texts import centroids_of_texts, check_enough, moments_of_texts, words_of_texts
 from nlgauge.studies.alignment.joint_texts import HELD, Bitext, JointAligned, JointOptions
-from nlgauge.studies.meta.hybrids import check_rated, xmoverscore_correlation
 from nlgauge.text.word_alignment import read_alignments
 from nlgauge.vectors.remap import METHODS, fit_remapping
 from nlgauge.vectors.transforms import NORM_MODES, FittedTransform, LanguageMeans, load_map
@@ -125,7 +131,7 @@ def _train(args: argparse.Namespace) -> int:
         bitexts.append(Bitext(source, target, links, file_label(file or "alignments")))
     trained = _with_bars(args, bitexts, options)
     if not args.quiet:
-        _say(args, trained)
+        _report_training(args, trained)
     return 0
 
 
@@ -154,7 +160,7 @@ def _with_bars(args: argparse.Namespace, bitexts: list[Bitext], options: JointOp
         )
 
 
-def _say(args: argparse.Namespace, trained: JointAligned) -> None:
+def _report_training(args: argparse.Namespace, trained: JointAligned) -> None:
     first, last = trained.curve[0], trained.curve[-1]
     print(
         f"{args.folder}: {trained.links} links of {trained.pairs} pairs of texts ({trained.left_out} left out), "
@@ -226,7 +232,7 @@ def _evaluate(args: argparse.Namespace) -> int:
         for (name, path), one in zip(rows, maps, strict=True):
             quality = evaluate_map(words, one)
             _print_row(name, quality, _correlation(args, rated, path, layer) if rated else None)
-    _align_evaluate_say(args, words, quality)
+    _report_links(args, words, quality)
     return 0
 
 
@@ -305,7 +311,7 @@ def _print_row(name: str, quality: MapQuality, correlation: float | None) -> Non
     print("\t".join([name, *(f"{share:.4f}" for share in shares), f1, last]))
 
 
-def _align_evaluate_say(args: argparse.Namespace, words: HeldOut, quality: MapQuality) -> None:
+def _report_links(args: argparse.Namespace, words: HeldOut, quality: MapQuality) -> None:
     if args.quiet:
         return
     where = "given" if words.gold else "nearest neighbours before any map, which favours no map; see --alignments"

@@ -208,11 +208,11 @@ def _keep(args: argparse.Namespace, fitted: Fitted[Any], what: str) -> int:
     first, best = fitted.curve[0], next(point for point in fitted.curve if point.epoch == fitted.best)
     way = f", epoch {fitted.best} of {fitted.curve[-1].epoch} ({fitted.ended}), "
     way += f"criterion {first.criterion:.4f} to {best.criterion:.4f}"
-    _say(args, what, way, fitted.map.digest)
+    _report_fit(args, what, way, fitted.map.digest)
     return 0
 
 
-def _say(args: argparse.Namespace, what: str, way: str, digest: str) -> None:
+def _report_fit(args: argparse.Namespace, what: str, way: str, digest: str) -> None:
     if not args.quiet:
         print(f"{args.output}: {args.method} of {what}{way}, {short_digest(digest)}", file=sys.stderr)
 

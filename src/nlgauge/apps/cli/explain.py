@@ -38,8 +38,9 @@ from nlgauge.core.metric import looks_alone
 from nlgauge.core.scoring import recipes_and_run
 from nlgauge.errors import RecipeError
 from nlgauge.io.textfiles import file_label
-from nlgauge.studies.explain.corpus import METHODS, explain_corpus
-from nlgauge.studies.explain.evaluate import METHODS as EVALUATED_METHODS
+from nlgauge.studies.explain.corpus import METHODS as CORPUS_METHODS
+from nlgauge.studies.explain.corpus import explain_corpus
+from nlgauge.studies.explain.evaluate import METHODS as ERROR_METHODS
 from nlgauge.studies.explain.evaluate import ErrorAgreement, evaluate_errors, gold_words, word_errors
 from nlgauge.studies.explain.word_level import read_word_scores, read_word_tags
 
@@ -126,7 +127,7 @@ def _refuse(args: argparse.Namespace, names: Sequence[str], where: str) -> None:
             raise RecipeError(msg)
 
 
-_EXAMPLES = f"""\
+_CORPUS_EXAMPLES = f"""\
 examples:
   nlgauge explain corpus out.txt --refs ref.txt --metric bertscore
   nlgauge explain corpus --data wmt17-testset --langpairs cs-en --metric moverscore --format tsv
@@ -141,13 +142,17 @@ def add_corpus(actions: Any) -> None:
         help="which parts of speech, and which kinds of match, carry a score over a corpus",
         description="What words contribute to a metric's score, added up over all texts: by part of speech, and by\n"
         "whether the other text has the same word, another form of it, or neither.",
-        epilog=_EXAMPLES,
+        epilog=_CORPUS_EXAMPLES,
     )
     add_text_inputs(parser)
     data = add_data_options(parser, required=False)
     data.add_argument("--limit", type=int, metavar="N", help="the first N rows of each language pair and system")
     parser.add_argument(
-        "--method", choices=METHODS, default="linear", metavar="NAME", help=f"{', '.join(METHODS)} (linear)"
+        "--method",
+        choices=CORPUS_METHODS,
+        default="linear",
+        metavar="NAME",
+        help=f"{', '.join(CORPUS_METHODS)} (linear)",
     )
     parser.add_argument(
         "--words-of",
@@ -242,9 +247,7 @@ def add_evaluate(actions: Any) -> None:
     data.add_argument("--limit", type=int, metavar="N", help="the first N texts of each language pair and system")
     parser.add_argument("--scores", metavar="FILE", help="a number per word, a text per line; also FILE.jsonl:KEY")
     parser.add_argument("--lower-is-error", action="store_true", help="the scores are of quality, such as SHAP")
-    parser.add_argument(
-        "--method", choices=EVALUATED_METHODS, metavar="NAME", help=f"{', '.join(EVALUATED_METHODS)} (match)"
-    )
+    parser.add_argument("--method", choices=ERROR_METHODS, metavar="NAME", help=f"{', '.join(ERROR_METHODS)} (match)")
     add_word_options(parser, words="blanks")
     add_metric_options(parser, default=None, shown="bertscore")
     add_run_options(parser)
@@ -300,7 +303,7 @@ def _from_data(args: argparse.Namespace) -> list[tuple[str, str, ErrorAgreement]
     return found
 
 
-_EXPLAIN_EXAMPLES = f"""\
+_PAIR_EXAMPLES = f"""\
 examples:
   nlgauge explain pair --hyp-text "A cat sat." --ref-text "The cat was sitting." --metric moverscore --side-by-side
   nlgauge explain pair --hyp-text "Eine Katze." --source-text "A cat." --metric bertscore:against=source
@@ -324,7 +327,7 @@ def _add_pair(actions: Any) -> None:
         usage="nlgauge explain pair --hyp-text TEXT (--ref-text TEXT ... | --source-text TEXT) [options]",
         help="explain the score of one pair",
         description="What matched what in one pair of texts, and what each word contributes to the score.",
-        epilog=_EXPLAIN_EXAMPLES,
+        epilog=_PAIR_EXAMPLES,
     )
     parser.add_argument("--hyp-text", required=True, metavar="TEXT", help="the hypothesis")
     parser.add_argument("--ref-text", nargs="+", metavar="TEXT", help="the reference; of several the best is shown")

@@ -30,15 +30,15 @@ def add_commands(commands: Any) -> None:
     parser = commands.add_parser("metrics", help="the metrics, their options, equations and citations")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="names, and what each compares")
-    listing.set_defaults(run=_list)
+    listing.set_defaults(run=_list_metrics)
     show = actions.add_parser("show", help="options with values and defaults, the equation, the citation")
     show.add_argument("name", metavar="NAME", help="as in 'nlgauge metrics list'")
-    show.set_defaults(run=_show)
+    show.set_defaults(run=_show_metric)
     for action, formats in ((listing, ("text", "json", "markdown")), (show, ("text", "json"))):
         action.add_argument("-f", "--format", choices=formats, default="text", help="(%(default)s)")
 
 
-def _list(args: argparse.Namespace) -> int:
+def _list_metrics(args: argparse.Namespace) -> int:
     described = [describe_metric(metric) for metric in METRICS.values()]
     if args.format == "json":
         print(json.dumps(described, ensure_ascii=False, indent=2))
@@ -48,7 +48,7 @@ def _list(args: argparse.Namespace) -> int:
     return 0
 
 
-def _show(args: argparse.Namespace) -> int:
+def _show_metric(args: argparse.Namespace) -> int:
     metric = metric_class(args.name)
     described = describe_metric(metric)
     recipe = metric()
@@ -78,7 +78,7 @@ def add_model_commands(commands: Any) -> None:
     parser = commands.add_parser("models", help="list, fetch, find or quantise models")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="models known by name, and whether they are here")
-    listing.set_defaults(run=_models_list)
+    listing.set_defaults(run=_list_models)
     pull = actions.add_parser("pull", help="fetch models into the cache and check their digests")
     pull.add_argument("models", nargs="+", metavar="MODEL", help=f"{', '.join(CARDS)}, or a Hugging Face id")
     pull.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
@@ -107,7 +107,7 @@ def add_model_commands(commands: Any) -> None:
     quantise.set_defaults(run=_quantise)
 
 
-def _models_list(args: argparse.Namespace) -> int:
+def _list_models(args: argparse.Namespace) -> int:
     found = {card: _whether_here(card) for card in CARDS.values()}
     rows = [
         [

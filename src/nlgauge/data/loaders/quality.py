@@ -154,11 +154,11 @@ def load_eval4nlp(path: Path, *, split: str = "", langpairs: str | Iterable[str]
             raise RecipeError(msg)
     build = TableBuilder()
     for langpair in select_known(langpairs, list(files), f"{path}: language pair"):
-        _eval4nlp_add_archive(build, files[langpair], langpair)
+        _add_tagged_archive(build, files[langpair], langpair)
     return build.table("eval4nlp", default_criterion="da")
 
 
-def _eval4nlp_add_archive(build: TableBuilder, path: Path, langpair: str) -> None:
+def _add_tagged_archive(build: TableBuilder, path: Path, langpair: str) -> None:
     split = path.name.removesuffix(".tar.gz").rpartition("-")[2]
     members = archive_members(path, *(f"{split}.{kind}" for kind in _FILES))
     columns = {kind: split_lines(data, name) for kind, (name, data) in zip(_FILES, members, strict=True)}

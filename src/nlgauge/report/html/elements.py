@@ -151,7 +151,7 @@ COMPONENT_SCRIPTS = (
 
 def page_file(package: str, name: str) -> str:
     """A file of the page that a package has."""
-    return _assets_text(package, "page", name)
+    return _file_text(package, "page", name)
 
 
 def joined_style(package: str, names: Iterable[str] = ()) -> str:
@@ -173,8 +173,8 @@ def filled(template: str, slots: Mapping[str, Html]) -> str:
 
 
 def _component(name: str) -> str:
-    return _assets_text("nlgauge.report.html", "components", name)
+    return _file_text("nlgauge.report.html", "components", name)
 
 
-def _assets_text(package: str, folder: str, name: str) -> str:
+def _file_text(package: str, folder: str, name: str) -> str:
     return resources.files(package).joinpath(folder, name).read_text(encoding="utf-8")

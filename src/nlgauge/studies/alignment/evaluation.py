@@ -12,14 +12,16 @@ favours leaving vectors as they are, and there is no F1.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.core.scoring import score
 from nlgauge.encoders.base import Encoder
 from nlgauge.errors import InputError
-from nlgauge.studies.alignment.linear import Pairs, induction_precision
+from nlgauge.stats.correlation import correlate
+from nlgauge.studies.alignment.linear import Pairs, induction_precision, unit_rows
 from nlgauge.studies.alignment.parallel_words import texts_as_words
 from nlgauge.text.word_alignment import Links, check_links, mutual_nearest
 from nlgauge.vectors.transforms import FittedTransform
@@ -97,7 +99,7 @@ def evaluate_map(words: HeldOut, transform: FittedTransform | None) -> MapQualit
     source = [_moved(transform, rows, "source") for rows in words.source]
     target = [_moved(transform, rows, "target") for rows in words.target]
     x, z = (
-        _unit(
+        unit_rows(
             np.concatenate(
                 [rows[[link[place] for link in links]] for rows, links in zip(side, words.links, strict=True)]
             )
@@ -107,7 +109,7 @@ def evaluate_map(words: HeldOut, transform: FittedTransform | None) -> MapQualit
     x, z = x[:_MOST_LINKS], z[:_MOST_LINKS]
     gold = Pairs(np.arange(len(x)), np.arange(len(x)))
     by_cosine, by_csls = (induction_precision(x, z, gold, by=by) for by in ("cosine", "csls"))
-    means = [_unit(np.stack([rows.mean(axis=0) for rows in side])) for side in (source, target)]
+    means = [unit_rows(np.stack([rows.mean(axis=0) for rows in side])) for side in (source, target)]
     texts = Pairs(np.arange(len(means[0])), np.arange(len(means[0])))
     retrieved = induction_precision(means[0], means[1], texts, by="cosine")
     f1 = float("nan")
@@ -130,6 +132,23 @@ def _moved(transform: FittedTransform | None, rows: Rows, side: str) -> Rows:
     return rows if transform is None else transform.apply(rows, side="source" if side == "source" else "target")
 
 
-def _unit(rows: Rows) -> Rows:
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+def check_rated(sources: Sequence[str], hyps: Sequence[str], human: Sequence[float]) -> None:
+    """Refuse translations that cannot be correlated with people's scores."""
+    if not len(sources) == len(hyps) == len(human):
+        msg = f"expected as many sources, outputs and scores, got {len(sources)}, {len(hyps)} and {len(human)}"
+        raise InputError(msg)
+    if len(human) < 3 or not np.isfinite(human).all():
+        msg = "a correlation needs three or more finite scores of people"
+        raise InputError(msg)
+
+
+def xmoverscore_correlation(
+    sources: Sequence[str], hyps: Sequence[str], human: Sequence[float], *, transforms: str = "none", **options: Any
+) -> float:
+    """Pearson's r of people's scores with XMoverScore without a language model, under the transforms of a file.
+
+    The chapter's RFEval leaves the language model out, so that only vectors count.
+    """
+    check_rated(sources, hyps, human)
+    found = score(hyps, sources=sources, metric="xmoverscore", lm="none", transforms=transforms, **options)
+    return correlate(found.segments[found.main], human).value

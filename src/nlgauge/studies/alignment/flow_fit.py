@@ -47,12 +47,14 @@ from nlgauge.studies.alignment.flow_losses import (
     new_network,
     one_thread,
     run_network,
-    unit_rows,
 )
-from nlgauge.studies.alignment.linear import Pairs, csls_pairs, same_width
+from nlgauge.studies.alignment.linear import Pairs, csls_pairs, same_width, unit_rows
 from nlgauge.studies.alignment.training_loop import noted, split_pairs, train
 from nlgauge.vectors.network_maps import FlowMap, Reduction, TanhNetwork
 from nlgauge.vectors.remap import Origin, Side, procrustes, row_pairs
+
+#: Fewest pairs to fit to; and words without pairs that the criterion looks at, the most frequent ones.
+_FEWEST_PAIRS, _WATCHED = 20, 2000
 
 #: Words of each critic's two inner layers.
 _CRITIC_WIDTH = 1024
@@ -210,10 +212,6 @@ class FlowTraining:
         self._hold_rotation()
 
 
-#: Fewest pairs to fit to; and words without pairs that the criterion looks at, the most frequent ones.
-_FEWEST_PAIRS, _WATCHED = 20, 2000
-
-
 class _Start(NamedTuple):
     """The centred rotation, and both sides as the flows see them."""
 
@@ -332,9 +330,6 @@ def _run(
     return Fitted(flow, *trained)
 
 
-_FCNN_FIT_FEWEST_PAIRS = 20
-
-
 def fit_fcnn(
     source: ArrayLike,
     target: ArrayLike,
@@ -350,7 +345,7 @@ def fit_fcnn(
     chosen = options or FlowOptions(hidden=FCNN_HIDDEN)
     x, y, reductions = same_width(source, target)
     x, y = row_pairs(x, y)
-    needed = max(_FCNN_FIT_FEWEST_PAIRS, x.shape[1])
+    needed = max(_FEWEST_PAIRS, x.shape[1])
     if len(x) < needed:
         msg = f"{len(x)} pairs are too few for a network of width {x.shape[1]}; give {needed}"
         raise InputError(msg)

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.errors import RecipeError
-from nlgauge.studies.alignment.linear import csls_pairs
+from nlgauge.studies.alignment.linear import csls_pairs, unit_rows
 from nlgauge.vectors.network_maps import SCALE_LIMIT, Coupling, NetworkMap
 
 CONSTRAINTS = ("none", "graph", "cross-correlation", "procrustes")
@@ -294,12 +294,6 @@ def critic_loss(torch: Any, critic: list[Any], real: Any, made: Any, *, penalty:
 def judged(torch: Any, critic: list[Any], rows: Any) -> Any:
     """The critic's number for each row."""
     return run_network(critic, rows, torch.nn.functional.leaky_relu, last=False)
-
-
-def unit_rows(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Rows of length 1."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
 
 def structural_criterion(moved: NDArray[np.float32], target: NDArray[np.float32]) -> float:

@@ -28,8 +28,8 @@ from nlgauge.text.word_alignment import Links, check_links
 from nlgauge.vectors.remap import Origin, Remapping, Side, fit_remapping
 from nlgauge.vectors.transforms import LanguageMoments, load_transforms
 
-#: Texts whose vectors are held at once.
-_PORTION = 256
+#: Texts whose vectors are held at once, of whole texts and of single words.
+_PORTION, _WORD_PORTION = 512, 256
 
 #: Fewest letters: of scripts that write a word with one or two characters, one.
 _FEWEST_LETTERS = 3
@@ -86,8 +86,8 @@ def vocabulary_of_texts(
     words, counts, types, tokens = found or frequent_words(encoder, texts, most=most, fewest_places=fewest_places)
     rows = {word: row for row, word in enumerate(words)}
     sums = np.zeros((len(rows), encoder.hidden_size))
-    for start in range(0, len(texts), _PORTION):
-        part = slice(start, start + _PORTION)
+    for start in range(0, len(texts), _WORD_PORTION):
+        part = slice(start, start + _WORD_PORTION)
         encoded = encode_texts(encoder, tokens[part], (layer,), batch_tokens=batch_tokens)
         for text, one in zip(texts[part], encoded, strict=True):
             for word, first, after in _words(text, one.tokens):
@@ -109,10 +109,6 @@ def _words(text: str, tokens: Tokens) -> list[tuple[str, int, int]]:
         if word.isalpha() and len(word) >= (_FEWEST_LETTERS if word[0] < "\u2e80" else 1):
             found.append((word, int(first), int(first + size)))
     return found
-
-
-#: Texts whose vectors are held at once.
-_FROM_TEXTS_PORTION = 512
 
 
 class FittedMap(NamedTuple):
@@ -243,8 +239,8 @@ def fit_sentences(
     """Fit to the vectors of parallel texts as wholes; `advance` is told how many pairs of texts are encoded."""
     _check_languages(source, target, origin or Origin())
     portions = []
-    for start in range(0, max(1, len(source)), _FROM_TEXTS_PORTION):
-        part = slice(start, start + _FROM_TEXTS_PORTION)
+    for start in range(0, max(1, len(source)), _PORTION):
+        part = slice(start, start + _PORTION)
         portions.append([encoder.encode(list(texts[part])) for texts in (source, target)])
         if advance is not None:
             advance(len(source[part]))
@@ -334,8 +330,8 @@ def token_vectors(
     What lies beyond the model's limit is left out, and warned of.
     """
     cut = 0
-    for start in range(0, len(texts), _FROM_TEXTS_PORTION):
-        tokens = encoder.tokenizer.encode(list(texts[start : start + _FROM_TEXTS_PORTION]))
+    for start in range(0, len(texts), _PORTION):
+        tokens = encoder.tokenizer.encode(list(texts[start : start + _PORTION]))
         cut += sum(one.cut > 0 for one in tokens)
         for text in encode_texts(encoder, tokens, (layer,), batch_tokens=batch_tokens):
             if not text.tokens.empty:

@@ -71,19 +71,23 @@ class Pairs(NamedTuple):
         return len(self.source)
 
 
-def csls(cosines: NDArray[np.float32], *, neighbours: int = NEIGHBOURS) -> NDArray[np.float32]:
+def unit_rows(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Rows of length 1."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+
+
+def csls(cosines: NDArray[np.float32]) -> NDArray[np.float32]:
     """CSLS of all pairs from their cosines, a row per source word."""
-    rows, columns = (_mean_of_nearest(side, neighbours) for side in (cosines, cosines.T))
+    rows, columns = (_mean_of_nearest(side) for side in (cosines, cosines.T))
     found: NDArray[np.float32] = 2 * cosines - rows[:, None] - columns[None, :]
     return found
 
 
-def csls_pairs(
-    source: NDArray[np.float32], target: NDArray[np.float32], *, neighbours: int = NEIGHBOURS
-) -> tuple[Pairs, float]:
+def csls_pairs(source: NDArray[np.float32], target: NDArray[np.float32]) -> tuple[Pairs, float]:
     """Words that are each other's first by CSLS, and the mean of their cosines."""
     cosines = source @ target.T
-    pairs = mutual_pairs(csls(cosines, neighbours=neighbours))
+    pairs = mutual_pairs(csls(cosines))
     mean = float(cosines[pairs.source, pairs.target].mean(dtype=np.float64)) if len(pairs) else 0.0
     return pairs, mean
 
@@ -95,15 +99,13 @@ def mutual_pairs(similarity: NDArray[np.float32]) -> Pairs:
     return Pairs(kept, forward[kept])
 
 
-def semantic_criterion(
-    source: NDArray[np.float32], target: NDArray[np.float32], *, most: int = 10_000, neighbours: int = NEIGHBOURS
-) -> float:
+def semantic_criterion(source: NDArray[np.float32], target: NDArray[np.float32], *, most: int = 10_000) -> float:
     """Mean cosine of each of the first `most` source words with its translation by CSLS: no gold is needed.
 
     The validation criterion of MUSE, which the dissertation's chapter 10 adopts ("semantic"). Words are expected in
     the order of their frequency.
     """
-    best = _nearest(source[:most], target, "csls", neighbours)
+    best = _nearest(source[:most], target, "csls")
     return float((source[:most] * target[best]).sum(axis=1).mean(dtype=np.float64))
 
 
@@ -113,14 +115,13 @@ def induction_precision(
     gold: Pairs,
     *,
     by: Literal["cosine", "csls"] = "csls",
-    neighbours: int = NEIGHBOURS,
 ) -> float:
     """Lexicon induction, P@1: the share of source words with gold whose nearest target word is one of theirs."""
     if not len(gold):
         msg = "lexicon induction needs gold pairs, got none"
         raise InputError(msg)
     asked, where = np.unique(gold.source, return_inverse=True)
-    answers = _nearest(source[asked], target, by, neighbours, everything=source)
+    answers = _nearest(source[asked], target, by, everything=source)
     return float(np.bincount(where, weights=answers[where] == gold.target).clip(max=1).mean())
 
 
@@ -128,7 +129,6 @@ def _nearest(
     asked: NDArray[np.float32],
     target: NDArray[np.float32],
     by: str,
-    neighbours: int,
     *,
     everything: NDArray[np.float32] | None = None,
 ) -> NDArray[np.intp]:
@@ -137,7 +137,7 @@ def _nearest(
     if by == "csls":
         source = asked if everything is None else everything
         parts = [slice(start, start + _PORTION) for start in range(0, len(target), _PORTION)]
-        hubness = np.concatenate([_mean_of_nearest(target[part] @ source.T, neighbours) for part in parts])
+        hubness = np.concatenate([_mean_of_nearest(target[part] @ source.T) for part in parts])
     # A row's own r is the same for all its candidates, so it cannot change which is first.
     parts = [slice(start, start + _PORTION) for start in range(0, len(asked), _PORTION)]
     none = np.empty(0, dtype=np.intp)
@@ -145,9 +145,9 @@ def _nearest(
     return np.concatenate([none, *((factor * (asked[part] @ target.T) - hubness).argmax(axis=1) for part in parts)])
 
 
-def _mean_of_nearest(cosines: NDArray[np.float32], neighbours: int) -> NDArray[np.float32]:
+def _mean_of_nearest(cosines: NDArray[np.float32]) -> NDArray[np.float32]:
     """Mean of each row's highest cosines."""
-    k = min(neighbours, cosines.shape[1])
+    k = min(NEIGHBOURS, cosines.shape[1])
     highest = np.partition(cosines, cosines.shape[1] - k, axis=1)[:, -k:]
     mean: NDArray[np.float32] = highest.mean(axis=1, dtype=np.float32)
     return mean
@@ -170,33 +170,12 @@ class LanguageCentroids(NamedTuple):
         """Distances in units of the spread."""
         return self.distance / self.spread if self.spread > 0 else np.full_like(self.distance, np.nan)
 
-    @property
-    def gap(self) -> float:
-        """Mean relative distance between two different languages."""
-        count = len(self.languages)
-        return float(self.relative.sum() / (count * (count - 1)))
-
-    def to(self, hub: str) -> dict[str, float]:
-        """Relative distance of each other language to this one."""
-        if hub not in self.languages:
-            msg = f"no vectors of language {hub!r}; there are: {', '.join(self.languages)}"
-            raise InputError(msg)
-        row = self.relative[self.languages.index(hub)]
-        return {
-            language: float(value) for language, value in zip(self.languages, row, strict=True) if language != hub
-        }
-
 
 class CentroidChange(NamedTuple):
     """The same languages before and after a re-mapping or normalisation."""
 
     before: LanguageCentroids
     after: LanguageCentroids
-
-    @property
-    def gap_ratio(self) -> float:
-        """What is left of the gap; below 1 is nearer, above 1 farther."""
-        return self.after.gap / self.before.gap if self.before.gap > 0 else float("nan")
 
 
 def language_centroids(vectors: Mapping[str, ArrayLike]) -> LanguageCentroids:

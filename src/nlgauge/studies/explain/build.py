@@ -244,8 +244,6 @@ def reasons_removed(view: WordView, weights: NDArray[np.float64], filtered: Text
     ]
 
 
-_SIDES: tuple[Side, Side] = ("hypothesis", "reference")
-
 #: Within this, two ways to add up the same numbers agree.
 _TOLERANCE = 1e-6
 

@@ -4,12 +4,9 @@ from nlgauge.studies.meta.evaluation import AgreementTable, TieComparison, compa
 from nlgauge.studies.meta.hybrids import (
     HybridResult,
     Hybrids,
-    Preferences,
     hybrid_results,
     make_hybrids,
     model_selection,
-    preference_tau,
-    preferences_from_scores,
 )
 from nlgauge.studies.meta.levels import (
     LevelCorrelation,
@@ -18,17 +15,17 @@ from nlgauge.studies.meta.levels import (
     segment_vectors,
     system_level,
     system_vectors,
-    unweighted_mean,
 )
 from nlgauge.studies.meta.metric_scores import MetricScores, ScoreTable, imported_rows
 from nlgauge.studies.meta.pairwise import (
-    CalibrationCurve,
     DifferenceCorrelation,
+    Preferences,
     SoftAccuracy,
     TieAccuracy,
-    calibration_curve,
     pairwise_difference_pearson,
     pairwise_p_values,
+    preference_tau,
+    preferences_from_scores,
     soft_pairwise_accuracies,
     soft_pairwise_accuracy,
     tie_calibrated_accuracy,
@@ -41,7 +38,6 @@ from nlgauge.studies.meta.sentinels import (
     random_sentinel,
     sentinel_rows,
     source_copy_sentinel,
-    source_length_sentinel,
 )
 from nlgauge.studies.meta.tune_layer import LayerTuning, tune_layer
 
@@ -50,7 +46,6 @@ __all__ = [
     "LEVELS",
     "AgreementTable",
     "Answer",
-    "CalibrationCurve",
     "DifferenceCorrelation",
     "HybridResult",
     "Hybrids",
@@ -67,7 +62,6 @@ __all__ = [
     "TieComparison",
     "answer",
     "assign_ranks",
-    "calibration_curve",
     "check_question",
     "compare_metrics",
     "compare_tie_accuracies",
@@ -92,10 +86,8 @@ __all__ = [
     "soft_pairwise_accuracies",
     "soft_pairwise_accuracy",
     "source_copy_sentinel",
-    "source_length_sentinel",
     "system_level",
     "system_vectors",
     "tie_calibrated_accuracy",
     "tune_layer",
-    "unweighted_mean",
 ]

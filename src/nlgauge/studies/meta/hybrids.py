@@ -9,28 +9,22 @@ again and again, and the metric's best is looked up among people's:
     Hits@1  share of draws in which it is also people's best
     MRR     mean of 1 / its rank by people
     Diff    mean of (human score of people's best - human score of the metric's best), x 100
-
-Pairs of outputs of which people clearly prefer one (WMT's DArr), and a metric's tau on them.
-
-What a map between languages does for a metric that compares translations with their sources.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nlgauge.core.scoring import score
 from nlgauge.errors import InputError, RecipeError
-from nlgauge.stats.correlation import RelativeRanking, Ties, Undefined, correlate, pearson, relative_ranking
+from nlgauge.stats.correlation import Undefined, pearson
 from nlgauge.stats.validation import Vector, check_resampling
 from nlgauge.studies.meta.metric_scores import (
     Matrix,
     MetricScores,
-    check_matrix,
     check_scores,
     distinct_names,
     human_scores,
@@ -69,11 +63,6 @@ class HybridResult(NamedTuple):
     seed: int
     reason: str | None = None
     """Why all four figures are nan: a metric that gives every hybrid the same score selects nothing."""
-
-    @property
-    def absolute_pearson(self) -> float:
-        """What the paper reports."""
-        return abs(self.pearson)
 
 
 def make_hybrids(
@@ -196,72 +185,3 @@ def _subsets(rng: np.random.Generator, rows: int, size: int, among: int) -> NDAr
         repeated = repeated[(ordered[:, 1:] == ordered[:, :-1]).any(axis=1)]
         found[repeated] = rng.integers(0, among, size=(repeated.size, size))
     return found
-
-
-class Preferences(NamedTuple):
-    """For each pair: the system that people prefer, the other one, and the segment, all as indices."""
-
-    better: NDArray[np.intp]
-    worse: NDArray[np.intp]
-    segment: NDArray[np.intp]
-
-
-def preferences_from_scores(human: ArrayLike, *, margin: float = 25.0) -> Preferences:
-    """Pairs of outputs of a segment whose human scores differ by at least `margin` (WMT: 25 points of DA)."""
-    if not margin > 0:
-        msg = f"margin must be above 0 (a tie is no preference), got {margin!r}"
-        raise InputError(msg)
-    gold = human_scores(human)
-    found = []
-    for system in range(len(gold)):
-        with np.errstate(invalid="ignore"):
-            others, segments = np.nonzero(gold[system] - gold >= margin)  # nan compares false
-        found.append((np.full(others.size, system, dtype=np.intp), others, segments))
-    pairs = Preferences(*(np.concatenate(part) for part in zip(*found, strict=True)))
-    if not pairs.better.size:
-        msg = f"no two outputs of a segment differ by {margin:g} or more in their human scores"
-        raise InputError(msg)
-    return pairs
-
-
-def preference_tau(
-    metric: MetricScores, pairs: Preferences, *, ties: Ties = "discordant", undefined: Undefined = "raise"
-) -> RelativeRanking:
-    """WMT's Kendall-like tau of a metric; a distance is turned round first, so its ties count as anyone's."""
-    systems, segments = check_matrix(metric).shape
-    for name, index, limit in (
-        ("better", pairs.better, systems),
-        ("worse", pairs.worse, systems),
-        ("segment", pairs.segment, segments),
-    ):
-        if index.size and not (index.min() >= 0 and index.max() < limit):
-            msg = f"pairs name {name} {int(index.max())}, but {metric.name!r} has scores for {limit} only"
-            raise InputError(msg)
-    needed = np.zeros(metric.values.shape, dtype=bool)
-    needed[pairs.better, pairs.segment] = needed[pairs.worse, pairs.segment] = True
-    scores = check_scores(metric, needed)
-    return relative_ranking(
-        scores[pairs.better, pairs.segment], scores[pairs.worse, pairs.segment], ties=ties, undefined=undefined
-    )
-
-
-def check_rated(sources: Sequence[str], hyps: Sequence[str], human: Sequence[float]) -> None:
-    """Refuse translations that cannot be correlated with people's scores."""
-    if not len(sources) == len(hyps) == len(human):
-        msg = f"expected as many sources, outputs and scores, got {len(sources)}, {len(hyps)} and {len(human)}"
-        raise InputError(msg)
-    if len(human) < 3 or not np.isfinite(human).all():
-        msg = "a correlation needs three or more finite scores of people"
-        raise InputError(msg)
-
-
-def xmoverscore_correlation(
-    sources: Sequence[str], hyps: Sequence[str], human: Sequence[float], *, transforms: str = "none", **options: Any
-) -> float:
-    """Pearson's r of people's scores with XMoverScore without a language model, under the transforms of a file.
-
-    The chapter's RFEval leaves the language model out, so that only vectors count.
-    """
-    check_rated(sources, hyps, human)
-    found = score(hyps, sources=sources, metric="xmoverscore", lm="none", transforms=transforms, **options)
-    return correlate(found.segments[found.main], human).value

@@ -191,16 +191,3 @@ def _or_raise(found: LevelCorrelation, metric: MetricScores, undefined: str) -> 
         raise RecipeError(msg)
     msg = f"{metric.name!r} has no {found.kind} at {found.level} level: {found.reason}; undefined='nan' gives nan"
     raise InputError(msg)
-
-
-def unweighted_mean(values: Mapping[str, float]) -> float:
-    """The plain mean over language pairs or data sets; one without a value is named, not skipped.
-
-    >>> unweighted_mean({"cs-en": 0.5, "de-en": 0.7})
-    0.6
-    """
-    missing = [name for name, value in values.items() if not np.isfinite(value)]
-    if missing or not values:
-        msg = f"no mean over {list(values)}: {', '.join(missing) or 'nothing'} has no value"
-        raise InputError(msg)
-    return float(np.mean(list(values.values())))

@@ -45,13 +45,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.data.judgements import JudgementTable, RankedPairs
 from nlgauge.errors import InputError
-from nlgauge.stats.correlation import Undefined, relative_ranking
+from nlgauge.stats.correlation import RelativeRanking, Ties, Undefined, relative_ranking
 from nlgauge.stats.resampling import Units, sum_by_unit, unit_numbers
 from nlgauge.stats.validation import Vector, check_resampling, numbers
-from nlgauge.studies.meta.metric_scores import Matrix, MetricScores, check_scores, human_scores, judged_systems
+from nlgauge.studies.meta.metric_scores import (
+    Matrix,
+    MetricScores,
+    check_matrix,
+    check_scores,
+    human_scores,
+    judged_systems,
+)
 
-#: Accuracies closer than this are equal; the smaller epsilon wins.
+#: Accuracies closer than this are equal, and the smaller epsilon wins; sums are equal up to this share of their size.
 _SAME = 1e-12
+
+#: Signs held at once.
+_CELLS = 4_000_000
 
 
 class TieAccuracy(NamedTuple):
@@ -114,7 +124,7 @@ def tie_calibrated_accuracy(metric: MetricScores, human: ArrayLike, *, epsilon: 
     pairs = outcome_pairs(metric, human)
     human_ties = pairs.share(pairs.human_tie)
     if epsilon is None:
-        curve = _curve(pairs)
+        curve = calibration_curve(pairs)
         best = np.flatnonzero(curve.accuracies >= curve.accuracies.max() - _SAME)[0]
         chosen = float(curve.epsilons[best])
     elif np.isfinite(epsilon) and epsilon >= 0:
@@ -142,12 +152,8 @@ def tie_calibrated_accuracy(metric: MetricScores, human: ArrayLike, *, epsilon: 
     )
 
 
-def calibration_curve(metric: MetricScores, human: ArrayLike) -> CalibrationCurve:
-    """acc_eq as a function of epsilon, for a plot."""
-    return _curve(outcome_pairs(metric, human))
-
-
-def _curve(pairs: OutcomePairs) -> CalibrationCurve:
+def calibration_curve(pairs: OutcomePairs) -> CalibrationCurve:
+    """acc_eq as a function of epsilon."""
     order = np.argsort(pairs.difference, kind="stable")
     difference = pairs.difference[order]
     # Every pair starts untied; passing its difference makes it right exactly if people tie it.
@@ -181,11 +187,6 @@ def outcome_pairs(metric: MetricScores, human: ArrayLike) -> OutcomePairs:
     agrees = (np.sign(ours) == theirs) & (theirs != 0)
     skipped = gold.shape[1] - items
     return OutcomePairs(np.abs(ours), agrees, theirs == 0, weight, items, skipped, np.nonzero(there)[1])
-
-
-#: Signs held at once.
-_CELLS = 4_000_000
-#: Sums in another order differ by this share of their size.
 
 
 class SoftAccuracy(NamedTuple):
@@ -337,6 +338,53 @@ def _centred(table: Matrix, judged: np.ndarray[tuple[int, ...], np.dtype[np.bool
     above = np.where(judged, table - np.where(np.isfinite(lowest), lowest, 0), 0.0)
     mean = above.sum(axis=0) / np.maximum(judged.sum(axis=0), 1)
     return np.where(judged, above - mean, 0.0)
+
+
+class Preferences(NamedTuple):
+    """For each pair: the system that people prefer, the other one, and the segment, all as indices."""
+
+    better: NDArray[np.intp]
+    worse: NDArray[np.intp]
+    segment: NDArray[np.intp]
+
+
+def preferences_from_scores(human: ArrayLike, *, margin: float = 25.0) -> Preferences:
+    """Pairs of outputs of a segment whose human scores differ by at least `margin` (WMT: 25 points of DA)."""
+    if not margin > 0:
+        msg = f"margin must be above 0 (a tie is no preference), got {margin!r}"
+        raise InputError(msg)
+    gold = human_scores(human)
+    found = []
+    for system in range(len(gold)):
+        with np.errstate(invalid="ignore"):
+            others, segments = np.nonzero(gold[system] - gold >= margin)  # nan compares false
+        found.append((np.full(others.size, system, dtype=np.intp), others, segments))
+    pairs = Preferences(*(np.concatenate(part) for part in zip(*found, strict=True)))
+    if not pairs.better.size:
+        msg = f"no two outputs of a segment differ by {margin:g} or more in their human scores"
+        raise InputError(msg)
+    return pairs
+
+
+def preference_tau(
+    metric: MetricScores, pairs: Preferences, *, ties: Ties = "discordant", undefined: Undefined = "raise"
+) -> RelativeRanking:
+    """WMT's Kendall-like tau of a metric; a distance is turned round first, so its ties count as anyone's."""
+    systems, segments = check_matrix(metric).shape
+    for name, index, limit in (
+        ("better", pairs.better, systems),
+        ("worse", pairs.worse, systems),
+        ("segment", pairs.segment, segments),
+    ):
+        if index.size and not (index.min() >= 0 and index.max() < limit):
+            msg = f"pairs name {name} {int(index.max())}, but {metric.name!r} has scores for {limit} only"
+            raise InputError(msg)
+    needed = np.zeros(metric.values.shape, dtype=bool)
+    needed[pairs.better, pairs.segment] = needed[pairs.worse, pairs.segment] = True
+    scores = check_scores(metric, needed)
+    return relative_ranking(
+        scores[pairs.better, pairs.segment], scores[pairs.worse, pairs.segment], ties=ties, undefined=undefined
+    )
 
 
 def ranked_rows(table: JudgementTable, pairs: RankedPairs) -> JudgementTable:

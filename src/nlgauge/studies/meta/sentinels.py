@@ -1,7 +1,7 @@
 """Rows that no good metric should resemble (Perrella et al. 2024, arXiv 2408.13831).
 
-A sentinel knows nothing of translation quality: the length of an output, how much of it copies the source, the
-length of the source, or a random number. A set-up in which a sentinel does well rewards something else than
+A sentinel knows nothing of translation quality: the length of an output, how much of it copies the source,
+or a random number. A set-up in which a sentinel does well rewards something else than
 quality, so every table shows them.
 """
 
@@ -9,58 +9,46 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 
-from nlgauge.errors import InputError, RecipeError
+from nlgauge.errors import InputError
 from nlgauge.studies.meta.metric_scores import MetricScores
 
 #: Texts of systems x segments; None where a system has no output.
 Outputs = Sequence[Sequence[str | None]]
-Unit = Literal["characters", "words"]
+
+#: Length of the n-grams of characters that a copy shares with its source.
+_ORDER = 3
 
 
-def length_sentinel(outputs: Outputs, *, unit: Unit = "characters") -> MetricScores:
-    """How long the output is.
+def length_sentinel(outputs: Outputs) -> MetricScores:
+    """How long the output is, in characters.
 
     >>> length_sentinel([["a word", ""]]).values.tolist()
     [[6.0, 0.0]]
     """
     _checked(outputs)
-    rows = [[np.nan if text is None else _length(text, unit) for text in system] for system in outputs]
-    return MetricScores("sentinel-length", np.array(rows), signature=f"sentinel:length|unit:{unit}")
+    rows = [[np.nan if text is None else float(len(text)) for text in system] for system in outputs]
+    return MetricScores("sentinel-length", np.array(rows), signature="sentinel:length|unit:characters")
 
 
-def source_length_sentinel(sources: Sequence[str], systems: int, *, unit: Unit = "characters") -> MetricScores:
-    """How short the source is (long ones are harder): the same for all systems, so blind within a segment."""
-    lengths = np.array([_length(text, unit) for text in sources])
-    table = np.tile(lengths, (systems, 1))
-    return MetricScores("sentinel-source", table, higher_is_better=False, signature=f"sentinel:source|unit:{unit}")
-
-
-def source_copy_sentinel(outputs: Outputs, sources: Sequence[str], *, order: int = 3) -> MetricScores:
+def source_copy_sentinel(outputs: Outputs, sources: Sequence[str]) -> MetricScores:
     """Share of the output's character n-grams that it has from the source; 0 for an output too short for one.
 
     >>> source_copy_sentinel([["abcd", "xyz"]], ["abcd", "abc"]).values.tolist()
     [[1.0, 0.0]]
     """
-    if order < 1:
-        msg = f"order must be at least 1, got {order!r}"
-        raise RecipeError(msg)
     segments = _checked(outputs)
     if len(sources) != segments:
         msg = f"there are {len(sources)} sources for {segments} segments"
         raise InputError(msg)
-    grams = [_ngrams(source, order) for source in sources]
+    grams = [_ngrams(source) for source in sources]
     rows = [
-        [
-            np.nan if text is None else _copied(_ngrams(text, order), known)
-            for text, known in zip(system, grams, strict=True)
-        ]
+        [np.nan if text is None else _copied(_ngrams(text), known) for text, known in zip(system, grams, strict=True)]
         for system in outputs
     ]
-    return MetricScores("sentinel-copy", np.array(rows), signature=f"sentinel:copy|order:{order}")
+    return MetricScores("sentinel-copy", np.array(rows), signature=f"sentinel:copy|order:{_ORDER}")
 
 
 def random_sentinel(systems: int, segments: int, *, seed: int = 12345) -> MetricScores:
@@ -93,15 +81,8 @@ def _checked(outputs: Outputs) -> int:
     return lengths[0]
 
 
-def _length(text: str, unit: str) -> float:
-    if unit not in ("characters", "words"):
-        msg = f"unit must be 'characters' or 'words', got {unit!r}"
-        raise RecipeError(msg)
-    return float(len(text) if unit == "characters" else len(text.split()))
-
-
-def _ngrams(text: str, order: int) -> Counter[str]:
-    return Counter(text[at : at + order] for at in range(len(text) - order + 1))
+def _ngrams(text: str) -> Counter[str]:
+    return Counter(text[start : start + _ORDER] for start in range(len(text) - _ORDER + 1))
 
 
 def _copied(grams: Counter[str], known: Counter[str]) -> float:
