@@ -1,4 +1,4 @@
-"""Whether the files at a path are the whole data set: files, digests, and the rows that they load to."""
+"""Integrity checks: whether the files at a path are a whole data set, by their names, digests and rows."""
 
 from __future__ import annotations
 

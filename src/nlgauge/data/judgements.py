@@ -1,13 +1,11 @@
-"""One table for every data set with human judgements.
+"""Tables of human judgements: the form that every data set is read into.
 
 A row is one output of one system for one segment. Columns are stored whole: texts and names as tuples, scores
 as read-only float64 arrays in which NaN means that nobody judged the row.
 
-A table whose rows are documents, out of one whose rows are segments of documents.
-
-The outputs of a system for the segments of a document are joined, references and sources likewise. What people, or
-metrics that came with the data, said of a document is the mean over the segments that have a score, unless people
-scored the document itself.
+`document_table` makes rows of documents out of rows of segments. The outputs of a system for the segments of a
+document are joined, references and sources likewise. A document's score, by people or by a metric that came with the
+data, is the mean over the segments that have one, unless people scored the document itself.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-r"""The tables of a comparison of systems; `named` is for files, with the metric in each row and nothing left out.
-
-Tables of systems compared by verdicts of judges, and over several runs each.
-
-A comparison of systems as text, JSON, TSV, LaTeX or Markdown.
+"""Reports of a comparison of systems, as text, JSON, TSV, LaTeX or Markdown.
 
     text, Markdown  the gate's sentence, where one was asked for; a verdict in words per metric; then for each metric
                     the ranking, the pairs of systems and the win matrix; where rankings disagree; a legend; how
@@ -12,7 +8,8 @@ A comparison of systems as text, JSON, TSV, LaTeX or Markdown.
                     ["verdicts"], ["runs"]}; numbers in full
     TSV             one table: ranking, pairs, wins or disagreements of all metrics; or that of verdicts, or of runs
 
-A star (bold in LaTeX and Markdown) means a significant difference; the legend says by which test.
+A star (bold in LaTeX and Markdown) means a significant difference; the legend says by which test. A table that is
+`named` is for files: it has the metric in each row, and nothing is left out.
 """
 
 from __future__ import annotations

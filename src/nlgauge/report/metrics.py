@@ -1,4 +1,4 @@
-"""What a metric is and takes, as plain data: for the command line, the service and the documentation."""
+"""Descriptions of metrics as plain data, for the command line, the service and the documentation."""
 
 from __future__ import annotations
 

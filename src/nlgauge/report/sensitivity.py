@@ -1,9 +1,4 @@
-"""A study's result as text, LaTeX, TSV, Markdown or JSON.
-
-A stress test, as text, JSON, TSV, LaTeX or Markdown: a row for each metric and perturbation.
-
-Adversarial triples, as text, JSON, TSV, LaTeX or Markdown.
-"""
+"""Reports of sensitivity studies, stress tests and adversarial triples, as text, JSON, TSV, LaTeX or Markdown."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-r"""Numbers in sentences and on pages: decimals by the size of a metric's scores, true minus signs, short p-values.
-
-A small table that writes itself as aligned text, as TSV, as a LaTeX tabular and as Markdown.
+r"""A small table that writes itself as aligned text, TSV, LaTeX or Markdown; and numbers in sentences.
 
     text    caption, header, a rule of dashes, rows, notes; columns two spaces apart, numbers to the right
     TSV     the header and the rows only: exactly one line each, cells between tabs, no quoting
@@ -11,6 +9,8 @@ Floats have `width` decimals, integers none, None is an empty cell, a `Marked` n
 never written as 0. A tab, a line end or another control character in a cell is written as an escape (`\t`, `\n`,
 `\x1b`), so that no cell breaks the grid or reaches the terminal; all other text is written as it is. Every form ends
 with a newline.
+
+Numbers in sentences have decimals by the size of a metric's scores, true minus signs and short p-values.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a comparison found, in words: who is better, by how much, and how sure that is.
+"""Verdicts of a comparison in words: which system is better, by how much, and how sure that is.
 
-A sentence is a list of texts. Names of systems and metrics among them are of classes of their own, so that a page can
+A sentence is a list of texts. Names of systems and metrics among them have classes of their own, so that a page can
 set them apart; joined, they are plain text.
 """
 

@@ -1,4 +1,6 @@
-"""Discourse features of one text, by name (the DiscoScore paper, section 5 and Table 9).
+"""Discourse features of documents, compared with those of their references (`nlgauge.discourse`).
+
+Features are those of the DiscoScore paper, section 5 and Table 9:
 
     freq              mentions per focus, of foci that are mentioned more than once (FREQ)
     conn-u, conn-w    average of all entries of the adjacency matrix, unweighted and weighted (CONN)
@@ -6,16 +8,13 @@
     sentences, foci   how many there are
     repeated          foci that are mentioned more than once ("good foci" in print)
 
-A focus is a noun; with word vectors, each feature of foci is also there for entities (`freq-entity`, ...).
+A focus is a noun; with word vectors, each feature of foci is also there for entities (`freq-entity`, ...). How well a
+feature R tells hypotheses from references is its discriminativeness:
 
-How well a feature tells hypotheses from references: its discriminativeness.
+    D = |{(hyp, ref): R(ref) < R(hyp)}| / N        Eq. 4 of the paper
 
-    D = |{(hyp, ref): R(ref) < R(hyp)}| / N        Eq. 4 of the DiscoScore paper
-
-The paper's Table 11 turns it round: its "D > 0" is the share of pairs with R(ref) > R(hyp) (D6.10). Both shares stand
-here, by what they count. As in that table, pairs of equal texts are left out.
-
-`nlgauge.discourse`: what documents of systems are like beside their references.
+The paper's Table 11 reverses it: its "D > 0" is the share of pairs with R(ref) > R(hyp) (D6.10). Both shares are
+given, by what they count. As in that table, pairs of equal texts are left out.
 """
 
 from __future__ import annotations

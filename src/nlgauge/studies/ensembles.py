@@ -1,18 +1,18 @@
-"""Norms of an ensemble's members: from a data set that is scored, or from files of saved scores.
+"""Ensembles of metrics: norms of the members, gain over the best member, and a search for the best pair.
 
-What an ensemble gains over the best of its members, as Table 13 of the linguistic-factor study defines it.
+Norms come from a scored data set or from files of saved scores. The gain is that of Table 13 of the linguistic-factor
+study:
 
     gain = (r(ensemble) - max_m r(m)) / max_m r(m)
 
-r is Pearson's correlation with people over the segments of a language pair. It is relative, so it has no value where
-no member agrees with people (r of the best at most 0). Scores are standardised over all language pairs together.
+r is Pearson's correlation with human scores over the segments of a language pair. The gain is relative, so it has no
+value where no member agrees with people (r of the best at most 0). Scores are standardised over all language pairs
+together.
 
-Which two metrics to join, found on one half of the segments and judged on the other.
-
-The best of many pairs looks better on the rows that chose it than it is. So pairs are compared on random halves of
-the segments (`splits` of them, from a seed): norms, the choice of the pair and the choice of the best single metric
-are made on the first half, and what is reported of the choice is its correlation on the second. All outputs for a
-segment are on one side of a split.
+The best of many pairs looks better on the rows that chose it than it is. So the search compares pairs on random
+halves of the segments (`splits` of them, from a seed): norms, the choice of the pair and the choice of the best
+single metric are made on the first half, and what is reported of the choice is its correlation on the second. All
+outputs for a segment are on one side of a split.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The command line: parses, calls the library, prints. Numbers go to stdout, talk goes to stderr.
+"""The command line: parses arguments, calls the library and prints. Results go to stdout, messages to stderr.
 
-Exit status: 0 done, 1 the work failed (a text, a file, a model), 2 the command was wrong (an option, a
-recipe), 3 a gate failed (`nlgauge compare --gate`), 4 a gate is undecided (with `--strict`), 130 interrupted.
+Exit status: 0 success, 1 runtime error (a text, a file, a model), 2 usage error (an option, a recipe), 3 gate failed
+(`nlgauge compare --gate`), 4 gate undecided (with `--strict`), 130 interrupted.
 """
 
 from __future__ import annotations

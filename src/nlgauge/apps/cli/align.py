@@ -1,9 +1,4 @@
-"""`nlgauge align train`: an encoder trained so that words that translate each other lie together (JOINT-ALIGN).
-
-`nlgauge align evaluate`: what maps do on held-out parallel text, beside methods that are fitted on the spot.
-
-`nlgauge align means` and `centroids`, and its other actions: bring the vectors of languages together.
-"""
+"""`nlgauge align`: the actions `means`, `centroids`, `evaluate` and `train` (`fit` is in align_fit.py)."""
 
 from __future__ import annotations
 

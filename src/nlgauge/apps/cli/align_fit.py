@@ -1,8 +1,7 @@
-"""What the actions of `nlgauge align` share: the model, its layer, languages it does not know, parallel texts.
+"""`nlgauge align fit`: a map between the vectors of two languages, fitted with parallel text or without.
 
-`nlgauge align fit --method flow`, `gan-flow` and `fcnn`: maps that training finds, with their curves.
-
-`nlgauge align fit`: a map from one language's vectors to another's, with parallel text or without.
+The methods flow, gan-flow and fcnn train a network and can write their curves. Options that all actions of
+`nlgauge align` share come first.
 """
 
 from __future__ import annotations

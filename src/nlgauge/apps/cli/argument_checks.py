@@ -1,4 +1,4 @@
-"""What is wrong with a command can be said before the work; and in flags, where the library speaks of keywords."""
+"""Argument checks that need no texts, and messages that name flags instead of keywords."""
 
 from __future__ import annotations
 

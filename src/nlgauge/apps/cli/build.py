@@ -1,9 +1,4 @@
-"""`nlgauge idf build` and `nlgauge baseline build`: frozen tables that scores can name by digest.
-
-`nlgauge sentsim calibrate`: freeze the ranges of SentSim's parts, so that a pair can be scored alone.
-
-`nlgauge normalise`: make texts of several languages look alike before they are scored.
-"""
+"""Commands that build files: `idf build`, `baseline build`, `sentsim calibrate`, and `normalise` for texts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What can be wrong with a command of `nlgauge compare`, found before anything is read.
-
-`nlgauge compare`: which system is better, and is it more than luck?
-"""
+"""`nlgauge compare`: which system is better, and whether the difference is significant."""
 
 from __future__ import annotations
 

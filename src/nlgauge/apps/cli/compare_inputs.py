@@ -1,7 +1,4 @@
-"""Which files with scores of other tools a command reads.
-
-What `nlgauge compare` compares: texts to be scored, runs that were saved, scores and verdicts of other tools.
-"""
+"""Inputs of `nlgauge compare`: texts to score, saved runs, and scores and verdicts of other tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nlgauge discourse`: what documents are like beside their references."""
+"""`nlgauge discourse`: discourse features of documents, compared with their references."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nlgauge ensemble fit` and `search`: norms of an ensemble's members, and which two metrics to join."""
+"""`nlgauge ensemble fit` and `search`: norms of an ensemble's members, and the best pair of metrics to join."""
 
 from __future__ import annotations
 

@@ -1,10 +1,6 @@
-"""Flags of `nlgauge explain` that would not be read are refused, with the flag that is missing.
+"""`nlgauge explain pair`, `evaluate` and `corpus`: why a text got its score (`factors` is in explain_factors.py).
 
-`nlgauge explain corpus`: which words carry the score of a metric, over a corpus.
-
-`nlgauge explain evaluate`: error scores of words beside the words that people marked.
-
-`nlgauge explain`: why a pair got its score, and how well explanations find errors.
+Flags that would not be read are refused, and the message names the flag that is missing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`nlgauge explain factors`: what metrics look at, on a data set or in a table that was scored before."""
+"""`nlgauge explain factors`: linguistic factors of metrics, on a data set or in a table of scores."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""`nlgauge metrics list|show NAME`: what there is, and what it takes.
-
-`nlgauge models list|pull|path|quantise`.
-
-`nlgauge data list|info|check`: data sets with human judgements.
-"""
+"""`nlgauge metrics list|show` and `nlgauge models list|pull|path|quantise`."""
 
 from __future__ import annotations
 

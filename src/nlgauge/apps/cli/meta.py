@@ -1,4 +1,4 @@
-"""`nlgauge meta`: how well metrics agree with people on a data set. `nlgauge tune-layer`: which layer does best."""
+"""`nlgauge meta`: correlation of metrics with human judgements; `nlgauge tune-layer`: the best layer by it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where results go: what cannot be written, or would replace an input, is refused before the work."""
+"""Output files: one that cannot be written, or would replace an input, is refused before the work starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nlgauge reproduce list` and `nlgauge reproduce NAME`: published tables and figures beside ours."""
+"""`nlgauge reproduce list` and `nlgauge reproduce NAME`: published tables and figures next to ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nlgauge score`: files in, a signed table out."""
+"""`nlgauge score`: scores of text files, as a signed table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nlgauge sensitivity`: how much does preprocessing move the score, and does it change who wins?"""
+"""`nlgauge sensitivity`: how much preprocessing changes scores, correlations and ranks."""
 
 from __future__ import annotations
 

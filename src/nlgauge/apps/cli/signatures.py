@@ -1,4 +1,4 @@
-"""`nlgauge signature show|diff`."""
+"""`nlgauge signature show|diff`: signatures explained and compared."""
 
 from __future__ import annotations
 

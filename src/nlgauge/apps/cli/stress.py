@@ -1,4 +1,4 @@
-"""`nlgauge stress`: can a metric be fooled, by perturbed texts or by adversarial triples."""
+"""`nlgauge stress`: tests of metrics on perturbed texts and on adversarial triples."""
 
 from __future__ import annotations
 

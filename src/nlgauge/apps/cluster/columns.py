@@ -1,4 +1,4 @@
-"""Which column of a table is what."""
+"""Roles of the columns of a table: hypotheses, references, sources, ids."""
 
 from __future__ import annotations
 

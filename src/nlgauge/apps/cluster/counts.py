@@ -1,4 +1,4 @@
-"""What recipes count on the whole table: found shard by shard, merged, and frozen before anything is scored.
+"""Counts over the whole table, which recipes need before anything is scored: found by shard, merged and frozen.
 
 Document frequencies add up, and ranges of SentSim's parts take the lowest and the highest. So scores are those of one
 call over all rows. (BLEU's and chrF's counts add up at the end: they stay with the parts.)

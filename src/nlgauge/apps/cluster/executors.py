@@ -1,6 +1,6 @@
-"""Worker processes of this machine, each with a pipe; one that dies is replaced, and its shard tried again.
+"""Executors of shards: this process, worker processes, a Ray cluster (ray_pool.py), or one job of many.
 
-Who does the shards: this process, processes of this machine, a Ray cluster, or one job of many.
+A worker process has a pipe. One that dies is replaced, and its shard is tried again.
 """
 
 from __future__ import annotations

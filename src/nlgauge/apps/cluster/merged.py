@@ -1,6 +1,6 @@
-"""Parts joined: the scores of all rows, and the proof that none is missing or there twice.
+"""Merged parts: the scores of all rows, none missing and none double; and a prediction of what a run takes.
 
-What a run will take: a sample is scored here, and time, memory and cost are told for 1, 10 and 100 workers.
+The prediction scores a sample here and estimates time, memory and cost for 1, 10 and 100 workers.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""The plan of a run: which rows make up which shard, and what proves that all of them came out.
+"""The plan of a run: the rows of each shard, how they are read, and counts that prove that all were scored.
 
-A plan is a function of the input alone, so that any number of jobs make the same one without talking to each other.
-It is kept in the folder of parts (`plan.json`), and a resumed run goes by it.
-
-The rows of a shard: texts that can be scored, and why others cannot.
+A plan is a function of the input alone, so any number of jobs make the same one without talking to each other. It is
+kept in the folder of parts (`plan.json`), and a resumed run follows it. Rows that cannot be scored are reported with
+the reason.
 """
 
 from __future__ import annotations

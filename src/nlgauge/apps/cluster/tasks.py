@@ -1,4 +1,4 @@
-"""Shards to be done: taken by workers, tried again where a worker fails, reported."""
+"""The queue of shards: taken by workers, tried again where a worker fails, and reported."""
 
 from __future__ import annotations
 

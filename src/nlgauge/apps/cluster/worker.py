@@ -1,4 +1,4 @@
-"""What a worker does with a shard: count on it (first pass) or score it (second), and write a file."""
+"""The work on a shard: count (first pass) or score (second pass), and write a file."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Texts as callers of other packages give them: lists, columns, arrays or generators, under the names used there.
-
-Scores of a batch of columns, for `datasets.Dataset.map(..., batched=True)` and the like.
-"""
+"""Scores of batches of columns, for `datasets.Dataset.map(..., batched=True)` and the like."""
 
 from __future__ import annotations
 

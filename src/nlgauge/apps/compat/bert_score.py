@@ -1,24 +1,21 @@
-"""Which model and which layer the bert-score package takes when nobody says.
+"""`score` and `BERTScorer` of the bert-score package, by nlgauge: change the import line.
 
-Tables of the bert-score package as those of nlgauge: idf dictionaries, and baselines in CSV.
-
-`score` and `BERTScorer` of the bert-score package, by nlgauge: change the import line.
-
-    from nlgauge.compat.bert_score import score, BERTScorer       (was: from bert_score import ...)
+    from nlgauge.apps.compat.bert_score import score, BERTScorer       (was: from bert_score import ...)
 
 Arguments and returns are those of bert-score 0.3.13, and so are the numbers, to 1e-5 (`tests/parity`): P, R and F as
-float32 tensors where torch is installed, as numpy arrays where it is not. What is better on purpose:
+float32 tensors where torch is installed, as numpy arrays where it is not. Its default models and layers, idf
+dictionaries and baselines in CSV are read as they are. Differences on purpose:
 
 - the hash is the signature, which pins weights, tokenizer, idf and baseline by digest;
 - a score does not depend on `batch_size`, nor on the other segments (unless idf is counted on them);
-- a missing baseline is an error, and no raw score labelled rescaled; `baseline_path` takes one of nlgauge, too;
-- several references go with `all_layers`;
-- `model_type` also takes a name that nlgauge knows (`minilm`), and `num_layers` may be left out for its folder.
+- a missing baseline is an error, not a raw score labelled rescaled; `baseline_path` also takes a baseline of nlgauge;
+- several references work with `all_layers`;
+- `model_type` also takes a name of nlgauge (`minilm`), and `num_layers` may be left out for its folder.
 
-`nthreads` and `batch_size` are accepted and do not move a score. As in bert-score with transformers 4, models with a
-tokenizer of RoBERTa or GPT-2 read each text with a space before it, and without one if `use_fast_tokenizer` is set;
-for all others `use_fast_tokenizer` does not move a score.
-`device=None` computes on the CPU (engine onnx); `device="cuda"` takes the engine torch.
+`nthreads` and `batch_size` are accepted and do not change a score. As in bert-score with transformers 4, models with
+a tokenizer of RoBERTa or GPT-2 read each text with a space before it, and without one if `use_fast_tokenizer` is set;
+for all others `use_fast_tokenizer` does not change a score. `device=None` computes on the CPU (engine onnx);
+`device="cuda"` takes the engine torch.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Scores and studies as bytes: JSON as the library's own `to_dict`, and TSV.
-
-Answers beside scores as bytes: pairs of texts, rankings, explanations, studies; JSON as `to_dict` has it.
-"""
+"""Answers as bytes: scores, pairs, rankings, explanations and studies, as JSON (the library's `to_dict`) or TSV."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The application: endpoints, errors, and what stands around them."""
+"""The application: endpoints, error handlers, middleware."""
 
 from __future__ import annotations
 

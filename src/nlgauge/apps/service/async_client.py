@@ -1,4 +1,4 @@
-"""The asynchronous twin of `nlgauge.Client`: the same calls, awaited."""
+"""The asynchronous client: the calls of `nlgauge.Client`, awaited."""
 
 from __future__ import annotations
 

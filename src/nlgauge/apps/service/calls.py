@@ -1,13 +1,7 @@
-"""What the library warns of, collected by the call that it belongs to.
+"""Calls of the library for requests and jobs: checked, run, with their progress and warnings.
 
-Python's warnings belong to the process, and many calls are under way in a service at once. So one function receives
-all warnings of the process and hands each to the thread that gave it.
-
-From a request to a call of the library: recipes and texts, checked.
-
-Requests that are handed to a function of the library as they are: many pairs, explanations, documents.
-
-What each kind of job does. It calls the library, says how far it is, and stops when it is told to.
+Warnings of Python belong to the process, and a service runs many calls at once. So one function receives all warnings
+of the process and hands each to the thread that gave it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What a client says to a service and makes of its answers, whether it waits or awaits them.
-
-What a client makes of answers: the types that the library returns. What it warned of is warned of here.
-"""
+"""Requests to a service and its answers, for both clients: retries, errors, and results as types of the library."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Errors as RFC 9457 problem details: what went wrong, where, and nothing about the inside of the service.
+"""Authentication, limits and error answers between the network and the endpoints.
 
-What stands between the network and the service: who may ask, from where, how much, how often.
+Errors are RFC 9457 problem details. They say what went wrong and where, and nothing about the inside of the service.
 """
 
 from __future__ import annotations

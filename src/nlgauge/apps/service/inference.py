@@ -1,8 +1,8 @@
-"""The one thread that runs the encoder, and how concurrent requests share its batches.
+"""The inference thread, and how concurrent requests share its batches.
 
 Small requests that arrive together are prepared one by one, their texts encoded together, and then compared one by
 one. A batch of the encoder holds texts of one length and no padding, so a text's vectors are the same bits in any
-company: a request gets the bytes that it would get alone.
+batch: a request gets the bytes that it would get alone.
 
 Larger work (jobs) runs in threads of its own and hands over its batches one at a time, between those of the small
 requests. So neither waits for the other to end.

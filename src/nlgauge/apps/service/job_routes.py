@@ -1,7 +1,4 @@
-"""Endpoints of jobs: submit, watch, cancel, download, remove.
-
-Endpoints that take work for later: each answers with a job.
-"""
+"""Endpoints of jobs: submit, watch, cancel, download, remove."""
 
 from __future__ import annotations
 

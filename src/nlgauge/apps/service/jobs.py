@@ -1,11 +1,8 @@
-"""Jobs and their results in SQLite, so that a restart, or a kill, loses nothing that was finished.
+"""Jobs: their kinds, their results in SQLite, and the thread that runs them one after the other.
 
-A job is queued, running, and then done, failed, cancelled or interrupted. What was running when the process went
-away is marked interrupted at the next start; what was queued waits on. One process owns the folder.
-
-Jobs that hand their request to a function of the library.
-
-The thread that works through the queue of jobs, one after the other.
+A job is queued, running, and then done, failed, cancelled or interrupted. A restart, or a kill, loses nothing that
+was finished: a job that was running is marked interrupted at the next start, and queued jobs stay queued. One process
+owns the folder.
 """
 
 from __future__ import annotations

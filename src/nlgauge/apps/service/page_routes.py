@@ -1,9 +1,8 @@
-"""Where a request is meant to go: behind a proxy that has the service under a prefix, and without its body.
+"""The page at `/`, and the paths of requests behind a proxy.
 
-The page for people at `/`: one document, one style sheet, one script, made from files of this package. `/docs` is the
-OpenAPI description in the same style, without a script.
-
-A request names none of those files: it is looked up in a table of what there is.
+The page is one document, one style sheet and one script, made from files of this package. A request does not name
+files: it is looked up in a table of known assets. `/docs` is the OpenAPI description in the same style, without a
+script.
 """
 
 from __future__ import annotations

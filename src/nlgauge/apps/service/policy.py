@@ -1,10 +1,8 @@
-"""What a request may name: models of the store that are here, and no file at all.
+"""Limits of a request: the models it may name, no files at all, and an estimate of the least time it takes.
 
-A recipe may name files (an idf table, a baseline) and models (a folder, a hub id). On one's own machine that is the
-point of it; from a request it would let a stranger read files, or have the service fetch things. So every option
-that names a file or a model takes only words here, by the kind of the option: also in metrics of other packages.
-
-How long a request will take at least, estimated before it starts.
+A recipe may name files (an idf table, a baseline) and models (a folder, a hub id). From a request that would let a
+stranger read files, or have the service download models. So every option that names a file or a model takes only
+words here, by the kind of the option: also in metrics of other packages.
 
 Nearly all metrics take milliseconds for a pair of texts. Entropic transport (`baryscore:measures=SD_R`,
 `solver=sinkhorn-R`) with a small regularisation R does not: it runs up to 10,000 iterations on a matrix with a cell

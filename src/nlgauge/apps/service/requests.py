@@ -1,8 +1,6 @@
-"""What the calls of the library become when a service is to compute them.
+"""Calls of the library as requests of a client, and jobs as a client sees them: waited for, or awaited.
 
-Texts are checked here as the library checks them, before they are sent.
-
-A job of a service, as a client sees it: waited for, or awaited.
+Texts are checked as the library checks them, before they are sent.
 """
 
 from __future__ import annotations

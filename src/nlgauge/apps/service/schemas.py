@@ -1,4 +1,4 @@
-"""What requests and answers look like; the OpenAPI description is made from these."""
+"""Schemas of requests and answers, from which the OpenAPI description is made."""
 
 from __future__ import annotations
 

@@ -1,11 +1,9 @@
-"""Connections of the HTTP server: a deadline for request headers, a bound on open connections, a gentle close.
+"""The HTTP server: runs the service until it is told to stop, with limits on connections.
 
-uvicorn counts every open connection against its limit of concurrency and gives request headers any time. Clients that
-never finish a header would therefore lock out everybody, before a key is looked at. Here a connection that waits for
-its client (for a request, or for an answer to be read) is closed after a while, and the one that has waited longest
-makes room for a new one.
-
-Runs the service until it is told to stop.
+uvicorn counts every open connection against its limit of concurrency and waits without limit for request headers.
+Clients that never finish a header would therefore lock out everybody, before a key is checked. Here a connection that
+waits for its client (for a request, or for an answer to be read) is closed after a while, and the one that has waited
+longest makes room for a new one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""All parts of a running service, and how they start and stop."""
+"""A running service: its parts, and how they start and stop."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What an operator decides about a service, once, before it starts.
-
-Figures for Prometheus and lines for a log. Neither ever holds a text or a key.
-"""
+"""Settings of a service, metrics for Prometheus, and its log. Neither metrics nor log contain texts or keys."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Endpoints for scores of many pairs of few texts: all against all, and the best of several candidates.
-
-Endpoints that look behind scores: why one pair got its score, and which system is better.
-"""
+"""Endpoints for matrices, rankings, explanations and comparisons."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Requests that ask why a score is what it is, and their answers.
-
-Requests for scores of many pairs of few texts, and their answers.
-
-Requests for studies of texts, which are jobs.
-"""
+"""Schemas of requests and answers for explanations, pairs of texts, and studies."""
 
 from __future__ import annotations
 

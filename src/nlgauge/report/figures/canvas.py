@@ -1,7 +1,7 @@
-"""What all figures share: a canvas without a window, styles of series, panels in rows, a title, a legend, a caption.
+"""The canvas of all figures: styles of series, panels in rows, title, legend and caption, without a window.
 
-A figure is never wider than `WIDEST`, and nothing on it is cut off: what belongs below and above the panels is
-measured, and the figure made so much higher. Its caption says in words what bars, whiskers, stars and lines are.
+A figure is never wider than `WIDEST`, and nothing on it is cut off: the space below and above the panels is measured,
+and the figure made that much higher. Its caption says in words what bars, whiskers, stars and lines are.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Bars of agreement with people: a group per language pair, a bar per metric, intervals on them.
-
-Systems ranked: scores and Bradley-Terry strengths with their intervals, a row of panels per metric.
-
-How a fit went: the loss and the criterion over epochs.
-"""
+"""Figures of agreement with human judgements, of ranked systems, and of the curves of a fit."""
 
 from __future__ import annotations
 

@@ -1,12 +1,8 @@
-"""Figures of an explanation: what moves where between two lines of words, and a heat map of all pairs of words.
+"""Figures of explanations, of factors of metrics, and of discourse features.
 
-`plot_flow` is drawn after Figure 1 of the MoverScore paper: the hypothesis above, what it is compared with below, and
-a line per link, the wider the more weight it carries and the darker the worse it matches. `plot_heat_map` has a row
-per word of the hypothesis and a column per word of the other text; links are framed.
-
-Factors of metrics: coefficients with intervals, and each metric beside its surrogate.
-
-How discourse features tell hypotheses from references: a panel per feature, a bar per system.
+`plot_flow` is drawn after Figure 1 of the MoverScore paper: the hypothesis above, the other text below, and a line
+per link, the wider the more weight it carries and the darker the worse it matches. `plot_heat_map` has a row per word
+of the hypothesis and a column per word of the other text; links are framed.
 """
 
 from __future__ import annotations

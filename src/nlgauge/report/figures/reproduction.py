@@ -1,6 +1,4 @@
-"""Figures of published experiments on rankings: the simulation, pairings of the same scores, and disagreement.
-
-Figures of published tables: experiments on rankings, and sensitivity studies.
+"""Figures of published tables: experiments on rankings, and sensitivity studies.
 
 A study has bars: a panel per statistic, a group per column, a bar per metric.
 """

@@ -1,14 +1,10 @@
-"""Figures of a sensitivity study.
+"""Figures of sensitivity studies, of stress tests, and of scores on adversarial triples.
 
-`plot_variation` has a panel per sweep and level: bars of the CV over the settings (of the RD where there are but two
-settings), a group per language pair or system, a bar per metric. They are the bar charts of the reproducibility study
-(its Figures 1 and 2), for any data. `plot_ranks` has a panel per metric, sweep and language pair: a column per
-setting, a point per system at its score, a line where two systems swap places. Rankings in which none do are left
-out as long as there are others.
-
-How far metrics fall under perturbations, as bars.
-
-How a metric's scores of paraphrases and of lookalikes are spread, on adversarial triples.
+`plot_variation` has a panel per sweep and level: bars of the CV over the settings (of the RD for two settings), a
+group per language pair or system, a bar per metric. They are the bar charts of the reproducibility study (its Figures
+1 and 2), for any data. `plot_ranks` has a panel per metric, sweep and language pair: a column per setting, a point
+per system at its score, a line where two systems swap places. Rankings without a swap are left out if others have
+one.
 """
 
 from __future__ import annotations

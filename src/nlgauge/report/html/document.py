@@ -1,13 +1,12 @@
-"""What the page computes with: scores and texts as JSON, compressed, in letters that HTML leaves alone.
+"""The report as one HTML file, with the data that its script computes with.
 
-Numbers are whole: a score times a power of ten, which is shorter than a decimal fraction. Texts go segment by
-segment, because the outputs of all systems for one segment resemble each other and compress together.
+Sections are put into the template, with a content policy that names script and style sheet by their digests. So a
+script that came in with a text cannot run, and nothing is loaded from anywhere. Tables and figures can be read
+without a script; what a reader chooses (segments, scatter plot) the script makes from the packed data.
 
-The report as one file: parts put into the template, with a policy that lets only the page's own script run.
-
-The policy names script and style sheet by their digests, so a script that came in with a text cannot run, and nothing
-is loaded from anywhere. Tables and figures are in the file as HTML and can be read without a script; what a reader
-chooses (segments, scatter plot) the script makes from the packed data.
+The packed data are JSON, compressed, in letters that HTML leaves alone. Numbers are whole: a score times a power of
+ten, which is shorter than a decimal fraction. Texts go segment by segment, because the outputs of all systems for one
+segment resemble each other and compress together.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
-"""HTML built from elements: text is escaped where it goes in, so no caller can forget it.
+"""HTML elements, sentences and exports, and the style sheets and scripts of a page.
 
-The sentences of `nlgauge.report.verdicts` as HTML.
-
-What stands behind a table of the page: the same as TSV, LaTeX and Markdown, to copy.
-
-Style sheets and scripts: components that every page of nlgauge has, and the folder `page` of the one at hand.
-
-The report is one file, and the page of the service loads two, so parts are joined here and not by a browser. A script
-is one function that is called at once: its names are nobody else's.
+Text is escaped where it goes into an element, so no caller can forget it. The report is one file, and the page of the
+service loads two, so style sheets and scripts are joined here and not by a browser. A script is one function that is
+called at once, so its names clash with no others.
 """
 
 from __future__ import annotations

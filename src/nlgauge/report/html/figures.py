@@ -1,12 +1,7 @@
-"""Figures as inline SVG that are as wide as their place: positions in per cent, so that no dot is stretched.
+"""Figures of the page as inline SVG: rankings, pairs of systems, and how scores are spread over segments.
 
-The page forbids style attributes; colours are classes of its style sheet.
-
-How the scores of each system are spread over segments.
-
-All pairs of systems under one metric: which differences are significant, and how large they are.
-
-Systems of one metric, best first, with a figure of their scores and intervals.
+Positions are in per cent, so a figure is as wide as its place and no dot is stretched. The page forbids style
+attributes; colours are classes of its style sheet.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a report is made from, besides the comparison and its scores; checked before anything is written."""
+"""Inputs of a report besides the comparison and its scores, checked before anything is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was compared, what was found, and where metrics disagree: the top and the bottom of the page."""
+"""The top and the bottom of the page: findings, disagreements between metrics, and settings."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Fitting transforms: parallel words, rotations, centroids."""
+"""Cross-lingual alignment: maps between the vectors of two languages, and trained encoders."""

@@ -1,9 +1,10 @@
-"""How well a map brings two languages together, on parallel text that it was not fitted on.
+"""Quality of a map between two languages, on texts that it was not fitted on.
 
     induction   a linked word's nearest word of the other language, among all linked words, is its translation: P@1 by
                 cosine and by CSLS. A word in its place counts, not its spelling (contextual lexicon induction).
     retrieval   a text's nearest text of the other language is its translation: P@1; a text is the mean of its words
     alignment   words that are each other's nearest within a pair of texts, against gold links: F1
+    correlation Pearson's r of XMoverScore under the map with human scores of translations
 
 Links come from a word aligner or from people; without them they are mutual nearest neighbours before any map, which
 favours leaving vectors as they are, and there is no F1.

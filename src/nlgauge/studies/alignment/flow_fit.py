@@ -1,20 +1,16 @@
-"""One fit of a flow under way: its layers, optimisers, critics and draws, an epoch at a time.
+"""Flows and networks fitted to words of two languages. Needs torch.
 
-Flows fitted to words of two languages: with parallel text (Real-NVP), or without (GAN-Real-NVP). Needs torch.
+    flow        Real-NVP, with parallel text: squared error of paired words both ways, and likelihood of both sides
+    gan-flow    GAN-Real-NVP, without: a critic on either side that tells made rows from real ones, and likelihood;
+                it starts from the rotation of unsupervised self-learning. In rounds (Algorithm 1), pairs of words by
+                CSLS under the map so far hold the flow by a constraint.
+    fcnn        three fully connected layers, tanh after each, fitted to paired words by squared error. Width,
+                optimiser and length are ours (D10.1).
 
-    with      squared error of paired words both ways, and the likelihood of both sides
-    without   a critic on either side that tells made rows from real ones, and the likelihood; the rotation to start
-              from is that of unsupervised self-learning. In rounds (Algorithm 1), pairs of words by CSLS under the
-              map so far hold the flow by a constraint.
-
-The fit starts as the centred rotation, and the state with the best criterion is kept, the start included. Where the
-numbers stop being finite the fit ends with that state and says so. One thread computes: same seed, same bytes. Of two
-widths the larger is brought to the smaller (`widths.py`), and the map holds that step.
-
-FCNN fitted to paired rows by squared error. Needs torch.
-
-What is in print: three fully connected layers, tanh after each. Width, optimiser and length are ours (D10.1). A tenth
-of the pairs is kept apart, and the state with the best criterion on it is kept; a fit can go on later.
+A flow starts as the centred rotation. The state with the best criterion is kept, the start included; with parallel
+text the criterion is computed on a tenth of the pairs that is kept apart. Where the numbers stop being finite the fit
+ends with that state and a warning. One thread computes: same seed, same bytes. Of two widths the larger is brought to
+the smaller (`linear.py`), and the map contains that step. An interrupted fit can be resumed (`training_loop.py`).
 """
 
 from __future__ import annotations

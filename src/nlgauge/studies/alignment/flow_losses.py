@@ -1,20 +1,16 @@
-"""How a flow is fitted, and what a fit leaves behind. Nothing of it is in print (D10.1): the defaults are ours.
+"""Options, layers and losses of flows in torch: the arithmetic of `vectors/network_maps.py`, with gradients.
 
-The arithmetic of flows in torch: the same as `vectors/network_maps.py`, with gradients.
+    squared error       |f(x) - y|^2 of paired words, both ways                               Eq. 1, 2
+    likelihood          - log P(x) - log P(y), latent N(0, I), subtracted (D10.2, D10.3)      Eq. 2
+    critic              E h(y) - E h(f(x)), h held to slope 1 by a gradient penalty           Eq. 3
+    graph               |F F' - Y Y'|^2 of unit rows (D10.11): words keep their neighbours    Eq. 4
+    cross-correlation   |rho - 1|^2, rho_d with the square root (D10.4)                       Eq. 5
+    procrustes          |f(x) - x W|^2, W the rotation that fits all pairs best (D10.10)
 
-Layers are dictionaries of tensors, so that they can be copied, saved and handed to an optimiser as they are. Rows are
-already centred, divided by the scale and, of the source, rotated.
-
-What a flow is fitted to (dissertation, chapter 10), and what tells a good state without gold.
-
-squared error       |f(x) - y|^2 of paired words, both ways                               Eq. 1, 2
-likelihood          - log P(x) - log P(y), latent N(0, I), subtracted (D10.2, D10.3)      Eq. 2
-critic              E h(y) - E h(f(x)), h held to slope 1 by a gradient penalty           Eq. 3
-graph               |F F' - Y Y'|^2 of unit rows (D10.11): words keep their neighbours    Eq. 4
-cross-correlation   |rho - 1|^2, rho_d with the square root (D10.4)                       Eq. 5
-procrustes          |f(x) - x W|^2, W the rotation that fits all pairs best (D10.10)
-
-Each is a mean over entries where print has a sum (D10.11), so that weights mean the same at any width and batch.
+Equations are those of the dissertation, chapter 10. Each loss is a mean over entries where print has a sum (D10.11),
+so that weights mean the same at any width and batch. Sizes and lengths are not in print (D10.1): the defaults are
+ours. Layers are dictionaries of tensors, so that they can be copied, saved and handed to an optimiser as they are.
+Rows are already centred, divided by the scale and, of the source, rotated.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""The frequent words of a language with a vector each: the mean over all places where a word stands.
+"""Re-mappings, vocabularies and means of languages, from texts and a loaded encoder.
 
-What unsupervised alignment looks at. Words are told by the model's tokenizer, lower-cased, of letters only and not
-too short; a word seen a few times has a vector of chance, so it takes four.
-
-From texts to what moves vectors: re-mappings, means of languages, and how far languages sit from each other.
-
-Encoders come loaded, and texts as lists, so that a command, a service and a notebook can call the same functions.
+A vocabulary has the frequent words of a language with a vector each: the mean over all places of the word. The
+model's tokenizer finds words; those counted are lower-cased, of letters only and not too short, and stand in at least
+four places, because a word seen fewer times has a vector of chance.
 """
 
 from __future__ import annotations

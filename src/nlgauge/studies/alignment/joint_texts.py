@@ -1,21 +1,15 @@
-"""How an encoder is trained to bring languages together, and what a training leaves behind.
+"""Inputs and outputs of joint alignment: options, parallel texts in batches, and the folder of the model.
 
 The objective is in print (D9.2); optimiser, rate and batch are not, because the appendix is missing (D9.8): the
-defaults are ours.
-
-Parallel texts as joint alignment reads them: tokens, words and links, cut into batches.
-
-Links come from a word aligner, or from mutual nearest neighbours under the model as it is. A word's vector is the
-average of its pieces, as everywhere (`parallel_words.py`).
-
-The folder of a joint alignment: the model in the layout of Hugging Face, and checkpoints to go on from.
+defaults are ours. Links come from a word aligner, or from mutual nearest neighbours under the model as it is. A
+word's vector is the average of its pieces, as everywhere (`parallel_words.py`).
 
     FOLDER/                            config.json, weights, tokenizer: what `model=FOLDER` reads
     FOLDER/joint-align.json            what it was trained on, and how it went
     FOLDER/checkpoints/step-0000500/   the same layout, and training.pt: the optimiser and where the training stood
 
-A checkpoint is written beside the others and then renamed, so that one that is there is whole; the one before goes
-once the next is there.
+A checkpoint is written under another name and then renamed, so that one that is there is whole; the previous one is
+removed afterwards.
 """
 
 from __future__ import annotations

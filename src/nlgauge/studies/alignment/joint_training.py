@@ -1,19 +1,15 @@
-"""The objective of joint alignment (Zhao, Eger, Bjerva, Augenstein 2021, equations 1 to 3, after Cao et al. 2020).
+"""JOINT-ALIGN: an encoder trained until translated words of parallel texts lie together. Needs torch.
+
+A re-mapping moves vectors; this changes the model that makes them, for all languages at once. The objective is that
+of Zhao, Eger, Bjerva, Augenstein (2021), after Cao et al. (2020):
 
     L = sum over linked words of ||f(i, s) - f(j, t)||^2                   translations come together      (Eq. 1)
     R = sum over words of the held side of ||f(i, t) - f_0(i, t)||^2       that side stays where it was    (Eq. 2)
 
 and L + R is minimised (Eq. 3). f_0 is the model as it was. Texts of a batch are padded and masked, and dropout is
 off, so f is what the model gives a text on its own. Word vectors are products with a matrix of shares: no sum depends
-on the order in which threads end.
-
-One joint alignment under way: the network, its optimiser, its steps and its checkpoints.
-
-JOINT-ALIGN: an encoder trained until words of parallel texts that translate each other lie together. Needs torch.
-
-Where a re-mapping moves vectors that are made, this changes the model that makes them, for all languages at once. The
-objective is in `joint_loss.py`. Same seed, same bytes on one machine with the same number of threads; a training that
-was stopped goes on from its last checkpoint to the same bytes.
+on the order in which threads end. Same seed, same bytes on one machine with the same number of threads; a stopped
+training is resumed from its last checkpoint, with the same bytes.
 """
 
 from __future__ import annotations

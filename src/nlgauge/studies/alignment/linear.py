@@ -1,15 +1,12 @@
-"""Two spaces of different widths: the wider one along as many of its principal directions as the other has (PCA).
+"""Linear tools for two spaces: equal widths, nearest neighbours, and distances between languages.
 
-Nearest neighbours between two clouds of word vectors, and the pairs that follow from them.
-
-    CSLS(x, y) = 2 cos(x, y) - r(x) - r(y)        r: mean cosine with the k nearest of the other side
-
-(Conneau et al. 2018). A hub, near to everything, has a large r and wins less often. Rows are unit vectors.
-
-How far languages sit from each other: distances between their mean vectors (Zhao et al. 2021, section 6).
-
-A re-mapping that only shrinks all vectors would bring means together too, so each distance is also given in units of
-the spread within languages: the root mean square distance of a vector to its own language's mean.
+widths      the wider space along as many of its principal directions as the other has (PCA)
+neighbours  CSLS(x, y) = 2 cos(x, y) - r(x) - r(y)        r: mean cosine with the k nearest of the other side
+            (Conneau et al. 2018). A hub, near to everything, has a large r and wins less often. Rows are unit
+            vectors.
+distances   between mean vectors of languages (Zhao et al. 2021, section 6). A re-mapping that only shrinks all
+            vectors would bring means together too, so each distance is also given in units of the spread within
+            languages: the root mean square distance of a vector to its own language's mean.
 """
 
 from __future__ import annotations

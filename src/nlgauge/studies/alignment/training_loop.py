@@ -1,4 +1,4 @@
-"""The way through the epochs of a fit, whatever is fitted: curves, the best state, an early end, going on later."""
+"""The training loop of all fits: curves, the best state, early stopping, resuming."""
 
 from __future__ import annotations
 

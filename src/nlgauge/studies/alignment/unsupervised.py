@@ -1,4 +1,9 @@
-"""A rotation between two languages from two texts that say different things: no dictionary, no parallel text.
+"""Unsupervised alignment: a re-mapping from two texts that are not translations of each other, without a dictionary.
+
+    vocabulary      mean vectors of each language's frequent words              from_texts.py
+    one width       the wider space along its principal directions, if need be  linear.py
+    self-learning   pairs of words, from several seeds; the best by criterion
+    centred         the rotation between the paired words, about their means    vectors/remap.py
 
 Words with the same meaning have the same neighbours at the same distances, whatever the directions of their space.
 So a first guess pairs words whose similarities to all other words of their own language are spread alike (Artetxe,
@@ -13,22 +18,11 @@ dimensions fits wrong pairs as well as right ones. Hence two departures: turns t
 directions, and each direction counts by how much the pairs agree on it (the published re-weighting, there only a last
 step). The rotation of all dimensions comes last, from the pairs found.
 
-Where that ends depends on the seed: runs are repeated, and the one whose pairs have the highest mean cosine is taken
-(the semantic criterion, which needs no gold). Too low a criterion means that no alignment was found, and that is what
-is said.
-
-A re-mapping from two texts of two languages that are no translations of each other.
-
-    vocabulary      mean vectors of each language's frequent words             fit/vocabulary.py
-    one width       the wider space along its principal directions, if need be fit/widths.py
-    self-learning   pairs of words, from several seeds; the best by criterion  fit/self_learning.py
-    centred         the rotation between the paired words, about their means   vectors/remap.py
-
-A run that fails has pairs too, and they lie close: how close depends on the number of words and dimensions. So the
-criterion is compared with that of a run against a scrambled target (`gain`), and pairs must come out again under the
-rotation of the other half of them (`agreement`). With few words for the dimensions the second tells a failure, with
-many the first. Below either threshold there is no file: a wrong map is worse than none, and nothing in a score would
-show it.
+The result depends on the seed: runs are repeated, and the one whose pairs have the highest mean cosine is taken (the
+semantic criterion, which needs no gold). A run that fails has close pairs too; how close depends on the number of
+words and dimensions. So the criterion is compared with that of a run against a scrambled target (`gain`), and pairs
+must come out again under the rotation of the other half of them (`agreement`). Below either threshold no alignment
+was found, and no file is written: nothing in a score would show that a map is wrong.
 """
 
 from __future__ import annotations

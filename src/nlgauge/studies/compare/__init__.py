@@ -1,4 +1,4 @@
-"""Systems beside systems: from scores of instances to a ranking that says how far it can be trusted."""
+"""Comparison of systems: from scores of instances to a ranking with its significance."""
 
 from nlgauge.studies.compare.comparison import (
     GateResult,

@@ -1,9 +1,8 @@
-"""What a comparison finds, as plain data: systems, pairs of systems, metrics, rankings.
+"""Results of a comparison as plain data: systems, pairs of systems, metrics, rankings, and the gate.
 
-A gate for a new version of a system: it fails if the new system is significantly worse than the old one.
-
-Each metric is decided by itself, at the full significance level: p values are corrected neither for other systems nor
-for other metrics. So a metric that fails alone also fails with others. More metrics never make a gate more lenient.
+The gate for a new version of a system fails if the new system is significantly worse than the old one. Each metric is
+decided by itself, at the full significance level: p values are corrected neither for other systems nor for other
+metrics. So a metric that fails alone also fails with others. More metrics never make a gate more lenient.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""System scores, win matrices and strengths in resamples of the instances, for all metrics on the same draws.
+"""Resamples of the instances, and the intervals of scores, differences and strengths that they give.
 
-Scores are oriented here: higher is better. What is drawn are units: instances, or whole documents where the tables
-name them, because instances of one document are not independent.
-
-Intervals of system scores, of their differences and of strengths, of the level that they say.
+Scores are oriented here: higher is better. All metrics share the draws. What is drawn are units: instances, or whole
+documents where the tables name them, because instances of one document are not independent.
 
 Percentiles of resamples cover less than they say where there are few units: .87 instead of .95 at n = 12. So below 30
 units an interval is Student's t, for a corpus score with the standard error of the jackknife, and percentiles go as

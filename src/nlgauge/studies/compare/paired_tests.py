@@ -1,4 +1,4 @@
-"""Every pair of systems under one metric: differences, intervals, effect sizes, tests, power."""
+"""Paired tests of all pairs of systems under one metric: differences, intervals, effect sizes, p values, power."""
 
 from __future__ import annotations
 

@@ -1,16 +1,14 @@
-"""Does a setting change who wins? Kendall's tau between two rankings of systems, and the pairs that swap places.
-
-A pair flips where the first system is ahead under the base setting and behind under the other. What a reader would
-conclude flips only if both orders hold up: each is tested by a paired bootstrap over the segments that both systems
-have, and the flip's p is the larger of the two (the intersection-union test). No correction for the number of pairs
-is made; the number of flips that are listed says how many were looked at in vain. Segments of one document are not
-independent: where documents are named, whole documents are drawn.
-
-Rankings of systems by their scores, and how far two rankings are apart.
+"""Rankings of systems by their scores, how far two rankings differ, and the pairs of systems that swap places.
 
 A matrix of scores is instances x systems, higher is better. `i beats j` on an instance where its score is higher by
 more than the tie tolerance, a share of the larger of the two scores: sums of floating-point numbers that are equal on
-paper differ in their last bits, and who wins must not hang on those.
+paper differ in their last bits, and the winner must not depend on those.
+
+A pair flips where the first system is ahead under the base setting and behind under the other. The flip is
+significant only if both orders are: each is tested by a paired bootstrap over the segments that both systems have,
+and the flip's p is the larger of the two (the intersection-union test). No correction for the number of pairs is
+made; the number of listed flips says how many were tested. Segments of one document are not independent: where
+documents are named, whole documents are drawn.
 """
 
 from __future__ import annotations

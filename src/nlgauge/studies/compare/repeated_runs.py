@@ -1,9 +1,7 @@
-"""Several runs of each system, such as training seeds, compared as distributions and not as single numbers.
+"""Comparison of systems over several runs each, such as training seeds.
 
-One run's score is a draw. Reimers and Gurevych (2017) show that the seed alone can turn a comparison round; so what
-is compared are the runs of either system, with what was spent on them beside it.
-
-Tables of scores whose columns are runs of systems, such as training seeds.
+The score of one run is a draw. Reimers and Gurevych (2017) show that the seed alone can reverse a comparison; so the
+runs of either system are compared as distributions, next to what was spent on them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How systems are compared: every choice that can change a verdict, in one place and one line."""
+"""Settings of a comparison: every choice that can change a verdict, in one place and one line."""
 
 from __future__ import annotations
 

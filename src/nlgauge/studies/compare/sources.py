@@ -1,7 +1,4 @@
-"""Counts behind the corpus scores of several systems: what BLEU and chrF are compared and resampled by.
-
-Tables of scores from what users have: results of nlgauge, or plain mappings of numbers.
-"""
+"""Tables of scores from results of nlgauge or plain mappings, with the counts behind corpus scores (BLEU, chrF)."""
 
 from __future__ import annotations
 

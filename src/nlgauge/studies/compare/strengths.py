@@ -1,11 +1,12 @@
-"""Bradley-Terry: strengths such that P(i beats j) = strength_i / (strength_i + strength_j).
+"""Strengths of systems from wins: Bradley-Terry, Elo and TrueSkill.
 
-The likelihood is concave in the logarithms of the strengths, so Newton's method finds its maximum to the last digits
-in some ten steps. A system without a win has strength 0. Where wins do not lead from every system to every other one
-(the graph of wins is not strongly connected), there is no finite maximum: strengths then are those of wins with a
-millionth of a win added to either side of every pair that met. Their order means something, their sizes do not.
+Bradley-Terry has strengths such that P(i beats j) = strength_i / (strength_i + strength_j). The likelihood is concave
+in the logarithms of the strengths, so Newton's method finds its maximum to the last digits in some ten steps. A
+system without a win has strength 0. Where wins do not lead from every system to every other one (the graph of wins is
+not strongly connected), there is no finite maximum: strengths then are those of wins with a millionth of a win added
+to either side of every pair that met. Their order means something, their sizes do not.
 
-With a tolerance the climb is Zermelo's iteration, as in Peyrard et al. (2021, appendix E), for many win matrices:
+With a tolerance, Zermelo's iteration is used, as in Peyrard et al. (2021, appendix E), for many win matrices:
 
     new_i = W_i / sum_j (w_ij + w_ji) / (s_i + s_j),   then new / sum(new);   W_i = sum_j w_ij
 
@@ -18,14 +19,13 @@ comparisons", JMLR 24), which goes to the same maximum in tens of steps:
 
     new_i = sum_j w_ij s_j / (s_i + s_j)  /  sum_j w_ji / (s_i + s_j)
 
-Newman moves one system after another. All at once would swing to and fro (with two systems for ever), so a step goes
-to the geometric mean of old and new.
+Newman moves one system after another. Moving all at once oscillates (with two systems for ever), so a step goes to
+the geometric mean of old and new.
 
-Elo and TrueSkill: ratings that are moved game by game, here by every instance of every pair of systems.
-
-Both depend on the order of the games, and so on the order of columns and rows: the later a game, the more it counts.
-Games come as in the released code of Peyrard et al. (2021): pairs of columns outside, instances inside. `shuffles`
-plays the games in that many random orders instead and averages the ratings, which takes most of the dependence away.
+Elo and TrueSkill move ratings game by game, here by every instance of every pair of systems. Both depend on the order
+of the games, and so on the order of columns and rows: the later a game, the more it counts. Games come as in the
+released code of Peyrard et al. (2021): pairs of columns outside, instances inside. `shuffles` plays the games in that
+many random orders instead and averages the ratings, which takes most of the dependence away.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""What the scores of a metric look like: outliers, ties, how far systems and instances are apart.
-
-What a reader of a comparison must know beside its numbers, in sentences.
-
-Systems beside systems: from scores of instances to a ranking that says how far it can be trusted.
-"""
+"""The comparison of systems: ranking, pairs, diagnostics of the scores, and notes in sentences."""
 
 from __future__ import annotations
 

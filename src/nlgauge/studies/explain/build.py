@@ -1,16 +1,13 @@
-"""What matched what, in words; the other kind of alignment beside it; and what each word contributes.
+"""From scores with alignments to explanations: links between words, contributions of words, removed words.
 
 Hard and soft alignments are one thing under different constraints (MoverScore, Proposition 1): greedy matching sends
 each token's whole weight to its nearest token, transport must also fill the other text. With the similarities of one
-and the costs of the other at hand, either can be shown beside the metric's own.
+and the costs of the other available, either can be shown next to the metric's own.
 
     P = sum_i u_i s_i        R = sum_j v_j s_j        cost = sum_ij F_ij C_ij        u, v: weights that sum to 1
 
-Each is a sum over tokens, so a word's contribution is its summand.
-
-What preprocessing removed of a text, word by word, and why.
-
-From a score with its alignments to explanations, a segment at a time.
+Each is a sum over tokens, so a word's contribution is its summand. Words that preprocessing removed are listed with
+the reason.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Word-level error scores beside the words that people marked as errors.
+"""Evaluation of word-level error scores against words that people marked as errors.
 
 The protocol is that of the Eval4NLP 2021 shared task: texts whose words are all errors, or none, are skipped; for
 each other text AUC, average precision, and recall among the K highest scores, K the number of its errors (of equal

@@ -1,9 +1,4 @@
-"""Annotations of many texts: one that the annotator refuses costs no other its annotation.
-
-An explanation as a sentence.
-
-What an explanation holds: words of both texts, what matched what, and what each word contributes.
-"""
+"""Explanations as plain data: words of both texts, links, contributions, notes; and an explanation as a sentence."""
 
 from __future__ import annotations
 

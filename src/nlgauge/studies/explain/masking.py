@@ -1,11 +1,9 @@
-"""Shapley values: what each player adds to a coalition, averaged over all orders in which players can come.
+"""Scores of texts with words left out: leave-one-out importance and Shapley values.
 
     phi_i = sum over coalitions S without i of |S|! (n - |S| - 1)! / n!  (v(S + i) - v(S))
 
-They sum to v(all) - v(none). Up to ten players they are computed exactly; beyond that over sampled orders (Castro,
-Gomez, Tejada 2009), which sum to the same, with the standard error of each mean.
-
-Texts with words left out, and what they score: the basis of leave-one-out importance and Shapley values.
+Shapley values sum to v(all) - v(none). Up to ten players they are computed exactly; beyond that over sampled orders
+(Castro, Gomez, Tejada 2009), which sum to the same, with the standard error of each mean.
 """
 
 from __future__ import annotations

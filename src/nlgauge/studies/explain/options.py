@@ -1,8 +1,7 @@
-"""What an explanation shall hold; no part of a recipe, and it moves no score.
+"""Options of an explanation, and how several references are joined. Neither changes a score.
 
-Several references: how one score was made of them, and what each gives by itself.
-
-Only one alignment is shown, that of the best reference, so a score that is a mean is not the number behind it.
+Only one alignment is shown, that of the best reference. Where the score is a mean over references, a note says what
+each gives by itself.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""nlgauge.explain_pair, explain_pairs for many pairs in one go; segments of a score, and of a corpus."""
+"""Explanations of one pair (`nlgauge.explain_pair`), of many (`explain_pairs`), and of segments of a score."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""From the points of a metric (pieces, words, n-grams) to the words of a reader, by where both stand in the text.
-
-Files of tags or scores of words: a text per line, a value per word.
-"""
+"""Words of a text: points of a metric (pieces, words, n-grams) assigned to them; files of word tags and scores."""
 
 from __future__ import annotations
 

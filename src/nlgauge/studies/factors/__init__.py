@@ -1,1 +1,1 @@
-"""What a metric looks at, over a whole data set: a surrogate that knows only linguistic factors of each pair."""
+"""Linguistic factors: how much of a metric is explained by meaning, syntax, shared words and forms of words."""

@@ -1,23 +1,19 @@
-"""LEX: the words that two texts share, as BLEU-1.
+"""Factors of the pairs of a data set, a column each.
+
+    SEM    human score                                    LEX    shared words, as BLEU-1
+    SYN    similarity of the dependency trees             MOR    similarity of the forms of words
+    CLB    the metric's own score of a foreign sentence and its machine translation (`surrogate.py`)
+
+Any other name is a column of numbers that came with the data. A pair without a value (no parse, no translation, no
+known word) has nan, never 0.
 
     LEX = min(1, exp(1 - |r| / |h|)) * (words of h that are in r, each as often as it stands there) / |h|
 
 The released scores have the translation in the place of r and the human reference in that of h (D11), with case; 0
-where no word is shared. Across languages r is the machine translation of the foreign sentence.
+where no word is shared. Across languages r is the machine translation of the foreign sentence, read from a file:
 
-Machine translations of sentences, from a file: what the cross-lingual factors compare with.
-
-{"sentence": {"Ein Hund bellt.": ["A", "dog", "barks", "."]}}     as released; also plain {text: translation}
-Ein Hund bellt.<TAB>A dog barks.                                  TSV without a header
-
-Factors of the pairs of a data set, a column each.
-
-    SEM    people's score                                 LEX    shared words, as BLEU-1
-    SYN    how alike the dependency trees are             MOR    how alike the forms of words are
-    CLB    the metric's own score of a foreign sentence beside its machine translation (`nlgauge.explain.factors.run`)
-
-Any other name is a column of numbers that came with the data. A pair whose factor cannot be had (no parse, no
-translation, no known word) has nan, never 0.
+    {"sentence": {"Ein Hund bellt.": ["A", "dog", "barks", "."]}}     as released; also plain {text: translation}
+    Ein Hund bellt.<TAB>A dog barks.                                  TSV without a header
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Vectors of words: trained as by fastText on the texts at hand, or read from a file.
+"""MOR: similarity of the forms of words, as the cosine of mean word vectors that contain morphology.
 
-MOR: how alike the forms of words are, as the cosine of mean word vectors that know morphology.
-
+    vectors       trained as by fastText on the texts at hand, or read from a file
     lexicon       pairs of words that have the same morphological features, such as "reached" and "combined"
     retrofitting  q_i <- (mean of q_j over the pairs (i, j) + v_i) / 2, ten times (Faruqui et al. 2015, alpha 1,
                   beta 1 / pairs of i); v are the vectors, of unit length

@@ -1,13 +1,11 @@
-"""A surrogate of a metric: a linear model that knows only factors of each pair.
+"""Surrogates of metrics: linear models that see only factors of each pair (`nlgauge.explain_factors`).
 
     m(x, y) = a SEM + b SYN + c LEX + d MOR + e
 
-Kaster, Zhao, Eger (2021) explain metrics so. All columns are standardised, so a coefficient says by how many standard
-deviations the score moves with one of the factor, the others unchanged; R2 says how much of the metric the factors
-explain at all. Factors that go together share what they explain, and how they share it is uncertain: each
-coefficient comes with an interval and its variance inflation.
-
-nlgauge.explain_factors: what metrics look at, on a data set; and the same of a table that was scored before.
+Kaster, Zhao, Eger (2021) explain metrics this way, on a data set or on a table of scores. All columns are
+standardised, so a coefficient says by how many standard deviations the score moves with one of the factor, the others
+unchanged; R2 says how much of the metric the factors explain at all. Factors that are correlated share what they
+explain, and how they share it is uncertain: each coefficient has an interval and its variance inflation.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""SYN: how alike the dependency trees of two texts are, whatever their words.
+"""SYN: similarity of the dependency trees of two texts, whatever their words.
 
     SYN = 1 - TED(x, y) / (|x| + |y|)        |x|: words of x
 
-TED is the least number of words to insert or delete until the trees are the same; what a word is called costs
-nothing, but the order of words counts (Zhang and Shasha 1989, renaming at cost 0). Punctuation is taken out of the
-trees first: words that hang on it go to its head. Sentences after the first hang on the root of the first.
+TED is the least number of words to insert or delete until the trees are the same; labels of words cost nothing, but
+the order of words counts (Zhang and Shasha 1989, renaming at cost 0). Punctuation is taken out of the trees first:
+words that depend on it go to its head. Sentences after the first depend on the root of the first.
 
 Trees are lists of heads: the number of the word that each word depends on, from 1, and 0 for the root.
 """

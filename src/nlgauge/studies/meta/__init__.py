@@ -1,4 +1,4 @@
-"""Metrics beside people: correlations at every level, accuracies, significance, ranks and sentinels."""
+"""Correlation of metrics with human judgements: all levels, accuracies, significance, ranks and sentinels."""
 
 from nlgauge.studies.meta.evaluation import AgreementTable, TieComparison, compare_tie_accuracies, evaluate
 from nlgauge.studies.meta.hybrids import (

@@ -1,9 +1,4 @@
-"""Metrics ranked by acc_eq, with every difference tested.
-
-Each metric's epsilon is chosen once; then the outcomes of single pairs are swapped between two metrics
-(`stats.permutation_of_outcomes`), so that no draw needs a calibration of its own.
-
-How well metrics agree with people on a data set: one table per question.
+"""Tables of agreement with human judgements on a data set: one table per question, with every difference tested.
 
     level     segment   every judged row on its own
               document  the same for rows that are documents (`nlgauge.data.document_table` joins segments)
@@ -18,6 +13,9 @@ How well metrics agree with people on a data set: one table per question.
 Language pairs are averaged without weights, as published. A metric that no other one beats significantly is marked.
 On fewer than ten rows, topics or systems there is neither an interval nor a test: they would say nothing. Outputs of
 one document are not independent; `Significance(documents=True)` draws whole documents instead of rows or topics.
+
+For acc-eq each metric's epsilon is chosen once; then the outcomes of single pairs are swapped between two metrics
+(`stats.permutation_of_outcomes`), so that no draw needs a calibration of its own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""At which level a metric is compared with people.
+"""Levels at which a metric is compared with human judgements.
 
 - segment: all outputs that have a human score, in one list;
 - system: one number per system on both sides;

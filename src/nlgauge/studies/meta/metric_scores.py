@@ -1,16 +1,14 @@
-"""Scores of metrics, turned the right way up once and for all.
+"""Scores of metrics in one orientation: higher is better. Scores of other tools can be rows next to ours.
 
     MetricScores    what one metric gave: to the rows of a table, or to systems x segments
     ScoreTable      a judgement table with the scores of its rows by several metrics
 
-People's scores are higher for better outputs; a distance says that it is one, and `oriented` flips it, so that no
-correlation is ever flipped, or made absolute, later on. Functions of this room that compare with human scores of
-systems x segments take scores of the same shape; nan means that nobody judged that output.
+Human scores are higher for better outputs; `oriented` negates a distance, so that no correlation is negated, or made
+absolute, later on. Functions of this folder that compare with human scores of systems x segments take scores of the
+same shape; nan means that nobody judged that output.
 
-Scores of other tools as rows beside ours: a judge or a metric is judged by how well it agrees with people.
-
-A file names the outputs that it scores by columns `system` and `segment` (and `langpair`), or it has a row for each
-row of the table, in their order. Files are those of `nlgauge.data.score_files`, without the need for a full grid.
+A file of another tool names the outputs that it scores by columns `system` and `segment` (and `langpair`), or it has
+a row for each row of the table, in their order. Files are those of `nlgauge.data.score_files`, without a full grid.
 """
 
 from __future__ import annotations

@@ -1,19 +1,16 @@
-"""acc_eq with tie calibration: pairs of outputs that metric and people order, or tie, alike.
+"""Agreement on pairs of outputs or systems: acc_eq, soft pairwise accuracy, differences, relative rankings.
 
-Deutsch, Foster & Freitag 2023 (arXiv 2305.14324). Within each item (segment), a pair of outputs is right if
-both sides prefer the same output or both call a tie; a metric calls a tie where its scores differ by at most
-epsilon. The value is the mean over items of the share of right pairs, at the epsilon that maximises it.
+**acc_eq with tie calibration** (Deutsch, Foster & Freitag 2023, arXiv 2305.14324). Within each item (segment), a pair
+of outputs is right if both sides prefer the same output or both call a tie; a metric calls a tie where its scores
+differ by at most epsilon. The value is the mean over items of the share of right pairs, at the epsilon that maximises
+it. A pair changes only once as epsilon grows: at its own difference it turns from right or wrong into a tie. So all
+pairs are sorted by difference once and the whole curve is one cumulative sum. By chance, a metric that knows nothing
+is right on (1 - t)/2 of the pairs if it never ties and on t of them if it always does, where t is the share of human
+ties; calibrated, it gets the larger of the two.
 
-A pair changes only once as epsilon grows: at its own difference it turns from right or wrong into a tie. So
-all pairs are sorted by difference once and the whole curve is one cumulative sum.
-
-What chance would give: a metric that knows nothing is right on (1 - t)/2 of the pairs if it never ties and on
-t of them if it always does, where t is the share of human ties; calibrated, it gets the larger of the two.
-
-Soft pairwise accuracy (SPA): does a metric separate systems with the confidence that people have?
-
-Thompson et al. 2024. For every pair of systems a paired permutation test gives the p value of "the first is
-better", once from human and once from metric scores of the same segments:
+**Soft pairwise accuracy** (SPA, Thompson et al. 2024): does a metric separate systems with the confidence that people
+have? For every pair of systems a paired permutation test gives the p value of "the first is better", once from human
+and once from metric scores of the same segments:
 
     SPA = 1 - mean over pairs |p_human - p_metric|
 
@@ -22,16 +19,16 @@ statistic s.(a - b) = s.a - s.b, and one product of the signs with all score col
 signs are those that mt-metrics-eval draws from the same seed. Where documents are named, all segments of one have its
 sign: the columns are summed over documents first.
 
-Pairwise-difference Pearson: do metric and people see the same distance between two outputs of a segment?
-
-r over all ordered pairs (i, j) of outputs within a segment of (metric_i - metric_j, human_i - human_j). Both
-orders are taken, so the differences have mean 0 and the value does not depend on how systems are listed. As
+**Pairwise-difference Pearson**: r over all ordered pairs (i, j) of outputs within a segment of
+(metric_i - metric_j, human_i - human_j). Both orders are taken, so the differences have mean 0 and the value does not
+depend on how systems are listed. As
 
     sum over i, j of (m_i - m_j)(h_i - h_j) = 2 k sum over i of (m_i - mean m)(h_i - mean h)
 
 for the k outputs of a segment, no pair has to be formed.
 
-Segments judged by relative rankings (WMT18 and WMT19): the rows that count, and WMT's tau on them.
+**Relative rankings** (WMT's DArr, WMT18 and WMT19): pairs of outputs of which people clearly prefer one, and WMT's
+tau of a metric on them.
 """
 
 from __future__ import annotations

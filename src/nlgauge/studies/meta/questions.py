@@ -1,10 +1,8 @@
-"""A question to a data set: at which level, by which agreement, tested how. What has no answer is refused early.
-
-The answer of scores to a question: one number per language pair, and what it rests on.
+"""Questions to a data set (level, agreement, test) and their answers: one number per language pair.
 
 Everything that asks how well a metric agrees with people goes through `answer`: tables of agreement
-(`nlgauge.meta.evaluation`), published tables, studies of sensitivity, the choice of a layer. Only the number is
-computed; intervals and significance are the business of a table with several metrics.
+(`evaluation.py`), published tables, studies of sensitivity, the choice of a layer. Only the number is computed;
+intervals and significance belong to a table with several metrics. A question without an answer is refused early.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which metric follows people better than which: all pairs tested, corrected, and turned into ranks."""
+"""Ranks of metrics by their correlation with human judgements: all pairs tested, and corrected."""
 
 from __future__ import annotations
 

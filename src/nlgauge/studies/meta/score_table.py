@@ -1,4 +1,4 @@
-"""Score the rows of a judgement table, with idf counted as the data set's protocol has it.
+"""Scores of the rows of a judgement table, with idf counted as the data set's protocol has it.
 
 Metrics that count idf look at whole files. Which texts those are depends on the data:
 

@@ -1,8 +1,7 @@
-"""Rows that no good metric should resemble (Perrella et al. 2024, arXiv 2408.13831).
+"""Sentinels: rows that no good metric should resemble (Perrella et al. 2024, arXiv 2408.13831).
 
-A sentinel knows nothing of translation quality: the length of an output, how much of it copies the source,
-or a random number. A set-up in which a sentinel does well rewards something else than
-quality, so every table shows them.
+A sentinel knows nothing of translation quality: the length of an output, how much of it copies the source, or a
+random number. A set-up in which a sentinel does well rewards something else than quality, so every table shows them.
 """
 
 from __future__ import annotations

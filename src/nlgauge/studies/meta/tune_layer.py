@@ -1,4 +1,4 @@
-"""Which layer of a model agrees best with people, by BERTScore's F without idf."""
+"""The layer of a model that agrees best with human judgements, by BERTScore's F without idf."""
 
 from __future__ import annotations
 

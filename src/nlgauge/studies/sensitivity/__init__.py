@@ -1,4 +1,4 @@
-"""What preprocessing moves: studies that vary one field of a recipe and keep the rest."""
+"""Sensitivity to preprocessing: studies that vary one field of a recipe and keep the rest."""
 
 from nlgauge.studies.sensitivity.measure import run_study, systems_table
 from nlgauge.studies.sensitivity.results import Ranking, Sensitivity, SettingEffect, SettingInfo

@@ -1,14 +1,9 @@
-"""Scores of a table's rows under every setting of a study.
+"""Runs of a sensitivity study: scores under every setting, then effects of settings, ranks and flips.
 
 All settings are prepared together and compared on one encoding: a text is tokenised and encoded once for all of them,
-and vectors and distances that settings have in common are computed once (`nlgauge.clouds.token_cloud`). With a
-checkpoint the corpus is compared range by range, and what is finished is kept; where it is cut moves no score.
-
-From scores under every setting to what a study says: effects of settings, ranks, flips.
-
-What a study had to decide about texts: one warning of each kind, which names pairs, segments and settings.
-
-Run a study: how far do correlation, scores and ranks move when preprocessing does?
+and vectors and distances that settings have in common are computed once (`vectors/points.py`). With a checkpoint the
+corpus is compared range by range, and finished ranges are kept; where it is cut changes no score. Each kind of
+warning about texts is given once, with pairs, segments and settings.
 """
 
 from __future__ import annotations

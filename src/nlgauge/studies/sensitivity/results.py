@@ -1,4 +1,4 @@
-"""What a study found: how far numbers and ranks move between the settings of a sweep."""
+"""Results of a sensitivity study: how far numbers and ranks move between the settings of a sweep."""
 
 from __future__ import annotations
 

@@ -1,18 +1,17 @@
-"""What is measured of the settings of a study.
+"""Variants of a sensitivity study: its measures, presets, idf tables and stop-word lists.
 
-Idf tables of a study: random samples of the data at hand, and large corpora counted line by line.
+Presets are the grids of the reproducibility study (Chen et al. 2022, section 5 and appendix A.5):
 
-The grids of the reproducibility study (Chen et al. 2022, section 5 and appendix A.5), by name.
+    stopwords                no list, and those of spaCy, stopwords-iso and NLTK that are installed
+    idf                      as published or none; as published or counted on random corpora; and on large ones
+    subwords                 first piece, all pieces, average of the pieces
+    punctuation              removed or kept
+    subwords-x-punctuation   all six cells of the two
+    layers                   each layer on its own
+    all                      each of the above, one factor at a time (without the cells of two)
 
-stopwords                no list, and those of spaCy, stopwords-iso and NLTK that are installed
-idf                      as published or none; as published or counted on random corpora; and on large ones
-subwords                 first piece, all pieces, average of the pieces
-punctuation              removed or kept
-subwords-x-punctuation   all six cells of the two
-layers                   each layer on its own
-all                      each of the above, one factor at a time (without the cells of two)
-
-What of a study can be run here, and what it needs: lists of stop words, idf tables of its corpora.
+Idf tables are counted on random samples of the data, or on large corpora line by line. What cannot be run on this
+machine is left out, with the reason.
 """
 
 from __future__ import annotations

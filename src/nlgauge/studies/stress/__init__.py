@@ -1,4 +1,4 @@
-"""Can a metric be fooled: adversarial triples, and perturbations of one's own outputs."""
+"""Stress tests of metrics: adversarial triples, and perturbations of one's own outputs."""
 
 from __future__ import annotations
 

@@ -1,17 +1,13 @@
-"""What a perturbation is: a change of a text that is known to keep its meaning, or known not to.
+"""Perturbations of a text: changes that are known to keep its meaning, or known not to.
 
-Each is drawn from a seed and the text alone, so that the texts beside it change nothing (an entity that is put in
-comes from the other texts; which one is drawn in the same way). A text that a perturbation cannot change is left
-out, and counted.
+    names      two names of a text change places, or one is replaced by a name of another text
+    meaning    negation, antonyms, numbers: English rules
+    surface    a typo, other case: the meaning is kept, and a metric should hardly fall
 
-Perturbations of names: two of a text change places, or one gives way to a name of another text.
-
-A name is a run of capitalised words that does not begin a sentence; days, months and the like are none. An annotator
-that knows names (PROPN) takes the place of the rule. Texts in lower case have no names by the rule.
-
-Perturbations that turn the meaning round with a word: negation, antonyms, numbers. English rules.
-
-Perturbations that keep the meaning: a typo, other case. A metric should hardly fall.
+Each is drawn from a seed and the text alone, so that the other texts change nothing (an entity that is put in comes
+from the other texts; which one is drawn in the same way). A text that a perturbation cannot change is left out, and
+counted. A name is a run of capitalised words that does not begin a sentence; days, months and the like are not names.
+With an annotator that tags names (PROPN), its tags replace the rule. Texts in lower case have no names by the rule.
 """
 
 from __future__ import annotations

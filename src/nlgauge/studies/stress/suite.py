@@ -1,10 +1,7 @@
-"""Perturbations of whole words: one is missing, two change places, all are in another order, nouns are.
+"""The stress test: all perturbations by name, texts changed by them, and how far each metric falls.
 
-The suite: all perturbations by name, and texts changed by them.
-
-What a stress test found: how far each metric falls under each perturbation.
-
-Run a stress test: perturb texts, score them as they were and as they are, and see how far metrics fall.
+Perturbations of whole words are here (a word missing, words or nouns in another order); the others are in
+perturbations.py.
 """
 
 from __future__ import annotations

@@ -1,18 +1,15 @@
 """Adversarial triples: a text A, a paraphrase B that shares few of its words, and a lookalike C that shares many.
 
-A metric that looks at meaning scores (A, B) above (A, C). Triples come from a data set in the form of `paws` (each A
-in two rows, one of them a paraphrase), from a file with columns `anchor`, `paraphrase` and `lookalike`, or are made
-(`studies/stress/triples.py`).
+A metric of meaning scores (A, B) above (A, C). A is the reference, and a tie is not a win:
 
-Triples that are made: nouns in another order, and pairs of PAWS put together.
+    share = |{ m(A, B) > m(A, C) }| / n
 
-permute_nouns    C is A with its common nouns in singular permuted (as published: tokens tagged NN, at least two)
-paws_triples     of the labelled pairs of PAWS: B the paraphrase of A that shares least, C the lookalike that
-                 shares most; kept where B shares less than C, no sentence twice, those with the largest gap (D14)
+Triples come from a data set in the form of `paws` (each A in two rows, one of them a paraphrase), from a file with
+columns `anchor`, `paraphrase` and `lookalike`, or are made:
 
-How often a metric scores a paraphrase above a lookalike, on adversarial triples.
-
-share = |{ m(A, B) > m(A, C) }| / n        A is the reference; a tie is no win
+    permute_nouns    C is A with its common nouns in singular permuted (as published: tokens tagged NN, at least two)
+    paws_triples     of the labelled pairs of PAWS: B the paraphrase of A that shares least, C the lookalike that
+                     shares most; kept where B shares less than C, no sentence twice, those with the largest gap (D14)
 """
 
 from __future__ import annotations
