@@ -44,7 +44,6 @@ _WIDEST_MATRIX = 16
 
 def ranking_table(
     metrics: Sequence[MetricComparison],
-    settings: CompareSettings,
     *,
     named: bool = False,
     budgets: Mapping[str, Mapping[str, str | float]] | None = None,
@@ -387,7 +386,7 @@ def _tables(found: Compared) -> Iterator[Table]:
     if found.comparison is not None:
         comparison = found.comparison
         for metric in comparison.metrics:
-            yield ranking_table([metric], comparison.settings, budgets=found.budgets)
+            yield ranking_table([metric], budgets=found.budgets)
             if len(metric.systems) > 1:
                 yield pairs_table([metric], comparison.settings, most=_MOST_PAIRS)
             if len(metric.systems) > 2:  # two are in the row of their pair
@@ -414,7 +413,7 @@ def _tsv_table(found: Compared, name: TableName) -> Table:
         return win_rows_table(comparison.metrics)
     if name == "disagreements":
         return disagreement_table(comparison)
-    return ranking_table(comparison.metrics, comparison.settings, named=True, budgets=found.budgets)
+    return ranking_table(comparison.metrics, named=True, budgets=found.budgets)
 
 
 def render_gate_not_run(reason: str) -> str:

@@ -76,10 +76,10 @@ def _at_hand(data: Mapping[str, bool]) -> str:
     return "; ".join([*([_some(here)] if here else []), *([f"not here: {_some(absent)}"] if absent else [])])
 
 
-def _some(names: Sequence[str], most: int = 3) -> str:
-    """Names of a list; of a long one the first."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+def _some(names: Sequence[str]) -> str:
+    """Names of a list; of a long one the first three."""
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
 
 
 def _table(result: Reproduction, *, repeat: bool) -> Table:

@@ -143,23 +143,20 @@ def standardised(values: Vector, *, over: NDArray[np.bool_] | None = None, name:
     return scaled
 
 
-def ensemble_gains(
-    members: Sequence[MetricScores], human: Vector, langpairs: Sequence[str], *, rows: NDArray[np.bool_] | None = None
-) -> list[Gain]:
+def ensemble_gains(members: Sequence[MetricScores], human: Vector, langpairs: Sequence[str]) -> list[Gain]:
     """The gain of the members' average on each language pair, in the order in which pairs come first.
 
-    Scores are standardised over all rows; with `rows` they are standardised, and correlated, over these only.
+    Scores are standardised over all rows.
     """
     if len(members) < 2:
         msg = f"an ensemble joins at least two metrics, got {len(members)}"
         raise InputError(msg)
-    kept = np.ones(len(human), dtype=bool) if rows is None else rows
-    columns = [standardised(one.oriented, over=kept, name=one.name) for one in members]
+    columns = [standardised(one.oriented, name=one.name) for one in members]
     joined = sum(columns[1:], start=columns[0]) / len(columns)
     pairs = np.array(langpairs)
     found = []
     for pair in dict.fromkeys(langpairs):
-        of_pair = kept & (pairs == pair)
+        of_pair = pairs == pair
         if of_pair.sum() < 2:
             msg = f"{pair} has {int(of_pair.sum())} rows here, and a correlation needs at least 2"
             raise InputError(msg)
@@ -229,9 +226,9 @@ class EnsembleSearch:
         """The same on the other halves: without the selection effect."""
         return float(np.mean([choice.held_out_gain for choice in self.choices]))
 
-    def held_out_range(self, level: float = 0.95) -> tuple[float, float]:
-        """Percentiles of the held-out gain over splits; splits share rows, so this is no confidence interval."""
-        tail = 50 * (1 - level)
+    def held_out_range(self) -> tuple[float, float]:
+        """95 % of the held-out gains over splits; splits share rows, so this is not a confidence interval."""
+        tail = 50 * (1 - 0.95)
         low, high = np.percentile([choice.held_out_gain for choice in self.choices], [tail, 100 - tail])
         return float(low), float(high)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from nlgauge.encoders.base import encode_texts
 from nlgauge.encoders.load import load_encoder
-from nlgauge.studies.alignment.from_texts import vocabulary_of_texts
+from nlgauge.studies.alignment.from_texts import frequent_words, vocabulary_of_texts
 
 TEXTS = ["The barking dog saw the cat.", "A dog, a dog!", "Dog 42 is on it.", ""]
 
@@ -15,7 +15,8 @@ def test_words_are_counted_and_averaged_over_their_places() -> None:
     """By hand: dog stands in four places, the in two; words of one or two letters and numbers do not count."""
     encoder = load_encoder("minilm")
     seen: list[int] = []
-    found = vocabulary_of_texts(encoder, TEXTS, layer=2, fewest_places=2, advance=seen.append)
+    words = frequent_words(encoder, TEXTS, fewest_places=2)
+    found = vocabulary_of_texts(encoder, TEXTS, layer=2, found=words, advance=seen.append)
     assert (found.words, found.counts, found.types) == (("dog", "the"), (4, 2), 5)
     assert sum(seen) == len(TEXTS)
     encoded = encode_texts(encoder, encoder.tokenizer.encode(TEXTS), (2,), batch_tokens=4096)
@@ -31,5 +32,5 @@ def test_words_are_counted_and_averaged_over_their_places() -> None:
 
 
 def test_the_most_frequent_are_kept() -> None:
-    found = vocabulary_of_texts(load_encoder("minilm"), TEXTS, layer=2, fewest_places=1, most=2)
+    found = frequent_words(load_encoder("minilm"), TEXTS, fewest_places=1, most=2)
     assert found.words == ("dog", "the")

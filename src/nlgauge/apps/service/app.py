@@ -1,4 +1,4 @@
-"""The application: endpoints, error handlers, middleware."""
+"""The application: endpoints, error handlers, and middleware for paths behind a proxy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nlgauge._version import __version__
 from nlgauge.apps.service import job_routes, page_routes, routes, study_routes
@@ -26,7 +27,6 @@ from nlgauge.apps.service.guard import (
     problem_response,
     validation_problem,
 )
-from nlgauge.apps.service.page_routes import HeadAsGet, Prefix
 from nlgauge.apps.service.schemas import ProblemRecord
 from nlgauge.apps.service.service import Service
 from nlgauge.apps.service.settings import Settings
@@ -51,6 +51,48 @@ _ANYWHERE = {
     500: "an error of the service",
     503: "starting or stopping",
 }
+
+
+#: Ends as late as the job that it tells of, so that it is never asked for its head alone.
+_STREAM = "/events"
+
+
+class Prefix:
+    """Takes the prefix off a path, where the proxy has left it on; answers name addresses with it (`root_path`)."""
+
+    def __init__(self, app: ASGIApp, root_path: str) -> None:
+        self._app = app
+        self._root = root_path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand the request on."""
+        if scope["type"] == "http":
+            path = scope["path"]
+            if path == self._root:  # addresses in the page are relative to a folder
+                await RedirectResponse(f"{self._root}/")(scope, receive, send)
+                return
+            if path.startswith(f"{self._root}/"):
+                path = path.removeprefix(self._root)
+            scope = {**scope, "path": path, "root_path": self._root}
+        await self._app(scope, receive, send)
+
+
+class HeadAsGet:
+    """Answers HEAD as GET, without the body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand the request on."""
+        if scope["type"] != "http" or scope["method"] != "HEAD" or scope["path"].endswith(_STREAM):
+            await self._app(scope, receive, send)
+            return
+
+        async def without_body(message: Message) -> None:
+            await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+        await self._app({**scope, "method": "GET"}, receive, without_body)
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:

@@ -30,7 +30,7 @@ from nlgauge.report.figures.canvas import (
 
 if TYPE_CHECKING:
     from nlgauge.studies.sensitivity.results import Ranking, Sensitivity, SettingEffect
-    from nlgauge.studies.stress.suite import Fall, MetricFalls, StressTest
+    from nlgauge.studies.stress.suite import Fall, StressTest
     from nlgauge.studies.stress.triples import TripleStudy, TripleWins
 
 _LEVELS = {
@@ -150,7 +150,7 @@ def plot_stress(test: StressTest, path: Path) -> None:
     for one in test.metrics:
         own = () if one.paraphrase is None else (one.paraphrase,)
         for fall in (*own, *one.falls):
-            bar = _bar(one, fall)
+            bar = _bar(fall)
             if bar is not None:
                 groups.setdefault(fall.perturbation, {})[one.metric] = bar
     figure = draw_bar_panels(
@@ -163,7 +163,7 @@ def plot_stress(test: StressTest, path: Path) -> None:
     save_figure(figure, path)
 
 
-def _bar(one: MetricFalls, fall: Fall) -> Bar | None:
+def _bar(fall: Fall) -> Bar | None:
     if fall.way is None or fall.mean is None:
         return None
     if fall.fall is None or fall.mean == 0:

@@ -70,8 +70,6 @@ def vocabulary_of_texts(
     texts: Sequence[str],
     *,
     layer: int,
-    most: int = 3000,
-    fewest_places: int = 4,
     found: FrequentWords | None = None,
     batch_tokens: int = 4096,
     advance: Callable[[int], None] | None = None,
@@ -80,7 +78,7 @@ def vocabulary_of_texts(
 
     `found`: what `frequent_words` said of these texts, if it was asked already.
     """
-    words, counts, types, tokens = found or frequent_words(encoder, texts, most=most, fewest_places=fewest_places)
+    words, counts, types, tokens = found or frequent_words(encoder, texts)
     rows = {word: row for row, word in enumerate(words)}
     sums = np.zeros((len(rows), encoder.hidden_size))
     for start in range(0, len(texts), _WORD_PORTION):

@@ -173,7 +173,6 @@ def linked_pairs(
     bitexts: Sequence[Bitext],
     *,
     layer: int,
-    batch_tokens: int = 4096,
     advance: Callable[[int], None] | None = None,
 ) -> tuple[list[LinkedPair], int]:
     """All pairs of texts that have a link, and how many were left out."""
@@ -182,7 +181,7 @@ def linked_pairs(
         _check(bitext)
         links = bitext.links
         if links is None:
-            links = _neighbours(encoder, bitext, layer, batch_tokens, advance)
+            links = _neighbours(encoder, bitext, layer, advance)
         tokens = [encoder.tokenizer.encode(list(texts)) for texts in (bitext.source, bitext.target)]
         for number, (own, left, right) in enumerate(zip(links, *tokens, strict=True)):
             if not (own and fits(left) and fits(right)):
@@ -209,19 +208,10 @@ def _check(bitext: Bitext) -> None:
         check_links(bitext.links, sizes, name=bitext.name)
 
 
-def _neighbours(
-    encoder: Encoder, bitext: Bitext, layer: int, batch_tokens: int, advance: Callable[[int], None] | None
-) -> list[Links]:
+def _neighbours(encoder: Encoder, bitext: Bitext, layer: int, advance: Callable[[int], None] | None) -> list[Links]:
     links: list[Links] = [()] * len(bitext.source)
-    for number, *words in texts_as_words(
-        encoder,
-        bitext.source,
-        bitext.target,
-        layer=layer,
-        by_blanks=False,
-        batch_tokens=batch_tokens,
-        advance=advance,
-    ):
+    sides = texts_as_words(encoder, bitext.source, bitext.target, layer=layer, by_blanks=False, advance=advance)
+    for number, *words in sides:
         links[number] = mutual_nearest(*words)
     return links
 

@@ -61,6 +61,9 @@ _FIRST_SHARE, _GROWTH = 0.1, 2.0
 _PATIENCE, _LEAST_GAIN = 10, 1e-6
 _MOST_ROUNDS = 300
 
+#: Words of either side, the most frequent ones.
+_MOST_WORDS = 1500
+
 #: Words of the first guess and of the turns: frequent words have the surest vectors.
 _START_WORDS, _LEARNING_WORDS = 500, 1000
 #: Principal directions that turns take place in.
@@ -98,7 +101,6 @@ def learn_alignment(
     source: ArrayLike,
     target: ArrayLike,
     *,
-    most_words: int = 1500,
     restarts: int = 5,
     seed: int = 0,
     advance: Callable[[int], None] | None = None,
@@ -108,7 +110,7 @@ def learn_alignment(
     Rows may be of different widths only after both were brought to one (`fit_unsupervised` does). Runs start from
     `seed`, `seed` + 1, ...; `advance` is told of each run that is done.
     """
-    x, z = (_prepared(rows, name)[:most_words] for rows, name in ((source, "source"), (target, "target")))
+    x, z = (_prepared(rows, name)[:_MOST_WORDS] for rows, name in ((source, "source"), (target, "target")))
     if x.shape[1] != z.shape[1]:
         msg = f"vectors of both sides must be of one width, got {x.shape[1]} and {z.shape[1]}"
         raise InputError(msg)

@@ -193,7 +193,7 @@ def _by_features(
     return found
 
 
-def retrofit(vectors: WordVectors, lexicon: Iterable[WordPair], *, sweeps: int = _SWEEPS) -> dict[str, Vector]:
+def retrofit(vectors: WordVectors, lexicon: Iterable[WordPair]) -> dict[str, Vector]:
     """Vectors of unit length, drawn towards those of their partners; words without a pair stay.
 
     >>> import numpy as np
@@ -201,9 +201,6 @@ def retrofit(vectors: WordVectors, lexicon: Iterable[WordPair], *, sweeps: int =
     >>> moved["a"].tolist(), moved["b"].tolist()
     ([0.5, 0.5], [0.0, 1.0])
     """
-    if sweeps < 1:
-        msg = f"sweeps must be at least 1, got {sweeps!r}"
-        raise InputError(msg)
     words = list(vectors)
     number = {word: at for at, word in enumerate(words)}
     table = np.array([vectors[word] for word in words], dtype=np.float64)
@@ -215,7 +212,7 @@ def retrofit(vectors: WordVectors, lexicon: Iterable[WordPair], *, sweeps: int =
             partners.setdefault(number[word], {})[number[partner]] = None
     places = [(at, np.fromiter(to, dtype=np.intp)) for at, to in partners.items()]
     moved = table.copy()
-    for _ in range(sweeps):
+    for _ in range(_SWEEPS):
         for at, to in places:
             moved[at] = (moved[to].mean(axis=0) + table[at]) / 2
     return {word: moved[at] for word, at in number.items()}

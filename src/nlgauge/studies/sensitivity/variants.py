@@ -78,7 +78,7 @@ class StudyOptions:
 SAMPLE = 2000
 
 
-def random_sample(texts: Sequence[str], number: int, *, seed: int = 12345, size: int = SAMPLE) -> list[str]:
+def random_sample(texts: Sequence[str], number: int, *, seed: int = 12345) -> list[str]:
     """The random corpus of that number: segments without replacement, at most half of what there is.
 
     Half, because a sample of everything would be the same corpus each time.
@@ -90,7 +90,7 @@ def random_sample(texts: Sequence[str], number: int, *, seed: int = 12345, size:
         msg = f"random corpora are numbered from 1, got {number!r}"
         raise RecipeError(msg)
     rng = np.random.default_rng([seed, number])
-    chosen = rng.choice(len(texts), size=max(1, min(size, len(texts) // 2)), replace=False)
+    chosen = rng.choice(len(texts), size=max(1, min(SAMPLE, len(texts) // 2)), replace=False)
     return [texts[at] for at in np.sort(chosen)]
 
 
@@ -134,7 +134,6 @@ def preset(
     metrics: Sequence[str] = DEFAULT_METRICS,
     *,
     idf_corpora: Sequence[str] = (),
-    random_corpora: int = _RANDOM,
     loading: Mapping[str, Any] | None = None,
 ) -> Study:
     """The study of that name. `idf_corpora` are text files (a document per line) to count idf on.
@@ -152,13 +151,13 @@ def preset(
         raise RecipeError(msg)
     names = [name]
     if name in {"idf", "all"}:
-        names = ["idf", *(["idf-random"] if random_corpora else []), *(["idf-large"] if idf_corpora else [])]
+        names = ["idf", "idf-random", *(["idf-large"] if idf_corpora else [])]
     if name == "all":
         names = ["stopwords", *names, "subwords", "punctuation", "layers"]
     sweeps, notes = [], []
     for one in names:
         if one != "layers":
-            sweeps.append(published_sweep(one, idf_corpora=idf_corpora, random_corpora=random_corpora))
+            sweeps.append(published_sweep(one, idf_corpora=idf_corpora))
             continue
         layers = _layers(metrics, loading or {})
         if layers > 1:
@@ -175,7 +174,6 @@ def published_sweep(
     name: str,
     *,
     idf_corpora: Sequence[str] = (),
-    random_corpora: int = _RANDOM,
     lists: Sequence[str] = RELATIVE_LISTS,
 ) -> Sweep:
     """The settings of a published grid, the first being as published; of idf there are three grids.
@@ -186,7 +184,7 @@ def published_sweep(
     factors: dict[str, dict[str, Sequence[str]]] = {
         "stopwords": {"stopwords": ("none", *lists)},
         "idf": {"idf": ("original", "none")},
-        "idf-random": {"idf": ("original", *(f"random-{number}" for number in range(1, random_corpora + 1)))},
+        "idf-random": {"idf": ("original", *(f"random-{number}" for number in range(1, _RANDOM + 1)))},
         "idf-large": {"idf": ("original", *(f"corpus:{path}" for path in idf_corpora))},
         "subwords": {"subwords": _SUBWORDS},
         "punctuation": {"punctuation": _PUNCTUATION},
