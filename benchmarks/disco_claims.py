@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import NlgaugeWarning
 from nlgauge.stats.rank_permutation import permutation_both_of_systems
 from nlgauge.studies.meta.score_table import score_table
-from nlgauge.studies.published.papers.discoscore_2023 import ABSTRACTIVE
+from nlgauge.studies.published.entries import PAPER_TABLES
 
 __all__ = ["main"]
 
@@ -61,6 +62,12 @@ def with_vectors(recipe: str, vectors: str) -> str:
     return f"{recipe}{',' if ':' in recipe else ':'}{_VECTORS}{vectors}"
 
 
+def _options(data: str) -> dict[str, Any]:
+    """How the paper loads a data set: of SummEval only the abstractive systems."""
+    columns = [*PAPER_TABLES["disco-table1"].questions, *PAPER_TABLES["disco-table7"].questions]
+    return next(dict(one.question.options) for one in columns if one.question and one.question.data == data)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Score, count, print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.disco_claims", description=__doc__)
@@ -78,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.scores is not None and options.scores.is_file():
         kept = json.loads(options.scores.read_text(encoding="utf-8"))
     for data in _ASPECTS:
-        table = load(data, options.at, **({"systems": ABSTRACTIVE} if data == "summeval" else {}))
+        table = load(data, options.at, **_options(data))
         known = kept.setdefault(data, {})
         for model in ("", *options.models):
             wanted = recipes(model) if model else list(_WITHOUT_MODEL)

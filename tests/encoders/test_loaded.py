@@ -24,8 +24,8 @@ from nlgauge.encoders.load import LoadedModels, load_encoder, release_models
 from nlgauge.encoders.pool import hosted
 from nlgauge.errors import ModelError
 from nlgauge.studies.meta.tune_layer import tune_layer
+from nlgauge.studies.published.agreement import find_model
 from nlgauge.studies.published.entries import find_paper_table
-from nlgauge.studies.published.runs import find_model
 
 
 def test_the_one_used_longest_ago_goes_first() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +11,11 @@ from nlgauge.data.cards import load
 from nlgauge.studies.meta.hybrids import hybrid_results
 from nlgauge.studies.meta.metric_scores import MetricScores
 from nlgauge.studies.meta.score_table import score_table
+from nlgauge.studies.published import hybrids as hybrids_module
 from nlgauge.studies.published.entries import PAPER_TABLES
-from nlgauge.studies.published.features import HybridTable
 from nlgauge.studies.published.reproduce import reproduce
 from nlgauge.studies.published.runs import data_at
+from nlgauge.studies.published.tables import PaperTable
 
 SCORES = {"A.1": 0.4, "B.2": -0.7, "C.3": 0.1}
 OUTPUTS = {
@@ -39,16 +39,22 @@ def package(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def small(number: int) -> HybridTable:
+@pytest.fixture(autouse=True)
+def few_hybrids(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, number in (("HYBRIDS", 200), ("CHOSEN_FROM", 10), ("REPEATS", 50)):
+        monkeypatch.setattr(hybrids_module, name, number)
+
+
+def hybrid_table(number: int) -> PaperTable:
     table = PAPER_TABLES[f"bertscore-table{number}"]
-    assert isinstance(table, HybridTable)
-    return replace(table, hybrids=200, chosen_from=10, repeats=50)
+    assert table.kind == "hybrids"
+    return table
 
 
 @pytest.mark.parametrize(("number", "measure"), [(2, "pearson"), (3, "hits_at_1"), (24, "mrr"), (25, "diff")])
 def test_hybrids_mix_two_systems_at_their_official_scores(package: Path, number: int, measure: str) -> None:
-    result = reproduce(small(number), at=package, model="none", langpairs="cs-en", rows="BLEU")
-    judged, bleu = load("wmt18", package, langpairs="cs-en"), small(number).rows[0].recipe
+    result = reproduce(hybrid_table(number), at=package, model="none", langpairs="cs-en", rows="BLEU")
+    judged, bleu = load("wmt18", package, langpairs="cs-en"), hybrid_table(number).rows[0].recipe
     scored = score_table(judged, [bleu]).metrics[0].values.reshape(3, 3)
     human = np.repeat([[SCORES[name]] for name in OUTPUTS], 3, axis=1)
     repeats = 1 if measure == "pearson" else 50
@@ -62,7 +68,7 @@ def test_hybrids_mix_two_systems_at_their_official_scores(package: Path, number:
 
 def test_a_system_without_an_output_for_each_segment_has_no_hybrids(package: Path) -> None:
     (package / "DA-syslevel.csv").write_text("LP HUMAN SYSTEM\ncs-en 0.4 A.1\n", encoding="utf-8")
-    result = reproduce(small(2), at=package, model="none", langpairs="cs-en", rows="BLEU")
+    result = reproduce(hybrid_table(2), at=package, model="none", langpairs="cs-en", rows="BLEU")
     assert result.rows[0].cells["cs-en"].ours is None
     assert any("hybrids need two systems with human scores" in what for what in result.missing)
 

@@ -163,7 +163,7 @@ def test_a_model_is_loaded_once_with_the_options_of_the_run(testset: Path, monke
         asked.append((model, options))
         return load_encoder(model, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("nlgauge.studies.published.runs.load_encoder", loading)
+    monkeypatch.setattr("nlgauge.studies.published.agreement.load_encoder", loading)
     table = small(TableRow("y", recipe="bertscore", model=PublishedModel("minilm")), pairs=("cs-en",))
     run = RunOptions(threads=1)
     result = reproduce(table, at=testset, model="minilm", run=run)

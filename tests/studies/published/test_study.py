@@ -20,10 +20,10 @@ from nlgauge.report.figures.reproduction import plot_study
 from nlgauge.report.reproduction import render_reproduction
 from nlgauge.studies.meta.score_table import score_table
 from nlgauge.studies.published.entries import PAPER_TABLES, find_paper_table
+from nlgauge.studies.published.options import StudyInputs
 from nlgauge.studies.published.reproduce import reproduce
 from nlgauge.studies.published.runs import Reproduction
-from nlgauge.studies.published.sensitivity import StudyInputs
-from nlgauge.studies.published.tables import Mean, PaperStudy
+from nlgauge.studies.published.tables import Mean, PaperTable
 from nlgauge.text.stopwords import load_stopwords
 
 REFS = [
@@ -115,9 +115,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def study(number: str) -> PaperStudy:
+def study(number: str) -> PaperTable:
     found = find_paper_table(number)
-    assert isinstance(found, PaperStudy)
+    assert found.kind == "sensitivity"
     return found
 
 
@@ -166,7 +166,7 @@ def test_what_is_published_is_carried() -> None:
     assert not any(row.computed for row in corpora)
     ids = [f"repro-table{number}" for number in range(9, 16)] + [f"repro-figure{n}" for n in (1, 2, 3, 5, 6, 8, 9)]
     for name in ids:
-        assert isinstance(PAPER_TABLES[name], PaperStudy)
+        assert PAPER_TABLES[name].kind == "sensitivity"
     assert study("figure2") is PAPER_TABLES["repro-figure2"]
     for column in study("table9").columns:
         if isinstance(column, Mean):

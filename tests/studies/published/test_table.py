@@ -5,13 +5,11 @@ from __future__ import annotations
 import pytest
 
 from nlgauge.core.registry import parse_metric
-from nlgauge.core.run_options import RunOptions
 from nlgauge.data.cards import DATA_CARDS
 from nlgauge.errors import RecipeError
-from nlgauge.studies.published.density import DensityTable
+from nlgauge.studies.published.agreement import PublishedRun, Value
 from nlgauge.studies.published.entries import PAPER_TABLES, find_paper_table
-from nlgauge.studies.published.rankings.frames import RankingTable
-from nlgauge.studies.published.runs import PublishedRun, Value
+from nlgauge.studies.published.options import Request
 from nlgauge.studies.published.tables import Mean, PaperTable, PublishedModel, with_options
 
 TABLES = pytest.mark.parametrize("table", PAPER_TABLES.values(), ids=list(PAPER_TABLES))
@@ -35,7 +33,7 @@ def test_labels_rows_and_data_sets_are_known(table: PaperTable) -> None:
             options = DATA_CARDS[column.question.data].options
             assert {name for name, _ in column.question.options} <= set(options)
     assert set(table.data) <= set(DATA_CARDS)
-    drawn = isinstance(table, DensityTable) or (isinstance(table, RankingTable) and not table.frames)
+    drawn = table.kind == "density" or (table.kind == "rankings" and not table.frames)
     assert bool(table.data) + bool(table.unavailable) + drawn == 1
 
 
@@ -120,7 +118,7 @@ def test_a_row_may_have_absolute_values_in_a_table_that_keeps_signs() -> None:
     assert bleu.absolute
     assert not table.absolute
     values = {("BLEU", "tr-en"): Value(-0.652, "")}
-    made = PublishedRun(table, None, "none", None, RunOptions()).row(bleu, table.columns, values)
+    made = PublishedRun(Request(table=table, model="none")).row(bleu, table.columns, values)
     assert made.cells["tr-en"].ours == -0.652
     assert made.cells["tr-en"].difference == pytest.approx(0.652 - 0.657)
 

@@ -18,10 +18,9 @@ from nlgauge.report.figures.reproduction import check_plotted, plot_reproduction
 from nlgauge.report.reproduction import ListedTable, render_reproduction, render_tables
 from nlgauge.studies.published.entries import PAPER_TABLES, find_paper_table
 from nlgauge.studies.published.inventory import INVENTORY, PrintedItem
-from nlgauge.studies.published.rankings.frames import RankingOptions
+from nlgauge.studies.published.options import RankingOptions, StudyInputs
 from nlgauge.studies.published.reproduce import reproduce
 from nlgauge.studies.published.runs import Reproduction, data_at, models_at
-from nlgauge.studies.published.sensitivity import StudyInputs
 
 #: Arguments that the list of tables has no use of, and what they are when nobody gives them.
 _OF_A_TABLE = ("model", "layer", "rows", "langpairs", "data", "levels", "vectors", "state", "idf_corpus", "stopwords",

@@ -18,10 +18,8 @@ from nlgauge.report.figures.canvas import (
     save_figure,
     series_styles,
 )
-from nlgauge.studies.published.rankings.frames import RankingOptions, RankingRow, RankingTable
-from nlgauge.studies.published.rankings.measures import THREE_TYPES, draw_pairings
-from nlgauge.studies.published.rankings.simulation import PANELS
-from nlgauge.studies.published.tables import PaperStudy, StudyRow
+from nlgauge.studies.published.options import RankingOptions
+from nlgauge.studies.published.tables import PaperTable
 
 if TYPE_CHECKING:
     from nlgauge.studies.published.runs import ReproducedRow, Reproduction
@@ -37,8 +35,10 @@ _MARKS = "os^"
 
 def plot_simulation(result: Reproduction, path: Path) -> None:
     """A panel for each of Figure 3: Kendall's tau with the strengths, with 95 % intervals."""
+    from nlgauge.studies.published.rankings.simulation import PANELS
+
     figure, axes = new_panels(2, 4, width=WIDEST, height=2.6)
-    keys = {row.name: row.key for row in result.table.rows if isinstance(row, RankingRow)}
+    keys = {row.name: row.key for row in result.table.rows}
     styles = series_styles(("mean", "median", "BT"))
     for place, (letter, panel) in zip(axes, PANELS.items(), strict=True):
         rows = [row for row in result.rows if keys[row.name][0] == letter and _computed(row)]
@@ -67,6 +67,8 @@ def plot_simulation(result: Reproduction, path: Path) -> None:
 
 def plot_pairings(result: Reproduction, path: Path) -> None:
     """The same scores in six pairings: instances by the scores of S and B."""
+    from nlgauge.studies.published.rankings.measures import THREE_TYPES, draw_pairings
+
     pairings = draw_pairings(THREE_TYPES, RankingOptions(**result.options))
     figure, axes = new_panels(2, 3, width=9.5, height=3.0)
     styles = series_styles(("S is better", "B is better"))
@@ -120,35 +122,33 @@ def _ours(row: ReproducedRow, column: str) -> float | None:
 _OF_RANKINGS = {"simulation": plot_simulation, "pairing": plot_pairings, "by-metric": plot_disagreement}
 
 
-def check_plotted(table: object) -> None:
+def check_plotted(table: PaperTable) -> None:
     """Refuse what has no figure before the work is done."""
-    if isinstance(table, RankingTable) and table.experiment in _OF_RANKINGS:
-        return
-    if not isinstance(table, PaperStudy) or any(row.statistic == "best" for row in table.rows):
-        what = f"{getattr(table, 'id', table)}"
+    if table.kind == "sensitivity":
+        plotted = all(row.statistic != "best" for row in table.rows)
+    else:
+        plotted = table.kind == "rankings" and table.experiment in _OF_RANKINGS
+    if not plotted:
         known = "sensitivity studies whose cells are numbers, bt-figure2, bt-figure3 and bt-figure4"
-        msg = f"{what} has no figure; these have one: {known}"
+        msg = f"{table.id} has no figure; these have one: {known}"
         raise RecipeError(msg)
 
 
 def plot_reproduction(result: Reproduction, path: Path) -> None:
     """The figure of a table that has one."""
     check_plotted(result.table)
-    if isinstance(result.table, RankingTable):
-        _OF_RANKINGS[result.table.experiment](result, path)
-    else:
-        plot_study(result, path)
+    _OF_RANKINGS.get(result.table.experiment, plot_study)(result, path)
 
 
 def plot_study(result: Reproduction, path: Path) -> None:
     """Bars of what was computed; values in print are not drawn."""
     check_plotted(result.table)
-    declared = {row.name: row for row in result.table.rows if isinstance(row, StudyRow)}
+    declared = {row.name: row for row in result.table.rows}
     panels: dict[str, dict[str, ReproducedRow]] = {}
     for row in result.rows:
         known = declared[row.name]
         if any(cell.ours is not None for cell in row.cells.values()):
-            label = row.name if known.statistic == "value" else known.metric
+            label = row.name if known.statistic == "value" else known.metric or row.name
             panels.setdefault(known.measure, {})[label] = row
     if not panels:
         msg = f"nothing of {result.table.id} was computed, so there is nothing to draw; see what is missing"

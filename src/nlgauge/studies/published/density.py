@@ -8,29 +8,24 @@
                  so that more steps are really less alike, and no rotation is right
 
 An occurrence of the test is found if the nearest among all occurrences of the other language is of its word (P@1).
-
-Chapter 10 of W. Zhao's dissertation: the simulation, as far as it has numbers in print.
-
-Our values of the simulated languages, beside those in print.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.data.judgements import select_known
 from nlgauge.errors import MissingExtraError, RecipeError
 from nlgauge.io.packages import require
 from nlgauge.studies.alignment.flow_fit import fit_flow
 from nlgauge.studies.alignment.flow_losses import FlowOptions
-from nlgauge.studies.published.rankings.frames import RankingOptions
-from nlgauge.studies.published.runs import ReproducedCell, ReproducedRow, Reproduction, or_missing
-from nlgauge.studies.published.tables import Column, PaperTable, TableRow
+from nlgauge.studies.published.options import RankingOptions, Request
+from nlgauge.studies.published.runs import NOT_COMPUTED, ReproducedRow, Reproduction, cells_of, or_missing
+from nlgauge.studies.published.tables import TableRow
 from nlgauge.vectors.remap import fit_remapping
 
 Matrix = NDArray[np.float64]
@@ -144,109 +139,51 @@ def simulate_density(setup: Setup, fit: Fitter, *, runs: int = 10, seed: int = 0
     return np.array(found)
 
 
-@dataclass(frozen=True)
-class DensityRow(TableRow):
-    """A method; one that is only shown has no key."""
-
-    key: str = ""
-
-    @property
-    def computed(self) -> bool:
-        """Whether nlgauge has a way to compute it."""
-        return bool(self.key)
-
-
-@dataclass(frozen=True)
-class DensityTable(PaperTable):
-    """Methods by setups of the simulation."""
-
-    rows: tuple[DensityRow, ...]
-    setups: tuple[Setup, ...] = ()
-    """Of the columns, in their order."""
-
-
-_SETUPS = {
-    **{f"t={steps}": Setup(steps=steps) for steps in (1, 2, 3, 5, 10)},
-    **{f"k={count}": Setup(occurrences=count) for count in (5, 20)},
-    **{f"eps={shift:g}": Setup(shift=shift) for shift in (1.0, 3.0, 5.0)},
-    **{f"bent t={steps}": Setup(steps=steps, kind="bent") for steps in (1, 2, 3)},
-}
-
-DENSITY_TABLES = (
-    DensityTable(
-        "density-simulation",
-        "simulated languages in a plane: words whose nearest is their own after a map, per cent, mean of runs",
-        "Zhao, dissertation (TU Darmstadt), chapter 10, section 4 and Figure 3",
-        tuple(Column(label, None) for label in _SETUPS),
-        (
-            DensityRow("Rotation", key="Rotation"),
-            DensityRow("centred rotation", key="centred rotation", note="not in the paper (D10.9)"),
-            DensityRow("least squares", key="least squares", note="not in the paper"),
-            DensityRow("Real-NVP", {"t=5": 64.3}, key="Real-NVP"),
-            DensityRow("GAN-Real-NVP", {"t=5": 51.3}, note="only shown: print gives no options (D10.1)"),
-        ),
-        decimals=1,
-        scale=100,
-        row_title="method",
-        notes=(
-            "where a column does not say otherwise: t=5 moves, k=100 occurrences of each word, eps=0",
-            "as written, t moves are one rigid motion, which the centred rotation finds (D10.9)",
-            "bent: ours, each move bends the plane too; there is no such column in print",
-            "found is an occurrence whose nearest is one of the same word; print does not say what counts",
-        ),
-        setups=tuple(_SETUPS.values()),
-    ),
-)
-
-
+#: As in the paper.
 _RUNS = 10
 
 
-def reproduce_density(
-    table: DensityTable, *, rows: str | Iterable[str] | None = None, options: RankingOptions | None = None
-) -> Reproduction:
-    """The table; of the options, the seed and the number of draws (runs, ten in the paper) are meant."""
-    chosen = options or RankingOptions()
-    if replace(chosen, draws=None, seed=RankingOptions.seed) != RankingOptions():
+def compute_density(request: Request) -> Reproduction:
+    """The table; of the options of rankings, the seed and the number of draws (runs) are meant."""
+    table, options = request.table, request.rankings
+    if replace(options, draws=None, seed=RankingOptions.seed) != RankingOptions():
         msg = f"{table.id} draws its words: it takes draws and seed, and no other option of rankings"
         raise RecipeError(msg)
-    names = select_known(rows, [row.name for row in table.rows], f"{table.id}: row")
-    table = replace(table, rows=tuple(row for row in table.rows if row.name in names))
     missing: dict[str, None] = {}
-    made = tuple(_row(table, row, chosen, missing) for row in table.rows)
-    count = chosen.draws or _RUNS
-    notes = (f"ours: {count} run{'s' * (count != 1)} from seed {chosen.seed}",)
-    return Reproduction(table, "", table.columns, made, tuple(missing), notes)
+    rows = tuple(_row(request, row, missing) for row in table.rows)
+    count = options.draws or _RUNS
+    notes = (f"ours: {count} run{'s' * (count != 1)} from seed {options.seed}",)
+    return Reproduction(table, "", table.columns, rows, tuple(missing), notes)
 
 
-def _row(table: DensityTable, row: DensityRow, options: RankingOptions, missing: dict[str, None]) -> ReproducedRow:
-    labels = [column.label for column in table.columns]
+def _row(request: Request, row: TableRow, missing: dict[str, None]) -> ReproducedRow:
+    table, options = request.table, request.rankings
     ours: dict[str, float] = {}
-    reason = row.note
+    spread = []
     fit = _fitter(row, missing)
+    for column in table.questions:
+        if fit is None:
+            break
+        with or_missing(f"value of {row.name}, {column.label}", missing):
+            setup = Setup(**column.setup)
+            shares = table.scale * simulate_density(setup, fit, runs=options.draws or _RUNS, seed=options.seed)
+            ours[column.label] = float(shares.mean())
+            spread.append(float(shares.std(ddof=1)) if len(shares) > 1 else 0.0)
+    reason = row.note
     if fit is not None:
-        spread = []
-        for label, setup in zip(labels, table.setups, strict=True):
-            with or_missing(f"value of {row.name}, {label}", missing):
-                found = table.scale * simulate_density(setup, fit, runs=options.draws or _RUNS, seed=options.seed)
-                ours[label] = float(found.mean())
-                spread.append(float(found.std(ddof=1)) if len(found) > 1 else 0.0)
-        spread_note = (
-            f"deviation over runs up to {np.max(spread):.1f}" if spread else "not computed: see what is missing"
-        )
-        reason = "; ".join(filter(None, [spread_note, row.note]))
+        deviation = f"deviation over runs up to {np.max(spread):.1f}" if spread else NOT_COMPUTED
+        reason = "; ".join(filter(None, [deviation, row.note]))
     elif row.computed:
-        reason = "not computed: see what is missing"
-    cells = {label: ReproducedCell(row.published.get(label), ours.get(label)) for label in labels}
-    return ReproducedRow(row.name, cells, "", reason)
+        reason = NOT_COMPUTED
+    return ReproducedRow(row.name, cells_of(row, table.columns, ours), "", reason)
 
 
-def _fitter(row: DensityRow, missing: dict[str, None]) -> Fitter | None:
+def _fitter(row: TableRow, missing: dict[str, None]) -> Fitter | None:
     """How the row's method is fitted; None, and why, where it is not."""
     if not row.computed:
         return None
-    if row.key in LINEAR:
-        return LINEAR[row.key]
+    if row.key[0] in LINEAR:
+        return LINEAR[row.key[0]]
     try:
         return flow_fitter()
     except MissingExtraError as error:

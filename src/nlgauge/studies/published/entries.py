@@ -5,35 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nlgauge.errors import RecipeError
-from nlgauge.studies.published.density import DENSITY_TABLES
-from nlgauge.studies.published.papers.bertscore_2020 import BERTSCORE_HYBRIDS, BERTSCORE_TABLES
-from nlgauge.studies.published.papers.chen_2022 import REPRODUCIBILITY_TABLES
-from nlgauge.studies.published.papers.chen_2022_studies import REPRODUCIBILITY_STUDIES
-from nlgauge.studies.published.papers.discoscore_2023 import DISCOSCORE_TABLES
-from nlgauge.studies.published.papers.kaster_2021 import FACTOR_TABLES, ROBUSTNESS_TABLES
-from nlgauge.studies.published.papers.moverscore_2019 import MOVERSCORE_TABLES
-from nlgauge.studies.published.papers.peyrard_2021 import RANKING_TABLES
-from nlgauge.studies.published.papers.sentsim_2021 import SENTSIM_TABLES
-from nlgauge.studies.published.papers.xmoverscore_2020 import XMOVERSCORE_TABLES
+from nlgauge.studies.published.load import load_tables
 from nlgauge.studies.published.tables import PaperTable
 
-PAPER_TABLES: Mapping[str, PaperTable] = {
-    table.id: table
-    for table in (
-        *REPRODUCIBILITY_TABLES,
-        *REPRODUCIBILITY_STUDIES,
-        *MOVERSCORE_TABLES,
-        *BERTSCORE_TABLES,
-        *BERTSCORE_HYBRIDS,
-        *DISCOSCORE_TABLES,
-        *SENTSIM_TABLES,
-        *XMOVERSCORE_TABLES,
-        *RANKING_TABLES,
-        *DENSITY_TABLES,
-        *FACTOR_TABLES,
-        *ROBUSTNESS_TABLES,
-    )
-}
+#: Files of the folder `papers`, in the order of the list.
+PAPERS = (
+    "chen_2022",
+    "moverscore_2019",
+    "bertscore_2020",
+    "discoscore_2023",
+    "sentsim_2021",
+    "xmoverscore_2020",
+    "peyrard_2021",
+    "zhao_dissertation",
+    "kaster_2021",
+)
+PAPER_TABLES: Mapping[str, PaperTable] = {table.id: table for paper in PAPERS for table in load_tables(paper)}
 
 
 def find_paper_table(name: str) -> PaperTable:

@@ -1,36 +1,27 @@
-"""A published table recomputed: each value in print beside ours, and why they differ.
-
-The data behind a published table: which columns are asked for, and what of it is here.
-
-One published table under one model: what is missing, how a row is computed, and why ours differs.
-"""
+"""A published table recomputed: each value in print beside ours, and why they differ; and the data behind it."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from nlgauge.core.run_options import RunOptions
 from nlgauge.data.cards import find_data_card, load, locate
 from nlgauge.data.judgements import JudgementTable, RankedPairs, select_known
 from nlgauge.data.loaders.wmt import WmtPackage, load_wmt_rankings
-from nlgauge.encoders.base import Encoder
-from nlgauge.encoders.load import load_encoder
-from nlgauge.errors import FileFormatError, InputError, MissingExtraError, ModelError, NlgaugeError, RecipeError
+from nlgauge.errors import FileFormatError, InputError, MissingExtraError, NlgaugeError, RecipeError
 from nlgauge.io.formats import HtmlCell, html_table
 from nlgauge.io.store.catalog import find_card
 from nlgauge.io.store.fetch import cached_card
 from nlgauge.io.store.hub import cached_snapshot
 from nlgauge.studies.meta.pairwise import ranked_rows
 from nlgauge.studies.meta.questions import Question
-from nlgauge.studies.published.tables import Column, Mean, PaperTable, TableRow, with_options
+from nlgauge.studies.published.options import Names
+from nlgauge.studies.published.tables import Column, Mean, PaperTable, TableRow
 
 
 @dataclass(frozen=True)
@@ -67,6 +58,25 @@ class ReproducedRow:
     """Why ours differs, or is missing."""
     signatures: Mapping[str, str] = field(default_factory=dict)
     """By column."""
+
+    def has(self, label: str) -> bool:
+        """Whether its cell of a column has a value, in print or ours."""
+        cell = self.cells[label]
+        return cell.published is not None or cell.ours is not None
+
+
+#: Why a row has no value of ours, where the reason stands below the table.
+NOT_COMPUTED = "not computed: see what is missing"
+
+#: Why a row of entities is not computed.
+NEEDS_VECTORS = "needs word vectors (--vectors FILE)"
+
+
+def cells_of(row: TableRow, columns: Iterable[Column | Mean], ours: Mapping[str, float]) -> dict[str, ReproducedCell]:
+    """The cells of a row, with our values by column."""
+    return {
+        column.label: ReproducedCell(row.published.get(column.label), ours.get(column.label)) for column in columns
+    }
 
 
 @dataclass(frozen=True, repr=False)
@@ -248,9 +258,9 @@ def models_at(table: PaperTable) -> dict[str, bool]:
 def kept_columns(
     table: PaperTable,
     *,
-    langpairs: str | Iterable[str] | None = None,
-    data: str | Iterable[str] | None = None,
-    levels: str | Iterable[str] | None = None,
+    langpairs: Names = None,
+    data: Names = None,
+    levels: Names = None,
 ) -> tuple[Column | Mean, ...]:
     """The columns of these language pairs, data sets and levels, with the averages that lack none of theirs."""
     asked = [column.question for column in table.questions if column.question is not None]
@@ -291,130 +301,5 @@ def find_judged(part: DataSlice, at: str | os.PathLike[str] | None, missing: dic
     return JudgedRows(table, None) if pairs is None else JudgedRows(ranked_rows(table, pairs), pairs)
 
 
-def find_model(table: PaperTable, model: str, options: RunOptions, missing: dict[str, None]) -> Encoder | None:
-    """The model; None where it is not here, with entries of what is missing and of the published ones."""
-    try:
-        return load_encoder(model, **options.loading)
-    except (ModelError, MissingExtraError) as error:
-        missing[f"model {model!r}: {error}"] = None
-        for one in table.models:
-            missing[f"published model {one.name}: {one.published}"] = None
-        return None
-
-
 def _year(data: str) -> int:
     return 2000 + int(data.removeprefix("wmt"))
-
-
-#: Why a row of entities is not computed.
-NEEDS_VECTORS = "needs word vectors (--vectors FILE)"
-
-
-class Value(NamedTuple):
-    """One value of ours; a name where a table prints names (the best setting of a language pair)."""
-
-    value: float | str
-    signature: str
-    identical: bool = False
-    """The released scores are those of the column that the row names as possibly identical."""
-    settings: str = ""
-    """How many settings of a study were run, where print has another number of them."""
-
-
-#: By name of the row and label of the column.
-Values = Mapping[tuple[str, str], Value]
-
-
-class PublishedRun:
-    """A table, the model at hand and the options of a run; gathers what is missing."""
-
-    def __init__(
-        self,
-        table: PaperTable,
-        at: str | os.PathLike[str] | None,
-        model: str,
-        layer: int | None,
-        options: RunOptions,
-        vectors: str | None = None,
-    ) -> None:
-        self.table, self.at, self.model, self.layer, self.options = table, at, model, layer, options
-        self.vectors = vectors
-        self.missing: dict[str, None] = {}
-        self.notes: dict[str, None] = {}
-        self._depth: int | None = None
-        self._no_model = model == NO_MODEL
-
-    def model_is_here(self) -> bool:
-        """Whether the model can be loaded; looked up once, and listed as missing where it cannot."""
-        if self._depth is None and not self._no_model:
-            encoder = find_model(self.table, self.model, self.options, self.missing)
-            self._no_model = encoder is None
-            self._depth = None if encoder is None else encoder.layers
-        return not self._no_model
-
-    def computes(self, row: TableRow) -> bool:
-        """Whether there is a way to compute a row under the model and with the word vectors at hand."""
-        own = row.model is None or row.model.matches(self.model)
-        without = row.word_vectors == "needed" and self.vectors is None
-        return row.computed and not without and (own or not row.own_model_only)
-
-    def recipe(self, row: TableRow, langpair: str = "") -> str:
-        """What a row is computed with under the model at hand, without the model itself."""
-        text = row.recipe
-        if row.model is not None and not row.model.matches(self.model):
-            text = row.recipe_for_other_models or row.recipe
-        depth = self._depth
-        if depth is not None:
-            text = re.sub(r"top-(\d+)", lambda match: str(max(0, depth - int(match[1]))), text)
-        vectors = f"vectors={self.vectors}" if row.word_vectors and self.vectors is not None else ""
-        return with_options(text, ",".join(filter(None, (row.exceptions.get(langpair, ""), vectors))))
-
-    def row(self, row: TableRow, kept: Sequence[Column | Mean], values: Values) -> ReproducedRow:
-        """A row with its averages and the reason why it differs."""
-        ours = {column.label: values[row.name, column.label] for column in kept if (row.name, column.label) in values}
-        shown: dict[str, float | str] = {label: one.value for label, one in ours.items()}
-        for column in kept:
-            if isinstance(column, Mean):
-                numbers = [value for label in column.over if isinstance(value := shown.get(label), float | int)]
-                if len(numbers) == len(column.over):
-                    shown[column.label] = float(np.mean(numbers))
-        cells = {
-            column.label: ReproducedCell(
-                row.published.get(column.label), shown.get(column.label), self.table.absolute or row.absolute
-            )
-            for column in kept
-        }
-        recipe = f"released: {row.released}" if row.released else ""
-        if row.recipe and self.computes(row):
-            recipe = self.recipe(row)
-        signatures = {label: one.signature for label, one in ours.items()}
-        return ReproducedRow(row.name, cells, recipe, self._reason(row, cells, list(ours.values())), signatures)
-
-    def _reason(self, row: TableRow, cells: Mapping[str, ReproducedCell], ours: Sequence[Value]) -> str:
-        if not row.computed and row.note:
-            return row.note
-        if not self.computes(row) and row.word_vectors == "needed" and self.vectors is None:
-            return f"only shown: {NEEDS_VECTORS}"
-        if not self.computes(row) and row.model is not None:
-            return f"only shown: with --model {row.model.name} it would be computed"
-        if not row.computed or not ours:
-            unwanted = row.model is not None and self.model == NO_MODEL
-            return "not computed: --model none" if unwanted else "not computed: see what is missing"
-        same = agrees(cells.values(), self.table.decimals)
-        other_model = row.model is not None and not row.model.matches(self.model)
-        identical = all(one.identical for one in ours)
-        settings = " or ".join(dict.fromkeys(one.settings for one in ours if one.settings))
-        # What another model made is not the published score, even where the decimals agree.
-        reasons = [same.replace("as published", "same decimals as in print") if other_model else same] if same else []
-        if identical:
-            reasons.append(f"value for value the scores of {row.identical_released_column}")
-        if row.model is not None and other_model:
-            reasons.append(f"another model: {self.model} (published: {row.model.name})")
-        if settings:
-            reasons.append(settings)
-        if row.word_vectors:
-            given = self.vectors is not None
-            reasons.append("entities by other word vectors" if given else "entities by layer 0 of the encoder")
-        if row.note and (identical or settings or not same):
-            reasons.append(row.note)
-        return "; ".join(reasons)

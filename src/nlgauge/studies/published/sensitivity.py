@@ -1,4 +1,9 @@
-"""The values of a published sensitivity study: each language pair of its data sets is run under the study's grids.
+"""Published sensitivity studies: each language pair of their data sets is run under the study's grids.
+
+    cv      coefficient of variation over the settings of a grid, in per cent
+    rd      relative difference of the second setting to the first, in per cent
+    best    the setting with the highest agreement, by its name
+    value   the agreement itself, under one setting
 
 What is here runs; what is not (data, rankings, lists of stop words, large corpora, an encoder for other languages)
 is listed with where it is published.
@@ -6,29 +11,28 @@ is listed with where it is published.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from nlgauge.core.checkpoint import Checkpoint
 from nlgauge.core.registry import metric_class, metric_name
-from nlgauge.core.run_options import RunOptions
 from nlgauge.errors import InputError, MissingExtraError, RecipeError
 from nlgauge.io.store.catalog import find_card
 from nlgauge.studies.meta.questions import Question
+from nlgauge.studies.published.agreement import PublishedRun, Value
+from nlgauge.studies.published.options import Request
 from nlgauge.studies.published.runs import (
     NO_MODEL,
     DataSlice,
     JudgedRows,
-    PublishedRun,
-    Value,
+    Reproduction,
     find_judged,
+    kept_columns,
     or_missing,
     slice_of,
 )
-from nlgauge.studies.published.tables import Column, Mean, PaperStudy, StudyRow
+from nlgauge.studies.published.tables import Column, Mean, TableRow
 from nlgauge.studies.sensitivity.measure import run_study
 from nlgauge.studies.sensitivity.results import Sensitivity, SettingEffect
 from nlgauge.studies.sensitivity.study import RELATIVE_LISTS, Study, Sweep
@@ -39,20 +43,6 @@ from nlgauge.text.stopwords import load_stopwords
 _MOVER_LIST = "MoverScore's list of 153 English stop words (--stopwords FILE): github.com/AIPHES/emnlp19-moverscore"
 
 
-@dataclass(frozen=True, kw_only=True)
-class StudyInputs:
-    """What the reproduction of a study can be given."""
-
-    state: str | os.PathLike[str] | None = None
-    """File that keeps what is finished, so that an interrupted run goes on."""
-    idf_corpora: tuple[str, ...] = ()
-    """Text files, a document per line, to count idf on."""
-    stopwords: tuple[str, ...] = ()
-    """Files of English stop words, for the list in print that is not shipped."""
-    ddof: int = 1
-    """Of the CV: 1 divides by n - 1, 0 by n."""
-
-
 class _Settings(NamedTuple):
     """Agreement under each setting of a grid, on one language pair."""
 
@@ -60,45 +50,31 @@ class _Settings(NamedTuple):
     values: tuple[float | None, ...]
 
 
-def with_corpora(study: PaperStudy, inputs: StudyInputs) -> PaperStudy:
-    """With a row for each corpus given; inputs that a study has no use for are refused."""
-    if inputs.stopwords and "stopwords" not in study.grids:
-        msg = f"{study.id} does not vary stop words; leave out --stopwords {inputs.stopwords[0]!r}"
-        raise RecipeError(msg)
-    if not inputs.idf_corpora:
-        return study
-    if not study.idf_corpora:
-        msg = f"{study.id} counts idf on no large corpus; leave out --idf-corpus {inputs.idf_corpora[0]!r}"
-        raise RecipeError(msg)
-    # Their own corpora stand in print too; those of them that are only shown stay as they are.
-    rows = [replace(row, grid="idf-large") for row in study.rows]
-    rows += [
-        replace(rows[0], name=Path(path).name, published={}, setting=f"corpus:{path}") for path in inputs.idf_corpora
+def compute_study(request: Request) -> Reproduction:
+    """The study with our values under one model; texts in other languages than English where they are asked for."""
+    run = StudyRun(request)
+    kept = kept_columns(run.table, langpairs=request.langpairs, data=request.data, levels=request.levels)
+    english = run.table.english_pairs
+    asked = [
+        column
+        for column in kept
+        if request.langpairs is not None or isinstance(column, Mean) or column.langpair in english
     ]
-    if len({row.name for row in rows}) < len(rows):
-        msg = f"corpora for idf need file names of their own, got {', '.join(inputs.idf_corpora)}"
-        raise RecipeError(msg)
-    return replace(study, rows=tuple(rows))
+    values = run.values(asked)
+    run.note_missing_inputs(everything=request.langpairs is None)
+    return run.reproduction(kept, values, empty_columns=False)
 
 
 class StudyRun(PublishedRun):
     """One study under one model."""
 
-    def __init__(
-        self,
-        study: PaperStudy,
-        at: str | os.PathLike[str] | None,
-        model: str,
-        layer: int | None,
-        options: RunOptions,
-        inputs: StudyInputs,
-    ) -> None:
-        super().__init__(study, at, model, layer, options)
-        self.study, self.inputs = study, inputs
+    def __init__(self, request: Request) -> None:
+        super().__init__(request)
+        self.inputs = request.study
         self.sweeps: dict[str, list[Sweep]] = {}
         self._samples: dict[str, list[str]] = {}
         self._settings: dict[tuple[str, str], _Settings] = {}
-        self._computed = [row for row in study.rows if row.computed]
+        self._computed = [row for row in self.table.rows if row.computed]
 
     def values(self, kept: Sequence[Column | Mean]) -> dict[tuple[str, str], Value]:
         """Ours by row and column; those that cannot be had are left out."""
@@ -111,7 +87,7 @@ class StudyRun(PublishedRun):
         state: Checkpoint | None = None
         found: dict[tuple[str, str], Value] = {}
         for part, columns in parts.items():
-            judged, lang = find_judged(part, self.at, self.missing), _language(part.langpair)
+            judged, lang = find_judged(part, self.request.at, self.missing), _language(part.langpair)
             sweeps = [] if judged is None else self._sweeps(lang)
             if judged is None or not sweeps:
                 continue
@@ -120,7 +96,7 @@ class StudyRun(PublishedRun):
             # One for all parts and coefficients: what is scored once is not scored again.
             if state is None:
                 state = Checkpoint(None if self.inputs.state is None else Path(self.inputs.state))
-            texts = self._texts(lang) if "idf-random" in self.study.grids else None
+            texts = self._texts(lang) if "idf-random" in self.table.grids else None
             for question, asked in _by_question(columns):
                 with or_missing(f"values of {', '.join(column.label for column in asked)}", self.missing):
                     result = self._result(judged, question, sweeps, texts, state)
@@ -149,7 +125,7 @@ class StudyRun(PublishedRun):
         card, lang = find_card(self.model), langpair.rpartition("-")[2]
         if card is None or lang in card.languages:
             return True
-        other = self.study.other_model
+        other = self.table.other_model
         published = "" if other is None else f"; published: {other.name} ({other.published})"
         self.missing[f"{langpair}: {card.name} reads {', '.join(card.languages)} only{published}"] = None
         return False
@@ -157,10 +133,10 @@ class StudyRun(PublishedRun):
     def _sweeps(self, lang: str) -> list[Sweep]:
         """The grids of the rows, as far as their settings can be run in a language."""
         if lang not in self.sweeps:
-            lists = self._lists(lang) if "stopwords" in self.study.grids else ()
+            lists = self._lists(lang) if "stopwords" in self.table.grids else ()
             self.sweeps[lang] = [
                 published_sweep(grid, idf_corpora=self.inputs.idf_corpora, lists=lists)
-                for grid in self.study.grids
+                for grid in self.table.grids
                 if grid != "stopwords" or lists
             ]
         return self.sweeps[lang]
@@ -185,9 +161,9 @@ class StudyRun(PublishedRun):
         if lang not in self._samples:
             texts: list[str] = []
             drawn: dict[str, None] = {}
-            every = {slice_of(column.question, column.langpair) for column in self.study.sampled if column.question}
+            every = {slice_of(column.question, column.langpair) for column in self.table.sampled if column.question}
             for part in sorted(part for part in every if _language(part.langpair) == lang):
-                judged = find_judged(part, self.at, {})
+                judged = find_judged(part, self.request.at, {})
                 if judged is not None:
                     drawn[part.data] = None
                     table = judged.table
@@ -214,26 +190,26 @@ class StudyRun(PublishedRun):
         )
         recipes = list(dict.fromkeys(self._recipe(row) for row in self._computed))
         return run_study(
-            Study(recipes, sweeps, self.study.id),
+            Study(recipes, sweeps, self.table.id),
             judged.table,
             options=measured,
             state=state,
             pairs=judged.pairs,
             idf_texts=texts,
             rankings=False,
-            run=self.options,
+            run=self.request.run,
         )
 
-    def _recipe(self, row: StudyRow) -> str:
+    def _recipe(self, row: TableRow) -> str:
         """With the model at hand, and BERTScore's layer in it."""
         text = self.recipe(row)
         added = {"model": self.model}
         knows_layer = "layer" in metric_class(metric_name(text)).options()
-        if self.layer is not None and knows_layer and "layer=" not in text:
-            added["layer"] = str(self.layer)
+        if self.request.layer is not None and knows_layer and "layer=" not in text:
+            added["layer"] = str(self.request.layer)
         return f"{text}{',' if ':' in text else ':'}{','.join(f'{key}={value}' for key, value in added.items())}"
 
-    def _value(self, row: StudyRow, column: Column, question: Question, result: Sensitivity) -> Value | None:
+    def _value(self, row: TableRow, column: Column, question: Question, result: Sensitivity) -> Value | None:
         recipe = self._recipe(row)
         try:
             moved = result.effect(recipe, row.grid, question.level)
@@ -256,7 +232,7 @@ class StudyRun(PublishedRun):
 
     def note_missing_inputs(self, *, everything: bool) -> None:
         """Parts of the print that are not computed unless somebody gives what they need."""
-        study = self.study
+        study = self.table
         if "stopwords" in study.grids and not self.inputs.stopwords:
             self.missing[_MOVER_LIST] = None
         if study.idf_corpora and not self.inputs.idf_corpora:
@@ -294,7 +270,7 @@ def _by_question(columns: Sequence[Column]) -> Iterator[tuple[Question, list[Col
     yield from found.items()
 
 
-def _statistic(row: StudyRow, moved: SettingEffect, langpair: str) -> float | str | None:
+def _statistic(row: TableRow, moved: SettingEffect, langpair: str) -> float | str | None:
     """What a row says of a language pair (`paper_studies`)."""
     if row.statistic == "cv":
         return moved.cv[langpair]

@@ -1,99 +1,26 @@
-"""Values in print, read from the text files of `papers/printed`: a section per table, a line per row.
-
-    [12]
-    columns        | cs-en de-en
-    SENTBLEU       | .557 .448
-    F RoBERTa-Base | .761 -
-
-Names and order are those of the print; `-` is a cell that it leaves empty, `_` in the name of a column a blank, and
-`#` begins a comment.
-
-What a published table is: columns that ask a question of a data set, and rows with the printed values.
+"""The data model of a published table: columns that ask a question of a data set, and rows with the printed values.
 
     column    one language pair (or criterion) of a data set: which judgements, which level, which coefficient
     mean      the unweighted average of columns, as papers print it
-    row       a metric: the values in print, and how nlgauge computes them: a recipe, or a score released with
-              the data; a row with neither is only shown, and says why
+    row       a metric: the values in print, and how nlgauge computes them: a recipe, a score released with the data,
+              or a key of its experiment; a row with none of these is only shown, and says why
+
+The tables themselves are the TOML files of the folder `papers` (`nlgauge.studies.published.load` reads them). The
+kind of a table decides what computes it (`nlgauge.studies.published.reproduce`).
 
 A recipe is that of the published model. Under another model `recipe_for_other_models` stands for it where the recipe
 names a layer that only the published model has; in it, `top-3` is the third layer below the last.
-
-What a published sensitivity study is: a table whose cells say how far settings move the agreement with people.
-
-    cv      coefficient of variation over the settings of a grid, in per cent
-    rd      relative difference of the second setting to the first, in per cent
-    best    the setting with the highest agreement, by its name
-    value   the agreement itself, under one setting
-
-Columns and averages are those of any published table; a row is a metric with a grid (`nlgauge.sensitivity.presets`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import resources
-from typing import Literal
+from typing import Any, Literal
 
-from nlgauge.errors import FileFormatError
 from nlgauge.studies.meta.questions import Question
 
-_HEADER = "columns"
-
-
-@dataclass
-class PrintedTable:
-    """One table as it stands in print."""
-
-    columns: tuple[str, ...]
-    rows: dict[str, Mapping[str, float]] = field(default_factory=dict)
-    """Values by row and column, without empty cells."""
-
-
-@cache
-def printed_tables(name: str) -> Mapping[str, PrintedTable]:
-    """The tables of one file of `papers/printed`, by number."""
-    file = resources.files("nlgauge.studies.published.papers") / "printed" / f"{name}.txt"
-    return parse_printed(file.read_text(encoding="utf-8"), where=f"{name}.txt")
-
-
-def parse_printed(text: str, *, where: str = "text") -> dict[str, PrintedTable]:
-    """The tables of a text, by number.
-
-    >>> parse_printed("[1]\\ncolumns | a b\\nBLEU | .5 -")["1"].rows
-    {'BLEU': {'a': 0.5}}
-    """
-    tables: dict[str, PrintedTable] = {}
-    number = ""
-    for at, line in enumerate(text.splitlines(), start=1):
-        content = line.strip()
-        if not content or content.startswith("#"):
-            continue
-        if content.startswith("["):
-            number = content.strip("[]")
-            continue
-        name, bar, values = (part.strip() for part in content.partition("|"))
-        if not bar or not number:
-            msg = f"{where}, line {at}: expected '[NUMBER]' or 'NAME | VALUES', got {content!r}"
-            raise FileFormatError(msg)
-        if name == _HEADER:
-            tables[number] = PrintedTable(tuple(column.replace("_", " ") for column in values.split()))
-            continue
-        _add_row(tables, number, name, values, f"{where}, line {at}")
-    return tables
-
-
-def _add_row(tables: Mapping[str, PrintedTable], number: str, name: str, values: str, where: str) -> None:
-    if number not in tables:
-        msg = f"{where}: table {number} has a row before its line '{_HEADER} | ...'"
-        raise FileFormatError(msg)
-    table, cells = tables[number], values.split()
-    if name in table.rows or len(cells) != len(table.columns):
-        why = "a second row of that name" if name in table.rows else f"{len(cells)} values"
-        msg = f"{where}: {name!r} of table {number}: {why}; its columns are {', '.join(table.columns)}"
-        raise FileFormatError(msg)
-    table.rows[name] = {column: float(cell) for column, cell in zip(table.columns, cells, strict=True) if cell != "-"}
+Kind = Literal["agreement", "sensitivity", "hybrids", "features", "regression", "rankings", "robustness", "density"]
 
 
 @dataclass(frozen=True)
@@ -118,6 +45,10 @@ class Column:
     label: str
     question: Question | None
     langpair: str = "en"
+    part: str = ""
+    """Of tables on features: a share of pairs (a field of `Separation`); empty for means over hypotheses."""
+    setup: Mapping[str, Any] = field(default_factory=dict)
+    """Of a simulation: what is varied in this column."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +57,51 @@ class Mean:
 
     label: str
     over: tuple[str, ...]
+
+
+#: What a regression prints after the coefficients.
+R2 = "R2"
+
+
+@dataclass(frozen=True)
+class FactorGroup:
+    """The columns of one data set in a table of regressions: a coefficient per factor, and R2."""
+
+    label: str
+    data: str
+    langpair: str
+    factors: Mapping[str, str]
+    """By name in print: the released column; `CLB` is none of them."""
+    translations: str = ""
+    """File of machine translations, beside the files of the data set."""
+
+    def column(self, factor: str) -> str:
+        """The label of a factor's column, or of R2's."""
+        return f"{self.label} {factor}"
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """All of them, R2 last."""
+        return tuple(Column(self.column(name), None, self.langpair) for name in (*self.factors, R2))
+
+
+@dataclass(frozen=True)
+class PublishedFrames:
+    """The frames of a data set (instances x systems), one per metric, in a table on rankings."""
+
+    label: str
+    """As the paper has it."""
+    task: str
+    instances: int
+    systems: int
+    metrics: int
+    card: str = ""
+    """Name of the data set here; empty where its frames are not public."""
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of systems over all metrics."""
+        return self.metrics * self.systems * (self.systems - 1) // 2
 
 
 @dataclass(frozen=True)
@@ -158,22 +134,43 @@ class TableRow:
     """Whether print has absolute values of this row, in a table that keeps signs."""
     note: str = ""
     """Why it is only shown, or why ours may differ with the same model."""
+    key: tuple[str, ...] = ()
+    """What the experiment knows the row by, where it is not a metric to be scored."""
+    exchanged: bool = False
+    """Of rankings: whether print has its values under Mean/BT and Med/BT exchanged (D7)."""
+    starred: frozenset[str] = frozenset()
+    """Of regressions: columns whose values stand in print with an asterisk, as not significant."""
+    without: str = ""
+    """Of regressions: a factor that is left out."""
+    metric: str = ""
+    """Of sensitivity studies: its name in print, where the row's has the measure in it."""
+    grid: str = ""
+    """Of sensitivity studies: what is varied."""
+    statistic: Literal["cv", "rd", "best", "value"] = "cv"
+    """Of sensitivity studies (`nlgauge.studies.published.sensitivity`)."""
+    measure: str = ""
+    """Of sensitivity studies: what print calls the statistic, such as `CV_STOP`."""
+    setting: str = ""
+    """Of the statistic `value`."""
 
     @property
     def computed(self) -> bool:
         """Whether nlgauge has a way to compute it."""
-        return bool(self.recipe or self.released)
+        return bool(self.recipe or self.released or self.key)
 
 
 @dataclass(frozen=True)
 class PaperTable:
-    """One table of a paper, or what can be shown of it."""
+    """One table or figure of a paper, or what can be shown of it."""
 
     id: str
     title: str
     source: str
     columns: tuple[Column | Mean, ...]
     rows: tuple[TableRow, ...]
+    kind: Kind = "agreement"
+    experiment: str = ""
+    """Which of the experiments of its kind."""
     decimals: int = 3
     """In print."""
     scale: float = 1.0
@@ -189,6 +186,18 @@ class PaperTable:
     """What a row is."""
     shown_decimals: int | None = None
     """Of our values, where print has too few to see a difference."""
+    cards: tuple[str, ...] = ()
+    """Data sets that no column names."""
+    groups: tuple[FactorGroup, ...] = ()
+    """Of regressions: the columns."""
+    frames: tuple[PublishedFrames, ...] = ()
+    """Of rankings: all that the paper used; an experiment on drawn scores has none."""
+    other_model: PublishedModel | None = None
+    """Of sensitivity studies: what the paper scored other languages than English with."""
+    idf_corpora: str = ""
+    """Of sensitivity studies: the large corpora that idf was counted on, and where they are published."""
+    sampled: tuple[Column, ...] = ()
+    """Of sensitivity studies: columns of all data sets of the paper, whose texts random corpora are drawn from."""
 
     @property
     def width(self) -> int:
@@ -202,9 +211,10 @@ class PaperTable:
 
     @property
     def data(self) -> tuple[str, ...]:
-        """Data sets that it needs, by name."""
-        named = [column.question.data for column in self.questions if column.question is not None]
-        return tuple(dict.fromkeys([*named, *(row.data for row in self.rows if row.data)]))
+        """Data sets that it needs, by name; of the frames those that are public."""
+        names = [*self.cards, *(group.data for group in self.groups), *(frames.card for frames in self.frames)]
+        names += [column.question.data for column in self.questions if column.question is not None]
+        return tuple(dict.fromkeys(name for name in (*names, *(row.data for row in self.rows)) if name))
 
     @property
     def langpairs(self) -> tuple[str, ...]:
@@ -212,29 +222,24 @@ class PaperTable:
         return tuple(dict.fromkeys(column.langpair for column in self.questions))
 
     @property
+    def english_pairs(self) -> tuple[str, ...]:
+        """Language pairs whose texts are English."""
+        return tuple(pair for pair in self.langpairs if pair.rpartition("-")[2] == "en")
+
+    @property
     def models(self) -> tuple[PublishedModel, ...]:
         """Models of its rows."""
         return tuple(dict.fromkeys(row.model for row in self.rows if row.model is not None))
 
     @property
+    def grids(self) -> tuple[str, ...]:
+        """What its rows vary, as far as they can be computed."""
+        return tuple(dict.fromkeys(row.grid for row in self.rows if row.computed))
+
+    @property
     def takes_word_vectors(self) -> bool:
         """Whether a row of it does."""
         return any(row.word_vectors for row in self.rows)
-
-
-def language_columns(question: Question, langpairs: Iterable[str], *, prefix: str = "") -> tuple[Column | Mean, ...]:
-    """A column for each language pair, and their average."""
-    columns = tuple(Column(f"{prefix}{langpair}", question, langpair) for langpair in langpairs)
-    return (*columns, Mean(f"{prefix}avg", tuple(column.label for column in columns)))
-
-
-def row_values(columns: Sequence[Column | Mean], values: str) -> dict[str, float]:
-    """The values of a row in print, in the order of the columns; `-` for one that is not known.
-
-    >>> row_values([Column("cs-en", None), Column("de-en", None)], ".435 -")
-    {'cs-en': 0.435}
-    """
-    return {column.label: float(value) for column, value in zip(columns, values.split(), strict=True) if value != "-"}
 
 
 def with_options(recipe: str, options: str) -> str:
@@ -249,40 +254,3 @@ def with_options(recipe: str, options: str) -> str:
     given = {option.partition("=")[0] for option in options.split(",")}
     kept = [option for option in own.split(",") if option and option.partition("=")[0] not in given]
     return f"{name}:{','.join([*kept, options])}"
-
-
-@dataclass(frozen=True)
-class StudyRow(TableRow):
-    """A metric and what is varied of it."""
-
-    metric: str = ""
-    """Its name in print, without what is measured of it."""
-    grid: str = ""
-    statistic: Literal["cv", "rd", "best", "value"] = "cv"
-    measure: str = ""
-    """What print calls the statistic, such as `CV_STOP`."""
-    setting: str = ""
-    """Of the statistic `value`."""
-
-
-@dataclass(frozen=True)
-class PaperStudy(PaperTable):
-    """A published table or figure of a sensitivity study."""
-
-    rows: tuple[StudyRow, ...]
-    other_model: PublishedModel | None = None
-    """What the paper scored other languages than English with."""
-    idf_corpora: str = ""
-    """The large corpora that idf was counted on, and where they are published; empty where there are none."""
-    sampled: tuple[Column, ...] = ()
-    """Columns whose texts random corpora are drawn from: those of all data sets of the paper."""
-
-    @property
-    def english_pairs(self) -> tuple[str, ...]:
-        """Language pairs whose texts are English."""
-        return tuple(pair for pair in self.langpairs if pair.rpartition("-")[2] == "en")
-
-    @property
-    def grids(self) -> tuple[str, ...]:
-        """What its rows vary, as far as they can be computed."""
-        return tuple(dict.fromkeys(row.grid for row in self.rows if row.computed))

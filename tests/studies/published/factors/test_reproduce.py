@@ -8,8 +8,9 @@ import pytest
 
 from nlgauge.errors import RecipeError
 from nlgauge.studies.published.entries import find_paper_table
-from nlgauge.studies.published.factors import FactorTable, as_printed
+from nlgauge.studies.published.regression import as_printed
 from nlgauge.studies.published.reproduce import reproduce
+from nlgauge.studies.published.tables import PaperTable
 
 NUMBERS = (3, 4, 10, 12)
 #: Cells of Tables 3, 4, 10 and 12 that are not the truncated coefficient of the released scores.
@@ -20,9 +21,9 @@ EXCEPTIONS = {
 }
 
 
-def table(number: int) -> FactorTable:
+def table(number: int) -> PaperTable:
     found = find_paper_table(f"explain-table{number}")
-    assert isinstance(found, FactorTable)
+    assert found.kind == "regression"
     return found
 
 

@@ -8,17 +8,16 @@ import numpy as np
 import pytest
 from tests.studies.published.rankings.small_frames import METRICS, write_frames
 
-from nlgauge.studies.published.papers.peyrard_2021 import FAMILIES, RANKING_TABLES
-from nlgauge.studies.published.rankings.frames import FrameSet, RankingOptions, RankingTable, find_frames
+from nlgauge.studies.published.entries import PAPER_TABLES
+from nlgauge.studies.published.options import RankingOptions
+from nlgauge.studies.published.rankings.frames import FrameSet, find_frames
 from nlgauge.studies.published.rankings.measures import PAIRS, by_data, by_metric, by_task, disagreements, draw_rows
 
 
 @pytest.fixture
 def sets(tmp_path: Path) -> list[FrameSet]:
     write_frames(tmp_path)
-    (table,) = [one for one in RANKING_TABLES if one.id == "bt-table1"]
-    assert isinstance(table, RankingTable)
-    return find_frames(table.frames, tmp_path, {})
+    return find_frames(PAPER_TABLES["bt-table1"].frames, tmp_path, {})
 
 
 @pytest.mark.parametrize(("n", "least", "size"), [(48, 1, 10), (44, 1, 9), (60, 1, 12), (44, 30, 30), (20, 30, 20)])
@@ -42,8 +41,10 @@ def test_all_rows_give_what_the_frames_give(sets: list[FrameSet]) -> None:
 
 def test_a_family_is_the_mean_of_its_metrics(sets: list[FrameSet]) -> None:
     options = RankingOptions(full=True)
-    single = [by_data(sets[0], (name,), options) for name in FAMILIES["ROUGE"]]
-    family = by_data(sets[0], FAMILIES["ROUGE"], options)
+    (rouge,) = (row.key[1:] for row in PAPER_TABLES["bt-table3"].rows if row.name == "TAC08 ROUGE")
+    assert rouge == ("ROUGE_1", "ROUGE_2", "ROUGE_L")
+    single = [by_data(sets[0], (name,), options) for name in rouge]
+    family = by_data(sets[0], rouge, options)
     for pair in PAIRS:
         assert family[pair].values == pytest.approx(np.mean([one[pair].values for one in single], axis=0))
 

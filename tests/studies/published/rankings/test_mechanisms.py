@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
+from nlgauge.studies.published.options import RankingOptions
 from nlgauge.studies.published.rankings.frames import (
     MECHANISMS,
-    RankingOptions,
     average,
     measure_pairs,
     rank_draws,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlgauge.studies.published.rankings.frames import RankingOptions
+from nlgauge.studies.published.options import RankingOptions
 from nlgauge.studies.published.rankings.measures import FIVE_TYPES, THREE_TYPES, draw_pairings
 
 

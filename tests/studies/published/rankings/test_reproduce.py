@@ -11,8 +11,9 @@ from nlgauge.errors import RecipeError
 from nlgauge.report.figures.reproduction import plot_reproduction
 from nlgauge.report.reproduction import render_reproduction
 from nlgauge.studies.published.entries import PAPER_TABLES
-from nlgauge.studies.published.rankings.experiments import reproduce_rankings
-from nlgauge.studies.published.rankings.frames import RankingOptions, RankingTable, find_frames
+from nlgauge.studies.published.options import RankingOptions, Request
+from nlgauge.studies.published.rankings.experiments import compute_rankings
+from nlgauge.studies.published.rankings.frames import find_frames
 from nlgauge.studies.published.rankings.measures import disagreements
 from nlgauge.studies.published.rankings.simulation import Grid
 from nlgauge.studies.published.reproduce import reproduce
@@ -26,12 +27,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def table(name: str) -> RankingTable:
-    found = PAPER_TABLES[name]
-    assert isinstance(found, RankingTable)
-    return found
-
-
 def ours(result: Reproduction, row: str) -> list[float | str | None]:
     (found,) = [one for one in result.rows if one.name == row]
     return [cell.ours for cell in found.cells.values()]
@@ -39,7 +34,7 @@ def ours(result: Reproduction, row: str) -> list[float | str | None]:
 
 def test_table_4_is_the_average_over_the_frames_at_hand(folder: Path) -> None:
     result = reproduce(PAPER_TABLES["bt-table4"], at=folder)
-    sets = find_frames(table("bt-table4").frames, folder, {})
+    sets = find_frames(PAPER_TABLES["bt-table4"].frames, folder, {})
     expected = disagreements(sets, ("mean", "median", "BT", "Elo", "TrueSkill"), RankingOptions())
     assert ours(result, "mean vs BT") == pytest.approx(expected["mean", "BT"] * 100)
     assert ours(result, "Elo vs TrueSkill") == pytest.approx(expected["Elo", "TrueSkill"] * 100)
@@ -109,7 +104,7 @@ def test_experiments_on_drawn_scores_need_no_data(tmp_path: Path) -> None:
     assert first[4] > 0.5 > other[4]  # type: ignore[operator]
     plot_reproduction(two, tmp_path / "two.svg")
     grid = Grid(types=(1, 3), outliers=(0.0, 0.01), systems=(2, 5), instances=(10, 30), repeats=3)
-    three = reproduce_rankings(table("bt-figure3"), grid=grid)
+    three = compute_rankings(Request(table=PAPER_TABLES["bt-figure3"]), grid=grid)
     assert "ours: 48 setups, design coded, seed 12345" in three.notes
     assert all(isinstance(value, float) for value in ours(three, "(c) outliers 0.01"))
     assert ours(three, "(h) systems 50") == [None] * 6

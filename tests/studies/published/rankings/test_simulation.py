@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlgauge.studies.published.rankings.frames import RankingOptions, tau
+from nlgauge.studies.published.options import RankingOptions
+from nlgauge.studies.published.rankings.frames import tau
 from nlgauge.studies.published.rankings.simulation import (
     GRID,
     PANELS,

@@ -1,28 +1,35 @@
-"""Our values of a published table on rankings, beside those in print."""
+"""Published tables on rankings of systems, recomputed.
+
+Scores come from frames (instances x systems, one metric), and no text is scored. A cell says how far two ways to rank
+systems disagree, how often a test finds a difference, or how well a ranking finds strengths that are known:
+
+    disagreement    over all rows of every frame                                 Tables 1 and 4
+    by-data         per data set and metric, on random parts of the rows         Table 3
+    by-metric       per metric, then per task, on random parts                   Figure 4
+    tests           what a test finds among the pairs where another does         Figure 6
+    simulation      Kendall's tau with strengths that scores were drawn from     Figure 3
+    pairing         the same scores, paired in another way                       Figure 2
+    ties            how many ties there are, and what becomes of Table 1         not in print
+
+The key of a row is a pair of mechanisms, a data set and metrics, a metric or a task, a test, a panel and a level of
+it, an order of types, or patterns of data sets and metrics.
+"""
 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from fnmatch import fnmatchcase
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.data.judgements import select_known
-from nlgauge.studies.published.papers.peyrard_2021 import FAMILIES, SETUPS
-from nlgauge.studies.published.rankings.frames import (
-    MEASURES,
-    FrameSet,
-    RankingOptions,
-    RankingRow,
-    RankingTable,
-    find_frames,
-)
+from nlgauge.studies.published.options import RankingOptions, Request
+from nlgauge.studies.published.rankings.frames import MEASURES, FrameSet, find_frames
 from nlgauge.studies.published.rankings.measures import (
     FIVE_TYPES,
-    GROUPS,
     PAIRS,
     POLICIES,
     TESTS,
@@ -39,7 +46,15 @@ from nlgauge.studies.published.rankings.measures import (
     mean_against_bt,
 )
 from nlgauge.studies.published.rankings.simulation import GRID, PANELS, Grid, Simulated, simulate
-from nlgauge.studies.published.runs import ReproducedCell, ReproducedRow, Reproduction, agrees, or_missing
+from nlgauge.studies.published.runs import (
+    NOT_COMPUTED,
+    ReproducedRow,
+    Reproduction,
+    agrees,
+    cells_of,
+    or_missing,
+)
+from nlgauge.studies.published.tables import PaperTable, TableRow
 
 
 @dataclass
@@ -52,7 +67,7 @@ class _Found:
     missing: dict[str, None] = field(default_factory=dict)
     """Rows that could not be computed, and why."""
 
-    def add(self, row: RankingRow, columns: Iterable[str], values: Iterable[float], reason: str = "") -> None:
+    def add(self, row: TableRow, columns: Iterable[str], values: Iterable[float], reason: str = "") -> None:
         """A row, in the order of the columns; what is not defined is left out, and counts stay whole numbers."""
         for column, value in zip(columns, values, strict=True):
             if math.isfinite(value):
@@ -60,46 +75,31 @@ class _Found:
         self.reasons[row.name] = reason
 
 
-def reproduce_rankings(
-    table: RankingTable,
-    *,
-    at: str | os.PathLike[str] | None = None,
-    rows: str | Iterable[str] | None = None,
-    data: str | Iterable[str] | None = None,
-    options: RankingOptions | None = None,
-    grid: Grid = GRID,
-) -> Reproduction:
-    """The table with our values on the frames that lie under `at`.
-
-    `data` names some of them; `grid` is what Figure 3 is simulated on.
-    """
-    options = options or RankingOptions()
+def compute_rankings(request: Request, *, grid: Grid = GRID) -> Reproduction:
+    """The table with our values on the frames that are here; `grid` is what Figure 3 is simulated on."""
+    table, options = request.table, request.rankings
     options.check_used(table)
-    names = select_known(rows, [row.name for row in table.rows], f"{table.id}: row")
-    table = replace(table, rows=tuple(row for row in table.rows if row.name in names))
-    wanted = select_known(data, table.data, f"{table.id}: data set")
+    wanted = select_known(request.data, table.data, f"{table.id}: data set")
     missing: dict[str, None] = {}
-    asked = [one for one in table.frames if not one.card or one.card in wanted]
-    sets = find_frames(asked, at, missing, reverse=options.reverse)
-    table = replace(table, frames=tuple(asked))
+    asked = [frames for frames in table.frames if not frames.card or frames.card in wanted]
+    sets = find_frames(asked, request.at, missing, reverse=options.reverse)
     if not table.frames:
         found = _pairings(table, options) if table.experiment == "pairing" else _simulation(table, options, grid)
     else:
         found = _ON_FRAMES[table.experiment](table, sets, options) if sets else _Found()
-    made = tuple(_row(table, row, found) for row in table.rows)
+    table = replace(table, frames=tuple(asked))
+    rows = tuple(_row(table, row, found) for row in table.rows)
     notes = (*found.notes, *_changed(options))
-    return Reproduction(table, "", table.columns, made, (*missing, *found.missing), notes, asdict(options))
+    return Reproduction(table, "", table.columns, rows, (*missing, *found.missing), notes, asdict(options))
 
 
-def _row(table: RankingTable, row: RankingRow, found: _Found) -> ReproducedRow:
-    cells = {
-        label: ReproducedCell(row.published.get(label), found.values.get((row.name, label)))
-        for label in (column.label for column in table.columns)
-    }
+def _row(table: PaperTable, row: TableRow, found: _Found) -> ReproducedRow:
+    ours = {label: value for (name, label), value in found.values.items() if name == row.name}
+    cells = cells_of(row, table.columns, ours)
     if not row.computed or row.name not in found.reasons:
-        return ReproducedRow(row.name, cells, "", row.note or "not computed: see what is missing")
+        return ReproducedRow(row.name, cells, "", row.note or NOT_COMPUTED)
     reasons = [agrees(cells.values(), table.decimals), found.reasons[row.name], row.note]
-    return ReproducedRow(row.name, cells, "", "; ".join(reason for reason in reasons if reason))
+    return ReproducedRow(row.name, cells, "", "; ".join(filter(None, reasons)))
 
 
 def _changed(options: RankingOptions) -> list[str]:
@@ -109,21 +109,21 @@ def _changed(options: RankingOptions) -> list[str]:
     return [f"other than the defaults: {', '.join(given)}"] if given else []
 
 
-def _disagreement(table: RankingTable, sets: Sequence[FrameSet], options: RankingOptions) -> _Found:
+def _disagreement(table: PaperTable, sets: Sequence[FrameSet], options: RankingOptions) -> _Found:
     mechanisms = list(dict.fromkeys(name for row in table.rows for name in row.key))
     measured = disagreements(sets, mechanisms, options)
-    setups = sum(len(one.frames) for one in sets)
-    found = _Found(notes=[f"ours: {setups} of {SETUPS} setups ({', '.join(one.label for one in sets)})"])
+    setups, printed = sum(len(one.frames) for one in sets), sum(one.metrics for one in table.frames)
+    found = _Found(notes=[f"ours: {setups} of {printed} setups ({', '.join(one.label for one in sets)})"])
     for row in table.rows:
         one, other = row.key
         values = measured.get((one, other), measured.get((other, one)))
         if values is not None:
             labels = [column.label for column in table.columns]
-            found.add(row, labels, values * table.scale, f"{setups} of {SETUPS} setups")
+            found.add(row, labels, values * table.scale, f"{setups} of {printed} setups")
     return found
 
 
-def _by_data(table: RankingTable, sets: Sequence[FrameSet], options: RankingOptions) -> _Found:
+def _by_data(table: PaperTable, sets: Sequence[FrameSet], options: RankingOptions) -> _Found:
     found = _Found()
     by_label = {one.label: one for one in sets}
     labels = [column.label for column in table.columns]
@@ -131,7 +131,7 @@ def _by_data(table: RankingTable, sets: Sequence[FrameSet], options: RankingOpti
         if not row.computed or row.key[0] not in by_label:
             continue
         with or_missing(f"values of {row.name}", found.missing):
-            parts = by_data(by_label[row.key[0]], FAMILIES[row.key[1]], options)
+            parts = by_data(by_label[row.key[0]], row.key[1:], options)
             values, errors = (
                 [float(getattr(parts[pair], kind)[at]) for at in range(len(MEASURES)) for pair in PAIRS]
                 for kind in ("values", "errors")
@@ -140,7 +140,7 @@ def _by_data(table: RankingTable, sets: Sequence[FrameSet], options: RankingOpti
     return found
 
 
-def _distance(row: RankingRow, labels: Sequence[str], values: Sequence[float], errors: Sequence[float]) -> str:
+def _distance(row: TableRow, labels: Sequence[str], values: Sequence[float], errors: Sequence[float]) -> str:
     """How many cells are as near to print as two series of draws are to each other: within two standard errors."""
     if not any(errors):
         return "other draws"
@@ -156,7 +156,7 @@ def _distance(row: RankingRow, labels: Sequence[str], values: Sequence[float], e
     return f"other draws, {sum(both)} of {len(both)} within two standard errors"
 
 
-def _by_metric(table: RankingTable, sets: Sequence[FrameSet], options: RankingOptions) -> _Found:
+def _by_metric(table: PaperTable, sets: Sequence[FrameSet], options: RankingOptions) -> _Found:
     found = _Found()
     labels = [column.label for column in table.columns]
     for row in table.rows:
@@ -175,7 +175,7 @@ def _by_metric(table: RankingTable, sets: Sequence[FrameSet], options: RankingOp
     return found
 
 
-def _tests(table: RankingTable, sets: Sequence[FrameSet], options: RankingOptions) -> _Found:
+def _tests(table: PaperTable, sets: Sequence[FrameSet], options: RankingOptions) -> _Found:
     differences = find_differences(sets, options)
     shares = conditional_shares(differences)
     found = _Found(notes=[f"ours: {len(differences):,} pairs of systems, on {', '.join(one.label for one in sets)}"])
@@ -184,14 +184,18 @@ def _tests(table: RankingTable, sets: Sequence[FrameSet], options: RankingOption
     return found
 
 
-def _ties(table: RankingTable, sets: Sequence[FrameSet], options: RankingOptions) -> _Found:
+def _ties(table: PaperTable, sets: Sequence[FrameSet], options: RankingOptions) -> _Found:
     del options  # its columns are the choices
     found = _Found()
     measured = [mean_against_bt(sets, policy) for policy in POLICIES]
     labels = [column.label for column in table.columns]
     for row in table.rows:
-        within = GROUPS[row.key[0]]
-        chosen = [(one.label, metric) for one in sets for metric in one.frames if within(one.label, metric)]
+        chosen = [
+            (one.label, metric)
+            for one in sets
+            for metric in one.frames
+            if all(map(fnmatchcase, (one.label, metric), row.key))
+        ]
         if not chosen:
             continue
         by_label = {one.label: one.frames for one in sets}
@@ -203,7 +207,7 @@ def _ties(table: RankingTable, sets: Sequence[FrameSet], options: RankingOptions
     return found
 
 
-def _simulation(table: RankingTable, options: RankingOptions, grid: Grid) -> _Found:
+def _simulation(table: PaperTable, options: RankingOptions, grid: Grid) -> _Found:
     simulated = simulate(options, grid=grid)
     found = _Found(notes=[f"ours: {len(grid):,} setups, design {options.design}, seed {options.seed}"])
     labels = [column.label for column in table.columns]
@@ -223,7 +227,7 @@ def _setups(simulated: Simulated, key: tuple[str, ...]) -> NDArray[np.bool_]:
     return simulated.chosen(panel) & at_level
 
 
-def _pairings(table: RankingTable, options: RankingOptions) -> _Found:
+def _pairings(table: PaperTable, options: RankingOptions) -> _Found:
     drawn = {one.name: draw_pairings(one, options) for one in (THREE_TYPES, FIVE_TYPES)}
     five = drawn[FIVE_TYPES.name]
     ends = {
@@ -249,7 +253,7 @@ def _pairing_values(one: Pairing) -> list[float]:
     return [*means.tolist(), *medians.tolist(), one.wins, *one.strengths.tolist()]
 
 
-_ON_FRAMES: Mapping[str, Callable[[RankingTable, Sequence[FrameSet], RankingOptions], _Found]] = {
+_ON_FRAMES: Mapping[str, Callable[[PaperTable, Sequence[FrameSet], RankingOptions], _Found]] = {
     "disagreement": _disagreement,
     "by-data": _by_data,
     "by-metric": _by_metric,

@@ -28,7 +28,7 @@ The sign test counts the wins of the system that Bradley-Terry prefers, with tie
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -39,10 +39,10 @@ from nlgauge.stats.paired_tests import mood, paired_t, sign_test, wilcoxon
 from nlgauge.studies.compare.rankings import count_wins, pair_indices, policy_wins, win_counts
 from nlgauge.studies.compare.strengths import bradley_terry
 from nlgauge.studies.compare.system_scores import SystemScores
+from nlgauge.studies.published.options import RankingOptions
 from nlgauge.studies.published.rankings.frames import (
     BT_TOLERANCE,
     FrameSet,
-    RankingOptions,
     average,
     measure_pairs,
     rank_draws,
@@ -219,18 +219,6 @@ POLICIES: Mapping[str, RankingOptions] = {
     "drop": RankingOptions(ties="drop"),
     "half": RankingOptions(ties="half"),
     "half 1e-9": RankingOptions(ties="half", tie_tolerance=HIDDEN),
-}
-
-#: Which frames a row looks at, by label of the data set and name of the metric.
-GROUPS: Mapping[str, Callable[[str, str], bool]] = {
-    "all frames": lambda _label, _metric: True,
-    "TAC, ROUGE and ROUGE-WE": lambda label, metric: label.startswith("TAC") and metric.startswith("ROUGE"),
-    "TAC, other metrics": lambda label, metric: label.startswith("TAC") and not metric.startswith("ROUGE"),
-    "dialogue": lambda label, _metric: not label.startswith("TAC"),
-    **{
-        name: lambda label, _metric, name=name: label == name  # type: ignore[misc]  # bound now, not at the call
-        for name in ("TAC08", "TAC09", "TAC11", "TC", "PC")
-    },
 }
 
 

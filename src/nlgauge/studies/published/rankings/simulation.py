@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from nlgauge.studies.compare.rankings import win_counts
 from nlgauge.studies.compare.strengths import bradley_terry
-from nlgauge.studies.published.rankings.frames import BT_TOLERANCE, Matrix, RankingOptions, tau
+from nlgauge.studies.published.options import RankingOptions
+from nlgauge.studies.published.rankings.frames import BT_TOLERANCE, Matrix, tau
 
 Drawn = tuple[Matrix, Matrix]
 """Strengths, and scores (instances x systems)."""
