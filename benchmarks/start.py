@@ -3,6 +3,8 @@
 Each command runs in a process of its own, several times, in turn with the others. The figure is the processor time of
 the process (user and system, all of its threads), which other processes move less than the time on the clock. The
 model, its graph and the bytecode of the modules are there from a first run that does not count.
+
+`--against FOLDER` runs the commands of another working tree in turn, and prints the ratio of the best runs.
 """
 
 from __future__ import annotations
@@ -18,15 +20,19 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import nlgauge
 from benchmarks.harness import Bar, machine
 
 __all__ = ["main"]
 
 _LIMIT = 0.7
 
+_EXAMPLES = Path(__file__).parents[1] / "examples"
+
 #: What is started; the first is the one with a bar.
 _COMMANDS = {
     "score, one pair": ("score", "hyp.txt", "--refs", "ref.txt", "--quiet"),
+    "score, 12 segments": ("score", str(_EXAMPLES / "system-a.txt"), "--refs", str(_EXAMPLES / "reference.txt")),
     "metrics list": ("metrics", "list"),
     "--version": ("--version",),
 }
@@ -36,14 +42,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the commands in turn, and print what they took."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.start", description=__doc__)
     parser.add_argument("--repeats", type=int, default=15, help="runs of each command (default: 15)")
+    parser.add_argument("--against", type=Path, metavar="FOLDER", help="another working tree to compare with")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file as well")
     options = parser.parse_args(argv)
-    found = _measure(options.repeats)
+    source = Path(nlgauge.__file__).parents[1]
+    found, others = _measure(options.repeats, [source, *([options.against / "src"] if options.against else [])])
     about = machine(["onnxruntime", "numpy"])
     print("processor time of a process in seconds, user and system")
-    print(f"{'command':18s} {'best':>6s} {'median':>7s}")
+    print(
+        f"{'command':18s} {'best':>6s} {'median':>7s}" + f" {'other':>6s} {'median':>7s} {'ratio':>6s}" * bool(others)
+    )
     for name, seconds in found.items():
-        print(f"{name:18s} {min(seconds):6.2f} {statistics.median(seconds):7.2f}")
+        line = f"{name:18s} {min(seconds):6.3f} {statistics.median(seconds):7.3f}"
+        if others:
+            other = others[name]
+            line += f" {min(other):6.3f} {statistics.median(other):7.3f} {min(seconds) / min(other):6.3f}"
+        print(line)
     print("; ".join(f"{key} {value}" for key, value in about.items()), end="\n\n")
     # The best run: other processes only ever add time, and most of all to this figure.
     bar = Bar("score of one pair, best", min(next(iter(found.values()))), _LIMIT, "s", at_most=True)
@@ -54,21 +68,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _measure(repeats: int) -> dict[str, list[float]]:
-    """Processor seconds of each run, by command."""
-    found: dict[str, list[float]] = {name: [] for name in _COMMANDS}
+def _measure(repeats: int, sources: Sequence[Path]) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
+    """Processor seconds of each run by command, of the first folder of sources and of the second, if there is one."""
+    found = [{name: list[float]() for name in _COMMANDS} for _ in sources]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "hyp.txt").write_text("The cat sat on the mat.\n", encoding="utf-8")
         (folder / "ref.txt").write_text("The cat was sitting on the mat.\n", encoding="utf-8")
         environment = {key: text for key, text in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-        environment["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
         for number in range(repeats + 1):
             for command, words in _COMMANDS.items():
-                seconds = _processor_seconds([sys.executable, "-m", "nlgauge", *words], folder, environment)
-                if number:
-                    found[command].append(seconds)
-    return found
+                for source, measured in zip(sources, found, strict=True):
+                    environment["PYTHONPATH"] = str(source.resolve())
+                    environment["PYTHONPYCACHEPREFIX"] = str(folder / f"bytecode-{sources.index(source)}")
+                    seconds = _processor_seconds([sys.executable, "-m", "nlgauge", *words], folder, environment)
+                    if number:
+                        measured[command].append(seconds)
+    return found[0], found[1] if len(found) > 1 else {}
 
 
 def _processor_seconds(command: list[str], folder: Path, environment: dict[str, str]) -> float:

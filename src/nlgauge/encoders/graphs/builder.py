@@ -4,7 +4,7 @@ A graph under construction: operators, constants, and parameters that are named 
 
 A graph holds structure only. Its parameters are declared by the name and shape that they have in the model's
 safetensors file, and are handed over from there as they are when a session starts: nothing is transposed, cut or
-joined on the way. A graph is therefore a few kilobytes, and all graphs of a model share one copy of its weights.
+joined on the way. A graph is therefore a few kilobytes, and the weights of a model are in no other file.
 
 Multi-head attention in plain operators.
 
