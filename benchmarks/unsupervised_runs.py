@@ -23,8 +23,9 @@ import numpy as np
 from benchmarks.word_maps import Rows, dictionary, hits
 from nlgauge.encoders.load import load_encoder
 from nlgauge.studies.alignment.from_texts import vocabulary_of_texts
-from nlgauge.studies.alignment.linear import csls_pairs, unit_rows
+from nlgauge.studies.alignment.linear import csls_pairs
 from nlgauge.studies.alignment.unsupervised import LEAST_AGREEMENT, LEAST_GAIN, learn_alignment
+from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.remap import fit_remapping, principal_directions
 
 #: Words of a side that are aligned, as in a fit; and the least P@1 of a run that is called good.
@@ -72,7 +73,8 @@ class Files:
         if pairs:
             names = [str(self.path(name)) for name in pairs.split(",")]
             return Condition(left, right, dictionary(left.words, right.words, names))
-        found, _ = csls_pairs(*(unit_rows(side.rows - side.rows.mean(axis=0)) for side in (left, right)))
+        centred = (side.rows - side.rows.mean(axis=0) for side in (left, right))
+        found, _ = csls_pairs(*(unit_rows(rows, pairwise=True) for rows in centred))
         return Condition(left, right, list(zip(found.source.tolist(), found.target.tolist(), strict=True)))
 
     def spaces(self, source: tuple[str, int, str], target: tuple[str, int, str]) -> Condition:

@@ -27,7 +27,8 @@ from nlgauge.stats.resampling import bootstrap_mean
 from nlgauge.studies.alignment.flow_fit import fit_fcnn, fit_flow, fit_gan_flow
 from nlgauge.studies.alignment.flow_losses import FlowOptions
 from nlgauge.studies.alignment.from_texts import vocabulary_of_texts
-from nlgauge.studies.alignment.linear import Pairs, csls, unit_rows
+from nlgauge.studies.alignment.linear import Pairs, csls
+from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.remap import fit_remapping, principal_directions
 
 Rows = NDArray[np.float32]
@@ -70,7 +71,8 @@ def dictionary(source: list[str], target: list[str], parallel: list[str] | None)
 
 def hits(moved: Rows, target: Rows, asked: list[tuple[int, int]]) -> NDArray[np.float64]:
     """1 for each word whose first by CSLS among all target words is its own."""
-    similarity = csls(unit_rows(moved - moved.mean(axis=0)) @ unit_rows(target - target.mean(axis=0)).T)
+    x, z = (unit_rows(rows - rows.mean(axis=0), pairwise=True) for rows in (moved, target))
+    similarity = csls(x @ z.T)
     return np.array([similarity[row].argmax() == column for row, column in asked], dtype=np.float64)
 
 

@@ -49,10 +49,15 @@ from nlgauge.vectors.transforms import POSITION_BATCH, Transforms
 _WINDOW_BYTES = 128 * 2**20
 
 
+def window_tokens(encoder: Encoder, layers: int) -> int:
+    """How many tokens a window may hold, with a vector of each layer."""
+    return _WINDOW_BYTES // (4 * encoder.hidden_size * max(1, layers))
+
+
 def windows(metrics: Sequence[PreparedMetric], segments: range, layers: int) -> Iterator[range]:
     """Ranges that make up `segments`, each with at most as many tokens as fit (or a single segment, or batch)."""
-    tokens, encoder = metrics[0].tokenized.tokens, metrics[0].tokenized.encoder
-    budget = _WINDOW_BYTES // (4 * encoder.hidden_size * max(1, layers))
+    tokens = metrics[0].tokenized.tokens
+    budget = window_tokens(metrics[0].tokenized.encoder, layers)
     start, seen, size = segments.start, set[str](), 0
     for block in _blocks(segments, batch_size(metrics)):
         texts = set(distinct_texts(metrics, block))

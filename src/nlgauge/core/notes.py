@@ -44,8 +44,8 @@ from nlgauge.text.languages import (
 )
 from nlgauge.text.tokenizer import Tokens
 
-#: Segments named one by one in a warning before "..." stands for the rest.
-_MAX_NAMED_SEGMENTS = 10
+#: Segments named one by one in a message before "..." or a count stands for the rest.
+MAX_NAMED_SEGMENTS = 10
 
 #: Counts that a signature has even where they are 0.
 _ALWAYS_IN_SIGNATURE = ("truncated", "empty")
@@ -313,8 +313,8 @@ def _warn(category: type[Warning], found: Iterable[int], what: str, names: TextN
     segments = sorted(set(found))
     if not segments:
         return
-    named = ", ".join(map(names.name, segments[:_MAX_NAMED_SEGMENTS])) + (
-        ", ..." if len(segments) > _MAX_NAMED_SEGMENTS else ""
+    named = ", ".join(map(names.name, segments[:MAX_NAMED_SEGMENTS])) + (
+        ", ..." if len(segments) > MAX_NAMED_SEGMENTS else ""
     )
     many = "s" if len(segments) > 1 else ""
     warnings.warn(f"{len(segments)} {names.unit}{many} ({named}): {what}", category, stacklevel=user_stacklevel())

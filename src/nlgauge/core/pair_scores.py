@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.core.compare import Representations
+from nlgauge.core.compare import Representations, window_tokens
 from nlgauge.core.metric import Pair, SystemResult
 from nlgauge.core.notes import (
     TextNames,
@@ -30,13 +30,12 @@ from nlgauge.core.pair_texts import (
     PreparedPairs,
     Tile,
     VectorStore,
-    blank_side,
     cut_at,
     texts_of,
     tiles_of,
     windows_of,
 )
-from nlgauge.core.prepare import PreparedMetric, PreparedTextMetric
+from nlgauge.core.prepare import PreparedMetric, PreparedTextMetric, unknown_only_side
 from nlgauge.core.run_options import Progress, between_pairs, tick
 from nlgauge.core.score import SegmentNotes
 from nlgauge.core.signature import Signature
@@ -47,9 +46,6 @@ from nlgauge.encoders.cache import EmbeddingCache
 from nlgauge.encoders.load import default_threads
 from nlgauge.errors import TooLongError
 from nlgauge.text.tokenizer import Tokens
-
-#: Bytes of layer vectors that a window may hold.
-_WINDOW_BYTES = 128 * 2**20
 
 #: Pairs of tokens that are compared before something is let go.
 _TOKEN_PAIRS = 2**24
@@ -143,7 +139,7 @@ class PairComparer:
     def _of_vectors(self, one: PreparedMetric) -> Iterator[Part]:
         options, plan, view = self._prepared.options, self._prepared.plan, one.tokenized
         layers = tuple(sorted(one.state.layers))
-        budget = _WINDOW_BYTES // (4 * view.encoder.hidden_size * max(1, len(layers)))
+        budget = window_tokens(view.encoder, len(layers))
         windows = list(windows_of(tiles_of(plan, view.tokens, budget), plan, view.tokens, budget))
         stand_in = [""] if one.metric.unknown == "zero" else []  # for texts that are counted as empty
         cache = None
@@ -286,7 +282,7 @@ class PairComparer:
         right = [tokens[plan.references[column]].only_unknown for column in tile.columns]
         for at, column in np.argwhere(np.logical_or.outer(left, right)).tolist():
             x, y = plan.hypotheses[tile.rows[at]], plan.references[tile.columns[column]]
-            side = blank_side(tokens[x], tokens[y], equal=x.strip() == y.strip())
+            side = unknown_only_side(x, y, tokens)
             if side is not None:
                 yield at, column, side
 

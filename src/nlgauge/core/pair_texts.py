@@ -50,6 +50,7 @@ from nlgauge.core.prepare import (
     prepare_metric,
     read_texts,
     refuse_unknown,
+    unknown_only_side,
 )
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import SegmentNotes
@@ -195,13 +196,6 @@ def prepare_pairs(recipe: Metric, plan: PairPlan, options: RunOptions, check: Si
     return PreparedPairs(plan, one, notes, options)
 
 
-def blank_side(left: Tokens, right: Tokens, *, equal: bool) -> str | None:
-    """Which text of a pair holds nothing but unknown tokens, where that makes it look like any other such text."""
-    if left.empty or right.empty or equal:
-        return None
-    return "hypothesis" if left.only_unknown else "reference" if right.only_unknown else None
-
-
 def _refuse(recipe: Metric, options: RunOptions) -> None:
     if recipe.whole_corpus:
         frozen = "freeze them: bounds=FILE ('nlgauge sentsim calibrate' makes it)"
@@ -251,7 +245,7 @@ def _unknown_texts(plan: PairPlan, tokens: Mapping[str, Tokens]) -> Iterator[tup
     for flags in ((left, right | True), (left | True, right)):
         for row, column in plan.pairs_of(*flags):
             x, y = plan.hypotheses[row], plan.references[column]
-            side = blank_side(tokens[x], tokens[y], equal=x.strip() == y.strip())
+            side = unknown_only_side(x, y, tokens)
             if side == "hypothesis":
                 yield plan.name_hypothesis(row), x
             elif side == "reference":

@@ -26,6 +26,7 @@ from nlgauge.core.composite import CompositeMetric, Resolved, leaves, signed_tog
 from nlgauge.core.corpus import Corpus
 from nlgauge.core.metric import Metric, TextMetric
 from nlgauge.core.notes import (
+    MAX_NAMED_SEGMENTS,
     SEGMENTS,
     TextNames,
     check_texts,
@@ -49,9 +50,6 @@ from nlgauge.text.tokenizer import TextTokenizer, Tokens
 from nlgauge.text.windows import Windows
 from nlgauge.vectors.transforms import POSITION_NORM
 
-#: Segments named one by one in an error before a count stands for the rest.
-_MAX_NAMED_SEGMENTS = 10
-
 _Side = Literal["hypothesis", "reference"]
 
 
@@ -74,7 +72,7 @@ class UnknownPairs:
             for at, (hypothesis, references) in enumerate(zip(hypotheses, tokenized.corpus.references, strict=True)):
                 if not any(tokens[text].only_unknown for text in (hypothesis, *references)):
                     continue
-                sides = [_blank_side(hypothesis, reference, tokenized) for reference in references]
+                sides = [unknown_only_side(hypothesis, reference, tokens) for reference in references]
                 if any(sides):
                     found[system, at] = sides
                     chosen = zip(sides, references, strict=True)
@@ -92,8 +90,8 @@ def refuse_unknown(names: Sequence[str], texts: Sequence[str], model: str) -> No
     """An error that names the places of texts of nothing but unknown tokens, where there are any."""
     if not names:
         return
-    rest = len(names) - _MAX_NAMED_SEGMENTS
-    listed = "; ".join(names[:_MAX_NAMED_SEGMENTS]) + (f"; and {rest} more" if rest > 0 else "")
+    rest = len(names) - MAX_NAMED_SEGMENTS
+    listed = "; ".join(names[:MAX_NAMED_SEGMENTS]) + (f"; and {rest} more" if rest > 0 else "")
     scripts = _scripts(texts)
     written = f" ({', '.join(scripts)} script)" if scripts else ""
     msg = (
@@ -104,9 +102,12 @@ def refuse_unknown(names: Sequence[str], texts: Sequence[str], model: str) -> No
     raise UnknownTextError(msg)
 
 
-def _blank_side(hypothesis: str, reference: str, tokenized: TokenizedCorpus) -> _Side | None:
-    """Which text of a pair counts as empty. Of two the hypothesis: two empty texts would be at distance 0."""
-    left, right = tokenized.tokens[hypothesis], tokenized.tokens[reference]
+def unknown_only_side(hypothesis: str, reference: str, tokens: Mapping[str, Tokens]) -> _Side | None:
+    """Which text of a pair holds nothing but unknown tokens, and so looks like any other such text.
+
+    Of two the hypothesis: both count as empty, and two empty texts would be at distance 0.
+    """
+    left, right = tokens[hypothesis], tokens[reference]
     if left.empty or right.empty or hypothesis.strip() == reference.strip():
         return None
     return "hypothesis" if left.only_unknown else "reference" if right.only_unknown else None

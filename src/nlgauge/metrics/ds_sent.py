@@ -37,6 +37,7 @@ from nlgauge.core.tokens import TextView
 from nlgauge.core.vector_metric import State
 from nlgauge.metrics.parts.disco_options import SENT_PROFILES, SentOptions, threshold_option
 from nlgauge.metrics.parts.foci import adjacency, focus_sentences, noun_sentences, sums_of_runs
+from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.greedy import greedy_match
 from nlgauge.vectors.transport import exact_transport
 
@@ -86,11 +87,11 @@ class DSSent(SentOptions[SentenceGraph]):
             links = text.encoded.derived(self._graph_key(state), lambda: self._links(text, state))
             links = links[np.ix_(numbers, numbers)]
             s_hat, tied = s + links @ s, bool(links.any())  # (A + I) S
-        unit = _unit(s_hat)
+        unit = unit_rows(s_hat, pairwise=True)
         rows = unit if self.sentence_lengths == "unit" else s_hat
         names = self.statistics.split("+")
         parts = [_STATISTICS[name](rows) for name in names] if len(rows) else [np.zeros(s.shape[1])]
-        return SentenceGraph(unit, _unit(np.concatenate(parts)[None])[0], tied)
+        return SentenceGraph(unit, unit_rows(np.concatenate(parts)[None], pairwise=True)[0], tied)
 
     def _sentences(self, text: TextView, state: State) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Numbers of the sentences that have a token, and S: means of their token vectors."""
@@ -143,10 +144,3 @@ class DSSent(SentOptions[SentenceGraph]):
             loose = tuple(at for at, one in enumerate(found) if self.noted_pairs(one.values)["no_ties"].any())
             finished[system] = replace(self.joined(found), segments={"score": np.array(means)}, no_ties=loose)
         return finished
-
-
-def _unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows of length 1; a row of zeros stays."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    found: NDArray[np.float64] = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
-    return found

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
 from nlgauge.stats.correlation import correlate, rho, tau_b
+from nlgauge.stats.numeric import SAME
 from nlgauge.stats.resampling import Units, unit_numbers
 from nlgauge.stats.validation import Vector, check_level, check_resampling, numbers, vector
 
@@ -110,11 +111,6 @@ class _TieGroups:
         n = drawn.sum(axis=1)
         pairs: Vector = (n * n - np.einsum("rg,rg->r", drawn, drawn)).astype(np.float64)
         return pairs
-
-
-#: Counts held at once (32 MB).
-#: A spread this small beside the squares is rounding.
-_SAME = 1e-12
 
 
 class CorrelationDraws(NamedTuple):
@@ -243,8 +239,8 @@ class _PearsonResampler:
         h, hh = sums[:, :1], sums[:, 1:2]
         a, aa, ah = (sums[:, 2 + part * metrics : 2 + (part + 1) * metrics] for part in range(3))
         human_spread, spread = hh - h**2 / n, aa - a**2 / n
-        human_spread[human_spread <= _SAME * hh] = np.nan
-        spread[spread <= _SAME * aa] = np.nan
+        human_spread[human_spread <= SAME * hh] = np.nan
+        spread[spread <= SAME * aa] = np.nan
         r: Vector = (ah - a * h / n) / np.sqrt(human_spread * spread)
         return r
 

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
+from nlgauge.stats.numeric import SAME
 from nlgauge.stats.resampling import FEW, bootstrap_sums, expanded_tail
 from nlgauge.stats.validation import Vector, check_level, check_resampling, numbers
 
@@ -145,7 +146,7 @@ def _check(y: Vector, data: Vector, names: Sequence[str]) -> None:
             at = int(np.flatnonzero(bad)[0])
             msg = f"{name} needs finite numbers, got {float(values[at])!r} in row {at}; leave out such rows"
             raise InputError(msg)
-        if np.ptp(values) <= 1e-12 * np.abs(values).max():
+        if np.ptp(values) <= SAME * np.abs(values).max():
             msg = (
                 f"{name} is {float(values[0])!r} in all {len(values)} rows: a constant explains nothing; leave it out"
             )

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
+from nlgauge.stats.numeric import SAME
 from nlgauge.stats.validation import Vector, vector
 
 #: Up to this many differences without ties the distribution of the rank sum is counted out, as scipy does.
@@ -84,10 +85,6 @@ def _exact(above: np.ndarray[tuple[int, ...], np.dtype[np.intp]], n: int) -> Vec
     return np.asarray(np.minimum(1.0, 2 * least), dtype=np.float64)
 
 
-#: Sums that differ by less than this share of their size are equal; another order of adding differs that much.
-_SAME = 1e-12
-
-
 def t_statistics(sums: Vector, sizes: Vector) -> tuple[Vector, Vector]:
     """Mean and its standard error from sums over units (units x pairs) and the number of instances in each.
 
@@ -98,7 +95,7 @@ def t_statistics(sums: Vector, sizes: Vector) -> tuple[Vector, Vector]:
     residuals = sums - sizes[:, None] * means
     spread = (residuals**2).sum(axis=0)
     # A constant difference leaves rounding errors only.
-    spread[spread <= (_SAME * np.abs(sums)).max(axis=0) ** 2 * units] = 0
+    spread[spread <= (SAME * np.abs(sums)).max(axis=0) ** 2 * units] = 0
     return means, np.sqrt(spread * units / (units - 1)) / sizes.sum()
 
 
@@ -177,7 +174,7 @@ def extreme_p(draws: Vector, observed: Vector) -> Vector:
 
 
 def _share(draws: Vector, observed: Vector) -> Vector:
-    reached = (draws >= observed * (1 - _SAME)).sum(axis=0)
+    reached = (draws >= observed * (1 - SAME)).sum(axis=0)
     return np.asarray((reached + 1) / (len(draws) + 1), dtype=np.float64)
 
 
@@ -210,7 +207,7 @@ def williams(first: float, second: float, between: float, n: int) -> Williams:
         msg = f"no three lists correlate like this: first={first!r}, second={second!r}, between={between!r}"
         raise InputError(msg)
     spread = 2 * max(k, 0.0) * (n - 1) / (n - 3) + (first + second) ** 2 / 4 * (1 - between) ** 3
-    if abs(first - second) < 1e-12:  # equal up to rounding, as for a metric and its rescaled self
+    if abs(first - second) < SAME:  # equal up to rounding, as for a metric and its rescaled self
         t = 0.0
     elif spread <= 0:
         msg = f"williams has no value for two metrics that correlate perfectly (between={between!r})"

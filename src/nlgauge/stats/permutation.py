@@ -25,13 +25,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
+from nlgauge.stats.numeric import SAME
 from nlgauge.stats.resampling import Units, sum_by_unit, unit_numbers
 from nlgauge.stats.validation import Vector, check_resampling, numbers, vector
 
 #: Rows of scores whose signs are held at once: 1,000 draws of 4,096 rows are 32 MB.
 _ROWS = 4096
-#: Differences of correlations closer than this are equal; sums in another order differ that much.
-_SAME = 1e-12
 
 
 class Permutation(NamedTuple):
@@ -101,7 +100,7 @@ def permutation_both(
     for draw in range(resamples):
         swapped = swaps[:, draw].reshape(a.shape)
         difference = statistic(np.where(swapped, z[1], z[0])) - statistic(np.where(swapped, z[0], z[1]))
-        reached += not difference < delta - _SAME  # a draw without a value speaks for chance
+        reached += not difference < delta - SAME  # a draw without a value speaks for chance
     return Permutation(float(delta), _share(reached, resamples, add_one=add_one), resamples, seed)
 
 
@@ -200,7 +199,7 @@ def permutation_both_pearson_of_means(
         for side, swapped in enumerate((middle + half, middle - half)):
             centred = swapped - swapped.mean(axis=0)
             spread = np.einsum("sd,sd->d", centred, centred)
-            spread[spread <= _SAME * np.einsum("sd,sd->d", swapped, swapped)] = np.nan
+            spread[spread <= SAME * np.einsum("sd,sd->d", swapped, swapped)] = np.nan
             means[side, :, pair] = (unit @ centred) / np.sqrt(spread)
     return all_pairs(means, metrics, (first, second), resamples, seed, (1, 0), add_one=add_one)
 
@@ -288,7 +287,7 @@ def _pair_correlations(
     correlations = []
     for total, squares, product in zip(*parts, strict=True):
         spread = squares - total**2 / n
-        spread[spread <= _SAME * squares] = np.nan
+        spread[spread <= SAME * squares] = np.nan
         correlations.append(product / np.sqrt(spread))
     return correlations[0], correlations[1]
 
@@ -321,8 +320,8 @@ def all_pairs(
     deltas = means[0] - means[1]
     observed, draws = deltas[0], deltas[1:]
     p_values = np.full((metrics, metrics), np.nan)
-    p_values[first, second] = _share((~(draws < observed - _SAME)).sum(axis=0), resamples, add_one=add_one)
-    p_values[second, first] = _share((~(draws > observed + _SAME)).sum(axis=0), resamples, add_one=add_one)
+    p_values[first, second] = _share((~(draws < observed - SAME)).sum(axis=0), resamples, add_one=add_one)
+    p_values[second, first] = _share((~(draws > observed + SAME)).sum(axis=0), resamples, add_one=add_one)
     return PairwisePermutation(correlations, p_values, resamples, seed, *groups)
 
 

@@ -136,7 +136,7 @@ def expanded_p(p: Vector, units: int) -> Vector:
 FEW = 30
 
 #: Resamples drawn at once; bounds memory to about this many rows of the input.
-_BLOCK = 64
+BLOCK = 64
 
 
 class Interval(NamedTuple):
@@ -228,6 +228,6 @@ def _t_half_width(sums: Vector, sizes: Vector, mean: float, level: float) -> flo
 
 def _drawn_means(sums: Vector, sizes: Vector | None, resamples: int, seed: int) -> Iterator[Vector]:
     rng = np.random.default_rng(seed)
-    for start in range(0, resamples, _BLOCK):
-        draw = rng.integers(0, sums.size, size=(min(_BLOCK, resamples - start), sums.size))
+    for start in range(0, resamples, BLOCK):
+        draw = rng.integers(0, sums.size, size=(min(BLOCK, resamples - start), sums.size))
         yield sums[draw].mean(axis=1) if sizes is None else sums[draw].sum(axis=1) / sizes[draw].sum(axis=1)

@@ -18,11 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
-from nlgauge.stats.resampling import Units, sum_by_unit
+from nlgauge.stats.resampling import BLOCK, Units, sum_by_unit
 from nlgauge.stats.validation import check_resampling, vector
-
-#: Resamples drawn at once; bounds memory to about this many rows of the input.
-_BLOCK = 64
 
 
 def relative_difference(value: float, base: float) -> float:
@@ -95,8 +92,8 @@ def paired_order(
     differences = sum_by_unit(a - b, clusters)
     rng = np.random.default_rng(seed)
     against = 0
-    for start in range(0, resamples, _BLOCK):
-        rows = min(_BLOCK, resamples - start)
+    for start in range(0, resamples, BLOCK):
+        rows = min(BLOCK, resamples - start)
         draw = rng.integers(0, differences.size, size=(rows, differences.size))
         against += int((differences[draw].mean(axis=1) <= 0).sum())
     return OrderTest(difference, (against + 1) / (resamples + 1), resamples, seed)

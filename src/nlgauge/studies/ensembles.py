@@ -36,6 +36,7 @@ from nlgauge.errors import InputError, RecipeError
 from nlgauge.io.formats import HtmlCell, html_table
 from nlgauge.metrics.parts.norms import Norms, recipe_of_member
 from nlgauge.stats.correlation import correlate
+from nlgauge.stats.numeric import SAME
 from nlgauge.stats.resampling import unit_numbers
 from nlgauge.stats.validation import check_resampling
 from nlgauge.studies.meta.metric_scores import MetricScores
@@ -100,9 +101,6 @@ def norms_of_scores(scores: Sequence[Score], *, data: str = "saved scores") -> N
 
 Vector = NDArray[np.float64]
 
-#: A deviation this small beside the values is rounding.
-_CONSTANT = 1e-12
-
 
 class Gain(NamedTuple):
     """An ensemble beside its members, on the segments of one language pair."""
@@ -136,7 +134,7 @@ def standardised(values: Vector, *, over: NDArray[np.bool_] | None = None, name:
         msg = f"score {row} of {name} is missing ({part[row]}); an ensemble needs every member's score of every row"
         raise InputError(msg)
     mean, deviation = float(part.mean()), float(part.std())
-    if deviation <= _CONSTANT * max(1.0, abs(mean)):
+    if deviation <= SAME * max(1.0, abs(mean)):
         msg = f"all {len(part)} scores of {name} are {mean:g}, so that it tells nothing apart; leave it out"
         raise InputError(msg)
     scaled: Vector = (values - mean) / deviation

@@ -70,9 +70,6 @@ def base_language(lang: str) -> str:
 
 Number = TypeVar("Number", np.float32, np.float64)
 
-#: `model_max_length` of tokenizers that state no limit is a huge sentinel (1e30); it is no limit.
-_NO_LIMIT = NO_LIMIT
-
 #: Texts handed to the tokenizer at once; its per-text objects are large, the ids we keep are not.
 _CHUNK = 2048
 
@@ -459,16 +456,17 @@ def _entry(path: Path, name: str) -> object:
 
 def token_limit(folder: Path, *, positions: int | None) -> int:
     """Longest input in tokens: the tokenizer's `model_max_length`, capped by the position table."""
-    stated: float = _NO_LIMIT
+    stated: float = NO_LIMIT
     config = folder / "tokenizer_config.json"
     if config.is_file():
         try:
-            stated = json.loads(config.read_text(encoding="utf-8")).get("model_max_length") or _NO_LIMIT
+            stated = json.loads(config.read_text(encoding="utf-8")).get("model_max_length") or NO_LIMIT
             stated = float(stated)
         except (ValueError, TypeError, AttributeError, OSError) as error:
             msg = f"tokenizer_config.json of model {folder.name!r} cannot be read: {error}"
             raise ModelError(msg) from error
-    limits = [int(value) for value in (stated, positions) if value is not None and value < _NO_LIMIT]
+    # `model_max_length` of tokenizers that state no limit is a huge sentinel (1e30).
+    limits = [int(value) for value in (stated, positions) if value is not None and value < NO_LIMIT]
     if not limits:
         msg = f"model {folder.name!r} states no maximum length, in tokenizer_config.json or in config.json"
         raise ModelError(msg)

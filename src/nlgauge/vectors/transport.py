@@ -378,7 +378,7 @@ def solve(
 
 
 #: Mass below this is what is left of 0 after a solver's arithmetic; it is no flow.
-_NOTHING = 1e-12
+NOTHING = 1e-12
 
 
 class Trimmed(NamedTuple):
@@ -403,12 +403,12 @@ def trim_flow(flow: ArrayLike, cost: ArrayLike, *, share: float = 0.3) -> Trimme
     if not 0 <= share < 1:
         msg = f"share must be at least 0 and below 1, got {share!r}"
         raise RecipeError(msg)
-    there = mass > _NOTHING
+    there = mass > NOTHING
     values = np.sort(mass[there])
     kept = mass
     if len(values):
         threshold = values[max(int(share * len(values)), 1) - 1]
         # Equal masses differ in their last bits; none of them is smaller than the others.
-        kept = np.where(there & (mass >= threshold * (1 - _NOTHING)), mass, 0.0)
+        kept = np.where(there & (mass >= threshold * (1 - NOTHING)), mass, 0.0)
     total, whole = float((kept * price).sum()), float((mass * price).sum())
     return Trimmed(total, kept, whole - total)

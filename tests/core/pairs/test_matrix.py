@@ -56,7 +56,7 @@ def test_a_matrix_has_the_bits_and_the_signature_of_score_on_all_pairs(
     with hash_encoder(layers=6) as model, warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore", nlgauge.NlgaugeWarning)
         if small:  # a tile of a text or two
-            patch.setattr(compare, "_WINDOW_BYTES", 1024)
+            patch.setattr("nlgauge.core.compare._WINDOW_BYTES", 1024)
             patch.setattr(compare, "_TOKEN_PAIRS", 64)
         found = nlgauge.matrix(a, b, recipe, model=model)
         score = expanded(a, b, recipe, model=model)
@@ -98,7 +98,7 @@ def test_neither_threads_nor_tiles_nor_neighbours_move_a_bit(monkeypatch: pytest
     whole = nlgauge.matrix(a, b, threads=threads).scores
     backward = nlgauge.matrix(a[::-1], b[::-1], threads=threads).scores
     monkeypatch.setattr(compare, "_TOKEN_PAIRS", 5000)
-    monkeypatch.setattr(compare, "_WINDOW_BYTES", 2**18)
+    monkeypatch.setattr("nlgauge.core.compare._WINDOW_BYTES", 2**18)
     cut = nlgauge.matrix(a, b, threads=threads, batch_tokens=64).scores
     assert np.array_equal(whole, backward[::-1, ::-1])
     assert np.array_equal(whole, cut)
@@ -111,7 +111,7 @@ def test_each_text_is_encoded_once_whatever_fits_in_memory(
     a = [" ".join(WORDS[at : at + 1 + at % 7]) for at in range(30)]
     b = [" ".join(WORDS[at : at + 2 + at % 5]) for at in range(20, 45)]
     whole = nlgauge.matrix(a, b, "moverscore:idf=none", model="counted", unknown="score")
-    monkeypatch.setattr(compare, "_WINDOW_BYTES", 20_000)  # several windows
+    monkeypatch.setattr("nlgauge.core.compare._WINDOW_BYTES", 20_000)  # several windows
     monkeypatch.setattr("nlgauge.core.pair_texts._KEPT_BYTES", 4000)  # and most texts wait in a file
     counted.seen.clear()
     cut = nlgauge.matrix(a, b, "moverscore:idf=none", model="counted", unknown="score")
@@ -122,7 +122,7 @@ def test_each_text_is_encoded_once_whatever_fits_in_memory(
 
 def test_a_window_holds_no_more_than_its_tokens(counted: CountingEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
     a = [f"the {word}" for word in WORDS[1:40]]
-    monkeypatch.setattr(compare, "_WINDOW_BYTES", 4 * counted.hidden_size * 40)  # tokens
+    monkeypatch.setattr("nlgauge.core.compare._WINDOW_BYTES", 4 * counted.hidden_size * 40)  # tokens
     loaded: list[int] = []
     load = compare.VectorStore.load
 

@@ -56,8 +56,8 @@ from nlgauge.studies.alignment.unsupervised import (
     fit_unsupervised,
     vocabularies_of_texts,
 )
+from nlgauge.studies.alignment.word_alignment import read_alignments, write_alignments
 from nlgauge.text.languages import warn_if_unsupported
-from nlgauge.text.word_alignment import read_alignments, write_alignments
 from nlgauge.vectors.remap import METHODS, Origin
 
 if TYPE_CHECKING:

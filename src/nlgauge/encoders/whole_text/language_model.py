@@ -58,6 +58,7 @@ from nlgauge.io.storage import file_digest, text_digest
 from nlgauge.io.store.catalog import find_card
 from nlgauge.io.store.resolve import resolve
 from nlgauge.text.tokenizer import check_encodable
+from nlgauge.text.windows import NO_LIMIT
 
 #: What is replaced for a while belongs to all threads.
 _lock = threading.Lock()
@@ -97,9 +98,6 @@ _REMEMBERED = 200_000
 
 #: Characters of a text that an error shows.
 _SHOWN = 40
-
-#: A model that states no number of positions reads texts of any length.
-_NO_LIMIT = 1_000_000
 
 
 class Likelihoods(NamedTuple):
@@ -152,7 +150,7 @@ class LanguageModel:
             made = text_digest(self._tokenizer.to_str())
             tokenizer = files.tokenizer_digest if (files.path / "tokenizer.json").is_file() else made
             self.digest = text_digest(f"{files.digest}\n{tokenizer}")
-        self.limit = int(getattr(self._network.config, "max_position_embeddings", None) or _NO_LIMIT)
+        self.limit = int(getattr(self._network.config, "max_position_embeddings", None) or NO_LIMIT)
 
     @property
     def engine(self) -> str:

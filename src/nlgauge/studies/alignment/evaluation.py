@@ -22,9 +22,10 @@ from nlgauge.core.scoring import score
 from nlgauge.encoders.base import Encoder
 from nlgauge.errors import InputError
 from nlgauge.stats.correlation import correlate
-from nlgauge.studies.alignment.linear import Pairs, induction_precision, unit_rows
+from nlgauge.studies.alignment.linear import Pairs, induction_precision
 from nlgauge.studies.alignment.parallel_words import texts_as_words
-from nlgauge.text.word_alignment import Links, check_links, mutual_nearest
+from nlgauge.studies.alignment.word_alignment import Links, check_links, mutual_nearest
+from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.transforms import FittedTransform
 
 #: Links that lexicon induction asks about, in the order of texts.
@@ -103,14 +104,15 @@ def evaluate_map(words: HeldOut, transform: FittedTransform | None) -> MapQualit
         unit_rows(
             np.concatenate(
                 [rows[[link[place] for link in links]] for rows, links in zip(side, words.links, strict=True)]
-            )
+            ),
+            pairwise=True,
         )
         for place, side in ((0, source), (1, target))
     )
     x, z = x[:_MOST_LINKS], z[:_MOST_LINKS]
     gold = Pairs(np.arange(len(x)), np.arange(len(x)))
     by_cosine, by_csls = (induction_precision(x, z, gold, by=by) for by in ("cosine", "csls"))
-    means = [unit_rows(np.stack([rows.mean(axis=0) for rows in side])) for side in (source, target)]
+    means = [unit_rows(np.stack([rows.mean(axis=0) for rows in side]), pairwise=True) for side in (source, target)]
     texts = Pairs(np.arange(len(means[0])), np.arange(len(means[0])))
     retrieved = induction_precision(means[0], means[1], texts, by="cosine")
     f1 = float("nan")

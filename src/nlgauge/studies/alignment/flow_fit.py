@@ -44,8 +44,9 @@ from nlgauge.studies.alignment.flow_losses import (
     one_thread,
     run_network,
 )
-from nlgauge.studies.alignment.linear import Pairs, csls_pairs, same_width, unit_rows
+from nlgauge.studies.alignment.linear import Pairs, csls_pairs, same_width
 from nlgauge.studies.alignment.training_loop import noted, split_pairs, train
+from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.network_maps import FlowMap, Reduction, TanhNetwork
 from nlgauge.vectors.remap import Origin, Side, procrustes, row_pairs
 
@@ -95,7 +96,10 @@ class FlowTraining:
     def begin_round(self) -> None:
         """Find pairs for the constraint under the map so far (Algorithm 1); parallel text has its own."""
         if self._adversarial and self._options.constraint != "none":
-            found, _ = csls_pairs(unit_rows(self._moved(self._watched[0])), unit_rows(self._watched[1]))
+            source, target = (
+                unit_rows(rows, pairwise=True) for rows in (self._moved(self._watched[0]), self._watched[1])
+            )
+            found, _ = csls_pairs(source, target)
             self._pairs = self.torch.from_numpy(np.stack([found.source, found.target]))
             self._hold_rotation()
 

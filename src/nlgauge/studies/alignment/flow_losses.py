@@ -25,7 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nlgauge.errors import RecipeError
-from nlgauge.studies.alignment.linear import csls_pairs, unit_rows
+from nlgauge.studies.alignment.linear import csls_pairs
+from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.network_maps import SCALE_LIMIT, Coupling, NetworkMap
 
 CONSTRAINTS = ("none", "graph", "cross-correlation", "procrustes")
@@ -317,4 +318,4 @@ def criterion(kind: str, moved: NDArray[np.float32], target: NDArray[np.float32]
         return -float(np.square(moved - target).mean(dtype=np.float64))
     if kind == "structural":
         return structural_criterion(moved, target)
-    return csls_pairs(unit_rows(moved), unit_rows(target))[1]
+    return csls_pairs(unit_rows(moved, pairwise=True), unit_rows(target, pairwise=True))[1]

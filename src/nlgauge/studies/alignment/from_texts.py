@@ -20,8 +20,8 @@ from nlgauge.encoders.whole_text.sentences import SentenceEncoder
 from nlgauge.errors import InputError, RecipeError, TruncationWarning, user_stacklevel
 from nlgauge.studies.alignment.linear import CentroidChange, centroid_change, reduction_steps, same_width
 from nlgauge.studies.alignment.parallel_words import OtherSide, PairedWords, paired_words
+from nlgauge.studies.alignment.word_alignment import Links, check_links
 from nlgauge.text.tokenizer import Tokens
-from nlgauge.text.word_alignment import Links, check_links
 from nlgauge.vectors.remap import Origin, Remapping, Side, fit_remapping
 from nlgauge.vectors.transforms import LanguageMoments, load_transforms
 

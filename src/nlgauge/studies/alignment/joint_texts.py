@@ -36,8 +36,8 @@ from nlgauge.io.storage import write_atomic
 from nlgauge.io.store.hub import file_names, tokenizer_files
 from nlgauge.io.store.resolve import ModelFiles
 from nlgauge.studies.alignment.parallel_words import fits, texts_as_words, white_space_words
+from nlgauge.studies.alignment.word_alignment import Links, check_links, mutual_nearest
 from nlgauge.text.tokenizer import Tokens
-from nlgauge.text.word_alignment import Links, check_links, mutual_nearest
 
 HELD = ("target", "source", "both")
 

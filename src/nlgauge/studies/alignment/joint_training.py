@@ -51,6 +51,7 @@ from nlgauge.studies.alignment.joint_texts import (
     linked_pairs,
     pairs_digest,
 )
+from nlgauge.vectors.cloud import unit_rows
 
 
 class Sums(NamedTuple):
@@ -161,7 +162,7 @@ def nearness(
 
 
 def _of_pair(x: NDArray[np.float32], y: NDArray[np.float32], links: NDArray[np.int64]) -> Nearness:
-    x, y = (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12) for rows in (x, y))
+    x, y = (unit_rows(rows, pairwise=True) for rows in (x, y))
     cosine = x.astype(np.float64) @ y.T.astype(np.float64)
     together = np.zeros(cosine.shape, dtype=bool)
     together[links[:, 0], links[:, 1]] = True

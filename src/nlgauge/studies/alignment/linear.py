@@ -68,12 +68,6 @@ class Pairs(NamedTuple):
         return len(self.source)
 
 
-def unit_rows(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Rows of length 1."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
-
-
 def csls(cosines: NDArray[np.float32]) -> NDArray[np.float32]:
     """CSLS of all pairs from their cosines, a row per source word."""
     rows, columns = (_mean_of_nearest(side) for side in (cosines, cosines.T))

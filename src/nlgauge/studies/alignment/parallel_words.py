@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from nlgauge.encoders.base import EncodedText, Encoder, encode_texts
 from nlgauge.errors import InputError
+from nlgauge.studies.alignment.word_alignment import Links, mutual_nearest
 from nlgauge.text.tokenizer import TextTokenizer, Tokens
-from nlgauge.text.word_alignment import Links, mutual_nearest
 
 #: Published: longer texts are left out.
 MOST_TOKENS = 175

@@ -50,9 +50,9 @@ from nlgauge.studies.alignment.linear import (
     mutual_pairs,
     reduction_steps,
     same_width,
-    unit_rows,
 )
 from nlgauge.studies.alignment.parallel_words import OtherSide
+from nlgauge.vectors.cloud import unit_rows
 from nlgauge.vectors.remap import Origin, Remapping, fit_remapping, principal_directions
 
 #: Share of similarities that the first rounds keep, and what it is multiplied by when the agreement has settled.
@@ -134,7 +134,7 @@ def _scrambled(rows: NDArray[np.float32], seed: int) -> NDArray[np.float32]:
     """Rows that keep what each principal direction holds, and lose which of it belongs together."""
     _, _, axes = np.linalg.svd(rows, full_matrices=False)
     along: NDArray[np.float32] = rows @ axes.T
-    return unit_rows(np.random.default_rng(seed).permuted(along, axis=0))
+    return unit_rows(np.random.default_rng(seed).permuted(along, axis=0), pairwise=True)
 
 
 def _prepared(rows: ArrayLike, name: str) -> NDArray[np.float32]:
@@ -153,8 +153,8 @@ def _prepared(rows: ArrayLike, name: str) -> NDArray[np.float32]:
     if len(vectors) < 2:
         msg = f"the {name} has {len(vectors)} words; give more text"
         raise InputError(msg)
-    unit = unit_rows(vectors - vectors.mean(axis=0))
-    return unit_rows(unit - unit.mean(axis=0))
+    unit = unit_rows(vectors - vectors.mean(axis=0), pairwise=True)
+    return unit_rows(unit - unit.mean(axis=0), pairwise=True)
 
 
 def _first_pairs(x: NDArray[np.float32], z: NDArray[np.float32]) -> Pairs:
@@ -164,8 +164,8 @@ def _first_pairs(x: NDArray[np.float32], z: NDArray[np.float32]) -> Pairs:
     for rows in (x[:words], z[:words]):
         u, sizes, _ = np.linalg.svd(rows, full_matrices=False)
         own = np.sort((u * sizes) @ u.T, axis=1)  # the root of the matrix of similarities, as published
-        own = unit_rows(own)
-        spread.append(unit_rows(own - own.mean(axis=0)))
+        own = unit_rows(own, pairwise=True)
+        spread.append(unit_rows(own - own.mean(axis=0), pairwise=True))
     return _both_ways(csls(spread[0] @ spread[1].T))
 
 
@@ -180,7 +180,7 @@ def _attempt(x: NDArray[np.float32], z: NDArray[np.float32], start: Pairs, seed:
     few = [_principal(rows[:_LEARNING_WORDS]) for rows in (x, z)]
     pairs, rounds = _turns(few[0], few[1], start, np.random.default_rng(seed))
     for _ in range(_LAST_TURNS):
-        pairs, criterion = csls_pairs(unit_rows(x @ _rotation(x[pairs.source], z[pairs.target])), z)
+        pairs, criterion = csls_pairs(unit_rows(x @ _rotation(x[pairs.source], z[pairs.target]), pairwise=True), z)
     return Attempt(seed, criterion, pairs, rounds, held_out_agreement(x, z, pairs))
 
 
@@ -188,7 +188,7 @@ def _principal(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """The same rows, seen along the directions in which they differ most."""
     axes = principal_directions(rows, count=min(_DIRECTIONS, *rows.shape)).astype(np.float32)
     along: NDArray[np.float32] = rows @ axes
-    return unit_rows(along)
+    return unit_rows(along, pairwise=True)
 
 
 def _turns(
@@ -200,7 +200,8 @@ def _turns(
         rounds += 1
         u, sizes, vt = np.linalg.svd(x[pairs.source].T @ z[pairs.target])
         weights = np.sqrt(sizes)
-        cosines: NDArray[np.float32] = unit_rows((x @ u) * weights) @ unit_rows((z @ vt.T) * weights).T
+        turned = [unit_rows(rows * weights, pairwise=True) for rows in (x @ u, z @ vt.T)]
+        cosines: NDArray[np.float32] = turned[0] @ turned[1].T
         similarity = csls(cosines)
         reached = float(similarity.max(axis=1).mean() + similarity.max(axis=0).mean()) / 2
         if reached > best + _LEAST_GAIN:

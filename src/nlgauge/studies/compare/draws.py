@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.stats.numeric import SAME, orient
 from nlgauge.stats.paired_tests import centred_p, t_statistics
 from nlgauge.stats.resampling import (
     FEW,
@@ -79,7 +80,7 @@ class Sample:
         if statistics is None:
             return np.asarray(sums / np.reshape(sizes, (-1, 1)), dtype=np.float64)
         scores = statistics.score(sums.reshape(len(sums), self.table.k, -1))
-        return scores if self.table.higher_is_better else -scores
+        return orient(scores, higher_is_better=self.table.higher_is_better)
 
 
 def bootstrap_scores(samples: Sequence[Sample], *, resamples: int, seed: int) -> list[Matrix]:
@@ -121,7 +122,7 @@ def randomisation_p(sample: Sample, *, resamples: int, seed: int) -> Matrix:
     observed = sample.observed
     rows, columns = pair_indices(observed.size)
     reached = np.zeros(rows.size, dtype=np.int64)
-    limit = np.abs(observed[rows] - observed[columns]) * (1 - 1e-12)
+    limit = np.abs(observed[rows] - observed[columns]) * (1 - SAME)
     for block in swap_sums(sample.sums, resamples=resamples, seed=seed):
         for at, (i, j) in enumerate(zip(rows, columns, strict=True)):
             reached[at] += int((np.abs(_swapped(sample, block, int(i), int(j))) >= limit[at]).sum())

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from nlgauge.errors import InputError
 from nlgauge.io.formats import HtmlCell, html_table
+from nlgauge.stats.numeric import SAME
 from nlgauge.stats.paired_tests import holm
 from nlgauge.stats.resampling import Interval
 from nlgauge.stats.validation import check_level, check_resampling, vector
@@ -26,8 +27,6 @@ from nlgauge.studies.compare.systems import own_idf_notes
 
 #: Fewer runs have no interval, and show nothing significant.
 _LEAST_RUNS = 4
-#: Differences closer than this share of their size are equal; sums in another order differ that much.
-_SAME = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,7 +259,7 @@ def _permutation_p(a: Matrix, b: Matrix, *, permutations: int, seed: int) -> flo
         rng = np.random.default_rng(seed)
         sums = np.array([pool[rng.permutation(pool.size)[:n]].sum() for _ in range(permutations)])
     reached = np.abs(sums / n - (total - sums) / b.size)
-    limit = abs(a.mean() - b.mean()) * (1 - _SAME) - _SAME * np.abs(pool).max()
+    limit = abs(a.mean() - b.mean()) * (1 - SAME) - SAME * np.abs(pool).max()
     count = int((reached >= limit).sum())
     return count / ways if ways <= permutations else (count + 1) / (permutations + 1)
 

@@ -30,6 +30,7 @@ from nlgauge.data.score_files import ImportedScores, read_score_rows
 from nlgauge.errors import FileFormatError, InputError, NlgaugeWarning, SignatureError, user_stacklevel
 from nlgauge.io.formats import HtmlCell, html_table
 from nlgauge.io.storage import short_digest
+from nlgauge.stats.numeric import orient
 from nlgauge.stats.validation import numbers
 
 Matrix = NDArray[np.float64]
@@ -163,7 +164,7 @@ class SystemScores:
     @property
     def oriented(self) -> Matrix:
         """The scores with higher meaning better: a distance is negated."""
-        return self.values if self.higher_is_better else -self.values
+        return orient(self.values, higher_is_better=self.higher_is_better)
 
     def take(self, systems: Sequence[str]) -> SystemScores:
         """The same of some systems, in the order asked for."""

@@ -14,6 +14,7 @@ from nlgauge.core.signature import Signature
 from nlgauge.encoders.blas import one_blas_thread
 from nlgauge.errors import RecipeError, SignatureError
 from nlgauge.io.storage import short_digest, text_digest
+from nlgauge.stats.numeric import orient
 from nlgauge.stats.resampling import FEW, Interval, unit_numbers
 from nlgauge.studies.compare.comparison import (
     Diagnostics,
@@ -308,7 +309,7 @@ def _system_rows(
         clustered = table.documents is not None
         bt_intervals = strength_intervals(strengths.strengths, resampled, sample.units, settings, clustered=clustered)
     elos, skills = _ratings(table.oriented, settings) if settings.ratings else (None, None)
-    scores = sample.observed if table.higher_is_better else -sample.observed
+    scores = orient(sample.observed, higher_is_better=table.higher_is_better)
     won, lost = wins.strict.sum(axis=1), wins.strict.sum(axis=0)
     means, medians = mean_scores(table.values), median_scores(table.values)
     return [

@@ -33,10 +33,7 @@ from nlgauge.studies.explain.word_level import WordView, lowered_spans
 from nlgauge.text.tokenizer import Tokens, is_punctuation
 from nlgauge.text.words import WordSpan, split_words
 from nlgauge.vectors.cloud import Alignment, Flow, PointSpans
-from nlgauge.vectors.transport import exact_transport, normalised_weights
-
-#: Mass below this is what a solver leaves of 0.
-_NOTHING = 1e-12
+from nlgauge.vectors.transport import NOTHING, exact_transport, normalised_weights
 
 
 class PointLink(NamedTuple):
@@ -100,7 +97,7 @@ def shares_of(weights: NDArray[np.float64]) -> list[float]:
 
 
 def _flow_links(flow: NDArray[np.float64], cost: NDArray[np.float64]) -> list[PointLink]:
-    rows, columns = np.nonzero(flow > _NOTHING)
+    rows, columns = np.nonzero(flow > NOTHING)
     return [
         PointLink("flow", i, j, float(flow[i, j]), None, float(cost[i, j]))
         for i, j in zip(rows.tolist(), columns.tolist(), strict=True)
@@ -256,7 +253,7 @@ _SEGMENT_NOTES = {
 
 
 #: Where idf, or what preprocessing removes, leaves no point at all.
-_NOTHING_COUNTS = "no token of one of the texts counts, so there is nothing to align"
+NOTHING_COUNTS = "no token of one of the texts counts, so there is nothing to align"
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,7 +287,7 @@ class Explainer:
         texts = hypotheses[index], references[best]
         notes = [text for name, text in _SEGMENT_NOTES.items() if index in getattr(self.score.notes, name)]
         if alignment is None and _SEGMENT_NOTES["zero_weight"] in notes:
-            notes[notes.index(_SEGMENT_NOTES["zero_weight"])] = _NOTHING_COUNTS
+            notes[notes.index(_SEGMENT_NOTES["zero_weight"])] = NOTHING_COUNTS
         several = self.by_reference.of(index, best)
         if several is not None:
             notes += self._notes_of_references(several)
@@ -373,7 +370,7 @@ class Explainer:
         empty = not (made.hypothesis_words and made.reference_words)
         wanted = options.shapley if options.shapley is not None else not (made.attributions or empty)
         notes, further = list(made.notes), list[Attribution]()
-        if not (made.attributions or made.links or empty or _NOTHING_COUNTS in notes):
+        if not (made.attributions or made.links or empty or NOTHING_COUNTS in notes):
             notes.append(f"{self.metric.name} has no alignment of this pair")
         if not wanted and not options.leave_one_out:
             return replace(made, notes=tuple(notes))

@@ -30,6 +30,7 @@ from nlgauge.io.storage import file_digest, short_digest
 from nlgauge.stats.validation import Vector
 from nlgauge.text.annotation import AnnotatedText
 from nlgauge.text.conllu import read_conllu
+from nlgauge.vectors.cloud import unit_rows
 
 #: As released; what is not named there is fastText's default. Its own package is not used: with one thread, which
 #: equal vectors need, it fills a tenth of the first vectors and takes the rest from memory as found.
@@ -204,8 +205,7 @@ def retrofit(vectors: WordVectors, lexicon: Iterable[WordPair]) -> dict[str, Vec
     words = list(vectors)
     number = {word: at for at, word in enumerate(words)}
     table = np.array([vectors[word] for word in words], dtype=np.float64)
-    lengths = np.linalg.norm(table, axis=1, keepdims=True)
-    table /= np.where(lengths > 0, lengths, 1.0)
+    table = unit_rows(table, pairwise=True)
     partners: dict[int, dict[int, None]] = {}
     for word, partner in lexicon:
         if word in number and partner in number and word != partner:

@@ -28,6 +28,7 @@ from nlgauge.errors import FileFormatError, InputError, NlgaugeError, NlgaugeWar
 from nlgauge.io.formats import HtmlCell, html_table
 from nlgauge.io.lines import read_bytes
 from nlgauge.io.tables import Row
+from nlgauge.stats.numeric import orient
 from nlgauge.stats.validation import numbers
 
 Matrix: TypeAlias = NDArray[np.float64]
@@ -73,7 +74,7 @@ class MetricScores:
     @property
     def oriented(self) -> Matrix:
         """The scores with higher meaning better: a distance is negated."""
-        return self.values if self.higher_is_better else -self.values
+        return orient(self.values, higher_is_better=self.higher_is_better)
 
     def component(self, name: str) -> MetricScores:
         """The same scores with another component standing for the metric: `scores.component("recall")`."""

@@ -43,6 +43,7 @@ from numpy.typing import ArrayLike, NDArray
 from nlgauge.data.judgements import JudgementTable, RankedPairs
 from nlgauge.errors import InputError
 from nlgauge.stats.correlation import RelativeRanking, Ties, Undefined, relative_ranking
+from nlgauge.stats.numeric import SAME
 from nlgauge.stats.resampling import Units, sum_by_unit, unit_numbers
 from nlgauge.stats.validation import Vector, check_resampling, numbers
 from nlgauge.studies.meta.metric_scores import (
@@ -53,9 +54,6 @@ from nlgauge.studies.meta.metric_scores import (
     human_scores,
     judged_systems,
 )
-
-#: Accuracies closer than this are equal, and the smaller epsilon wins; sums are equal up to this share of their size.
-_SAME = 1e-12
 
 #: Signs held at once.
 _CELLS = 4_000_000
@@ -122,7 +120,7 @@ def tie_calibrated_accuracy(metric: MetricScores, human: ArrayLike, *, epsilon: 
     human_ties = pairs.share(pairs.human_tie)
     if epsilon is None:
         curve = calibration_curve(pairs)
-        best = np.flatnonzero(curve.accuracies >= curve.accuracies.max() - _SAME)[0]
+        best = np.flatnonzero(curve.accuracies >= curve.accuracies.max() - SAME)[0]
         chosen = float(curve.epsilons[best])
     elif np.isfinite(epsilon) and epsilon >= 0:
         chosen = float(epsilon)
@@ -223,7 +221,7 @@ def pairwise_p_values(
     observed = columns.sum(axis=0).reshape(count, systems)
     size = np.abs(columns).sum(axis=0).reshape(count, systems)
     first, second = np.triu_indices(systems, 1)
-    least = observed[:, first] - observed[:, second] - _SAME * (size[:, first] + size[:, second])
+    least = observed[:, first] - observed[:, second] - SAME * (size[:, first] + size[:, second])
     reached = np.zeros((count, first.size), dtype=np.int64)
     rng = np.random.default_rng(seed)
     block = max(1, _CELLS // units)

@@ -23,6 +23,7 @@ from nlgauge.core.scoring import recipes_and_run, score_systems
 from nlgauge.errors import DataWarning, InputError, RecipeError
 from nlgauge.io.formats import HtmlCell, html_table
 from nlgauge.io.storage import short_digest, text_digest
+from nlgauge.stats.numeric import orient
 from nlgauge.stats.resampling import Interval, bootstrap_mean
 from nlgauge.studies.explain.explanation import annotate_each
 from nlgauge.studies.stress.perturbations import (
@@ -478,8 +479,7 @@ def _falls(
 
 
 def _oriented(score: Score) -> NDArray[np.float64]:
-    values: NDArray[np.float64] = score.segments[score.main]
-    return values if score.higher_is_better else -values
+    return orient(score.segments[score.main], higher_is_better=score.higher_is_better)
 
 
 def _label(name: str, texts: Sequence[str]) -> str:

@@ -32,6 +32,7 @@ from nlgauge.io.formats import HtmlCell, html_table
 from nlgauge.io.lines import read_bytes
 from nlgauge.io.storage import short_digest, text_digest, write_atomic
 from nlgauge.io.tables import Row, check_header, parse_table, read_tsv
+from nlgauge.stats.numeric import orient
 from nlgauge.stats.resampling import Interval, bootstrap_mean
 from nlgauge.studies.explain.explanation import annotate_each
 from nlgauge.studies.factors.columns import bleu1
@@ -268,7 +269,7 @@ class TripleWins:
     def differences(self) -> NDArray[np.float64]:
         """m(A, B) - m(A, C), turned so that above 0 is for the paraphrase."""
         found: NDArray[np.float64] = self.paraphrase - self.lookalike
-        return found if self.higher_is_better else -found
+        return orient(found, higher_is_better=self.higher_is_better)
 
     @property
     def share(self) -> float:

@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import FileFormatError, InputError
+from nlgauge.io.lines import read_lines
 from nlgauge.io.storage import write_atomic
+from nlgauge.vectors.cloud import unit_rows
 
 #: Pairs (word of the source, word of the target), both from 0.
 Links = tuple[tuple[int, int], ...]
@@ -33,7 +35,7 @@ def mutual_nearest(source: ArrayLike, target: ArrayLike, *, least: float = -1.0)
     >>> mutual_nearest([[1.0, 0.0], [0.0, 1.0]], [[0.1, 2.0], [3.0, 0.0]])
     ((0, 1), (1, 0))
     """
-    x, z = (_unit(np.asarray(rows, dtype=np.float64)) for rows in (source, target))
+    x, z = (unit_rows(_matrix(rows), pairwise=True) for rows in (source, target))
     if not len(x) or not len(z):
         return ()
     if x.shape[1] != z.shape[1]:
@@ -44,13 +46,12 @@ def mutual_nearest(source: ArrayLike, target: ArrayLike, *, least: float = -1.0)
     return tuple((i, int(j)) for i, j in enumerate(forth) if back[j] == i and cosine[i, j] >= least)
 
 
-def _unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def _matrix(vectors: ArrayLike) -> NDArray[np.float64]:
+    rows = np.asarray(vectors, dtype=np.float64)
     if rows.ndim != 2:
         msg = f"expected a matrix with a word's vector per row, got an array of shape {rows.shape}"
         raise InputError(msg)
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    unit: NDArray[np.float64] = rows / np.where(lengths > 0, lengths, 1.0)
-    return unit
+    return rows
 
 
 def parse_links(line: str, *, where: str) -> Links:
@@ -72,13 +73,10 @@ def parse_links(line: str, *, where: str) -> Links:
 def read_alignments(path: Path) -> list[Links]:
     """The links of each pair of texts, a line each."""
     try:
-        content = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        lines = read_lines(path)
+    except InputError as error:
         msg = f"word alignments {str(path)!r} cannot be read: {error}"
         raise FileFormatError(msg) from error
-    lines = content.split("\n")
-    if lines[-1] == "":
-        lines.pop()  # the newline at the end of a file opens no further line
     return [parse_links(line, where=f"{path.name}, line {number}") for number, line in enumerate(lines, 1)]
 
 

@@ -10,7 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nlgauge.errors import FileFormatError, InputError
-from nlgauge.text.word_alignment import check_links, mutual_nearest, parse_links, read_alignments, write_alignments
+from nlgauge.studies.alignment.word_alignment import (
+    check_links,
+    mutual_nearest,
+    parse_links,
+    read_alignments,
+    write_alignments,
+)
 
 seeds = st.integers(0, 2**32 - 1)
 
