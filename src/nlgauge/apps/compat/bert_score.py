@@ -20,7 +20,6 @@ for all others `use_fast_tokenizer` does not change a score. `device=None` compu
 
 from __future__ import annotations
 
-import csv
 import importlib.util
 import math
 import tempfile
@@ -41,6 +40,8 @@ from nlgauge.core.vector_metric import chosen_layer
 from nlgauge.encoders.base import Encoder, vectors_digest
 from nlgauge.encoders.load import load_encoder
 from nlgauge.errors import BaselineError, FileFormatError, InputError, ModelNotFoundError, RecipeError
+from nlgauge.io.lines import read_bytes
+from nlgauge.io.tables import csv_records
 from nlgauge.metrics.bertscore import BERTScore
 from nlgauge.metrics.parts.baseline import Baseline
 from nlgauge.text.idf import IdfTable
@@ -138,12 +139,12 @@ def is_own_baseline(path: str | Path) -> bool:
 def baseline_of_csv(path: str | Path, encoder: Encoder, language: str) -> Baseline:
     """A baseline of bert-score (`LAYER,P,R,F`), said to be of this model: its files do not name one."""
     try:
-        with open(path, encoding="utf-8", newline="") as file:
-            rows = list(csv.reader(file))
-    except OSError as error:
-        msg = f"baseline file {str(path)!r} cannot be read: {error.strerror or error}"
+        data = read_bytes(str(path))
+    except InputError as error:
+        msg = f"baseline file {str(path)!r} cannot be read: {error}"
         raise BaselineError(msg) from error
-    if not rows or [name.strip().upper() for name in rows[0]] != ["LAYER", "P", "R", "F"]:
+    rows = [fields for _, fields in csv_records(data, str(path))]
+    if [name.strip().upper() for name in rows[0]] != ["LAYER", "P", "R", "F"]:
         msg = f"{str(path)!r} is no baseline of bert-score: its first line should be 'LAYER,P,R,F'"
         raise FileFormatError(msg)
     try:
