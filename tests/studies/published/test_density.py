@@ -9,7 +9,7 @@ import pytest
 
 from nlgauge.errors import InputError, RecipeError
 from nlgauge.report.reproduction import render_reproduction
-from nlgauge.studies.published.density import (
+from nlgauge.studies.alignment.simulated_languages import (
     LINEAR,
     Setup,
     draw,
@@ -17,8 +17,8 @@ from nlgauge.studies.published.density import (
     precision_of,
     simulate_density,
 )
+from nlgauge.studies.paired_evaluation.options import RankingOptions
 from nlgauge.studies.published.entries import find_paper_table
-from nlgauge.studies.published.options import RankingOptions
 from nlgauge.studies.published.reproduce import reproduce
 
 

@@ -16,9 +16,10 @@ from nlgauge.errors import InputError, RecipeError
 from nlgauge.report.figures.canvas import check_figure
 from nlgauge.report.figures.reproduction import check_plotted, plot_reproduction
 from nlgauge.report.reproduction import ListedTable, render_reproduction, render_tables
+from nlgauge.studies.paired_evaluation.options import RankingOptions
 from nlgauge.studies.published.entries import PAPER_TABLES, find_paper_table
 from nlgauge.studies.published.inventory import INVENTORY, PrintedItem
-from nlgauge.studies.published.options import RankingOptions, StudyInputs
+from nlgauge.studies.published.options import StudyInputs
 from nlgauge.studies.published.reproduce import reproduce
 from nlgauge.studies.published.runs import Reproduction, data_at, models_at
 

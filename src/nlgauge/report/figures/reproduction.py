@@ -18,7 +18,7 @@ from nlgauge.report.figures.canvas import (
     save_figure,
     series_styles,
 )
-from nlgauge.studies.published.options import RankingOptions
+from nlgauge.studies.paired_evaluation.options import RankingOptions
 from nlgauge.studies.published.tables import PaperTable
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _MARKS = "os^"
 
 def plot_simulation(result: Reproduction, path: Path) -> None:
     """A panel for each of Figure 3: Kendall's tau with the strengths, with 95 % intervals."""
-    from nlgauge.studies.published.rankings.simulation import PANELS
+    from nlgauge.studies.paired_evaluation.simulation import PANELS
 
     figure, axes = new_panels(2, 4, width=WIDEST, height=2.6)
     keys = {row.name: row.key for row in result.table.rows}
@@ -67,7 +67,7 @@ def plot_simulation(result: Reproduction, path: Path) -> None:
 
 def plot_pairings(result: Reproduction, path: Path) -> None:
     """The same scores in six pairings: instances by the scores of S and B."""
-    from nlgauge.studies.published.rankings.measures import THREE_TYPES, draw_pairings
+    from nlgauge.studies.paired_evaluation.measures import THREE_TYPES, draw_pairings
 
     pairings = draw_pairings(THREE_TYPES, RankingOptions(**result.options))
     figure, axes = new_panels(2, 3, width=9.5, height=3.0)

@@ -22,7 +22,7 @@ asterisk, whole numbers stay whole, and further bars only part groups of columns
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import resources
@@ -51,6 +51,8 @@ _GROUP = ("langpairs", "criteria", "labels", "prefix", "langpair", "parts", "set
 #: Keys of a table that are not fields of `PaperTable`, or not in the same form.
 _FORMS = ("place", "source", "notes", "columns", "printed", "names", "methods", "keys", "groups", "frames",
           "other_model", "sampled")  # fmt: skip
+#: Fields of a row that methods do not have: they stand with the values in print.
+_OF_PRINT = ("name", "published", "starred", "key")
 
 
 def read_data(name: str) -> str:
@@ -100,12 +102,10 @@ def _types(cls: type) -> dict[str, Any]:
     return get_type_hints(cls)
 
 
-def _check_fields(cls: type, given: Section, where: str, *, forms: Iterable[str] = ()) -> None:
-    """Refuse what is no field of a class, or not of its type; `forms` are read elsewhere."""
-    types = _types(cls)
-    check_keys(given, (*types, *forms), where)
+def _check_types(cls: type, given: Section, where: str) -> None:
+    """Refuse values that are not of the type of their field."""
     for key, value in given.items():
-        expected = types.get(key)
+        expected = _types(cls)[key]
         if get_origin(expected) is Literal:
             fits = value in get_args(expected)
         elif expected is float:
@@ -113,19 +113,20 @@ def _check_fields(cls: type, given: Section, where: str, *, forms: Iterable[str]
         else:
             # Booleans are whole numbers to Python, and tuples are checked by what reads them.
             fits = expected not in (str, bool, int) or type(value) is expected
-        if key not in forms and not fits:
+        if not fits:
             msg = f"{where}: {key} cannot be {value!r}"
             raise FileFormatError(msg)
 
 
 def _made(cls: Any, given: Section, where: str) -> Any:
     """An object of a class from its fields; lists become tuples."""
-    _check_fields(cls, given, where)
-    lacking = [one.name for one in fields(cls) if one.name not in given and one.name in cls.__match_args__[:1]]
-    if lacking:
-        msg = f"{where}: {', '.join(lacking)} is missing"
-        raise FileFormatError(msg)
-    return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in given.items()})
+    check_keys(given, _types(cls), where)
+    _check_types(cls, given, where)
+    for one in fields(cls):
+        if one.name not in given and one.default is MISSING and one.default_factory is MISSING:
+            msg = f"{where}: {one.name} is missing"
+            raise FileFormatError(msg)
+    return cls(**{key: _frozen(value) for key, value in given.items()})
 
 
 class _Printed(NamedTuple):
@@ -222,26 +223,27 @@ class _Paper:
 
     def _table(self, name: str, section: Section) -> PaperTable:
         where = f"{self.where}, tables.{name}"
-        _check_fields(PaperTable, section, where, forms=_FORMS)
+        check_keys(section, [*(key for key in _types(PaperTable) if key not in ("id", "rows")), *_FORMS], where)
         groups = tuple(_made(FactorGroup, group, where) for group in section.get("groups", ()))
         columns = tuple(column for group in groups for column in group.columns)
         columns = columns or self._columns(section.get("columns", ()), where)
-        plain: dict[str, Any] = {key: _frozen(value) for key, value in section.items() if key not in _FORMS}
+        plain = {key: value for key, value in section.items() if key not in _FORMS}
         for key in ("unavailable", "idf_corpora"):
             plain[key] = self._text(plain.get(key, ""), where)
         sampled = self._columns(section.get("sampled", ()), where)
-        return PaperTable(
-            id=name,
-            source=section.get("source") or self.content["source"].format(section.get("place", "")),
-            columns=columns,
-            rows=self._rows(section, [column.label for column in columns], where),
-            notes=tuple(self._text(note, where) for note in section.get("notes", ())),
-            groups=groups,
-            frames=self.frames if section.get("frames") else (),
-            other_model=self._model(section["other_model"], where) if "other_model" in section else None,
-            sampled=tuple(column for column in sampled if isinstance(column, Column)),
-            **plain,
-        )
+        read = {
+            "id": name,
+            "source": section.get("source") or self.content.get("source", "").format(section.get("place", "")),
+            "columns": columns,
+            "rows": self._rows(section, [column.label for column in columns], where),
+            "notes": tuple(self._text(note, where) for note in section.get("notes", ())),
+            "groups": groups,
+            "frames": self.frames if section.get("frames") else (),
+            "other_model": self._model(section["other_model"], where) if "other_model" in section else None,
+            "sampled": tuple(column for column in sampled if isinstance(column, Column)),
+        }
+        table: PaperTable = _made(PaperTable, plain | read, where)
+        return table
 
     def _rows(self, section: Section, labels: Sequence[str], where: str) -> tuple[TableRow, ...]:
         printed = parse_printed(
@@ -264,11 +266,12 @@ class _Paper:
         for section in sections:
             here = f"{where}, methods of {', '.join(section.get('rows', ())) or 'no rows'}"
             given = {key: value for key, value in section.items() if key != "rows"}
-            _check_fields(TableRow, given, here, forms=("model",))
+            check_keys(given, [key for key in _types(TableRow) if key not in _OF_PRINT], here)
             if "model" in given:
                 given["model"] = self._model(given["model"], here)
             if "note" in given:
                 given["note"] = self._text(given["note"], here)
+            _check_types(TableRow, given, here)
             found.append(_Method(tuple(section.get("rows", ())), given))
         return found
 

@@ -1,31 +1,19 @@
-"""What the reproduction of a table can be given: inputs of sensitivity studies, options of rankings, and the rest."""
+"""What a table is reproduced with: model, data, inputs of sensitivity studies, options of rankings."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from nlgauge.core.run_options import RunOptions
 from nlgauge.errors import RecipeError
+from nlgauge.studies.paired_evaluation.options import RankingOptions
 from nlgauge.studies.published.tables import PaperTable
 
 Names: TypeAlias = str | Iterable[str] | None
-
-#: Options that an experiment on rankings has a use of.
-_TIED = ("ties", "tie_tolerance", "reverse")
-_DRAWN = (*_TIED, "full", "draws", "seed")
-_USED: dict[str, tuple[str, ...]] = {
-    "disagreement": (*_TIED, "full"),  # all rows are what it takes
-    "by-data": _DRAWN,
-    "by-metric": _DRAWN,
-    "tests": _DRAWN,
-    "simulation": ("seed", "design"),
-    "pairing": ("seed",),
-    "ties": (),
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,50 +49,6 @@ def with_corpora(study: PaperTable, inputs: StudyInputs) -> PaperTable:
         msg = f"corpora for idf need file names of their own, got {', '.join(inputs.idf_corpora)}"
         raise RecipeError(msg)
     return replace(study, rows=tuple(rows))
-
-
-@dataclass(frozen=True, kw_only=True)
-class RankingOptions:
-    """How a table on rankings is run; the defaults are the paper's."""
-
-    ties: Literal["second", "drop", "half"] = "second"
-    """Whose win a tie is in Bradley-Terry: the later column's, nobody's, half of each (D1)."""
-    tie_tolerance: float = 0.0
-    """Scores are tied where they differ by at most this, relative to the larger; 0 takes each bit as it stands."""
-    reverse: bool = False
-    """Systems in reverse order: what depends on the order of columns shows."""
-    full: bool = False
-    """All rows of a frame where the paper draws a part of them."""
-    draws: int | None = None
-    """Random parts of the rows; None for the paper's number of them."""
-    seed: int = 12345
-    design: Literal["coded", "appendix"] = "coded"
-    """The simulation as the released code has it, or as appendix A.2 says (D3)."""
-
-    def check_used(self, table: PaperTable) -> None:
-        """Refuse an option that would change nothing of a table."""
-        used = _USED[table.experiment]
-        for name, value in asdict(self).items():
-            if value != getattr(type(self), name) and name not in used:
-                takes = f"it takes {', '.join(used)}" if used else "it takes none"
-                msg = f"{table.id} has no use of {name}={value}; {takes}"
-                raise RecipeError(msg)
-
-    def __post_init__(self) -> None:
-        for name, allowed in (("ties", ("second", "drop", "half")), ("design", ("coded", "appendix"))):
-            if getattr(self, name) not in allowed:
-                msg = f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
-                raise RecipeError(msg)
-        if not 0 <= self.tie_tolerance < 1:
-            msg = f"tie_tolerance is relative to the scores, at least 0 and below 1, got {self.tie_tolerance!r}"
-            raise RecipeError(msg)
-        if self.draws is not None and (self.draws < 1 or self.full):
-            what = "all rows are taken once; leave out full or draws" if self.full else "draws must be at least 1"
-            msg = f"{what}, got draws={self.draws!r}"
-            raise RecipeError(msg)
-        if self.seed < 0:
-            msg = f"seed must be 0 or more, got {self.seed!r}"
-            raise RecipeError(msg)
 
 
 @dataclass(frozen=True, kw_only=True)

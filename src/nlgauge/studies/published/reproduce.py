@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 from nlgauge.core.run_options import RunOptions
 from nlgauge.data.judgements import select_known
 from nlgauge.errors import RecipeError
-from nlgauge.studies.published.options import Names, RankingOptions, Request, StudyInputs, with_corpora
+from nlgauge.studies.paired_evaluation.options import RankingOptions
+from nlgauge.studies.published.options import Names, Request, StudyInputs, with_corpora
 from nlgauge.studies.published.runs import Reproduction
 from nlgauge.studies.published.tables import PaperTable
 
@@ -42,7 +43,7 @@ KINDS: Mapping[str, _Kind] = {
         "regression.compute_regression", "a table of regressions", ("rankings", "layer", "levels", "study")
     ),
     "robustness": _Kind("robustness.compute_robustness", "a table of released scores", ("rankings", *_NO_TEXTS)),
-    "rankings": _Kind("rankings.experiments.compute_rankings", "a table on rankings of systems", _NO_TEXTS),
+    "rankings": _Kind("rankings.compute_rankings", "a table on rankings of systems", _NO_TEXTS),
     "density": _Kind("density.compute_density", "a simulation of languages", ("data", *_NO_TEXTS)),
 }
 

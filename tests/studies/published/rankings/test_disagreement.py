@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from tests.studies.published.rankings.small_frames import METRICS, write_frames
 
+from nlgauge.studies.paired_evaluation.measures import PAIRS, by_data, by_metric, by_task, disagreements, draw_rows
+from nlgauge.studies.paired_evaluation.mechanisms import FrameSet
+from nlgauge.studies.paired_evaluation.options import RankingOptions
 from nlgauge.studies.published.entries import PAPER_TABLES
-from nlgauge.studies.published.options import RankingOptions
-from nlgauge.studies.published.rankings.frames import FrameSet, find_frames
-from nlgauge.studies.published.rankings.measures import PAIRS, by_data, by_metric, by_task, disagreements, draw_rows
+from nlgauge.studies.published.rankings import find_frames
 
 
 @pytest.fixture

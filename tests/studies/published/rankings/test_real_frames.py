@@ -17,16 +17,16 @@ from nlgauge.studies.meta.evaluation import evaluate
 from nlgauge.studies.meta.metric_scores import ScoreTable
 from nlgauge.studies.meta.questions import Significance
 from nlgauge.studies.meta.score_table import released_rows
-from nlgauge.studies.published.entries import PAPER_TABLES
-from nlgauge.studies.published.options import RankingOptions
-from nlgauge.studies.published.rankings.frames import (
+from nlgauge.studies.paired_evaluation.mechanisms import (
     MECHANISMS,
     FrameSet,
     average,
-    find_frames,
     measure_pairs,
     rank_frame,
 )
+from nlgauge.studies.paired_evaluation.options import RankingOptions
+from nlgauge.studies.published.entries import PAPER_TABLES
+from nlgauge.studies.published.rankings import find_frames
 from nlgauge.studies.published.reproduce import reproduce
 from nlgauge.studies.published.runs import Reproduction
 

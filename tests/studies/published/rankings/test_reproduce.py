@@ -10,12 +10,12 @@ from tests.studies.published.rankings.small_frames import METRICS, write_frames
 from nlgauge.errors import RecipeError
 from nlgauge.report.figures.reproduction import plot_reproduction
 from nlgauge.report.reproduction import render_reproduction
+from nlgauge.studies.paired_evaluation.measures import disagreements
+from nlgauge.studies.paired_evaluation.options import RankingOptions
+from nlgauge.studies.paired_evaluation.simulation import Grid
 from nlgauge.studies.published.entries import PAPER_TABLES
-from nlgauge.studies.published.options import RankingOptions, Request
-from nlgauge.studies.published.rankings.experiments import compute_rankings
-from nlgauge.studies.published.rankings.frames import find_frames
-from nlgauge.studies.published.rankings.measures import disagreements
-from nlgauge.studies.published.rankings.simulation import Grid
+from nlgauge.studies.published.options import Request
+from nlgauge.studies.published.rankings import compute_rankings, find_frames
 from nlgauge.studies.published.reproduce import reproduce
 from nlgauge.studies.published.runs import Reproduction
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from nlgauge.errors import RecipeError
+from nlgauge.studies.paired_evaluation.options import RankingOptions
 from nlgauge.studies.published.entries import PAPER_TABLES
-from nlgauge.studies.published.options import RankingOptions
 
 TABLES = {name: table for name, table in PAPER_TABLES.items() if table.kind == "rankings"}
 
@@ -66,4 +66,4 @@ def test_options_that_mean_nothing_are_refused(options: dict[str, Any], said: st
 )
 def test_options_that_change_nothing_are_refused(name: str, options: dict[str, Any]) -> None:
     with pytest.raises(RecipeError, match=f"{name} has no use of {next(iter(options))}="):
-        RankingOptions(**options).check_used(TABLES[name])
+        RankingOptions(**options).check_used(TABLES[name].experiment, what=name)

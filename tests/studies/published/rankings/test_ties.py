@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from nlgauge.studies.compare.system_scores import SystemScores
+from nlgauge.studies.paired_evaluation.measures import POLICIES, count_ties, mean_against_bt
+from nlgauge.studies.paired_evaluation.mechanisms import FrameSet
 from nlgauge.studies.published.entries import PAPER_TABLES
-from nlgauge.studies.published.rankings.frames import FrameSet
-from nlgauge.studies.published.rankings.measures import POLICIES, count_ties, mean_against_bt
 
 
 def test_ties_that_hide_in_last_bits() -> None:

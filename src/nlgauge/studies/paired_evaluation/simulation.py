@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from nlgauge.studies.compare.rankings import win_counts
 from nlgauge.studies.compare.strengths import bradley_terry
-from nlgauge.studies.published.options import RankingOptions
-from nlgauge.studies.published.rankings.frames import BT_TOLERANCE, Matrix, tau
+from nlgauge.studies.paired_evaluation.mechanisms import BT_TOLERANCE, Matrix, tau
+from nlgauge.studies.paired_evaluation.options import RankingOptions
 
 Drawn = tuple[Matrix, Matrix]
 """Strengths, and scores (instances x systems)."""

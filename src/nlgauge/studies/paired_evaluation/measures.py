@@ -39,16 +39,16 @@ from nlgauge.stats.paired_tests import mood, paired_t, sign_test, wilcoxon
 from nlgauge.studies.compare.rankings import count_wins, pair_indices, policy_wins, win_counts
 from nlgauge.studies.compare.strengths import bradley_terry
 from nlgauge.studies.compare.system_scores import SystemScores
-from nlgauge.studies.published.options import RankingOptions
-from nlgauge.studies.published.rankings.frames import (
+from nlgauge.studies.paired_evaluation.mechanisms import (
     BT_TOLERANCE,
     FrameSet,
+    Matrix,
     average,
     measure_pairs,
     rank_draws,
     rank_frame,
 )
-from nlgauge.studies.published.rankings.frames import Matrix as Matrix_of_mechanisms
+from nlgauge.studies.paired_evaluation.options import RankingOptions
 
 #: The columns of Table 3, in its order.
 PAIRS = (("mean", "BT"), ("median", "BT"), ("mean", "median"))
@@ -62,15 +62,15 @@ _LEAST_OF_FIGURE_4 = 30
 class Part(NamedTuple):
     """Measures of a pair of mechanisms, each with its error over the draws."""
 
-    values: Matrix_of_mechanisms
+    values: Matrix
     """Share of pairs, other winner, other top 3."""
-    errors: Matrix_of_mechanisms
+    errors: Matrix
     """Standard errors; 0 where all rows were taken."""
 
 
 def disagreements(
     sets: Iterable[FrameSet], mechanisms: Sequence[str], options: RankingOptions
-) -> dict[tuple[str, str], Matrix_of_mechanisms]:
+) -> dict[tuple[str, str], Matrix]:
     """The measures of each pair of mechanisms, averaged over all frames; all rows of each are taken."""
     measured = [
         measure_pairs(rank_frame(frame.oriented, mechanisms, options))
@@ -88,9 +88,7 @@ def by_data(one: FrameSet, metrics: Sequence[str], options: RankingOptions) -> d
     return _parts(frames, draws, options)
 
 
-def by_metric(
-    sets: Iterable[FrameSet], metric: str, options: RankingOptions
-) -> dict[tuple[str, str], Matrix_of_mechanisms]:
+def by_metric(sets: Iterable[FrameSet], metric: str, options: RankingOptions) -> dict[tuple[str, str], Matrix]:
     """Figure 4(a): a metric over all data sets that have it."""
     found = []
     for one in sets:
@@ -101,7 +99,7 @@ def by_metric(
     return _mean_of_parts(found)
 
 
-def by_task(sets: Sequence[FrameSet], options: RankingOptions) -> dict[tuple[str, str], Matrix_of_mechanisms]:
+def by_task(sets: Sequence[FrameSet], options: RankingOptions) -> dict[tuple[str, str], Matrix]:
     """Figure 4(b): a task over its metrics, a random data set in each draw; with all rows every data set once."""
     if options.full:
         return _mean_of_parts([by_data(one, list(one.frames), options) for one in sets])
@@ -131,7 +129,7 @@ def _draws(frames: Sequence[SystemScores], options: RankingOptions, *, repeats: 
 
 def _per_draw(
     frames: Sequence[SystemScores], draws: NDArray[np.intp], options: RankingOptions
-) -> dict[tuple[str, str], Matrix_of_mechanisms]:
+) -> dict[tuple[str, str], Matrix]:
     """Measures on draws of the rows of a data set (draws x measures), averaged over its metrics."""
     measured = [measure_pairs(rank_draws(frame.oriented, draws, options), PAIRS) for frame in frames]
     return {
@@ -153,11 +151,8 @@ def _parts(
     return found
 
 
-def _mean_of_parts(parts: Sequence[Mapping[tuple[str, str], Part]]) -> dict[tuple[str, str], Matrix_of_mechanisms]:
+def _mean_of_parts(parts: Sequence[Mapping[tuple[str, str], Part]]) -> dict[tuple[str, str], Matrix]:
     return {pair: average([one[pair].values for one in parts]) for pair in PAIRS} if parts else {}
-
-
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

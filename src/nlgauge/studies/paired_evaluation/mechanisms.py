@@ -1,4 +1,4 @@
-"""The frames of a published comparison that are here (scores by data set and metric), and rankings by them.
+"""Five ways to rank systems by the same scores (a frame: instances x systems), and how far two of them disagree.
 
 Of a frame (instances x systems) each mechanism makes a number per system. Three measures compare two of them: the
 share of pairs of systems that they order differently, whether they have another winner, and whether they have other
@@ -8,22 +8,18 @@ three at the top. Measures of several frames are averaged without weights.
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.data.cards import find_data_card, load, locate
 from nlgauge.data.judgements import JudgementTable
 from nlgauge.errors import InputError
 from nlgauge.studies.compare.rankings import different_top3, different_winner, mean_scores, median_scores, win_counts
 from nlgauge.studies.compare.strengths import bradley_terry, elo, trueskill
 from nlgauge.studies.compare.system_scores import SystemScores
-from nlgauge.studies.published.options import RankingOptions
-from nlgauge.studies.published.runs import or_missing
-from nlgauge.studies.published.tables import PublishedFrames
+from nlgauge.studies.paired_evaluation.options import RankingOptions
 
 #: Squared changes at which the Bradley-Terry iteration of the released code stops.
 BT_TOLERANCE = 1e-9
@@ -54,44 +50,6 @@ def frames_of(table: JudgementTable) -> dict[str, SystemScores]:
         better = name not in table.distances
         made[name] = SystemScores(name, systems, grid, better, f"released: {table.name}", segments)
     return made
-
-
-def find_frames(
-    asked: Sequence[PublishedFrames],
-    at: str | os.PathLike[str] | None,
-    missing: dict[str, None],
-    *,
-    reverse: bool = False,
-) -> list[FrameSet]:
-    """The frames that are here; what is not is noted in `missing`, public sets with where they are published."""
-    found = []
-    for one in asked:
-        if not one.card:
-            continue
-        card = find_data_card(one.card)
-        place = None if at is None else locate(card, at)
-        if place is None:
-            where = "no folder of data was given (--at PATH)" if at is None else f"not under {os.fspath(at)!r}"
-            missing[f"data set {card.name}: {where}; published at {card.published}"] = None
-            continue
-        with or_missing(f"frames of {one.label}", missing):
-            frames = frames_of(load(one.card, place))
-            if reverse:
-                frames = {name: scores.take(scores.systems[::-1]) for name, scores in frames.items()}
-            found.append(FrameSet(one.label, one.task, frames))
-    if absent := [one for one in asked if not one.card]:
-        setups = sum(one.metrics for one in absent)
-        missing[f"{setups} setups whose frames the published repository lacks: {_listed(absent)}"] = None
-    return found
-
-
-def _listed(frames: Sequence[PublishedFrames]) -> str:
-    """Labels, those of one year of WMT together."""
-    groups: dict[str, list[str]] = {}
-    for one in frames:
-        name, _, pair = one.label.partition(" ")
-        groups.setdefault(name, []).extend([pair] if pair else [])
-    return ", ".join(f"{name} ({', '.join(pairs)})" if pairs else name for name, pairs in groups.items())
 
 
 #: Mean, median, Bradley-Terry and its two variants (paper, sections 2.2 and G).

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlgauge.studies.published.options import RankingOptions
-from nlgauge.studies.published.rankings.measures import FIVE_TYPES, THREE_TYPES, draw_pairings
+from nlgauge.studies.paired_evaluation.measures import FIVE_TYPES, THREE_TYPES, draw_pairings
+from nlgauge.studies.paired_evaluation.options import RankingOptions
 
 
 @pytest.mark.parametrize(("systems", "count"), [(THREE_TYPES, 6), (FIVE_TYPES, 120)])

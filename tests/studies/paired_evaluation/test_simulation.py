@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nlgauge.studies.published.options import RankingOptions
-from nlgauge.studies.published.rankings.frames import tau
-from nlgauge.studies.published.rankings.simulation import (
+from nlgauge.studies.paired_evaluation.mechanisms import tau
+from nlgauge.studies.paired_evaluation.options import RankingOptions
+from nlgauge.studies.paired_evaluation.simulation import (
     GRID,
     PANELS,
     Grid,

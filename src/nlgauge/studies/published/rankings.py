@@ -18,6 +18,7 @@ it, an order of types, or patterns of data sets and metrics.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -25,10 +26,9 @@ from fnmatch import fnmatchcase
 import numpy as np
 from numpy.typing import NDArray
 
+from nlgauge.data.cards import find_data_card, load, locate
 from nlgauge.data.judgements import select_known
-from nlgauge.studies.published.options import RankingOptions, Request
-from nlgauge.studies.published.rankings.frames import MEASURES, FrameSet, find_frames
-from nlgauge.studies.published.rankings.measures import (
+from nlgauge.studies.paired_evaluation.measures import (
     FIVE_TYPES,
     PAIRS,
     POLICIES,
@@ -45,7 +45,10 @@ from nlgauge.studies.published.rankings.measures import (
     find_differences,
     mean_against_bt,
 )
-from nlgauge.studies.published.rankings.simulation import GRID, PANELS, Grid, Simulated, simulate
+from nlgauge.studies.paired_evaluation.mechanisms import MEASURES, FrameSet, frames_of
+from nlgauge.studies.paired_evaluation.options import RankingOptions
+from nlgauge.studies.paired_evaluation.simulation import GRID, PANELS, Grid, Simulated, simulate
+from nlgauge.studies.published.options import Request
 from nlgauge.studies.published.runs import (
     NOT_COMPUTED,
     ReproducedRow,
@@ -54,7 +57,7 @@ from nlgauge.studies.published.runs import (
     cells_of,
     or_missing,
 )
-from nlgauge.studies.published.tables import PaperTable, TableRow
+from nlgauge.studies.published.tables import PaperTable, PublishedFrames, TableRow
 
 
 @dataclass
@@ -78,7 +81,7 @@ class _Found:
 def compute_rankings(request: Request, *, grid: Grid = GRID) -> Reproduction:
     """The table with our values on the frames that are here; `grid` is what Figure 3 is simulated on."""
     table, options = request.table, request.rankings
-    options.check_used(table)
+    options.check_used(table.experiment, what=table.id)
     wanted = select_known(request.data, table.data, f"{table.id}: data set")
     missing: dict[str, None] = {}
     asked = [frames for frames in table.frames if not frames.card or frames.card in wanted]
@@ -91,6 +94,44 @@ def compute_rankings(request: Request, *, grid: Grid = GRID) -> Reproduction:
     rows = tuple(_row(table, row, found) for row in table.rows)
     notes = (*found.notes, *_changed(options))
     return Reproduction(table, "", table.columns, rows, (*missing, *found.missing), notes, asdict(options))
+
+
+def find_frames(
+    asked: Sequence[PublishedFrames],
+    at: str | os.PathLike[str] | None,
+    missing: dict[str, None],
+    *,
+    reverse: bool = False,
+) -> list[FrameSet]:
+    """The frames that are here; what is not is noted in `missing`, public sets with where they are published."""
+    found = []
+    for one in asked:
+        if not one.card:
+            continue
+        card = find_data_card(one.card)
+        place = None if at is None else locate(card, at)
+        if place is None:
+            where = "no folder of data was given (--at PATH)" if at is None else f"not under {os.fspath(at)!r}"
+            missing[f"data set {card.name}: {where}; published at {card.published}"] = None
+            continue
+        with or_missing(f"frames of {one.label}", missing):
+            frames = frames_of(load(one.card, place))
+            if reverse:
+                frames = {name: scores.take(scores.systems[::-1]) for name, scores in frames.items()}
+            found.append(FrameSet(one.label, one.task, frames))
+    if absent := [one for one in asked if not one.card]:
+        setups = sum(one.metrics for one in absent)
+        missing[f"{setups} setups whose frames the published repository lacks: {_listed(absent)}"] = None
+    return found
+
+
+def _listed(frames: Sequence[PublishedFrames]) -> str:
+    """Labels, those of one year of WMT together."""
+    groups: dict[str, list[str]] = {}
+    for one in frames:
+        name, _, pair = one.label.partition(" ")
+        groups.setdefault(name, []).extend([pair] if pair else [])
+    return ", ".join(f"{name} ({', '.join(pairs)})" if pairs else name for name, pairs in groups.items())
 
 
 def _row(table: PaperTable, row: TableRow, found: _Found) -> ReproducedRow:

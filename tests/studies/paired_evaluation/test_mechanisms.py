@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from nlgauge.studies.published.options import RankingOptions
-from nlgauge.studies.published.rankings.frames import (
+from nlgauge.studies.paired_evaluation.mechanisms import (
     MECHANISMS,
     average,
     measure_pairs,
@@ -15,6 +14,7 @@ from nlgauge.studies.published.rankings.frames import (
     rank_frame,
     tau,
 )
+from nlgauge.studies.paired_evaluation.options import RankingOptions
 
 #: Figure 1 of the paper, as the released notebook has it: systems A, B, C on five instances.
 FIGURE_1 = np.array([[1.0, 2, 5], [5, 6, 11], [11, 7, 12], [12, 13, 17], [17, 18, 1]])

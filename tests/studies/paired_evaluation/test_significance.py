@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import binomtest, median_test, ttest_rel, wilcoxon
 
 from nlgauge.studies.compare.system_scores import SystemScores
-from nlgauge.studies.published.options import RankingOptions
-from nlgauge.studies.published.rankings.frames import FrameSet
-from nlgauge.studies.published.rankings.measures import TESTS, conditional_shares, find_differences
+from nlgauge.studies.paired_evaluation.measures import TESTS, conditional_shares, find_differences
+from nlgauge.studies.paired_evaluation.mechanisms import FrameSet
+from nlgauge.studies.paired_evaluation.options import RankingOptions
 
 
 def made_frame(instances: int = 60) -> SystemScores:

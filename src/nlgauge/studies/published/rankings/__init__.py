@@ -1,1 +1,0 @@
-"""Experiments on how scores of systems become a ranking."""
