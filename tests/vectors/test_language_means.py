@@ -82,8 +82,6 @@ def test_the_published_scope_counts_padding_as_vectors() -> None:
     first, second = position_norm(batch)
     np.testing.assert_allclose(first[:, 0], [-1.0, 1.0], atol=1e-6)  # mean 2 and deviation 1; mean 2 and deviation 2
     np.testing.assert_allclose(second[:, 0], [1.0], atol=1e-6)
-    without = position_norm(batch, padding=False)
-    np.testing.assert_allclose(without[0][:, 0], [-1.0, 0.0], atol=1e-6)  # alone at its position
     (alone,) = position_norm(batch[:1])
     assert not alone.any()  # a batch of one is all zeros, as published
     assert position_norm([]) == []

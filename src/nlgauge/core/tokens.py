@@ -29,7 +29,7 @@ from nlgauge.text.idf import IdfTable
 from nlgauge.text.tokenizer import TextTokenizer, Tokens
 from nlgauge.text.windows import Windows
 from nlgauge.vectors.cloud import PointSpans, unit_rows
-from nlgauge.vectors.points import TokenFilter, kept_tokens, surfaces_of
+from nlgauge.vectors.points import TokenFilter, kept_tokens, pieces_of, surfaces_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,16 +111,16 @@ class TextView:
         surfaces = surfaces_of(self.encoded, self.tokenizer)
         if not by_word:
             return surfaces
-        pieces = self.encoded.derived("pieces", lambda: self.tokenizer.pieces(self.tokens))
+        pieces = pieces_of(self.encoded, self.tokenizer)
         starts, sizes = self.tokens.word_pieces
         return tuple(
             surfaces[at] if size == 1 else "".join(pieces[at : at + size])
             for at, size in zip(starts, sizes, strict=True)
         )
 
-    def spans(self, *, by_word: bool = False) -> tuple[PointSpans, ...]:
-        """Where its tokens stand in the text, or its words, by the places of their pieces."""
-        return token_spans(self.tokens, by_word=by_word)
+    def spans(self) -> tuple[PointSpans, ...]:
+        """Where its tokens stand in the text."""
+        return token_spans(self.tokens)
 
     def select(self, keep: TokenFilter | None, *, specials_weigh: bool) -> Selection:
         """The tokens that a filter keeps (None: all), or the words where it averages pieces, with their weights.

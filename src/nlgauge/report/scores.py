@@ -45,7 +45,7 @@ Format = Literal["text", "json", "tsv", "latex", "markdown"]
 
 @dataclass(frozen=True)
 class Confidence:
-    """How to make the interval around each score's main component (`nlgauge.stats.bootstrap_mean`)."""
+    """How to make the interval around each score's main component (`nlgauge.stats.resampling.bootstrap_mean`)."""
 
     level: float = 0.95
     resamples: int = 1000

@@ -1,1 +1,1 @@
-"""From layer vectors to a cloud: points, weights and labels."""
+"""Clouds of weighted points, transport between them, and maps of vectors."""

@@ -1,12 +1,11 @@
-"""The one representation that most metrics compare: weighted points with labels.
+"""Weighted points with labels, which most metrics compare, and how the points of two texts were matched.
 
-How two texts were matched: token by token, or by the mass that moved between them.
+A `Cloud` is one text. A `TokenCloud` chooses among the tokens of a text: stop words, punctuation, sub-words and idf
+decide which tokens count and how much, while the vectors of the tokens and the distances between those of two texts
+stay the same. Both are computed once, for all tokens, and each recipe takes the rows and columns it keeps. A recipe
+that runs alone does the same, so its bits do not depend on the other recipes of a run.
 
-Clouds that choose among the tokens of a text, so that recipes share what does not depend on the choice.
-
-Stop words, punctuation, sub-words and idf decide which tokens count and how much; the vectors of the tokens and the
-distances between those of two texts stay the same. Both are computed once, for all tokens, and each recipe takes the
-rows and columns it keeps. A recipe alone does the same, so its bits do not depend on the company it runs in.
+An `Alignment` is a match token by token, a `Flow` the mass that moved between two clouds.
 """
 
 from __future__ import annotations
@@ -28,6 +27,15 @@ from nlgauge.vectors.transport import squared_distances
 PointSpans: TypeAlias = tuple[tuple[int, int], ...]
 
 F = TypeVar("F", np.float32, np.float64)
+
+#: What a point is called that stands for nothing in a text, but that something of the other text can move to.
+ORIGIN = "(origin)"
+
+#: Texts whose distances a text remembers: as many as there are systems, and not as many as there are texts.
+_MOST_REMEMBERED = 64
+
+#: Distances of two texts that are worth remembering; those of longer texts would fill the memory.
+_MOST_DISTANCES = 2**22
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +84,68 @@ def unit_rows(vectors: NDArray[F], *, floor: float = 0.0, pairwise: bool = False
     return unit
 
 
-#: What a point is called that stands for nothing in a text, but that something of the other text can move to.
-ORIGIN = "(origin)"
+class TokenPoints:
+    """A point for every token of a text (or for every word), with its distances to those of other texts."""
+
+    def __init__(
+        self,
+        points: NDArray[np.float32],
+        labels: tuple[str, ...],
+        locate: Callable[[], tuple[PointSpans, ...]] | None = None,
+    ) -> None:
+        self.points = points
+        self.labels = labels
+        self.locate = locate
+        # Weak, because a text that is compared with itself must not keep itself alive.
+        self._distances: WeakKeyDictionary[TokenPoints, dict[bool, NDArray[np.float64]]] = WeakKeyDictionary()
+
+    def distances(self, other: TokenPoints, *, squared: bool) -> NDArray[np.float64]:
+        """Distances of all points to all of the other's, computed once."""
+        if other not in self._distances and len(self._distances) >= _MOST_REMEMBERED:
+            self._distances.clear()
+        known = self._distances.setdefault(other, {})
+        if squared not in known:
+            found = squared_distances(self.points.astype(np.float64), other.points.astype(np.float64))
+            known[squared] = found if squared else np.sqrt(found)
+        return known[squared]
+
+
+class TokenCloud(Cloud):
+    """Some of a text's points, with weights. Points and labels are made only where somebody asks for them."""
+
+    def __init__(
+        self, whole: TokenPoints, rows: NDArray[np.intp], weights: NDArray[np.float64], zero_weight: bool
+    ) -> None:
+        self.__dict__.update(whole=whole, rows=rows, weights=weights, zero_weight=zero_weight)
+
+    whole: TokenPoints
+    rows: NDArray[np.intp]
+
+    @cached_property
+    def points(self) -> NDArray[np.float64]:
+        """The chosen points."""
+        chosen: NDArray[np.float64] = self.whole.points[self.rows].astype(np.float64)
+        return chosen
+
+    @property
+    def name_points(self) -> Callable[[], tuple[str, ...]]:
+        """Names the chosen points."""
+        return lambda: tuple(self.whole.labels[row] for row in self.rows)
+
+    @cached_property
+    def spans(self) -> tuple[PointSpans, ...]:
+        """Where the chosen points stand in the text; empty where nobody knows."""
+        whole = () if self.whole.locate is None else self.whole.locate()
+        return tuple(whole[row] for row in self.rows) if whole else ()
+
+    def distances(self, other: Cloud, *, squared: bool) -> NDArray[np.float64]:
+        """Distances of the chosen points to the other's."""
+        if not isinstance(other, TokenCloud) or len(self.whole.points) * len(other.whole.points) > _MOST_DISTANCES:
+            return super().distances(other, squared=squared)
+        found: NDArray[np.float64] = self.whole.distances(other.whole, squared=squared)[
+            self.rows[:, None], other.rows
+        ]
+        return found
 
 
 class _Record:
@@ -158,7 +226,7 @@ class Flow(_Record):
 
     def _repr_html_(self) -> str:
         """A row per part of the flow, the largest first."""
-        moved = sorted(np.argwhere(self.flow > 0).tolist(), key=lambda at: -self.flow[tuple(at)])
+        moved = sorted(np.argwhere(self.flow > 0).tolist(), key=lambda cell: -self.flow[tuple(cell)])
         rows: list[list[HtmlCell]] = [
             [self.hypothesis_tokens[i], self.reference_tokens[j], float(self.flow[i, j]), float(self.cost[i, j])]
             for i, j in moved
@@ -167,7 +235,7 @@ class Flow(_Record):
 
 
 def _plain(value: object) -> object:
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
 def alignment_from_dict(record: Mapping[str, Any] | None) -> Alignment | Flow | None:
@@ -185,75 +253,3 @@ def alignment_from_dict(record: Mapping[str, Any] | None) -> Alignment | Flow | 
         else:
             values[name] = np.array(value, dtype=np.int64 if name.endswith("_match") else np.float64)
     return Flow(**values) if "flow" in record else Alignment(**values)
-
-
-#: Texts whose distances a text remembers: as many as there are systems, and not as many as there are texts.
-_MOST_REMEMBERED = 64
-
-
-#: Distances of two texts that are worth remembering; those of longer texts would fill the memory.
-_MOST_DISTANCES = 2**22
-
-
-class TokenPoints:
-    """A point for every token of a text (or for every word), with its distances to those of other texts."""
-
-    def __init__(
-        self,
-        points: NDArray[np.float32],
-        labels: tuple[str, ...],
-        locate: Callable[[], tuple[PointSpans, ...]] | None = None,
-    ) -> None:
-        self.points = points
-        self.labels = labels
-        self.locate = locate
-        # Weak, because a text that is compared with itself must not keep itself alive.
-        self._distances: WeakKeyDictionary[TokenPoints, dict[bool, NDArray[np.float64]]] = WeakKeyDictionary()
-
-    def distances(self, other: TokenPoints, *, squared: bool) -> NDArray[np.float64]:
-        """Distances of all points to all of the other's, computed once."""
-        if other not in self._distances and len(self._distances) >= _MOST_REMEMBERED:
-            self._distances.clear()
-        known = self._distances.setdefault(other, {})
-        if squared not in known:
-            found = squared_distances(self.points.astype(np.float64), other.points.astype(np.float64))
-            known[squared] = found if squared else np.sqrt(found)
-        return known[squared]
-
-
-class TokenCloud(Cloud):
-    """Some of a text's points, with weights. Points and labels are made only where somebody asks for them."""
-
-    def __init__(
-        self, whole: TokenPoints, rows: NDArray[np.intp], weights: NDArray[np.float64], zero_weight: bool
-    ) -> None:
-        self.__dict__.update(whole=whole, rows=rows, weights=weights, zero_weight=zero_weight)
-
-    whole: TokenPoints
-    rows: NDArray[np.intp]
-
-    @cached_property
-    def points(self) -> NDArray[np.float64]:
-        """The chosen points."""
-        chosen: NDArray[np.float64] = self.whole.points[self.rows].astype(np.float64)
-        return chosen
-
-    @property
-    def name_points(self) -> Callable[[], tuple[str, ...]]:
-        """Names the chosen points."""
-        return lambda: tuple(self.whole.labels[row] for row in self.rows)
-
-    @cached_property
-    def spans(self) -> tuple[PointSpans, ...]:
-        """Where the chosen points stand in the text; empty where nobody knows."""
-        whole = () if self.whole.locate is None else self.whole.locate()
-        return tuple(whole[row] for row in self.rows) if whole else ()
-
-    def distances(self, other: Cloud, *, squared: bool) -> NDArray[np.float64]:
-        """Distances of the chosen points to the other's."""
-        if not isinstance(other, TokenCloud) or len(self.whole.points) * len(other.whole.points) > _MOST_DISTANCES:
-            return super().distances(other, squared=squared)
-        found: NDArray[np.float64] = self.whole.distances(other.whole, squared=squared)[
-            self.rows[:, None], other.rows
-        ]
-        return found

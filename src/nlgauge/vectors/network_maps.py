@@ -1,29 +1,27 @@
-"""What maps by a network have in common: rows of one width, a digest of the numbers, and a file.
+"""Maps between two spaces that are networks: a flow, and a plain network that it is compared with.
 
-Where the two sides are of different widths, the wider one is first brought to the other's along its principal
-directions; the file holds that step too, and says so.
+A map takes rows of one width. Where the two sides are of different widths, the wider one is first brought to the
+other's along its principal directions (`Reduction`), and the file holds that step too. Applying a map takes numpy
+only; `studies/alignment/flow_fit.py` fits one.
 
-FCNN: three fully connected layers, tanh after each, from one space to another (dissertation, chapter 10).
-
-    y = scale tanh(tanh(tanh(((x - mean) / scale) A + a) B + b) C + c) + mean of the target
-
-A plain network that only parallel text can teach, beside which a flow is judged. It cannot be undone. Applying takes
-numpy only; fitting is `studies/alignment/flow_fit.py`.
-
-A map between two spaces that need not be a rotation: two normalising flows that meet in one latent space.
+`FlowMap` is two normalising flows that meet in one latent space (dissertation, chapter 10, section 3):
 
     source -> latent   z = couplings(((x - mean) / scale) W)
     target -> latent   z = couplings((y - mean) / scale)
-    source -> target   the first, and then the second backwards          (dissertation, chapter 10, section 3)
+    source -> target   the first, and then the second backwards
 
-Each flow is a Real-NVP (Dinh et al. 2017). A coupling leaves one half of the entries as they are and lets them say
-what becomes of the other half, so that it can be undone exactly:
+Each flow is a Real-NVP (Dinh et al. 2017). A coupling keeps one half of the entries and computes from them what
+becomes of the other half, so that it can be undone exactly:
 
     s, t = two parts of a network of the half that stays;   s <- limit tanh(s)
     y    = x exp(s) + t            x = (y - t) exp(-s)            log |det| = sum of s
 
-With networks that answer 0 this is the centred rotation W, which is where fitting starts. Applying takes numpy only;
-fitting is `studies/alignment/flow_fit.py`.
+With networks that answer 0 this is the centred rotation W, which is where fitting starts.
+
+`TanhNetwork` (FCNN) has three fully connected layers with tanh after each. It needs parallel text to be fitted, and
+cannot be undone:
+
+    y = scale tanh(tanh(tanh(((x - mean) / scale) A + a) B + b) C + c) + mean of the target
 """
 
 from __future__ import annotations
@@ -44,6 +42,9 @@ from nlgauge.io.frozen import arrays_digest, read_arrays, write_arrays
 from nlgauge.vectors.remap import Origin, Side, check_fitted, side_rows
 
 Rows = NDArray[np.float32]
+
+#: The most that a coupling stretches is e to this: an entry cannot run away in one step.
+SCALE_LIMIT = 1.0
 
 
 class Reduction(NamedTuple):
@@ -137,7 +138,7 @@ class NetworkMap(ABC):
         return self.arrays() | reduced
 
 
-def read_reductions(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict[Side, Reduction]:
+def _read_reductions(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict[Side, Reduction]:
     """Those of a file, after its header."""
     sides: tuple[Side, ...] = ("source", "target")
     return {
@@ -203,11 +204,7 @@ class TanhNetwork(NetworkMap):
         layers = tuple((arrays[f"matrix{n}"], arrays[f"bias{n}"]) for n in range(header["layers"]))
         source, target = map(float, header["scales"])
         means = arrays["source_mean"], arrays["target_mean"]
-        return cls(layers, *means, source, target, Origin(**header["origin"]), read_reductions(header, arrays))
-
-
-#: The most that a coupling stretches is e to this: an entry cannot run away in one step.
-SCALE_LIMIT = 1.0
+        return cls(layers, *means, source, target, Origin(**header["origin"]), _read_reductions(header, arrays))
 
 
 class Coupling(NamedTuple):
@@ -340,17 +337,21 @@ class FlowMap(NetworkMap):
     def _steps(self) -> dict[Side, tuple[_Step, ...]]:
         """To the latent space."""
         return {
-            "source": tuple(_Step.of(layer, self.scale, undo=False) for layer in self.source_layers),
-            "target": tuple(_Step.of(layer, self.scale, undo=False) for layer in self.target_layers),
+            side: tuple(_Step.of(layer, self.scale, undo=False) for layer in layers)
+            for side, layers in self._layers.items()
         }
 
     @cached_property
     def _undoing(self) -> dict[Side, tuple[_Step, ...]]:
         """And back."""
         return {
-            "source": tuple(_Step.of(layer, self.scale, undo=True) for layer in reversed(self.source_layers)),
-            "target": tuple(_Step.of(layer, self.scale, undo=True) for layer in reversed(self.target_layers)),
+            side: tuple(_Step.of(layer, self.scale, undo=True) for layer in reversed(layers))
+            for side, layers in self._layers.items()
         }
+
+    @property
+    def _layers(self) -> dict[Side, tuple[Coupling, ...]]:
+        return {"source": self.source_layers, "target": self.target_layers}
 
     @cached_property
     def _turn(self) -> tuple[Rows, Rows]:
@@ -383,14 +384,13 @@ class FlowMap(NetworkMap):
         """The scale, and which half stays in each layer."""
         return {
             "scale": self.scale,
-            "source_layers": [layer.first_stays for layer in self.source_layers],
-            "target_layers": [layer.first_stays for layer in self.target_layers],
+            **{f"{side}_layers": [layer.first_stays for layer in layers] for side, layers in self._layers.items()},
         }
 
     def arrays(self) -> dict[str, Rows]:
         """Rotation, means, and what the layers' networks hold."""
         arrays = {"rotation": self.rotation, "source_mean": self.source_mean, "target_mean": self.target_mean}
-        for side, layers in (("source", self.source_layers), ("target", self.target_layers)):
+        for side, layers in self._layers.items():
             for number, layer in enumerate(layers):
                 start = f"{side}{number}_{'first' if layer.first_stays else 'second'}"
                 for name in ("inner", "inner_bias", "outer", "outer_bias"):
@@ -405,25 +405,26 @@ class FlowMap(NetworkMap):
 
     @classmethod
     def _from_arrays(cls, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> FlowMap:
-        sides: dict[str, tuple[Coupling, ...]] = {}
-        for side in ("source", "target"):
-            layers = []
-            for number, first in enumerate(header[f"{side}_layers"]):
-                start = f"{side}{number}_{'first' if first else 'second'}"
-                parts = [arrays[f"{start}_{name}"] for name in ("inner", "inner_bias", "outer", "outer_bias")]
-                layers.append(Coupling(bool(first), *parts))
-            sides[f"{side}_layers"] = tuple(layers)
-        fixed = [arrays[name] for name in ("rotation", "source_mean", "target_mean")]
-        if not all(np.isfinite(array).all() for array in fixed):
+        fixed = {name: arrays[name] for name in ("rotation", "source_mean", "target_mean")}
+        if not all(np.isfinite(array).all() for array in fixed.values()):
             msg = "numbers in it are not finite"
             raise ValueError(msg)
         return cls(
-            fixed[0],
-            fixed[1],
-            fixed[2],
-            float(header["scale"]),
-            sides["source_layers"],
-            sides["target_layers"],
-            Origin(**header["origin"]),
-            read_reductions(header, arrays),
+            **fixed,
+            scale=float(header["scale"]),
+            source_layers=_read_couplings("source", header, arrays),
+            target_layers=_read_couplings("target", header, arrays),
+            origin=Origin(**header["origin"]),
+            reductions=_read_reductions(header, arrays),
         )
+
+
+def _read_couplings(
+    side: Side, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> tuple[Coupling, ...]:
+    layers = []
+    for number, first in enumerate(header[f"{side}_layers"]):
+        start = f"{side}{number}_{'first' if first else 'second'}"
+        parts = [arrays[f"{start}_{name}"] for name in ("inner", "inner_bias", "outer", "outer_bias")]
+        layers.append(Coupling(bool(first), *parts))
+    return tuple(layers)

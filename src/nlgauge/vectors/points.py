@@ -1,23 +1,23 @@
-"""Which tokens of a text become points: sub-words, punctuation, stop words, special tokens.
+"""From token vectors to points: which tokens become points, how layers are joined, and n-grams of points.
 
-From several layers to one vector per token: power means, routing, and the barycentre.
+Which tokens become points (`TokenFilter`) depends on sub-words, punctuation, stop words and special tokens.
 
-Power means (MoverScore, equations 4 and 5), element by element over the layers z_1 ... z_L:
+Layers z_1 ... z_L become one vector per token in one of three ways:
+
+*Power means* (MoverScore, equations 4 and 5), element by element, concatenated over the exponents:
 
     h(p) = ((z_1^p + ... + z_L^p) / L)^(1/p)        p = 1 mean, 0 geometric, -inf minimum, +inf maximum
 
-and the token's vector is the concatenation of h(p) over the exponents.
+*Routing* (MoverScore, appendix A.2; the paper leaves alpha, epsilon, the distance and the start open, and no code
+exists, D5.11). The reading here: one vector v per token, squared distance between unit vectors, Epanechnikov kernel
+k(d) = max(0, 1 - d), softmax over layers, start at the mean, by default alpha = 1 (`step`) and epsilon = 0.05. Inside
+the kernel's support k' is constant, so v is the mean of the layers with d < 1, weighted by gamma. Routing of many
+inputs to many outputs, as in capsule networks, is in `examples/nlp-capsule`.
 
-Routing (MoverScore, appendix A.2; the paper leaves alpha, epsilon, the distance and the start open, and no
-code exists, D5.11). The reading here: one vector v per token, squared distance between unit vectors, Epanechnikov
-kernel k(d) = max(0, 1 - d), softmax over layers, start at the mean, by default alpha = 1 (`step`) and epsilon = 0.05.
-Inside the kernel's support k' is constant, so v is the mean of the layers with d < 1, weighted by gamma. Routing of
-many inputs to many outputs, as in capsule networks, is in `examples/nlp-capsule`.
+*Barycentre* (BaryScore): each layer is a weighted cloud, and the vectors are the points of the cloud that is nearest
+to all of them in transport. It starts at the mean of each token's layers, which it seldom leaves.
 
-Barycentre (BaryScore): each layer is a weighted cloud, and the vectors are the points of the cloud that is
-nearest to all of them in transport. It starts at the mean of each token's layers, which it seldom leaves.
-
-n-grams of points: idf-weighted averages over windows of kept tokens.
+n-grams of points are averages over windows of kept tokens, weighted by idf.
 """
 
 from __future__ import annotations
@@ -45,6 +45,9 @@ SPECIALS = ("keep", "drop")
 _STOPS = {"first": "starts", "all": "pieces", "average": "words"}
 
 _ASCII = frozenset(string.punctuation)
+
+#: Rounds of routing.
+_MOST_ROUNDS = 100
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ class TokenFilter:
         if self.punctuation == "drop-ascii":
             keep = np.array([text not in _ASCII for text in surfaces], dtype=np.bool_)
         elif self.punctuation == "drop-unicode":
-            keep = np.array([not _is_punctuation(text) for text in surfaces], dtype=np.bool_)
+            keep = np.array([len(text) != 1 or not is_punctuation(text) for text in surfaces], dtype=np.bool_)
         if self.stopwords:
             keep &= ~self._is_stopword(tokens, pieces)
         if self.subwords == "first":
@@ -101,16 +104,13 @@ class TokenFilter:
         return found & tokens.starts_word if rule == "starts" else found
 
 
-def _is_punctuation(text: str) -> bool:
-    return len(text) == 1 and is_punctuation(text)
-
-
 def surfaces_of(text: EncodedText, tokenizer: TextTokenizer) -> tuple[str, ...]:
     """The text's tokens as a reader writes them."""
     return text.derived("surfaces", lambda: tokenizer.surfaces(text.tokens))
 
 
-def _pieces_of(text: EncodedText, tokenizer: TextTokenizer) -> tuple[str, ...]:
+def pieces_of(text: EncodedText, tokenizer: TextTokenizer) -> tuple[str, ...]:
+    """The same without the marks of continued words."""
     return text.derived("pieces", lambda: tokenizer.pieces(text.tokens))
 
 
@@ -123,14 +123,11 @@ def kept_tokens(text: EncodedText, keep: TokenFilter, tokenizer: TextTokenizer) 
     """Places of the tokens that stay; where pieces are averaged, numbers of the words that do."""
 
     def make() -> NDArray[np.intp]:
-        pieces = _pieces_of(text, tokenizer) if keep.stopwords else ()
+        pieces = pieces_of(text, tokenizer) if keep.stopwords else ()
         kept = keep.kept(text.tokens, surfaces_of(text, tokenizer), pieces)
         return np.flatnonzero(kept[text.tokens.starts_word] if keep.subwords == "average" else kept)
 
     return text.derived(("kept", keep), make)
-
-
-_MOST_ROUNDS = 100
 
 
 def power_mean(layers: NDArray[np.float32], exponent: float) -> NDArray[np.float32]:

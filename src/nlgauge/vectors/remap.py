@@ -1,8 +1,4 @@
-"""Where a map of vectors comes from, and whether it fits the vectors at hand.
-
-The linear algebra of re-mapping, on paired rows: rotations, least squares, mismatch directions.
-
-Re-mapping of one language's vectors towards another's: CLP, UMD and both (XMoverScore, section 3.3).
+"""Linear re-mapping of one language's vectors towards another's: CLP, UMD and both (XMoverScore, section 3.3).
 
 Rows are vectors; row i of X (source) and of Z (target) are a pair of words that translate each other.
 
@@ -12,10 +8,13 @@ Rows are vectors; row i of X (source) and of Z (target) are a pair of words that
     umd       e -> e - (e b) b,  b the first right singular vector of X - Z                  (D8.8: right, not left)
 
 Two methods are named in the order in which they work (D8.16 leaves it open): `clp-umd` rotates first and removes
-what then still tells the languages apart; `umd-clp` removes the direction first and rotates what is left.
+what then still separates the languages; `umd-clp` removes the direction first and rotates what is left.
 
 The paper removes b from both languages, its code from the source only (D8.7): `umd_sides`. The paper also takes off
 cos(e, b) b instead of the projection, which is the same for unit vectors only; the projection is used.
+
+Every map between two spaces, here and in `network_maps.py`, has an `Origin`: the vectors that it was fitted on.
+Other vectors are refused.
 """
 
 from __future__ import annotations
@@ -36,6 +35,13 @@ from nlgauge.io.frozen import arrays_digest, read_arrays, write_arrays
 
 Side = Literal["source", "target"]
 Form = TypeVar("Form", np.float32, np.float64)
+
+METHODS = ("clp", "umd", "clp-umd", "umd-clp", "lsq", "centred")
+
+_KINDS = ("linear", "remove", "shift")
+
+#: How far the published matrices are from orthogonal and their directions from unit length is at most 2.2e-6.
+_PUBLISHED_SLACK = 1e-4
 
 
 class Origin(NamedTuple):
@@ -171,14 +177,6 @@ def _signed(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     return signed
 
 
-METHODS = ("clp", "umd", "clp-umd", "umd-clp", "lsq", "centred")
-
-_KINDS = ("linear", "remove", "shift")
-
-#: How far the published matrices are from orthogonal and their directions from unit length is at most 2.2e-6.
-_PUBLISHED_SLACK = 1e-4
-
-
 @dataclass(frozen=True, eq=False)
 class Operation:
     """What is done to vectors: a product with a matrix (d, e), a shift, or the removal of unit directions (k, d)."""
@@ -308,8 +306,6 @@ def fit_remapping(
     if umd_sides not in {"both", "source"}:
         msg = f"umd_sides must be 'both' or 'source', got {umd_sides!r}"
         raise RecipeError(msg)
-    # Here, so that a run that only applies a file does without what fits one.
-
     x, z = row_pairs(source, target)
     count = len(x)
     steps: list[Operation] = []
@@ -343,19 +339,16 @@ def fit_to_hub(
     }
 
 
-def load_published(paths: Sequence[Path], *, umd_sides: Literal["both", "source"] = "source") -> Remapping:
+def load_published(paths: Sequence[Path]) -> Remapping:
     """The arrays that XMoverScore publishes, in the order in which they are to work.
 
     `.BAM` is an orthogonal matrix, `.GBDD` one unit direction; both are `.npy` files under other names. The released
-    code takes the direction's first entry for the direction (D8.9); here the whole of it is removed.
+    code takes the direction's first entry for the direction (D8.9); here the whole of it is removed, from the source.
     """
     steps = []
     for path in paths:
         array = _published_array(path)
-        if path.suffix.upper() == ".BAM":
-            steps.append(Operation("linear", array))
-        else:
-            steps.append(Operation("remove", array, both=umd_sides == "both"))
+        steps.append(Operation("linear" if path.suffix.upper() == ".BAM" else "remove", array))
     if len({step.array.shape[-1] for step in steps}) != 1:
         msg = f"expected one or more files of the same width, got {', '.join(path.name for path in paths) or 'none'}"
         raise InputError(msg)

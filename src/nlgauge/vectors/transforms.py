@@ -1,30 +1,25 @@
-"""NORM as published (Zhao et al. 2021, Eq. 4): statistics of a batch of texts at each position of a token.
+"""Transforms of token vectors before they are compared, so that texts of two languages meet.
 
-A text's vectors then depend on its batch mates and their order, a batch of one is all zeros, and in the released code
-the zeros of padding count as vectors (D9.4). It is here to reproduce published figures.
+A recipe joins transforms by `+`; they work in this order:
 
-Language-agnostic vectors: take off what is common to a language, its mean and its variance (Zhao et al. 2021).
+    FILE            made by `nlgauge align fit` (CLP, UMD, flows) or `nlgauge align means` (centring, standardising);
+                    or an array that XMoverScore publishes (.BAM, .GBDD)
+    position-norm   the published normalisation, see below
 
-`LanguageMeans` is fitted once per language on a corpus and frozen, so a text's vectors do not depend on its
-neighbours; padding never enters:
+A re-mapping moves the source's vectors to the target (what it removes from both sides, from both); a reference and a
+hypothesis are the target. Means belong to a language, so they need the language of each side.
+
+`LanguageMeans` makes vectors language-agnostic: they lose what is common to a language, its mean and its variance
+(Zhao et al. 2021). The means are fitted once per language on a corpus and frozen, so a text's vectors do not depend
+on its neighbours; padding never enters:
 
     centre        v - mean(language)
     standardise   (v - mean(language)) / sqrt(var(language) + 1e-9)
 
-The published scope, statistics of a batch at each position, is `position_norm`.
-
-What a recipe does to token vectors before a metric sees them, so that texts of two languages meet.
-
-Transforms are joined by `+` and work in this order:
-
-    FILE            made by `nlgauge align fit` (CLP, UMD, flows) or `nlgauge align means` (centring, standardising);
-                    or an array that XMoverScore publishes (.BAM, .GBDD)
-    position-norm   the published normalisation (Eq. 4, D9.4): mean and variance of the vectors at each position,
-                    over eight texts that follow each other. A text's vectors then depend on its neighbours and their
-                    order, which the recipe says by naming it.
-
-A re-mapping moves the source's vectors to the target (what it removes from both sides, from both); a reference and a
-hypothesis are the target. Means belong to a language, so they need the language of each side.
+`position-norm` is that normalisation as published (Eq. 4, D9.4): mean and variance of the vectors at each position of
+a token, over eight texts that follow each other. A text's vectors then depend on its neighbours and their order, a
+batch of one is all zeros, and in the released code the zeros of padding count as vectors. It reproduces published
+figures.
 """
 
 from __future__ import annotations
@@ -51,6 +46,8 @@ POSITION_NORM = "position-norm"
 #: Texts that it looks at together, one after the other.
 POSITION_BATCH = 8
 
+NORM_MODES = ("centre", "standardise")
+
 _EPSILON = 1e-9
 
 
@@ -61,29 +58,21 @@ class PositionNorm:
     digest = POSITION_NORM
 
 
-def position_norm(batch: Sequence[ArrayLike], *, padding: bool = True) -> list[NDArray[np.float32]]:
+def position_norm(batch: Sequence[ArrayLike]) -> list[NDArray[np.float32]]:
     """NORM as published: each position's vectors, over the texts of a batch, to mean 0 and variance 1.
 
-    `padding` counts a missing position of a shorter text as a vector of zeros, as the released code does.
+    A missing position of a shorter text counts as a vector of zeros, as in the released code.
     """
     texts = [np.asarray(text, dtype=np.float64) for text in batch]
     if not texts:
         return []
-    longest = max(len(text) for text in texts)
-    padded = np.zeros((len(texts), longest, texts[0].shape[1]))
-    there = np.zeros((len(texts), longest, 1))
+    padded = np.zeros((len(texts), max(len(text) for text in texts), texts[0].shape[1]))
     for row, text in enumerate(texts):
         padded[row, : len(text)] = text
-        there[row, : len(text)] = 1
-    counted = np.ones_like(there) if padding else there
-    count = counted.sum(axis=0)
-    mean = padded.sum(axis=0) / count
-    variance = (((padded - mean) * counted) ** 2).sum(axis=0) / count
+    mean = padded.sum(axis=0) / len(texts)
+    variance = ((padded - mean) ** 2).sum(axis=0) / len(texts)
     scaled = (padded - mean) / np.sqrt(variance + _EPSILON)
     return [scaled[row, : len(text)].astype(np.float32) for row, text in enumerate(texts)]
-
-
-NORM_MODES = ("centre", "standardise")
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,11 +271,25 @@ class Transforms:
 
     def apply(self, text: EncodedText, side: Side) -> EncodedText:
         """The text with its vectors moved; made once for all recipes that do the same."""
-        return text.derived(("transforms", self.digest, side), lambda: self._moved([text], side)[0])
+        return text.derived(("transforms", self.digest, side), lambda: self.apply_together([text], side)[0])
 
     def apply_together(self, texts: Sequence[EncodedText], side: Side) -> list[EncodedText]:
         """The same for texts that the published normalisation looks at together."""
-        return self._moved(texts, side)
+        layers = [dict(text.layers) for text in texts]
+        full = [number for number, text in enumerate(texts) if not text.tokens.empty]
+        for layer in layers[0] if full else ():
+            rows: list[NDArray[np.float32]] = [layers[number][layer] for number in full]
+            for transform in self.transforms:
+                if isinstance(transform, PositionNorm):
+                    rows = position_norm(rows)
+                else:
+                    rows = [self._apply(transform, row, side) for row in rows]
+            for number, row in zip(full, rows, strict=True):
+                layers[number][layer] = row
+        return [
+            EncodedText(text.tokens, moved, text_features=text.text_features)
+            for text, moved in zip(texts, layers, strict=True)
+        ]
 
     def move(self, rows: NDArray[np.float32], side: Side) -> NDArray[np.float32]:
         """Vectors that stand for themselves, such as those of sentences."""
@@ -303,23 +306,6 @@ class Transforms:
         if isinstance(transform, FittedTransform):
             return transform.apply(rows, side=side)
         return transform.apply(rows, self.languages[side])
-
-    def _moved(self, texts: Sequence[EncodedText], side: Side) -> list[EncodedText]:
-        layers = [dict(text.layers) for text in texts]
-        full = [at for at, text in enumerate(texts) if not text.tokens.empty]
-        for layer in layers[0] if full else ():
-            rows: list[NDArray[np.float32]] = [layers[at][layer] for at in full]
-            for transform in self.transforms:
-                if isinstance(transform, PositionNorm):
-                    rows = position_norm(rows)
-                else:
-                    rows = [self._apply(transform, row, side) for row in rows]
-            for at, row in zip(full, rows, strict=True):
-                layers[at][layer] = row
-        return [
-            EncodedText(text.tokens, moved, text_features=text.text_features)
-            for text, moved in zip(texts, layers, strict=True)
-        ]
 
 
 def load_transforms(choice: str, *, source: str | None, target: str) -> Transforms | None:

@@ -1,52 +1,29 @@
-"""Distances between the points of two clouds: numbers only.
+"""Optimal transport between two weighted clouds: what it costs to move one onto the other.
 
-How large a problem may be that looks at every point of one cloud beside every point of another.
+    exact         EMD(a, b, C) = min_F sum_ij C_ij F_ij   with  F >= 0,  F 1 = a,  F' 1 = b
+    sinkhorn-R    argmin_F <F, C> - R * entropy(F) over the same plans; the value is <F, C>       at least EMD
+    relaxed       max( sum_i a_i min_j C_ij,  sum_j b_j min_i C_ij )                               at most EMD
 
-Exact optimal transport between two weighted clouds (earth mover's distance).
+*Exact* transport is solved on the m x n problem by POT's network simplex. The released MoverScore poses the same
+problem on the (m+n) x (m+n) matrix of all points; the optimum is the same, the work is not. Weights are normalised in
+float64, and points without mass never reach the solver: sums that differ in the last bit made POT report "infeasible"
+(POT issues 93, 190), and zero-mass bins made pyemd hang (issue 57). Problems of a text's size take a tenth of a
+millisecond each, so a list of them is solved in turn: a pool of two threads took longer than the loop
+(`python -m benchmarks.transport`).
 
-    EMD(a, b, C) = min_F sum_ij C_ij F_ij   with  F >= 0,  F 1 = a,  F' 1 = b
+*Entropic* transport (Cuturi 2013) is computed by POT. Its plain iteration multiplies by exp(-C / R), which underflows
+to 0 where R is small compared with the costs: it then stops and returns what it has, near 0 for costs of 1 and
+R = .001. The same iteration on logarithms does not. Whether an iteration converged is part of the result.
 
-solved on the m x n problem by POT's network simplex. The released MoverScore poses the same problem on the
-(m+n) x (m+n) matrix of all points; the optimum is the same, the work is not.
+The *relaxed* bound (Kusner et al., ICML 2015, section 4) needs no plan: without the condition on one side, each point
+sends all its mass to the nearest point of the other. Costs are read some rows at a time, so memory does not grow with
+the product of two texts.
 
-Weights are normalised in float64 here, and points without mass never reach the solver: sums that differ in
-the last bit made POT say "infeasible" (POT issues 93, 190), and zero-mass bins made pyemd hang (issue 57).
-
-Problems of a text's size take a tenth of a millisecond each, so a list of them is solved in turn: a pool of
-two threads took longer than the loop (`python -m benchmarks.transport`).
-
-A lower bound of exact transport that needs no plan (Kusner et al., "From Word Embeddings To Document Distances",
-ICML 2015, section 4: the relaxed word mover's distance).
-
-Without the condition on one side, each point sends all its mass to the nearest point of the other:
-
-    bound = max( sum_i a_i min_j C_ij,  sum_j b_j min_i C_ij )  <=  EMD(a, b, C)
-
-Costs are looked at some rows at a time, so memory does not grow with the product of two texts.
-
-Entropic optimal transport (Cuturi 2013), for the Sinkhorn values of BaryScore.
-
-    T_reg = argmin_T <T, C> - reg * entropy(T)   over plans from a to b;   the value is <T_reg, C>
-
-POT computes it. Its plain iteration multiplies by exp(-C / reg), which underflows to 0 where reg is small
-beside the costs: it then stops and returns what it has, near 0 for costs of 1 and reg = .001. The same
-iteration on logarithms does not. Whether an iteration converged is part of the result.
-
-Ways to say what it costs to move one cloud onto another, by name.
-
-exact         the cheapest plan: the earth mover's distance
-sinkhorn-R    the plan of entropic transport with regularisation R, without its entropy: at least as much
-relaxed       a lower bound without a plan: at most as much
-
-Trimming a flow: what XMoverScore's later code calls dropout, although nothing in it is random (D8.5).
-
-Of the m masses above 0, the k-th smallest is a threshold, k = max(int(share * m), 1); what lies strictly below it is
-set to 0, and the rest is not scaled up again:
-
-    cost = sum over F_ij >= threshold of F_ij C_ij
-
-Of several optimal flows a solver returns one vertex, and trimming does not treat them alike: where the optimum is not
-unique (equal distances, repeated words) a trimmed cost belongs to its solver and version.
+*Trimming* a flow is what XMoverScore's later code calls dropout, although nothing in it is random (D8.5). Of the m
+masses above 0, the k-th smallest is a threshold, k = max(int(share * m), 1); smaller masses are set to 0, and the
+others are not scaled up again. Of several optimal flows a solver returns one vertex, and trimming does not treat them
+alike: where the optimum is not unique (equal distances, repeated words) a trimmed cost belongs to its solver and
+version.
 """
 
 from __future__ import annotations
@@ -63,6 +40,37 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError, RecipeError, TooLongError
 
+EXACT, RELAXED, SINKHORN = "exact", "relaxed", "sinkhorn-"
+
+#: Entries of a matrix of costs: 8,192 x 8,192. Exact transport takes four times its half gigabyte more.
+MOST_COSTS = 2**26
+
+#: Pivots of the network simplex; problems of a few hundred points need a few thousand.
+_MOST_PIVOTS = 1_000_000
+
+#: The released BaryScore stops after so many iterations.
+MOST_ITERATIONS = 10_000
+
+#: POT's stop: the error of the marginals, looked at every tenth iteration.
+_STOP = 1e-9
+
+#: Filters of warnings belong to the process: two threads that change and restore them must not interleave. Only the
+#: plain iteration needs it, which takes a moment: the one on logarithms may take minutes.
+_QUIET = threading.Lock()
+
+#: Mass below this is what is left of 0 after a solver's arithmetic; it is no flow.
+NOTHING = 1e-12
+
+
+class Plan(NamedTuple):
+    """A transport plan and what it costs."""
+
+    cost: float
+    flow: NDArray[np.float64]
+    """Mass moved from each row to each column; of the relaxed bound only one side keeps its weights."""
+    converged: bool = True
+    """Whether the iteration came to rest."""
+
 
 def squared_distances(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
     """Squared Euclidean distances between rows, never below 0."""
@@ -71,10 +79,6 @@ def squared_distances(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray
     square += np.einsum("ij,ij->i", x, x)[:, None]
     square += np.einsum("ij,ij->i", y, y)[None, :]
     return np.maximum(square, 0.0, out=square)
-
-
-#: Entries of a matrix of costs: 8,192 x 8,192. Exact transport takes four times its half gigabyte more.
-MOST_COSTS = 2**26
 
 
 def check_size(rows: int, columns: int, *, what: str, instead: str) -> None:
@@ -86,26 +90,6 @@ def check_size(rows: int, columns: int, *, what: str, instead: str) -> None:
             f"work on it; the most is {MOST_COSTS} entries (8,192 x 8,192): {instead}"
         )
         raise TooLongError(msg)
-
-
-#: Pivots of the network simplex; problems of a few hundred points need a few thousand.
-_MOST_PIVOTS = 1_000_000
-
-
-class Problem(NamedTuple):
-    """Weights of the rows, weights of the columns, and what a unit of mass costs between them."""
-
-    a: ArrayLike
-    b: ArrayLike
-    cost: ArrayLike
-
-
-class Plan(NamedTuple):
-    """A transport plan and what it costs."""
-
-    cost: float
-    flow: NDArray[np.float64]
-    """Mass moved from each row to each column."""
 
 
 def normalised_weights(weights: ArrayLike, *, what: str = "weights") -> NDArray[np.float64]:
@@ -154,8 +138,8 @@ def exact_transport(a: ArrayLike, b: ArrayLike, cost: ArrayLike) -> Plan:
     return Plan(float(np.vdot(flow, matrix)), flow)
 
 
-def exact_transports(problems: Iterable[Problem | tuple[ArrayLike, ArrayLike, ArrayLike]]) -> list[Plan]:
-    """A plan for each problem, in order; an error names the problem's number.
+def exact_transports(problems: Iterable[tuple[ArrayLike, ArrayLike, ArrayLike]]) -> list[Plan]:
+    """A plan for each problem (weights of rows, weights of columns, costs), in order; an error names its number.
 
     >>> [plan.cost for plan in exact_transports([([1], [1], [[2.0]]), ([1], [1], [[3.0]])])]
     [2.0, 3.0]
@@ -237,25 +221,6 @@ def relaxed_transport(a: ArrayLike, b: ArrayLike, costs: Iterable[NDArray[np.flo
     return RelaxedBound(max(sums), sums[0] >= sums[1], row_target, column_target)
 
 
-#: The released BaryScore stops after so many iterations.
-MOST_ITERATIONS = 10_000
-
-#: POT's stop: the error of the marginals, looked at every tenth iteration.
-_STOP = 1e-9
-
-#: Filters of warnings belong to the process: two threads that change and restore them must not interleave. Only the
-#: plain iteration needs it, which takes a moment: the one on logarithms may take minutes.
-_QUIET = threading.Lock()
-
-
-class EntropicPlan(NamedTuple):
-    """The entropic plan, what it costs (without the entropy), and whether the iteration came to rest."""
-
-    cost: float
-    flow: NDArray[np.float64]
-    converged: bool
-
-
 def sinkhorn_transport(
     a: ArrayLike,
     b: ArrayLike,
@@ -265,12 +230,12 @@ def sinkhorn_transport(
     stable: bool = True,
     most_iterations: int = MOST_ITERATIONS,
     check: Callable[[], None] | None = None,
-) -> EntropicPlan:
+) -> Plan:
     """The plan of `regularisation`, by the plain iteration and, where that fails, by the one on logarithms.
 
-    The second takes ten times as long, and seconds for regularisation .001. `stable=False` returns what the
-    plain one has, as the released BaryScore does. A plan that is not at rest misses a marginal. `check` is called
-    every tenth iteration, and may raise to end the work.
+    The cost is without the entropy. The second iteration takes ten times as long, and seconds for regularisation
+    .001. `stable=False` returns what the plain one has, as the released BaryScore does. A plan that is not at rest
+    misses a marginal. `check` is called every tenth iteration, and may raise to end the work.
 
     >>> round(sinkhorn_transport([1, 1], [1, 1], np.array([[0.0, 2.0], [2.0, 0.0]]), regularisation=0.1).cost, 6)
     0.0
@@ -289,7 +254,7 @@ def sinkhorn_transport(
         plan, rest = run("sinkhorn_log")  # without a warning
     flow = np.zeros_like(cost)
     flow[keep] = plan
-    return EntropicPlan(float(np.vdot(flow, cost)), flow, rest)
+    return Plan(float(np.vdot(flow, cost)), flow, rest)
 
 
 class _Stop(np.float64):
@@ -326,18 +291,6 @@ def _iterate(
     return plan, bool(rest)
 
 
-EXACT, RELAXED, SINKHORN = "exact", "relaxed", "sinkhorn-"
-
-
-class Solution(NamedTuple):
-    """A plan, what it costs, and whether it was found."""
-
-    cost: float
-    flow: NDArray[np.float64]
-    """Mass moved from each row to each column; of the relaxed bound only one side keeps its weights."""
-    converged: bool = True
-
-
 def regularisation(solver: str) -> float:
     """The number in `sinkhorn-R`.
 
@@ -361,7 +314,7 @@ def solve(
     costs: NDArray[np.float64],
     *,
     check: Callable[[], None] | None = None,
-) -> Solution:
+) -> Plan:
     """What it costs to move the weights `a` (rows) onto `b` (columns), by the solver of that name.
 
     `check` is called now and then while the solver iterates, and may raise to end the work.
@@ -371,26 +324,13 @@ def solve(
     (1.0, 0.0)
     """
     if solver == EXACT:
-        return Solution(*exact_transport(a, b, costs))
+        return exact_transport(a, b, costs)
     if solver == RELAXED:
-        return Solution(*relaxed_transport(a, b, [costs]).plan(a, b))
-    return Solution(*sinkhorn_transport(a, b, costs, regularisation=regularisation(solver), check=check))
+        return relaxed_transport(a, b, [costs]).plan(a, b)
+    return sinkhorn_transport(a, b, costs, regularisation=regularisation(solver), check=check)
 
 
-#: Mass below this is what is left of 0 after a solver's arithmetic; it is no flow.
-NOTHING = 1e-12
-
-
-class Trimmed(NamedTuple):
-    """A flow without its smallest masses."""
-
-    cost: float
-    flow: NDArray[np.float64]
-    dropped: float
-    """What the masses that were dropped would have cost."""
-
-
-def trim_flow(flow: ArrayLike, cost: ArrayLike, *, share: float = 0.3) -> Trimmed:
+def trim_flow(flow: ArrayLike, cost: ArrayLike, *, share: float = 0.3) -> Plan:
     """Drop the masses that are smaller than the k-th smallest, and add up what the others cost.
 
     >>> trim_flow([[0.5, 0.1], [0.0, 0.4]], [[1.0, 2.0], [9.0, 3.0]], share=0.7).flow.tolist()
@@ -410,5 +350,4 @@ def trim_flow(flow: ArrayLike, cost: ArrayLike, *, share: float = 0.3) -> Trimme
         threshold = values[max(int(share * len(values)), 1) - 1]
         # Equal masses differ in their last bits; none of them is smaller than the others.
         kept = np.where(there & (mass >= threshold * (1 - NOTHING)), mass, 0.0)
-    total, whole = float((kept * price).sum()), float((mass * price).sum())
-    return Trimmed(total, kept, whole - total)
+    return Plan(float((kept * price).sum()), kept)

@@ -24,7 +24,7 @@ from nlgauge.vectors.transport import (
     EXACT,
     RELAXED,
     SINKHORN,
-    Solution,
+    Plan,
     check_size,
     regularisation,
     relaxed_transport,
@@ -81,7 +81,7 @@ class Problem:
         return self.cost_between(self.x, self.y)
 
     @cached_property
-    def plan(self) -> Solution:
+    def plan(self) -> Plan:
         """The solver's plan, solved where somebody asks for it."""
         return solve(self.solver, self.x.weights, self.y.weights, self.costs, check=between_pairs)
 
