@@ -1,12 +1,11 @@
-"""How well one list of scores follows another: Pearson, Spearman, Kendall tau-b, WMT's tau, pair accuracy.
+"""Correlation of a metric with human scores: Pearson, Spearman, Kendall's tau-b and WMT's tau.
 
-Where a coefficient has no value (a constant list, nan or inf) nothing is put in its place: by default that is
-an error, and with `undefined="nan"` the value is nan and the result carries the reason. Lists of unequal
-length, or too short to be correlated at all, are errors either way.
+Where a coefficient has no value (a constant list, nan or inf) nothing is put in its place: by default that is an
+error, and with `undefined="nan"` the value is nan and the result carries the reason. Lists of unequal length, or too
+short to be correlated at all, are errors either way.
 
-Many lists against one, at once: a row per draw of a resampling, each correlated with the same human scores.
-
-Ranks are counted, not sorted: over all j, sign(x_i - x_j) sums to 2 rank(x_i) - (n + 1), ties included. So Spearman
+`correlate_rows` correlates many lists with one, such as the draws of a resampling with the same human scores. Ranks
+are counted there, not sorted: over all j, sign(x_i - x_j) sums to 2 rank(x_i) - (n + 1), ties included. So Spearman
 and Kendall both come from the signs of pairs, and their sums are whole numbers without rounding.
 """
 
@@ -27,6 +26,9 @@ Ties: TypeAlias = Literal["discordant", "concordant", "half", "drop"]
 
 #: A spread below this share of the largest value is rounding, not variation.
 _ROUNDING = 1e-13
+
+#: Signs of pairs held at once (32 MB).
+_CELLS = 8_000_000
 
 
 class Correlation(NamedTuple):
@@ -56,7 +58,7 @@ def pearson(metric: ArrayLike, human: ArrayLike, *, undefined: Undefined = "rais
     >>> round(pearson([1, 2, 3, 5], [1, 2, 3, 4]).value, 4)
     0.9827
     """
-    return _correlation("pearson", metric, human, undefined)
+    return correlate(metric, human, kind="pearson", undefined=undefined)
 
 
 def spearman(metric: ArrayLike, human: ArrayLike, *, undefined: Undefined = "raise") -> Correlation:
@@ -65,7 +67,7 @@ def spearman(metric: ArrayLike, human: ArrayLike, *, undefined: Undefined = "rai
     >>> spearman([1, 2, 3, 50], [1, 2, 3, 4]).value
     1.0
     """
-    return _correlation("spearman", metric, human, undefined)
+    return correlate(metric, human, kind="spearman", undefined=undefined)
 
 
 def kendall(metric: ArrayLike, human: ArrayLike, *, undefined: Undefined = "raise") -> Correlation:
@@ -74,14 +76,19 @@ def kendall(metric: ArrayLike, human: ArrayLike, *, undefined: Undefined = "rais
     >>> round(kendall([1, 2, 3], [1, 3, 2]).value, 4)
     0.3333
     """
-    return _correlation("kendall", metric, human, undefined)
+    return correlate(metric, human, kind="kendall", undefined=undefined)
 
 
 def correlate(
     metric: ArrayLike, human: ArrayLike, *, kind: str = "pearson", undefined: Undefined = "raise"
 ) -> Correlation:
     """The coefficient of that name: pearson, spearman or kendall."""
-    return _correlation(kind, metric, human, undefined)
+    _check_kind(kind)
+    scores, gold = _same_length(metric, human, ("metric", "human"), least=2)
+    reason = why_undefined(scores, "metric", kind=kind) or why_undefined(gold, "human", kind=kind)
+    if reason is not None:
+        return Correlation(_refused(kind, reason, undefined), scores.size, reason)
+    return Correlation(KINDS[kind](scores, gold), scores.size)
 
 
 def relative_ranking(
@@ -139,15 +146,10 @@ KINDS: Mapping[str, Callable[[Vector, Vector], float]] = MappingProxyType(
 )
 
 
-def _correlation(kind: str, metric: ArrayLike, human: ArrayLike, undefined: Undefined) -> Correlation:
+def _check_kind(kind: str) -> None:
     if kind not in KINDS:
         msg = f"kind must be one of {', '.join(KINDS)}, got {kind!r}"
         raise RecipeError(msg)
-    scores, gold = _same_length(metric, human, ("metric", "human"), least=2)
-    reason = why_undefined(scores, "metric", kind=kind) or why_undefined(gold, "human", kind=kind)
-    if reason is not None:
-        return Correlation(_refused(kind, reason, undefined), scores.size, reason)
-    return Correlation(KINDS[kind](scores, gold), scores.size)
 
 
 def _same_length(first: ArrayLike, second: ArrayLike, names: tuple[str, str], *, least: int) -> tuple[Vector, Vector]:
@@ -199,22 +201,15 @@ def _unit(values: Vector) -> Vector:
     return unit
 
 
-#: Signs of pairs held at once (32 MB).
-_CELLS = 8_000_000
-#: A spread this small beside the largest value is rounding (as for a single Pearson correlation).
-
-
 def correlate_rows(values: Vector, gold: Vector, *, kind: str) -> Vector:
     """The coefficient of each row of `values` (rows x n) with `gold` (n); nan where one of the two is constant.
 
     >>> correlate_rows(np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 2.0]]), np.array([1.0, 2.0, 3.0]), kind="kendall")
     array([ 1.        , -0.81649658])
     """
-    if kind not in KINDS:
-        msg = f"kind must be one of {', '.join(KINDS)}, got {kind!r}"
-        raise RecipeError(msg)
+    _check_kind(kind)
     if kind == "pearson":
-        return _pearson(values, gold)
+        return _pearson_rows(values, gold)
     n = gold.size
     found = np.empty(len(values))
     signs_of_gold = np.sign(gold[:, None] - gold).astype(np.float32)
@@ -252,7 +247,7 @@ def rho(ranks: Vector, gold_ranks: Vector, counts: Vector | float = 1.0) -> Vect
     return found
 
 
-def _pearson(values: Vector, gold: Vector) -> Vector:
+def _pearson_rows(values: Vector, gold: Vector) -> Vector:
     centred = values - values.mean(axis=1, keepdims=True)
     against = gold - gold.mean()
     spread = np.square(centred).sum(axis=1) * (against @ against)

@@ -1,17 +1,16 @@
-"""Kendall's tau-b and Spearman's rho of resampled rows, all resamples at once.
+"""Bootstrap of correlations: an interval for one, and whether the difference of two is significant.
 
-A resample is a vector of counts c. Rows drawn twice are tied with themselves, so of a list with tie groups g, each
-drawn t_g times, the ranks are cumulated counts (sorted once, whatever is drawn), and the pairs that differ are
+Rows are drawn with replacement, the same rows for every metric. Rows of one document (cluster) are not independent:
+with `clusters` documents are drawn, and a row counts as often as its document. A resample is a vector of counts c, so
+all resamples are computed at once.
+
+For Pearson, the sums behind r (c.a, c.a^2, c.ah, c.h, c.h^2) of all metrics are one matrix product.
+
+For Kendall's tau-b and Spearman's rho, rows drawn twice are tied with themselves. So of a list with tie groups g,
+each drawn t_g times, the ranks are cumulated counts (sorted once, whatever is drawn), and the pairs that differ are
 n^2 - sum t_g^2; n is the sum of c, which differs between resamples of whole documents. The sum behind tau is c'Mc
 with M = sign(a_i - a_j) sign(h_i - h_j): one product of all resamples with a matrix. Everything is a whole number
 until the last division.
-
-Bootstrap of correlations: an interval for one, and whether the difference of two is more than luck.
-
-Rows are drawn with replacement, the same rows for every metric. For Pearson a resample is a vector of
-counts c, and the sums behind r (c.a, c.a^2, c.ah, c.h, c.h^2) of all metrics are one matrix product; what counts
-give for ranks is in `rank_bootstrap`. Rows of one document (cluster) are not independent: with `clusters` documents
-are drawn, and a row counts as often as its document.
 """
 
 from __future__ import annotations
@@ -25,92 +24,13 @@ from numpy.typing import ArrayLike, NDArray
 from nlgauge.errors import InputError
 from nlgauge.stats.correlation import correlate, rho, tau_b
 from nlgauge.stats.numeric import SAME
-from nlgauge.stats.resampling import Units, unit_numbers
+from nlgauge.stats.resampling import Units, bootstrap_counts, unit_numbers
 from nlgauge.stats.validation import Vector, check_level, check_resampling, numbers, vector
 
 #: Cells of a block of pairs (float32: 16 MB).
 _CELLS = 4_000_000
 #: Longest list whose pairs are multiplied out; sorting every resample costs as much there.
 _MOST_KENDALL = 16_384
-
-
-def drawn_counts(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How often each resample has each row (resamples x n), from the numbers of the rows it drew.
-
-    >>> drawn_counts(np.array([[0, 0, 2], [1, 2, 0]]))
-    array([[2, 0, 1],
-           [1, 1, 1]])
-    """
-    draws, n = rows.shape
-    offsets = n * np.arange(draws)[:, None]
-    return np.bincount((rows + offsets).ravel(), minlength=draws * n).reshape(draws, n)
-
-
-class RankResampler:
-    """Correlations of the metrics of a table (metrics x rows) with people on resampled rows."""
-
-    def __init__(self, table: Vector, gold: Vector, kind: str) -> None:
-        self._table, self._gold, self._kind = table, gold, kind
-        self._lists = [_TieGroups(row) for row in table]
-        self._people = _TieGroups(gold)
-
-    def __call__(self, counts: NDArray[np.int64]) -> Vector:
-        """Correlations (resamples x metrics) from how often each row was drawn (resamples x rows); nan for none."""
-        if self._kind == "kendall" and self._gold.size > _MOST_KENDALL:
-            drawn = (np.repeat(np.arange(self._gold.size), often) for often in counts)
-            return np.array([[self._sorted(metric, rows) for metric in self._table] for rows in drawn])
-        found = np.empty((len(counts), len(self._table)))
-        people = self._people.ranks(counts) if self._kind == "spearman" else self._people.distinct(counts)
-        for at, groups in enumerate(self._lists):
-            if self._kind == "spearman":
-                found[:, at] = rho(groups.ranks(counts), people, counts.astype(np.float64))
-            else:
-                agreeing = self._agreeing(self._table[at], counts.astype(np.float32))
-                found[:, at] = tau_b(agreeing, groups.distinct(counts), people)
-        return found
-
-    def _agreeing(self, metric: Vector, counts: NDArray[np.float32]) -> Vector:
-        gold = self._gold
-        total = np.zeros(len(counts))
-        step = max(1, _CELLS // gold.size)
-        for start in range(0, gold.size, step):
-            part = slice(start, start + step)
-            orders = [np.sign(x[part, None] - x).astype(np.float32) for x in (metric, gold)]
-            product = counts @ (orders[0] * orders[1]).T
-            total += np.einsum("rb,rb->r", product, counts[:, part], dtype=np.float64)
-        return total
-
-    def _sorted(self, metric: Vector, rows: NDArray[np.intp]) -> float:
-        return correlate(metric[rows], self._gold[rows], kind="kendall", undefined="nan").value
-
-
-class _TieGroups:
-    """A list sorted once, with the places where its value changes."""
-
-    def __init__(self, values: Vector) -> None:
-        distinct, self._group = np.unique(values, return_inverse=True)
-        self._order = np.argsort(self._group, kind="stable")
-        self._starts = np.searchsorted(self._group[self._order], np.arange(distinct.size))
-
-    def _drawn(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How often each distinct value was drawn."""
-        drawn: NDArray[np.int64] = np.add.reduceat(counts[:, self._order], self._starts, axis=1)
-        return drawn
-
-    def ranks(self, counts: NDArray[np.int64]) -> Vector:
-        """Twice the average rank of each row, centred, among what was drawn."""
-        drawn = self._drawn(counts)
-        upto = drawn.cumsum(axis=1)
-        doubled = 2 * upto - drawn - upto[:, -1:]
-        ranks: Vector = doubled[:, self._group].astype(np.float64)
-        return ranks
-
-    def distinct(self, counts: NDArray[np.int64]) -> Vector:
-        """Ordered pairs of drawn rows whose values differ."""
-        drawn = self._drawn(counts)
-        n = drawn.sum(axis=1)
-        pairs: Vector = (n * n - np.einsum("rg,rg->r", drawn, drawn)).astype(np.float64)
-        return pairs
 
 
 class CorrelationDraws(NamedTuple):
@@ -190,13 +110,12 @@ def bootstrap_correlations(
         msg = f"a bootstrap needs at least 2 documents, got {count} for all {gold.size} rows"
         raise InputError(msg)
     observed = np.array([correlate(row, gold, kind=kind).value for row in table])
-    rng = np.random.default_rng(seed)
     draws = np.empty((resamples, len(table)))
-    resample = _PearsonResampler(table, gold) if kind == "pearson" else RankResampler(table, gold, kind)
-    block = max(1, _CELLS // gold.size)
-    for start in range(0, resamples, block):
-        counts = drawn_counts(rng.integers(0, count, size=(min(block, resamples - start), count)))
-        draws[start : start + len(counts)] = resample(counts if clusters is None else counts.take(units, axis=1))
+    resample = _PearsonResampler(table, gold) if kind == "pearson" else _RankResampler(table, gold, kind)
+    done = 0
+    for counts in bootstrap_counts(count, resamples, seed, block=max(1, _CELLS // gold.size)):
+        draws[done : done + len(counts)] = resample(counts if clusters is None else counts.take(units, axis=1))
+        done += len(counts)
         if advance is not None:
             advance(len(counts))
     return CorrelationDraws(observed, draws, seed)
@@ -223,8 +142,19 @@ def paired_bootstrap(
     )
 
 
+def _percentiles(values: Vector, level: float) -> tuple[float, float, int]:
+    check_level(level)
+    defined = values[np.isfinite(values)]
+    if not defined.size:
+        msg = f"none of {values.size} resamples has a value; there are too few different scores to resample"
+        raise InputError(msg)
+    tail = 100 * (1 - level) / 2
+    low, high = np.percentile(defined, [tail, 100 - tail])
+    return float(low), float(high), int(values.size - defined.size)
+
+
 class _PearsonResampler:
-    """As `RankResampler`, for Pearson."""
+    """Pearson's r of the metrics of a table (metrics x rows) with human scores on resampled rows."""
 
     def __init__(self, table: Vector, gold: Vector) -> None:
         # h, h^2, then a, a^2, ah of every metric; centred first, because r does not mind and rounding does.
@@ -245,12 +175,68 @@ class _PearsonResampler:
         return r
 
 
-def _percentiles(values: Vector, level: float) -> tuple[float, float, int]:
-    check_level(level)
-    defined = values[np.isfinite(values)]
-    if not defined.size:
-        msg = f"none of {values.size} resamples has a value; there are too few different scores to resample"
-        raise InputError(msg)
-    tail = 100 * (1 - level) / 2
-    low, high = np.percentile(defined, [tail, 100 - tail])
-    return float(low), float(high), int(values.size - defined.size)
+class _RankResampler:
+    """Kendall's tau-b or Spearman's rho, as `_PearsonResampler`."""
+
+    def __init__(self, table: Vector, gold: Vector, kind: str) -> None:
+        self._table, self._gold, self._kind = table, gold, kind
+        self._lists = [_TieGroups(row) for row in table]
+        self._people = _TieGroups(gold)
+
+    def __call__(self, counts: NDArray[np.int64]) -> Vector:
+        """Correlations (resamples x metrics) from how often each row was drawn (resamples x rows); nan for none."""
+        if self._kind == "kendall" and self._gold.size > _MOST_KENDALL:
+            drawn = (np.repeat(np.arange(self._gold.size), often) for often in counts)
+            return np.array([[self._sorted(metric, rows) for metric in self._table] for rows in drawn])
+        found = np.empty((len(counts), len(self._table)))
+        people = self._people.ranks(counts) if self._kind == "spearman" else self._people.distinct(counts)
+        for at, groups in enumerate(self._lists):
+            if self._kind == "spearman":
+                found[:, at] = rho(groups.ranks(counts), people, counts.astype(np.float64))
+            else:
+                agreeing = self._agreeing(self._table[at], counts.astype(np.float32))
+                found[:, at] = tau_b(agreeing, groups.distinct(counts), people)
+        return found
+
+    def _agreeing(self, metric: Vector, counts: NDArray[np.float32]) -> Vector:
+        gold = self._gold
+        total = np.zeros(len(counts))
+        step = max(1, _CELLS // gold.size)
+        for start in range(0, gold.size, step):
+            part = slice(start, start + step)
+            orders = [np.sign(x[part, None] - x).astype(np.float32) for x in (metric, gold)]
+            product = counts @ (orders[0] * orders[1]).T
+            total += np.einsum("rb,rb->r", product, counts[:, part], dtype=np.float64)
+        return total
+
+    def _sorted(self, metric: Vector, rows: NDArray[np.intp]) -> float:
+        return correlate(metric[rows], self._gold[rows], kind="kendall", undefined="nan").value
+
+
+class _TieGroups:
+    """A list sorted once, with the places where its value changes."""
+
+    def __init__(self, values: Vector) -> None:
+        distinct, self._group = np.unique(values, return_inverse=True)
+        self._order = np.argsort(self._group, kind="stable")
+        self._starts = np.searchsorted(self._group[self._order], np.arange(distinct.size))
+
+    def _drawn(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How often each distinct value was drawn."""
+        drawn: NDArray[np.int64] = np.add.reduceat(counts[:, self._order], self._starts, axis=1)
+        return drawn
+
+    def ranks(self, counts: NDArray[np.int64]) -> Vector:
+        """Twice the average rank of each row, centred, among what was drawn."""
+        drawn = self._drawn(counts)
+        upto = drawn.cumsum(axis=1)
+        doubled = 2 * upto - drawn - upto[:, -1:]
+        ranks: Vector = doubled[:, self._group].astype(np.float64)
+        return ranks
+
+    def distinct(self, counts: NDArray[np.int64]) -> Vector:
+        """Ordered pairs of drawn rows whose values differ."""
+        drawn = self._drawn(counts)
+        n = drawn.sum(axis=1)
+        pairs: Vector = (n * n - np.einsum("rg,rg->r", drawn, drawn)).astype(np.float64)
+        return pairs

@@ -1,11 +1,8 @@
-"""Wilcoxon's signed-rank test for many pairs at once: one sort instead of a call per pair.
+"""Tests of paired differences, Williams' test of two correlations, and corrections for many tests.
 
-Do two systems differ? Two-sided tests for many pairs of systems at once, on the instances that they share.
-
-Differences are instances x pairs. Every function gives one p value per pair; a pair that cannot be told apart (all
-differences 0) has p = 1. Which test fits which question: docs/compare.md.
-
-Whether one metric follows people better than another: Williams' test, and corrections for many tests.
+The tests of systems are two-sided and take many pairs of systems at once: differences are instances x pairs, and
+every function gives one p value per pair. A pair that cannot be told apart (all differences 0) has p = 1. Wilcoxon's test
+sorts all pairs at once instead of calling scipy for each. Which test fits which question: docs/compare.md.
 """
 
 from __future__ import annotations
@@ -105,12 +102,12 @@ def paired_t(sums: Vector, sizes: Vector) -> Vector:
     >>> paired_t(np.array([[1.0], [2.0], [4.0], [3.0]]), np.ones(4)).round(5).tolist()
     [0.03047]
     """
-    from scipy.stats import t
+    from scipy.stats import t as student
 
     means, errors = t_statistics(sums, sizes)
     ratios = np.divide(np.abs(means), errors, out=np.full_like(means, np.inf), where=errors > 0)
     ratios[means == 0] = 0
-    return np.asarray(2 * t.sf(ratios, len(sums) - 1), dtype=np.float64)
+    return np.asarray(2 * student.sf(ratios, len(sums) - 1), dtype=np.float64)
 
 
 def sign_test(better: NDArray[np.int64], worse: NDArray[np.int64], ties: NDArray[np.int64] | None = None) -> Vector:

@@ -18,7 +18,7 @@ rows have it: they are swapped together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nlgauge.errors import InputError
 from nlgauge.stats.numeric import SAME
-from nlgauge.stats.resampling import Units, sum_by_unit, unit_numbers
+from nlgauge.stats.resampling import Units, random_signs, sum_by_unit, unit_numbers
 from nlgauge.stats.validation import Vector, check_resampling, numbers, vector
 
 #: Rows of scores whose signs are held at once: 1,000 draws of 4,096 rows are 32 MB.
@@ -59,15 +59,8 @@ class PairwisePermutation(NamedTuple):
 def swap_signs(rows: int, resamples: int, seed: int) -> Iterator[Vector]:
     """Signs (rows x resamples, +1 or -1) in blocks of rows; a row's signs do not depend on the blocks."""
     rng = np.random.default_rng(seed)
-    words = -(-resamples // 64)
     for start in range(0, rows, _ROWS):
-        here = min(_ROWS, rows - start)
-        random = rng.integers(0, 2**64, size=(here, words), dtype=np.uint64).astype("<u8")
-        bits = np.unpackbits(random.view(np.uint8), axis=1, count=resamples)
-        signs = bits.astype(np.float64)
-        signs *= 2
-        signs -= 1
-        yield signs
+        yield random_signs(rng, min(_ROWS, rows - start), resamples)
 
 
 def permutation_both(
@@ -144,14 +137,7 @@ def permutation_both_pearson(
             continue
         used += 1
         here = z[:, rows]
-        columns = np.concatenate([here, here**2, here * unit]).T
-        flips = np.zeros((resamples + 1, columns.shape[1]))
-        at = 0
-        for block in blocks:
-            part = columns[at : at + len(block)]
-            flips[0] += part.sum(axis=0)
-            flips[1:] += block.T @ part
-            at += len(block)
+        flips = _signed_sums(np.concatenate([here, here**2, here * unit]).T, blocks, resamples)
         for side, correlations in enumerate(_pair_correlations(flips, rows.size, first, second)):
             has_value = np.isfinite(correlations)
             totals[side] += np.where(has_value, correlations, 0.0)
@@ -181,15 +167,7 @@ def permutation_both_pearson_of_means(
         msg = f"human scores of all {gold.size} systems are equal, so no correlation is defined"
         raise InputError(msg)
     signs = _Signs(systems * segments, resamples, seed)
-    flips = np.zeros((systems, resamples + 1, metrics))
-    for system in range(systems):
-        columns = z[:, system].T
-        at = 0
-        for block in signs.take(segments):
-            part = columns[at : at + len(block)]
-            flips[system, 0] += part.sum(axis=0)
-            flips[system, 1:] += block.T @ part
-            at += len(block)
+    flips = np.stack([_signed_sums(z[:, system].T, signs.take(segments), resamples) for system in range(systems)])
     sums = flips[:, :1]
     first, second = np.triu_indices(metrics, 1)
     means = np.empty((2, resamples + 1, first.size))
@@ -233,13 +211,7 @@ def permutation_of_outcomes(
     if clusters is not None:
         table = sum_by_unit((table * weight).T, clusters).T
         weight = np.ones(table.shape[1])
-    flips = np.zeros((resamples + 1, len(table)))
-    at = 0
-    for block in swap_signs(weight.size, resamples, seed):
-        part = (table[:, at : at + len(block)] * weight[at : at + len(block)]).T
-        flips[0] += part.sum(axis=0)
-        flips[1:] += block.T @ part
-        at += len(block)
+    flips = _signed_sums((table * weight).T, swap_signs(weight.size, resamples, seed), resamples)
     pairs = np.triu_indices(len(table), 1)
     return all_pairs(np.stack(_swapped(flips, *pairs)), len(table), pairs, resamples, seed, (1, 0), add_one=add_one)
 
@@ -276,6 +248,18 @@ class _ClusterSigns:
         """Signs (rows x resamples) of these rows, in blocks of rows."""
         for start in range(0, rows.size, _ROWS):
             yield self._signs[self._clusters[rows[start : start + _ROWS]]].astype(np.float64)
+
+
+def _signed_sums(columns: Vector, blocks: Iterable[Vector], resamples: int) -> Vector:
+    """Sums of columns (rows x columns) under each draw's signs, draws x columns; in draw 0 all signs are +."""
+    sums = np.zeros((resamples + 1, columns.shape[1]))
+    start = 0
+    for block in blocks:
+        part = columns[start : start + len(block)]
+        sums[0] += part.sum(axis=0)
+        sums[1:] += block.T @ part
+        start += len(block)
+    return sums
 
 
 def _pair_correlations(

@@ -1,9 +1,10 @@
-"""Agreement between raters: percent agreement, Cohen's and Fleiss' kappa, Krippendorff's alpha.
+"""Agreement between raters, and how often a metric prefers one of two candidate translations.
 
-Ratings are raters x items. A missing rating is None or nan where a measure allows for one (percent agreement
-and alpha); the kappas need every rating and say so.
+Percent agreement, Cohen's and Fleiss' kappa and Krippendorff's alpha take ratings as raters x items. A missing rating
+is None or nan where a measure allows for one (percent agreement and alpha); the kappas need every rating, and say so.
 
-How often a metric prefers one of two candidate translations, such as a word-by-word one (W2W, XMoverScore).
+`preference` compares a metric's scores of two candidates for each source, such as a word-by-word translation and an
+expert's (W2W, XMoverScore).
 """
 
 from __future__ import annotations

@@ -1,24 +1,21 @@
-"""Sums over resampled or swapped instances, as matrix products.
+"""Resampled sums of instances, and intervals for a mean over segments.
 
-A bootstrap resample is a vector of counts c, a draw of approximate randomisation a vector of signs s. What tests and
-intervals need are sums c.x and s.x of columns x, so all systems, metrics and counts share one product per block of
+A bootstrap resample is a vector of counts c, a draw of approximate randomisation a vector of signs s. Tests and
+intervals need sums c.x and s.x of columns x, so all systems, metrics and counts share one matrix product per block of
 draws. A draw depends on the seed and the number of units only: not on the block, nor on what is summed. Units are
-instances, or documents: then columns are summed over documents first.
-
-Intervals for a mean over segments that hold the mean as often as they say.
+instances, or documents (`clusters`), because values of one document are not independent: then columns are summed over
+documents first, documents are drawn and counted, and the t interval has the deviation of their sums (linearised
+ratio).
 
 The plain percentile bootstrap is too narrow for short lists: it has the deviation of n values and not of n - 1, and
 the tails of the normal distribution and not of Student's t. At n = 12 its "95 %" hold the mean of skewed scores
 (Beta(8, 2)) in 89 of 100 cases. So
 
-    fewer than 30 values    Student's t interval; nothing is drawn
+    fewer than 30 units     Student's t interval; nothing is drawn
     30 and more             percentile bootstrap, the percentiles moved outwards by as much as t with n - 1 degrees
                             of freedom is wider: tails of Phi(-t sqrt(n / (n - 1))), the "expanded percentile"
                             interval of Hesterberg (2015, The American Statistician 69:371-386). The plain one is its
                             limit: at n = 500 the tails are 2.46 per cent instead of 2.5.
-
-Values of one document (cluster) are not independent. With `clusters`, documents take the place of values: they are
-what is drawn and what is counted, and the t interval has the deviation of their sums (linearised ratio).
 """
 
 from __future__ import annotations
@@ -38,6 +35,12 @@ Units: TypeAlias = Sequence[Hashable] | NDArray[np.generic]
 
 #: Counts or signs held at once (16 MB).
 _CELLS = 2_000_000
+
+#: With fewer values (or documents) than this the interval is Student's.
+FEW = 30
+
+#: Resamples drawn at once; bounds memory to about this many rows of the input.
+BLOCK = 64
 
 
 def unit_numbers(units: Units, instances: int) -> NDArray[np.intp]:
@@ -67,14 +70,16 @@ def sum_by_unit(columns: NDArray[Any], units: Units | None) -> Vector:
     return sums
 
 
-def bootstrap_counts(units: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
+def bootstrap_counts(
+    units: int, resamples: int, seed: int, *, block: int | None = None
+) -> Iterator[NDArray[np.int64]]:
     """How often each unit is drawn, draws x units, in blocks of draws.
 
     The draws are those of `bootstrap_mean`: `units` numbers out of `units`, with replacement.
     """
     check_resampling(resamples, seed)
     rng = np.random.default_rng(seed)
-    step = max(1, _CELLS // units)
+    step = block or max(1, _CELLS // units)
     for start in range(0, resamples, step):
         rows = min(step, resamples - start)
         draw = rng.integers(0, units, size=(rows, units))
@@ -93,23 +98,23 @@ def swap_sums(columns: Vector, *, resamples: int, seed: int) -> Iterator[Vector]
     check_resampling(resamples, seed)
     units = len(columns)
     rng = np.random.default_rng(seed)
-    words = -(-units // 64)
     step = max(1, _CELLS // units)
     for start in range(0, resamples, step):
-        rows = min(step, resamples - start)
-        random = rng.integers(0, 2**64, size=(rows, words), dtype=np.uint64).astype("<u8")
-        signs = np.unpackbits(random.view(np.uint8), axis=1, count=units).astype(np.float64)
-        signs *= 2
-        signs -= 1
-        yield signs @ columns
+        yield random_signs(rng, min(step, resamples - start), units) @ columns
+
+
+def random_signs(rng: np.random.Generator, rows: int, columns: int) -> Vector:
+    """A matrix of +1 and -1; a row's signs do not depend on how many rows are drawn at once."""
+    words = -(-columns // 64)
+    random = rng.integers(0, 2**64, size=(rows, words), dtype=np.uint64).astype("<u8")
+    signs = np.unpackbits(random.view(np.uint8), axis=1, count=columns).astype(np.float64)
+    signs *= 2
+    signs -= 1
+    return signs
 
 
 def expanded_tail(level: float, units: int) -> float:
-    """Share of resamples below a percentile interval of that level, for a sample of that size.
-
-    Plain percentiles of resamples are too narrow for few units: they divide by n instead of n - 1, and know nothing
-    of Student's t. Both are mended by going further out, to the normal tail of t_(n-1) * sqrt(n / (n - 1)): the
-    expanded percentile interval of Hesterberg (2015), "What teachers should know about the bootstrap".
+    """Share of resamples below an expanded percentile interval of that level, for a sample of that size.
 
     >>> round(expanded_tail(0.95, 10), 4), round(expanded_tail(0.95, 100_000), 4)
     (0.0086, 0.025)
@@ -130,13 +135,6 @@ def expanded_p(p: Vector, units: int) -> Vector:
     from scipy.special import ndtri, stdtr
 
     return np.asarray(2 * stdtr(units - 1, ndtri(p / 2) * np.sqrt((units - 1) / units)), dtype=np.float64)
-
-
-#: With fewer values (or documents) than this the interval is Student's.
-FEW = 30
-
-#: Resamples drawn at once; bounds memory to about this many rows of the input.
-BLOCK = 64
 
 
 class Interval(NamedTuple):

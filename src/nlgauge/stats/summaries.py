@@ -1,12 +1,10 @@
-"""How far a number moves between settings, and whether an order of two means holds.
+"""Small statistics of scores: how far a number moves between settings, and how well scores separate two classes.
 
     RD(a, b) = (a - b) / b * 100 %                 the change from setting b to setting a
     CV(x)    = sd(x) / mean(x) * 100 %             the spread over several settings
 
 of the reproducibility study of Chen et al. (2022), which does not say whether its standard deviation divides by
 n - 1 or by n: `ddof` is 1 (the estimate from a few settings) unless 0 is asked for.
-
-How well scores tell two classes apart.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the functions of this room check about their input before they count anything."""
+"""Checks of arguments that the functions of this room share."""
 
 from __future__ import annotations
 
