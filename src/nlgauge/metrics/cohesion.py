@@ -37,6 +37,11 @@ Average = Literal["sentences", "entries"]
 #: Mentions of each focus (a lemma, or the lemmas of an entity), by the number of their sentence.
 Foci: TypeAlias = Mapping[Any, Sequence[int]]
 
+_PROFILES = {
+    "released": Profile(devices="nouns", average="sentences"),
+    "paper": Profile(devices="content", average="entries"),
+}
+
 _CONTENT = ("NOUN", "PROPN", "VERB", "ADJ", "ADV")
 _NO_WORDS = ("PUNCT", "SYM", "SPACE")
 
@@ -105,12 +110,15 @@ def focus_frequency(foci: Foci) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class HypothesisMetric(AnnotatedTextMetric):
+class _Cohesion(AnnotatedTextMetric, ProfiledTextMetric):
     """A metric of a hypothesis by itself; references are not read."""
 
     against: ClassVar[str] = "nothing"
+    profiles: ClassVar[Mapping[str, Any]] = _PROFILES
     of_ties: ClassVar[bool] = False
     """Whether it is 0 where no two sentences share a focus."""
+
+    profile: str = profile_option("released", _PROFILES)
 
     @abstractmethod
     def measure(self, text: AnnotatedText) -> float | None:
@@ -130,33 +138,6 @@ class HypothesisMetric(AnnotatedTextMetric):
             no_noun=tuple(at for at, value in enumerate(values) if value is None),
             no_ties=tuple(at for at, value in enumerate(values) if self.of_ties and not value),
         )
-
-
-class WordVectorFile(Resource):
-    """A file of word vectors; a metric without an encoder has no others."""
-
-    def __init__(self) -> None:
-        super().__init__("none", file="a file of word vectors (GloVe, word2vec, Dep2Vec)")
-
-    def load(self, value: str, context: LoadContext) -> Loaded:
-        """The table."""
-        found = load_word_vectors(value)
-        return Loaded(found.label, found)
-
-
-_PROFILES = {
-    "released": Profile(devices="nouns", average="sentences"),
-    "paper": Profile(devices="content", average="entries"),
-}
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Cohesion(HypothesisMetric, ProfiledTextMetric):
-    """What the four share."""
-
-    profiles: ClassVar[Mapping[str, Any]] = _PROFILES
-
-    profile: str = profile_option("released", _PROFILES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,6 +222,18 @@ class EntityGraph(_Cohesion):
         foci = self.foci(text)
         average = "sentences" if self.average == "sentences" else "entries"
         return connectivity(foci, len(text.sentences), average=average) if foci else None  # type: ignore[arg-type]
+
+
+class WordVectorFile(Resource):
+    """A file of word vectors; a metric without an encoder has no others."""
+
+    def __init__(self) -> None:
+        super().__init__("none", file="a file of word vectors (GloVe, word2vec, Dep2Vec)")
+
+    def load(self, value: str, context: LoadContext) -> Loaded:
+        """The table."""
+        found = load_word_vectors(value)
+        return Loaded(found.label, found)
 
 
 @dataclass(frozen=True, kw_only=True)

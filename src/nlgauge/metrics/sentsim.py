@@ -39,12 +39,7 @@ from nlgauge.io.storage import short_digest
 from nlgauge.metrics.parts.bounds import Bounds, BoundsChoice
 from nlgauge.metrics.parts.sentences import encode_sentences, sentence_vector
 from nlgauge.metrics.parts.transport_metric import solver_option
-from nlgauge.metrics.parts.word_mover import (
-    Transport,
-    Words,
-    equal_word_links,
-    wmdo,
-)
+from nlgauge.metrics.parts.word_mover import Transport, Words, equal_word_links, wmdo
 from nlgauge.vectors.cloud import Cloud
 from nlgauge.vectors.greedy import greedy_values
 
@@ -58,13 +53,126 @@ PARTS = ("sss", "bertscore", "wmd", "wmdo", "smd")
 DISTANCES = frozenset({"wmd", "wmdo", "smd"})
 
 
-@dataclass(frozen=True, kw_only=True)
-class SentSimOptions(VectorMetric[tuple[Any, ...]]):
-    """Which parts are joined, and how."""
+class Part(Protocol):
+    """One number about two texts."""
 
+    def represent(self, text: TextView) -> Any:
+        """A text in the form that `compare` takes."""
+
+    def compare(self, x: Any, y: Any) -> float:
+        """The part of hypothesis x and reference, or source, y."""
+
+
+@dataclass(frozen=True)
+class SentenceSimilarity:
+    """Cosine of two sentence vectors."""
+
+    sentences: SentenceEncoder
+
+    def represent(self, text: TextView) -> NDArray[np.float32]:
+        """A unit vector, or the origin for an empty text."""
+        return sentence_vector(text, self.sentences)
+
+    def compare(self, x: NDArray[np.float32], y: NDArray[np.float32]) -> float:
+        """x.y"""
+        return float(x @ y)
+
+
+@dataclass(frozen=True)
+class GreedyMatching:
+    """F of greedy matching, without idf, as in BERTScore; 0 for an empty text."""
+
+    layer: int
+
+    def represent(self, text: TextView) -> Cloud | None:
+        """Unit vectors; special tokens can be matched, but weigh nothing."""
+        if text.tokens.empty:
+            return None
+        return Cloud(text.unit(self.layer), text.select(None, specials_weigh=False).weights, text.words)
+
+    def compare(self, x: Cloud | None, y: Cloud | None) -> float:
+        """F"""
+        if x is None or y is None:
+            return 0.0
+        return greedy_values(x.points, y.points, x.weights, y.weights)[2]
+
+
+@dataclass(frozen=True)
+class _TokenPart:
+    layer: int
+
+    def represent(self, text: TextView) -> Words:
+        """The same for all parts that need it, so that they share a plan."""
+
+        # What spells keeps nothing of the text alive but its tokens.
+        tokens, tokenizer, kept = text.tokens, text.tokenizer, np.flatnonzero(~text.tokens.is_special)
+
+        def spell() -> tuple[str, ...]:
+            surfaces = tokenizer.surfaces(tokens)
+            # A lone mark of white space is not a word.
+            return tuple(surfaces[row].lower() for row in kept if surfaces[row])
+
+        def make() -> Words:
+            return Words(text.layers[self.layer][kept].astype(np.float64), spell)
+
+        return text.encoded.derived(("sentsim words", self.layer), make)
+
+
+class MeanDistance(_TokenPart):
+    """||mean x - mean y|| (Eq. 9); an empty text is at the origin."""
+
+    def compare(self, x: Words, y: Words) -> float:
+        """The distance."""
+        centres = [words.vectors.mean(axis=0) if len(words.vectors) else np.zeros(1) for words in (x, y)]
+        return float(np.linalg.norm(centres[0] - centres[1]))
+
+
+@dataclass(frozen=True)
+class WordMover(_TokenPart):
+    """min_T sum T_ij ||x_i - y_j||, tokens weigh the same (Eq. 1 to 4); to an empty text the mean length."""
+
+    transport: Transport
+
+    def compare(self, x: Words, y: Words) -> float:
+        """The distance."""
+        if len(x.vectors) and len(y.vectors):
+            return x.move_to(y, self.transport).cost
+        full = x.vectors if len(x.vectors) else y.vectors
+        return float(np.linalg.norm(full, axis=1).mean()) if len(full) else 0.0
+
+
+class OrderedWordMover(WordMover):
+    """The same with what it costs that the order of words is not kept; matches are of the flow, or equal words."""
+
+    def compare(self, x: Words, y: Words) -> float:
+        """wmd - 0.2 (1/2 - chunks / matches)"""
+        distance = super().compare(x, y)
+        if not len(x.vectors) or not len(y.vectors):
+            return distance
+        links = x.move_to(y, self.transport).links
+        return wmdo(distance, equal_word_links(x.spelt, y.spelt) if links is None else links)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentSim(VectorMetric[tuple[Any, ...]]):
+    """Sentence vectors and token vectors, each part scaled over the corpus or by frozen bounds.
+
+    >>> SentSim(combine="sss+bertscore").components
+    ('sentsim', 'sss', 'bertscore')
+    """
+
+    name: ClassVar[str] = "sentsim"
     main: ClassVar[str] = "sentsim"
     distances: ClassVar[frozenset[str]] = DISTANCES
     empty_value: ClassVar[float | None] = None
+    citation: ClassVar[str] = """\
+@inproceedings{song-etal-2021-sentsim,
+  title     = {{S}ent{S}im: Crosslingual Semantic Evaluation of Machine Translation},
+  author    = {Song, Yurun and Zhao, Junchen and Specia, Lucia},
+  booktitle = {Proceedings of NAACL-HLT},
+  year      = {2021},
+  url       = {https://aclanthology.org/2021.naacl-main.252}
+}"""
 
     against: str = option(
         "source",
@@ -141,137 +249,6 @@ class SentSimOptions(VectorMetric[tuple[Any, ...]]):
         if "sss" in self.components:
             encode_sentences(texts, state["sentence"])
 
-    def part_values(
-        self, comparisons: Mapping[str, Sequence[Comparison]]
-    ) -> dict[str, dict[str, NDArray[np.float64]]]:
-        """By system and part, before scaling; what `Bounds` are taken over."""
-        return {
-            system: dict(
-                zip(self.components[1:], np.array([one.values.mean(axis=0) for one in found]).T, strict=True)
-            )
-            for system, found in comparisons.items()
-        }
-
-
-class Part(Protocol):
-    """One number about two texts."""
-
-    def represent(self, text: TextView) -> Any:
-        """A text in the form that `compare` takes."""
-
-    def compare(self, x: Any, y: Any) -> float:
-        """The part of hypothesis x and reference, or source, y."""
-
-
-@dataclass(frozen=True)
-class SentenceSimilarity:
-    """Cosine of two sentence vectors."""
-
-    sentences: SentenceEncoder
-
-    def represent(self, text: TextView) -> NDArray[np.float32]:
-        """A unit vector, or the origin for an empty text."""
-        return sentence_vector(text, self.sentences)
-
-    def compare(self, x: NDArray[np.float32], y: NDArray[np.float32]) -> float:
-        """x.y"""
-        return float(x @ y)
-
-
-@dataclass(frozen=True)
-class GreedyMatching:
-    """F of greedy matching, without idf, as in BERTScore; 0 for an empty text."""
-
-    layer: int
-
-    def represent(self, text: TextView) -> Cloud | None:
-        """Unit vectors; special tokens can be matched, but weigh nothing."""
-        if text.tokens.empty:
-            return None
-        return Cloud(text.unit(self.layer), text.select(None, specials_weigh=False).weights, text.words)
-
-    def compare(self, x: Cloud | None, y: Cloud | None) -> float:
-        """F"""
-        if x is None or y is None:
-            return 0.0
-        return greedy_values(x.points, y.points, x.weights, y.weights)[2]
-
-
-@dataclass(frozen=True)
-class _TokenPart:
-    layer: int
-
-    def represent(self, text: TextView) -> Words:
-        """The same for all parts that need it, so that they share a plan."""
-
-        # What spells keeps nothing of the text alive but its tokens.
-        tokens, tokenizer, kept = text.tokens, text.tokenizer, np.flatnonzero(~text.tokens.is_special)
-
-        def spell() -> tuple[str, ...]:
-            surfaces = tokenizer.surfaces(tokens)
-            return tuple(
-                surfaces[row].lower() for row in kept if surfaces[row]
-            )  # a lone mark of white space is no word
-
-        def make() -> Words:
-            return Words(text.layers[self.layer][kept].astype(np.float64), spell)
-
-        return text.encoded.derived(("sentsim words", self.layer), make)
-
-
-class MeanDistance(_TokenPart):
-    """||mean x - mean y|| (Eq. 9); an empty text is at the origin."""
-
-    def compare(self, x: Words, y: Words) -> float:
-        """The distance."""
-        centres = [words.vectors.mean(axis=0) if len(words.vectors) else np.zeros(1) for words in (x, y)]
-        return float(np.linalg.norm(centres[0] - centres[1]))
-
-
-@dataclass(frozen=True)
-class WordMover(_TokenPart):
-    """min_T sum T_ij ||x_i - y_j||, tokens weigh the same (Eq. 1 to 4); to an empty text the mean length."""
-
-    transport: Transport
-
-    def compare(self, x: Words, y: Words) -> float:
-        """The distance."""
-        if len(x.vectors) and len(y.vectors):
-            return x.move_to(y, self.transport).cost
-        full = x.vectors if len(x.vectors) else y.vectors
-        return float(np.linalg.norm(full, axis=1).mean()) if len(full) else 0.0
-
-
-class OrderedWordMover(WordMover):
-    """The same with what it costs that the order of words is not kept; matches are of the flow, or equal words."""
-
-    def compare(self, x: Words, y: Words) -> float:
-        """wmd - 0.2 (1/2 - chunks / matches)"""
-        distance = super().compare(x, y)
-        if not len(x.vectors) or not len(y.vectors):
-            return distance
-        links = x.move_to(y, self.transport).links
-        return wmdo(distance, equal_word_links(x.spelt, y.spelt) if links is None else links)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SentSim(SentSimOptions):
-    """Sentence vectors and token vectors, each part scaled over the corpus or by frozen bounds.
-
-    >>> SentSim(combine="sss+bertscore").components
-    ('sentsim', 'sss', 'bertscore')
-    """
-
-    name: ClassVar[str] = "sentsim"
-    citation: ClassVar[str] = """\
-@inproceedings{song-etal-2021-sentsim,
-  title     = {{S}ent{S}im: Crosslingual Semantic Evaluation of Machine Translation},
-  author    = {Song, Yurun and Zhao, Junchen and Specia, Lucia},
-  booktitle = {Proceedings of NAACL-HLT},
-  year      = {2021},
-  url       = {https://aclanthology.org/2021.naacl-main.252}
-}"""
-
     def _parts(self, state: State) -> tuple[Part, ...]:
         return state.derived("sentsim parts", lambda: self._make_parts(state))
 
@@ -316,3 +293,14 @@ class SentSim(SentSimOptions):
                 total += w * np.exp(start - a if part in DISTANCES else a)  # equation 7
             results[system] = SystemResult({"sentsim": total} | by_part, run=run)
         return results
+
+    def part_values(
+        self, comparisons: Mapping[str, Sequence[Comparison]]
+    ) -> dict[str, dict[str, NDArray[np.float64]]]:
+        """By system and part, before scaling; what `Bounds` are taken over."""
+        return {
+            system: dict(
+                zip(self.components[1:], np.array([one.values.mean(axis=0) for one in found]).T, strict=True)
+            )
+            for system, found in comparisons.items()
+        }

@@ -52,22 +52,35 @@ PROFILES = {
 
 #: Options that mean nothing where a text is one vector.
 _WORD_OPTIONS = (
-    "n",
-    "aggregation",
-    "exponents",
-    "idf",
-    "subwords",
-    "punctuation",
-    "stopwords",
-    "specials",
-    "trim",
-    "solver",
+    *("n", "aggregation", "exponents", "idf", "subwords", "punctuation", "stopwords", "specials", "trim", "solver"),
+    *("max_tokens", "prefix_space"),
 )
 
 
+class Translation(NamedTuple):
+    """A text: its n-grams (None: nothing is left), or its one vector; and its fluency if it is a hypothesis."""
+
+    meaning: Any
+    fluency: float
+    zero_weight: bool = False
+
+
 @dataclass(frozen=True, kw_only=True)
-class XMoverOptions(MoverScore):
-    """Which unit is compared, and with which models."""
+class XMoverScore(MoverScore):
+    """Transport of n-grams, or sentence vectors, and the fluency of a language model; against the source."""
+
+    name: ClassVar[str] = "xmoverscore"
+    profiles: ClassVar[Mapping[str, NGramProfile]] = PROFILES
+    citation: ClassVar[str] = """\
+@inproceedings{zhao-etal-2020-limitations,
+  title     = {On the Limitations of Cross-lingual Encoders as Exposed by Reference-Free
+               Machine Translation Evaluation},
+  author    = {Zhao, Wei and Glava{\\v{s}}, Goran and Peyrard, Maxime and Gao, Yang and West, Robert and
+               Eger, Steffen},
+  booktitle = {Proceedings of ACL},
+  year      = {2020},
+  url       = {https://aclanthology.org/2020.acl-main.151}
+}"""
 
     against: str = option("source", Choice("source", "refs"), help="what a text is compared with", signed=False)
     profile: str = profile_option("2020", PROFILES)
@@ -109,9 +122,7 @@ class XMoverOptions(MoverScore):
             reason = "is the model of unit=sentence, and the unit is word"
             return dict(super().unused) | {"sentence": reason} | without_lm
         reason = "is about n-grams, and unit=sentence has none"
-        return (
-            dict(super().unused) | dict.fromkeys((*_WORD_OPTIONS, "max_tokens", "prefix_space"), reason) | without_lm
-        )
+        return dict(super().unused) | dict.fromkeys(_WORD_OPTIONS, reason) | without_lm
 
     def layers(self, encoder: Encoder) -> tuple[int, ...]:
         return super().layers(encoder) if self.unit == "word" else ()
@@ -138,32 +149,6 @@ class XMoverOptions(MoverScore):
                 length_normalised_twice=self.length_normalised_twice,
                 whole=self.window != NO_WINDOWS,
             )
-
-
-class Translation(NamedTuple):
-    """A text: its n-grams (None: nothing is left), or its one vector; and its fluency if it is a hypothesis."""
-
-    meaning: Any
-    fluency: float
-    zero_weight: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class XMoverScore(XMoverOptions):
-    """Transport of n-grams, or sentence vectors, and the fluency of a language model; against the source."""
-
-    name: ClassVar[str] = "xmoverscore"
-    profiles: ClassVar[Mapping[str, NGramProfile]] = PROFILES
-    citation: ClassVar[str] = """\
-@inproceedings{zhao-etal-2020-limitations,
-  title     = {On the Limitations of Cross-lingual Encoders as Exposed by Reference-Free
-               Machine Translation Evaluation},
-  author    = {Zhao, Wei and Glava{\\v{s}}, Goran and Peyrard, Maxime and Gao, Yang and West, Robert and
-               Eger, Steffen},
-  booktitle = {Proceedings of ACL},
-  year      = {2020},
-  url       = {https://aclanthology.org/2020.acl-main.151}
-}"""
 
     @property
     def components(self) -> tuple[str, ...]:  # type: ignore[override]  # by what was asked for

@@ -1,8 +1,8 @@
 """Tests of paired differences, Williams' test of two correlations, and corrections for many tests.
 
 The tests of systems are two-sided and take many pairs of systems at once: differences are instances x pairs, and
-every function gives one p value per pair. A pair that cannot be told apart (all differences 0) has p = 1. Wilcoxon's test
-sorts all pairs at once instead of calling scipy for each. Which test fits which question: docs/compare.md.
+every function gives one p value per pair. A pair that cannot be told apart (all differences 0) has p = 1. Wilcoxon's
+test sorts all pairs at once instead of calling scipy for each. Which test fits which question: docs/compare.md.
 """
 
 from __future__ import annotations

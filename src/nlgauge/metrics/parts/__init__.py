@@ -1,1 +1,1 @@
-"""What several metrics are made of."""
+"""Parts that several metrics share."""

@@ -1,6 +1,4 @@
-"""Options of DS-Focus, DS-Sent and DiscoScore, and what the three do alike: who says what a focus is, and which
-vectors are read.
-"""
+"""Options of DS-Focus, DS-Sent and DiscoScore, and what the three have in common: annotation, entities, layer."""
 
 from __future__ import annotations
 

@@ -1,14 +1,12 @@
-"""Where a text mentions its foci, and which of a model's tokens those mentions and its sentences are.
+"""Foci of a text: what it keeps talking about, where it mentions that, and which sentences this ties together
+(Zhao, Strube, Eger, "DiscoScore: Evaluating Text Generation with BERT and Discourse Coherence", EACL 2023).
 
-What a text keeps talking about, and which of its sentences that ties together (Zhao, Strube, Eger, "DiscoScore:
-Evaluating Text Generation with BERT and Discourse Coherence", EACL 2023).
-
-A *focus* is a noun, known by its lemma, or an entity: nouns whose word vectors are close. Sentences that share one
-are adjacent, the nearer they stand the more:
+A *focus* is a noun, known by its lemma, or an entity: nouns whose word vectors are close. Its *mentions* are found in
+the text and in a model's tokens. Sentences that share a focus are adjacent, the nearer they stand the more:
 
     A_ij = 1 / (j - i)   unweighted        A_ij = a / (j - i)   weighted, a foci shared        for i < j, else 0
 
-The foci of a text as a table of vectors, and what two such tables have in common.
+A `FocusTable` has a vector for each focus of a text, a `FocusPair` what two such tables have in common.
 """
 
 from __future__ import annotations
@@ -31,6 +29,12 @@ from nlgauge.vectors.transport import check_size, squared_distances
 
 #: How a mention is known: by the lemma that the annotator gave to a noun, or by its spelling (D6.2).
 MENTIONS = ("lemma", "surface")
+
+#: A focus is known by the lemmas of its nouns.
+Entity: TypeAlias = tuple[str, ...]
+
+#: Rows of the matrix of cosines that are looked at together, so that a long text needs no square of its words.
+_BLOCK = 512
 
 
 class Mention(NamedTuple):
@@ -112,10 +116,6 @@ def sums_of_runs(
     rows = np.arange(int(sizes.sum())) - np.repeat(begins - first, sizes)
     found: NDArray[np.float32] = np.add.reduceat(vectors[rows], begins, axis=0)
     return found
-
-
-#: Rows of the matrix of cosines that are looked at together, so that a long text needs no square of its words.
-_BLOCK = 512
 
 
 def noun_sentences(text: AnnotatedText) -> dict[str, tuple[int, ...]]:
@@ -206,10 +206,6 @@ def adjacency(foci_sentences: Mapping[Any, Sequence[int]], sentences: int, *, we
     apart = np.maximum(number[None, :] - number[:, None], 1)
     shared /= apart
     return shared
-
-
-#: A focus is known by the lemmas of its nouns.
-Entity: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)

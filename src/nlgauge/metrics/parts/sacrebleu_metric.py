@@ -1,4 +1,4 @@
-"""What BLEU and chrF share: sacrebleu computes, this gives it the interface and the signature of the other metrics.
+"""Base class of BLEU and chrF: sacrebleu computes, and the class adds the interface and the signature.
 
 Scores are on the package's scale, 0 to 100. Those of a system count over all its segments; segment scores are
 sentence BLEU (with effective order, as sacrebleu advises) and sentence chrF. The counts of the segments stay with the

@@ -1,8 +1,6 @@
-"""What a model of whole sentences says about two texts: the cosine of their vectors.
+"""Models of whole texts in a metric: cosine of two sentence vectors, and fluency by a language model (XMoverScore).
 
-A window's texts are encoded at once, each once; a text's vector stays with its encoded tokens.
-
-How likely a language model finds a hypothesis: the fluency term of XMoverScore.
+The distinct texts of a window are read at once. What a model found is kept with the encoded tokens of a text.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The option that says how transport is solved: exactly, or, for long texts, by something cheaper that is named.
+"""Base class of metrics that move one cloud onto another, and the option that chooses the solver.
 
-What metrics have in common that move one cloud onto another: flow, empty texts, several references.
+Transport is solved exactly, or, for long texts, by something cheaper that the recipe names. The class handles empty
+texts, several references and the flow that a result shows.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ from nlgauge.vectors.transport import (
     solve,
 )
 
+#: Entries of a matrix of costs that are computed at once where no plan is needed.
+_AT_ONCE = 2**24
+
 
 class SolverName(Kind):
     """exact, relaxed, or sinkhorn-R."""
@@ -57,10 +61,6 @@ def solver_option() -> Any:
         short="so",
         optional=True,
     )
-
-
-#: Entries of a matrix of costs that are looked at at once where no plan is needed.
-_AT_ONCE = 2**24
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,8 @@ in both texts. One chunk for all words (the same order) takes nearly gamma/2 off
 (scrambled) adds gamma/2.
 
 Matches come as links (SentSim: METEOR's alignment of words) or from the flow of the distance itself: each row's
-largest share of mass. In SentSim's code a pair without a match has chunks / matches = 0, so it is rewarded as if its
-order were better than perfect; `unmatched="published"` does that, "neutral" leaves the distance as it is, and "worst"
-counts it as scrambled.
+largest share of mass. As in SentSim's code, a pair without a match has chunks / matches = 0, so it is rewarded as if
+its order were better than perfect.
 """
 
 from __future__ import annotations
@@ -22,16 +21,12 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from nlgauge.errors import InputError, RecipeError
 from nlgauge.metrics.parts.transport_metric import Problem
 from nlgauge.vectors.cloud import Cloud
 
 GAMMA = 0.2
-
-#: What chunks / matches is for a pair without a match.
-UNMATCHED = {"published": 0.0, "neutral": 0.5, "worst": 1.0}
 
 
 def chunks(links: Iterable[tuple[int, int]]) -> int:
@@ -45,29 +40,10 @@ def chunks(links: Iterable[tuple[int, int]]) -> int:
     return breaks + 1 if ordered else 0
 
 
-def flow_links(
-    flow: ArrayLike, rows: Sequence[int] | None = None, columns: Sequence[int] | None = None
-) -> tuple[tuple[int, int], ...]:
-    """Each row with the column that gets most of its mass (the first of equals); a row without mass has no link.
-
-    `rows` and `columns` are the positions of the points in their texts, where points were left out.
-    """
-    mass = np.asarray(flow, dtype=np.float64)
-    if mass.ndim != 2:
-        msg = f"a flow is a matrix of mass from rows to columns, got an array of shape {mass.shape}"
-        raise InputError(msg)
-    places = [
-        range(size) if given is None else given for given, size in zip((rows, columns), mass.shape, strict=True)
-    ]
-    if tuple(len(of) for of in places) != mass.shape:
-        msg = f"expected a position for each of {mass.shape} points, got {len(places[0])} and {len(places[1])}"
-        raise InputError(msg)
-    if mass.size == 0:
-        return ()
-    nearest = mass.argmax(axis=1)
-    return tuple(
-        (int(places[0][row]), int(places[1][column])) for row, column in enumerate(nearest) if mass[row, column] > 0
-    )
+def flow_links(flow: NDArray[np.float64]) -> tuple[tuple[int, int], ...]:
+    """Each row with the column that gets most of its mass (the first of equals); a row without mass has no link."""
+    nearest = flow.argmax(axis=1).tolist()
+    return tuple((row, column) for row, column in enumerate(nearest) if flow[row, column] > 0)
 
 
 def equal_word_links(words: Sequence[str], others: Sequence[str]) -> tuple[tuple[int, int], ...]:
@@ -82,24 +58,14 @@ def equal_word_links(words: Sequence[str], others: Sequence[str]) -> tuple[tuple
     return tuple((place, free[word].pop(0)) for place, word in enumerate(words) if free.get(word))
 
 
-def fluency_term(links: Sequence[tuple[int, int]], *, gamma: float = GAMMA, unmatched: str = "published") -> float:
-    """What is added to the distance: -gamma (1/2 - chunks / matches), from -gamma/2 to gamma/2.
+def wmdo(distance: float, links: Sequence[tuple[int, int]]) -> float:
+    """The word mover's distance with the term for order, from -gamma/2 to gamma/2; it can fall below 0.
 
-    >>> fluency_term([(0, 0), (1, 1), (2, 2), (3, 3)])
+    >>> wmdo(0.0, [(0, 0), (1, 1), (2, 2), (3, 3)])
     -0.05
     """
-    if unmatched not in UNMATCHED:
-        msg = f"unmatched must be one of {', '.join(UNMATCHED)}, got {unmatched!r}"
-        raise RecipeError(msg)
-    fragments = chunks(links) / len(links) if links else UNMATCHED[unmatched]
-    return -gamma * (0.5 - fragments)
-
-
-def wmdo(
-    distance: float, links: Sequence[tuple[int, int]], *, gamma: float = GAMMA, unmatched: str = "published"
-) -> float:
-    """The word mover's distance with the fluency term; it can fall below 0."""
-    return distance + fluency_term(links, gamma=gamma, unmatched=unmatched)
+    fragments = chunks(links) / len(links) if links else 0.0
+    return distance + -GAMMA * (0.5 - fragments)
 
 
 class Transport(NamedTuple):
