@@ -91,9 +91,7 @@ def test_ranges_of_any_size_in_any_order_give_the_same_bytes(
     assert as_bytes(finish(prepared, Comparisons.join(parts))) == as_bytes(finish(prepared, together))
 
 
-def test_comparisons_survive_json(prepared: Prepared, together: Comparisons) -> None:
-    carried = Comparisons.from_dict(json.loads(json.dumps(together.to_dict(alignments=True))))
-    assert as_bytes(finish(prepared, carried)) == as_bytes(finish(prepared, together))
+def test_comparisons_survive_json_without_alignments(prepared: Prepared, together: Comparisons) -> None:
     without = Comparisons.from_dict(json.loads(json.dumps(together.to_dict())))
     for lean, full in zip(finish(prepared, without), finish(prepared, together), strict=True):
         assert str(lean.signature) == str(full.signature)

@@ -17,6 +17,9 @@ import nlgauge.metrics
 FOLDER = Path(nlgauge.metrics.__file__).parent
 EQUATIONS = {"represent", "cost", "compare", "value", "finish"}
 
+#: What an option means for other options and for the run, which is declared as options are.
+CHECKS = {"unused", "check", "check_recipe", "layers", "prepare", "run_text_models"}
+
 
 def lines_of(node: ast.stmt) -> set[int]:
     assert node.end_lineno is not None
@@ -30,7 +33,7 @@ def declarations(tree: ast.Module) -> list[ast.stmt]:
     declared = [node for body in (tree.body, *(made.body for made in classes)) for node in body]
     return [
         *(node for node in declared if isinstance(node, kinds)),
-        *(made for made in classes if made.name.endswith("Options")),
+        *(node for node in declared if isinstance(node, ast.FunctionDef) and node.name in CHECKS),
     ]
 
 

@@ -1,1 +1,1 @@
-"""How recipes run, in three stages: prepare, compare, finish; and what had to be decided about texts."""
+"""Recipes and their options, signatures, the three stages of a run, and scores."""

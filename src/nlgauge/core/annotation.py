@@ -1,4 +1,4 @@
-"""The options of metrics that read annotated texts: who annotates, and where sentences end.
+"""Options of metrics that read annotated texts: the annotator, and where sentences end.
 
     annotator=spacy-en       -> annotator:spacy-en[en_core_web_sm-3.8.0,d4717f8c608a]|annotator_engine:spacy-3.8.18
     annotator=parses.conllu  -> annotator:conllu[5be1c7a0d2f3]
@@ -21,18 +21,17 @@ from nlgauge.core.resources import LoadContext, Loaded, Resource
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.errors import RecipeError
 from nlgauge.io.store.catalog import CARDS
-from nlgauge.text.annotation import Annotator
 from nlgauge.text.annotators import ANNOTATORS, SENTENCE_RULES, LoadedAnnotator, load_annotator
+from nlgauge.text.tokenizer import base_language
 
 
 class AnnotatorName(Resource):
-    """Who annotates texts; `trees` are asked for by metrics that read them."""
+    """Who annotates texts."""
 
     has_engine: ClassVar[bool] = True
 
-    def __init__(self, *, trees: bool = False) -> None:
+    def __init__(self) -> None:
         super().__init__(*ANNOTATORS, file="CoNLL-U files joined by +, or a folder with a spaCy model")
-        self.trees = trees
 
     def read(self, name: str, text: str) -> dict[str, str]:
         """A known annotator by its name; a file or a folder is known by its digest."""
@@ -41,14 +40,10 @@ class AnnotatorName(Resource):
 
     def load(self, value: str, context: LoadContext) -> Loaded:
         """The annotator, which metrics of one run share; it must read the language of both texts."""
-        made = self.load_for(value, sentences=getattr(context.metric, "sentences", "rules"))
+        made = load_annotator(value, sentences=getattr(context.metric, "sentences", "rules"))
         if made.language:
             check_annotator(context.metric, value, (made.language,))
         return Loaded(made.label, made, made.engine)
-
-    def load_for(self, value: str, *, sentences: str) -> LoadedAnnotator:
-        """The annotator."""
-        return load_annotator(value, sentences=sentences, trees=self.trees)
 
 
 def check_annotated_languages(metrics: Sequence[Metric], *, target: str = "", source: str = "") -> None:
@@ -73,7 +68,7 @@ def check_annotator(
     reads = f"annotator {annotator!r} reads {', '.join(known)}"
     conllu = "give CoNLL-U annotations, such as annotator=parses.conllu (UDPipe and Stanza write them)"
     for language in (getattr(metric, "lang", ""), *targets):
-        if language and not _is_known(language, known):
+        if language and base_language(language) not in known:
             msg = f"{metric.name}: {reads}, and the texts are {language!r}; {conllu}"
             raise RecipeError(msg)
     if getattr(metric, "against", "refs") != "source":
@@ -85,26 +80,21 @@ def check_annotator(
             f"use src_lang={known[0]} (--src-lang {known[0]}) if that is their language, otherwise {conllu}"
         )
         raise RecipeError(msg)
-    if not _is_known(language, known):
+    if base_language(language) not in known:
         msg = f"{metric.name}: {reads}, and the sources are {language!r}; {conllu}"
         raise RecipeError(msg)
 
 
-def _is_known(language: str, known: Sequence[str]) -> bool:
-    """Whether a language is one of these; regions (`pt-BR`) do not count."""
-    return language.lower().replace("_", "-").partition("-")[0] in known
+def annotator_option() -> Any:
+    """The option that names the annotator."""
+    about = "who finds words, lemmas and parts of speech"
+    return option("spacy-en", AnnotatorName(), help=about, short="an", in_profile=False)
 
 
-def annotator_option(default: str = "spacy-en", *, trees: bool = False) -> Any:
-    """The option that names who annotates texts."""
-    kind = AnnotatorName(trees=trees)
-    return option(default, kind, help="who finds words, lemmas and parts of speech", short="an", in_profile=False)
-
-
-def sentences_option(default: str = "rules") -> Any:
-    """The option that says where sentences end."""
-    said = "where sentences end: by rules, at ends of lines, or as the annotator says"
-    return option(default, Choice(*SENTENCE_RULES), help=said, short="ss", in_profile=False)
+def sentences_option() -> Any:
+    """The option that chooses where sentences end."""
+    about = "where sentences end: by rules, at ends of lines, or as the annotator says"
+    return option("rules", Choice(*SENTENCE_RULES), help=about, short="ss", in_profile=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,17 +105,11 @@ class AnnotatedTextMetric(TextMetric):
     sentences: str = sentences_option()
 
     @property
-    def annotation(self) -> Annotator:
+    def annotation(self) -> LoadedAnnotator:
         """The annotator, loaded; metrics of one process share what it has annotated."""
-        return self._annotator
-
-    @property
-    def _annotator(self) -> LoadedAnnotator:
-        kind = self.options()["annotator"].kind
-        assert isinstance(kind, AnnotatorName)  # by definition of the field
-        return kind.load_for(self.annotator, sentences=self.sentences)
+        return load_annotator(self.annotator, sentences=self.sentences)
 
     def versions(self) -> dict[str, str]:
         """Who annotates, with its digest, and the version of the package that runs it."""
-        made = self._annotator
+        made = self.annotation
         return {"annotator": made.label} | ({"annotator_engine": made.engine} if made.engine else {})

@@ -1,28 +1,22 @@
-"""Windows: ranges of segments whose vectors fit in memory together.
+"""The second stage of a run: each hypothesis compared with its references, for any range of segments.
 
-The vectors of a window are dropped before the next one starts, so memory does not grow with the corpus, and a text
-that several systems, references or metrics of a window share is encoded once.
+A range is computed in *windows*: ranges of segments whose vectors fit in memory together. The vectors of a window are
+dropped before the next one starts, so memory does not grow with the corpus, and a text that several systems,
+references or metrics of a window share is encoded and represented once per role.
 
-What a metric makes of the texts of a window, each once per role.
+The values of a segment do not depend on the range it is computed in, nor on what was computed before. (Steps that
+look at neighbours by definition get all of them, whatever the range.) Ranges may be computed at the same time, in
+threads, or in processes that prepare for themselves.
 
-What the second stage of a run found: numbers by metric, system and segment.
-
-Comparisons of several ranges can be joined in any order. They become plain data and back (`to_dict`, `from_dict`),
-bit for bit, so that a file, a service or another machine can carry them. Each metric is named by the recipe part of
-its signature, so that comparisons never meet the wrong recipe.
-
-The second stage of a run: each hypothesis beside its references, for any range of segments.
-
-What is found for a segment does not depend on the range it is computed in, nor on what was computed before. (Steps
-that look at neighbours by definition get all of them, whatever the range.) Ranges may be computed at the same time,
-in threads, or in processes that prepare for themselves.
+`Comparisons` are the result: numbers by metric, system and segment. Those of several ranges can be joined in any
+order. They become plain data and back (`to_dict`, `from_dict`) bit for bit, so that a file or another machine can
+carry them. Each metric is named by the recipe part of its signature, so that comparisons never meet the wrong recipe.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -40,24 +34,241 @@ from nlgauge.encoders.cache import EmbeddingCache
 from nlgauge.encoders.load import default_threads
 from nlgauge.errors import FileFormatError, InputError, TooLongError
 from nlgauge.text.tokenizer import Tokens
-from nlgauge.vectors.cloud import Alignment, Flow, alignment_from_dict
 from nlgauge.vectors.greedy import sharing_long_matches
 from nlgauge.vectors.remap import Side
 from nlgauge.vectors.transforms import POSITION_BATCH, Transforms
+
+#: By system and segment.
+BySystem: TypeAlias = Mapping[str, Mapping[int, Comparison]]
+
+_FORMAT = "nlgauge-comparisons/1"
 
 #: Bytes of layer vectors that a window may hold.
 _WINDOW_BYTES = 128 * 2**20
 
 
-def window_tokens(encoder: Encoder, layers: int) -> int:
-    """How many tokens a window may hold, with a vector of each layer."""
-    return _WINDOW_BYTES // (4 * encoder.hidden_size * max(1, layers))
+@dataclass(frozen=True, eq=False)
+class Comparisons:
+    """Comparisons of some metrics on some segments."""
+
+    recipes: Mapping[int, str]
+    """Recipe part of the signature, by number of the metric."""
+    found: Mapping[int, BySystem]
+
+    @classmethod
+    def join(cls, parts: Iterable[Comparisons]) -> Comparisons:
+        """All in one. Where parts overlap they must agree."""
+        recipes: dict[int, str] = {}
+        found: dict[int, dict[str, dict[int, Comparison]]] = {}
+        for part in parts:
+            for number, recipe in part.recipes.items():
+                known = recipes.setdefault(number, recipe)
+                if known != recipe:
+                    msg = f"metric {number} must be one recipe in all comparisons, got {known!r} and {recipe!r}"
+                    raise InputError(msg)
+            for number, systems in part.found.items():
+                for system, segments in systems.items():
+                    target = found.setdefault(number, {}).setdefault(system, {})
+                    for index in target.keys() & segments.keys():
+                        if not _same(target[index], segments[index]):
+                            msg = f"segment {index} of metric {number} was compared twice, with different results"
+                            raise InputError(msg)
+                    target.update(segments)
+        return cls(recipes, found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON; alignments are large and left out."""
+        return {
+            "format": _FORMAT,
+            "metrics": [
+                {"number": number, "recipe": recipe, "systems": pack_systems(self.found.get(number, {}))}
+                for number, recipe in self.recipes.items()
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Comparisons:
+        """`to_dict` backwards."""
+        if record.get("format") != _FORMAT:
+            msg = f"format of comparisons must be {_FORMAT!r}, got {record.get('format')!r}"
+            raise FileFormatError(msg)
+        try:
+            metrics = {int(one["number"]): one for one in record["metrics"]}
+            return cls(
+                {number: str(one["recipe"]) for number, one in metrics.items()},
+                {number: unpack_systems(one["systems"]) for number, one in metrics.items()},
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            msg = f"the record is not one of comparisons: {error!r}"
+            raise FileFormatError(msg) from error
+
+
+def pack_systems(systems: BySystem, *, offset: int = 0) -> dict[str, Any]:
+    """Comparisons of one metric as plain columns; `offset` is taken off the segments' numbers."""
+    packed = {}
+    for system, segments in systems.items():
+        indices = sorted(segments)
+        packed[system] = {
+            "segments": [index - offset for index in indices],
+            "values": [segments[index].values.tolist() for index in indices],
+            "zero_weight": [index - offset for index in indices if segments[index].zero_weight],
+            "unconverged": [index - offset for index in indices if segments[index].unconverged],
+        }
+    return packed
+
+
+def unpack_systems(packed: Mapping[str, Any], *, offset: int = 0) -> dict[str, dict[int, Comparison]]:
+    """`pack_systems` backwards."""
+    found: dict[str, dict[int, Comparison]] = {}
+    for system, columns in packed.items():
+        zero, unconverged = set(columns["zero_weight"]), set(columns["unconverged"])
+        found[system] = {
+            index + offset: Comparison(
+                np.array(values, dtype=np.float64), zero_weight=index in zero, unconverged=index in unconverged
+            )
+            for index, values in zip(columns["segments"], columns["values"], strict=True)
+        }
+    return found
+
+
+def _same(one: Comparison, other: Comparison) -> bool:
+    flags = (one.zero_weight, one.unconverged) == (other.zero_weight, other.unconverged)
+    return flags and np.array_equal(one.values, other.values, equal_nan=True)
+
+
+def compare(prepared: Prepared, segments: range | None = None, *, only: Collection[int] | None = None) -> Comparisons:
+    """Compare the segments (default: all) under every metric that looks at vectors, or `only` those numbers."""
+    segments = _checked(prepared, segments)
+    found: dict[int, Mapping[str, Mapping[int, Comparison]]] = {}
+    for group in prepared.groups:
+        chosen = {number: one for number, one in group.metrics.items() if only is None or number in only}
+        if chosen:
+            found |= _compare_group(chosen, group.encoder, segments, prepared.options)
+    return Comparisons({number: prepared.metrics[number].signature.recipe_part for number in sorted(found)}, found)
+
+
+def planned_encodings(prepared: Prepared) -> Iterator[tuple[Encoder, tuple[int, ...], list[Tokens]]]:
+    """What `compare` will encode: distinct texts, by encoder and layers.
+
+    For whoever encodes the texts of several runs together, before each is compared.
+    """
+    for group in prepared.groups:
+        members = list(group.metrics.values())
+        tokens = members[0].tokenized.tokens
+        texts = distinct_texts(members, prepared.segments)
+        yield group.encoder, _layers(members), [tokens[text] for text in texts]
+
+
+def _layers(metrics: Iterable[PreparedMetric]) -> tuple[int, ...]:
+    return tuple(sorted({layer for one in metrics for layer in one.state.layers}))
+
+
+def _checked(prepared: Prepared, segments: range | None) -> range:
+    if segments is None:
+        return prepared.segments
+    if segments.step != 1 or not 0 <= segments.start <= segments.stop <= len(prepared):
+        msg = f"segments must be a range within 0 to {len(prepared)} in steps of 1, got {segments!r}"
+        raise InputError(msg)
+    return segments
+
+
+def _compare_group(
+    metrics: Mapping[int, PreparedMetric], encoder: Encoder, segments: range, options: RunOptions
+) -> dict[int, dict[str, dict[int, Comparison]]]:
+    """Metrics that share an encoding; each text of a window is encoded once for all of them."""
+    members = list(metrics.values())
+    tokens = members[0].tokenized.tokens
+    layers = _layers(members)
+    planned = [(window, distinct_texts(members, window)) for window in windows(members, segments, len(layers))]
+    total = sum(len(tokens[text]) for _, texts in planned for text in texts)
+    cache = open_cache(encoder, options)
+    found: dict[int, dict[str, dict[int, Comparison]]] = {
+        number: {system: {} for system in one.corpus.systems} for number, one in metrics.items()
+    }
+    threads = options.threads or default_threads()
+    with Progress(total, show=options.progress) as advance:
+        for window, texts in planned:
+            vectors = encode_texts(
+                encoder,
+                [tokens[text] for text in texts],
+                layers,
+                batch_tokens=options.batch_tokens,
+                advance=advance,
+                cache=cache,
+            )
+            encoded = dict(zip(texts, vectors, strict=True))
+            for number, one in metrics.items():
+                run_text_models(one, window, encoded)
+                with one_blas_thread, sharing_long_matches(threads, between_pairs):
+                    _compare_window(one, Representations(one, encoded), window, found[number], options.alignments)
+    return found
+
+
+def open_cache(encoder: Encoder, options: RunOptions) -> EmbeddingCache | None:
+    """The cache of vectors that a run asks for, if vectors of this encoder are worth keeping."""
+    if options.cache is None or not encoder.cacheable:
+        return None
+    return EmbeddingCache(options.cache, gigabytes=options.cache_size)
+
+
+def _compare_window(
+    prepared: PreparedMetric,
+    representations: Representations,
+    window: range,
+    found: Mapping[str, dict[int, Comparison]],
+    align: bool,
+) -> None:
+    for system in prepared.corpus.systems:
+        for index in window:
+            between_pairs()
+            found[system][index] = _comparison(prepared, representations, system, index, align=align)
+
+
+def _comparison(
+    prepared: PreparedMetric, representations: Representations, system: str, index: int, *, align: bool
+) -> Comparison:
+    """One hypothesis against each of its references; what is too long for the metric is named."""
+    try:
+        return _compared(prepared, representations, system, index, align=align)
+    except TooLongError as error:
+        msg = f"{SEGMENTS.place(system, index)}: {error}"
+        raise TooLongError(msg) from error
+
+
+def _compared(
+    prepared: PreparedMetric, representations: Representations, system: str, index: int, *, align: bool
+) -> Comparison:
+    """Row by row, one for each reference; a side without a token is None."""
+    metric, corpus, tokens = prepared.metric, prepared.corpus, prepared.tokenized.tokens
+    x, references = representations.hypothesis(system, index), representations.references(index)
+    sides = prepared.counted_empty.get((system, index), [None] * len(references))
+    pairs = []
+    for y, side in zip(references, sides, strict=True):
+        left = representations.empty(system) if side == "hypothesis" else x
+        right = representations.empty(None) if side == "reference" else y
+        if metric.empty_value is not None and (left is None or right is None):
+            pairs.append(Pair([metric.empty_value] * len(metric.components)))
+        else:
+            pairs.append(metric.compare(left, right, prepared.state, align=align))
+    texts = [corpus.systems[system][index], *corpus.references[index]]
+    zero_weight = any(
+        getattr(made, "zero_weight", False) or (made is None and not tokens[text].empty)
+        for made, text in zip([x, *references], texts, strict=True)
+    )
+    alignments = None
+    if align:
+        alignments = tuple(
+            None if pair.alignment is None else replace(pair.alignment, reference_index=row)
+            for row, pair in enumerate(pairs)
+        )
+    values = np.array([pair.values for pair in pairs], dtype=np.float64)
+    return Comparison(values, alignments, zero_weight, not all(pair.converged for pair in pairs))
 
 
 def windows(metrics: Sequence[PreparedMetric], segments: range, layers: int) -> Iterator[range]:
     """Ranges that make up `segments`, each with at most as many tokens as fit (or a single segment, or batch)."""
-    tokens = metrics[0].tokenized.tokens
-    budget = window_tokens(metrics[0].tokenized.encoder, layers)
+    tokens, encoder = metrics[0].tokenized.tokens, metrics[0].tokenized.encoder
+    budget = window_budget(encoder, layers)
     start, seen, size = segments.start, set[str](), 0
     for block in _blocks(segments, batch_size(metrics)):
         texts = set(distinct_texts(metrics, block))
@@ -72,6 +283,11 @@ def windows(metrics: Sequence[PreparedMetric], segments: range, layers: int) -> 
         size += cost
     if start < segments.stop:
         yield range(start, segments.stop)
+
+
+def window_budget(encoder: Encoder, layers: int) -> int:
+    """Tokens whose vectors of so many layers fit in a window."""
+    return _WINDOW_BYTES // (4 * encoder.hidden_size * max(1, layers))
 
 
 def ranges(prepared: Prepared, outputs: int) -> Iterator[range]:
@@ -151,9 +367,10 @@ class Representations:
         if key not in self._made:
             encoded = self._encoded[text]
             if state.transforms is not None:
-                side = self._language_side(system)
-                near_by = partial(self._among_neighbours, state.transforms, system, index)
-                encoded = near_by() if near else state.transforms.apply(encoded, side)
+                if near:
+                    encoded = self._among_neighbours(state.transforms, system, index)
+                else:
+                    encoded = state.transforms.apply(encoded, self._language_side(system))
             view = TextView(encoded, role, state.encoder.tokenizer, state.idf.of(role))
             skipped = encoded.tokens.empty and metric.empty_value is not None
             self._made[key] = None if skipped else metric.represent(view, state)
@@ -176,240 +393,3 @@ class Representations:
             encoded = [self._encoded[text] for text in texts]
             self._batches[system, first] = transforms.apply_together(encoded, self._language_side(system))
         return self._batches[system, first][index - first]
-
-
-#: By system and segment.
-BySystem: TypeAlias = Mapping[str, Mapping[int, Comparison]]
-
-_FORMAT = "nlgauge-comparisons/1"
-
-
-@dataclass(frozen=True, eq=False)
-class Comparisons:
-    """Comparisons of some metrics on some segments."""
-
-    recipes: Mapping[int, str]
-    """Recipe part of the signature, by number of the metric."""
-    found: Mapping[int, BySystem]
-
-    @classmethod
-    def join(cls, parts: Iterable[Comparisons]) -> Comparisons:
-        """All in one. Where parts overlap they must agree."""
-        recipes: dict[int, str] = {}
-        found: dict[int, dict[str, dict[int, Comparison]]] = {}
-        for part in parts:
-            for number, recipe in part.recipes.items():
-                known = recipes.setdefault(number, recipe)
-                if known != recipe:
-                    msg = f"metric {number} must be one recipe in all comparisons, got {known!r} and {recipe!r}"
-                    raise InputError(msg)
-            for number, systems in part.found.items():
-                for system, segments in systems.items():
-                    target = found.setdefault(number, {}).setdefault(system, {})
-                    for index in target.keys() & segments.keys():
-                        if not _same(target[index], segments[index]):
-                            msg = f"segment {index} of metric {number} was compared twice, with different results"
-                            raise InputError(msg)
-                    target.update(segments)
-        return cls(recipes, found)
-
-    def to_dict(self, *, alignments: bool = False) -> dict[str, Any]:
-        """Plain values, ready for JSON; alignments are large and left out unless asked for."""
-        return {
-            "format": _FORMAT,
-            "metrics": [
-                {
-                    "number": number,
-                    "recipe": recipe,
-                    "systems": pack_systems(self.found.get(number, {}), alignments=alignments),
-                }
-                for number, recipe in self.recipes.items()
-            ],
-        }
-
-    @classmethod
-    def from_dict(cls, record: Mapping[str, Any]) -> Comparisons:
-        """`to_dict` backwards."""
-        if record.get("format") != _FORMAT:
-            msg = f"format of comparisons must be {_FORMAT!r}, got {record.get('format')!r}"
-            raise FileFormatError(msg)
-        try:
-            metrics = {int(one["number"]): one for one in record["metrics"]}
-            return cls(
-                {number: str(one["recipe"]) for number, one in metrics.items()},
-                {number: unpack_systems(one["systems"]) for number, one in metrics.items()},
-            )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            msg = f"the record is not one of comparisons: {error!r}"
-            raise FileFormatError(msg) from error
-
-
-def pack_systems(systems: BySystem, *, alignments: bool = False, offset: int = 0) -> dict[str, Any]:
-    """Comparisons of one metric as plain columns; `offset` is taken off the segments' numbers."""
-    packed = {}
-    for system, segments in systems.items():
-        indices = sorted(segments)
-        columns: dict[str, Any] = {
-            "segments": [index - offset for index in indices],
-            "values": [segments[index].values.tolist() for index in indices],
-            "zero_weight": [index - offset for index in indices if segments[index].zero_weight],
-            "unconverged": [index - offset for index in indices if segments[index].unconverged],
-        }
-        if alignments:
-            columns["alignments"] = [_plain_alignments(segments[index]) for index in indices]
-        packed[system] = columns
-    return packed
-
-
-def unpack_systems(packed: Mapping[str, Any], *, offset: int = 0) -> dict[str, dict[int, Comparison]]:
-    """`pack_systems` backwards."""
-    found: dict[str, dict[int, Comparison]] = {}
-    for system, columns in packed.items():
-        zero, unconverged = set(columns["zero_weight"]), set(columns["unconverged"])
-        kept = columns.get("alignments") or [None] * len(columns["segments"])
-        found[system] = {
-            index + offset: Comparison(
-                np.array(values, dtype=np.float64), _alignments(records), index in zero, index in unconverged
-            )
-            for index, values, records in zip(columns["segments"], columns["values"], kept, strict=True)
-        }
-    return found
-
-
-def _plain_alignments(comparison: Comparison) -> list[dict[str, Any] | None] | None:
-    if comparison.alignments is None:
-        return None
-    return [None if one is None else one.to_dict() for one in comparison.alignments]
-
-
-def _alignments(records: Iterable[Mapping[str, Any] | None] | None) -> tuple[Alignment | Flow | None, ...] | None:
-    return None if records is None else tuple(alignment_from_dict(one) for one in records)
-
-
-def _same(one: Comparison, other: Comparison) -> bool:
-    flags = (one.zero_weight, one.unconverged) == (other.zero_weight, other.unconverged)
-    return flags and np.array_equal(one.values, other.values, equal_nan=True)
-
-
-def compare(prepared: Prepared, segments: range | None = None, *, only: Collection[int] | None = None) -> Comparisons:
-    """Compare the segments (default: all) under every metric that looks at vectors, or `only` those numbers."""
-    segments = _checked(prepared, segments)
-    found: dict[int, Mapping[str, Mapping[int, Comparison]]] = {}
-    for group in prepared.groups:
-        chosen = {number: one for number, one in group.metrics.items() if only is None or number in only}
-        if chosen:
-            found |= _compare_group(chosen, group.encoder, segments, prepared.options)
-    return Comparisons({number: prepared.metrics[number].signature.recipe_part for number in sorted(found)}, found)
-
-
-def planned_encodings(prepared: Prepared) -> Iterator[tuple[Encoder, tuple[int, ...], list[Tokens]]]:
-    """What `compare` will encode: distinct texts, by encoder and layers.
-
-    For whoever encodes the texts of several runs together, before each is compared.
-    """
-    for group in prepared.groups:
-        members = list(group.metrics.values())
-        tokens = members[0].tokenized.tokens
-        texts = distinct_texts(members, prepared.segments)
-        yield group.encoder, _layers(members), [tokens[text] for text in texts]
-
-
-def _layers(metrics: Iterable[PreparedMetric]) -> tuple[int, ...]:
-    return tuple(sorted({layer for one in metrics for layer in one.state.layers}))
-
-
-def _checked(prepared: Prepared, segments: range | None) -> range:
-    if segments is None:
-        return prepared.segments
-    if segments.step != 1 or not 0 <= segments.start <= segments.stop <= len(prepared):
-        msg = f"segments must be a range within 0 to {len(prepared)} in steps of 1, got {segments!r}"
-        raise InputError(msg)
-    return segments
-
-
-def _compare_group(
-    metrics: Mapping[int, PreparedMetric], encoder: Encoder, segments: range, options: RunOptions
-) -> dict[int, dict[str, dict[int, Comparison]]]:
-    """Metrics that share an encoding; each text of a window is encoded once for all of them."""
-    members = list(metrics.values())
-    tokens = members[0].tokenized.tokens
-    layers = _layers(members)
-    planned = [(window, distinct_texts(members, window)) for window in windows(members, segments, len(layers))]
-    total = sum(len(tokens[text]) for _, texts in planned for text in texts)
-    cache = None
-    if options.cache is not None and encoder.cacheable:
-        cache = EmbeddingCache(options.cache, gigabytes=options.cache_size)
-    found: dict[int, dict[str, dict[int, Comparison]]] = {
-        number: {system: {} for system in one.corpus.systems} for number, one in metrics.items()
-    }
-    threads = options.threads or default_threads()
-    with Progress(total, show=options.progress) as advance:
-        for window, texts in planned:
-            vectors = encode_texts(
-                encoder,
-                [tokens[text] for text in texts],
-                layers,
-                batch_tokens=options.batch_tokens,
-                advance=advance,
-                cache=cache,
-            )
-            encoded = dict(zip(texts, vectors, strict=True))
-            for number, one in metrics.items():
-                run_text_models(one, window, encoded)
-                with one_blas_thread, sharing_long_matches(threads, between_pairs):
-                    _compare_window(one, Representations(one, encoded), window, found[number], options.alignments)
-    return found
-
-
-def _compare_window(
-    prepared: PreparedMetric,
-    representations: Representations,
-    window: range,
-    found: Mapping[str, dict[int, Comparison]],
-    align: bool,
-) -> None:
-    for system in prepared.corpus.systems:
-        for index in window:
-            between_pairs()
-            found[system][index] = _comparison(prepared, representations, system, index, align=align)
-
-
-def _comparison(
-    prepared: PreparedMetric, representations: Representations, system: str, index: int, *, align: bool
-) -> Comparison:
-    """One hypothesis against each of its references; what is too long for the metric is named."""
-    try:
-        return _compared(prepared, representations, system, index, align=align)
-    except TooLongError as error:
-        msg = f"{SEGMENTS.place(system, index)}: {error}"
-        raise TooLongError(msg) from error
-
-
-def _compared(
-    prepared: PreparedMetric, representations: Representations, system: str, index: int, *, align: bool
-) -> Comparison:
-    """Row by row, one for each reference; a side without a token is None."""
-    metric, corpus, tokens = prepared.metric, prepared.corpus, prepared.tokenized.tokens
-    x, references = representations.hypothesis(system, index), representations.references(index)
-    sides = prepared.counted_empty.get((system, index), [None] * len(references))
-    pairs = []
-    for y, side in zip(references, sides, strict=True):
-        left = representations.empty(system) if side == "hypothesis" else x
-        right = representations.empty(None) if side == "reference" else y
-        if metric.empty_value is not None and (left is None or right is None):
-            pairs.append(Pair([metric.empty_value] * len(metric.components)))
-        else:
-            pairs.append(metric.compare(left, right, prepared.state, align=align))
-    texts = [corpus.systems[system][index], *corpus.references[index]]
-    zero_weight = any(
-        getattr(made, "zero_weight", False) or (made is None and not tokens[text].empty)
-        for made, text in zip([x, *references], texts, strict=True)
-    )
-    alignments = None
-    if align:
-        alignments = tuple(
-            None if pair.alignment is None else replace(pair.alignment, reference_index=row)
-            for row, pair in enumerate(pairs)
-        )
-    values = np.array([pair.values for pair in pairs], dtype=np.float64)
-    return Comparison(values, alignments, zero_weight, not all(pair.converged for pair in pairs))

@@ -1,11 +1,8 @@
-"""The texts to be scored: outputs of systems, with references or sources.
+"""The texts to be scored: outputs of systems with references or sources, checked before anything is computed.
 
-Checks of what is given to be scored, before anything is computed.
-
-Documents out of segments: texts of one document are joined, an end of line between them.
-
-So a document knows its segments (`sentences=lines`). The segments of a document stand next to each other: an id that
-comes back later is refused, because two documents that share an id would become one without a word.
+Segments can be joined to documents, with an end of line between them, so that a document knows its segments
+(`sentences=lines`). The segments of a document are next to each other: an id that comes back later is refused,
+because two documents that share an id would become one silently.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from nlgauge.core.notes import (
 )
 from nlgauge.core.prepare import Prepared, PreparedComposite, PreparedMetric, PreparedTextMetric
 from nlgauge.core.run_options import Progress, ticking
-from nlgauge.core.score import Origin, Score, joined_notes
+from nlgauge.core.score import Origin, Score, SegmentNotes, joined_notes
 from nlgauge.core.signature import Signature, member_key
 from nlgauge.errors import InputError
 from nlgauge.vectors.cloud import Alignment, Flow
@@ -105,30 +105,42 @@ def _score(
     finished: SystemResult,
     prepared: Prepared,
 ) -> Score:
-    metric = one.metric
     notes = replace(
         one.notes[system],
         zero_weight=tuple(index for index, comparison in enumerate(comparisons) if comparison.zero_weight),
         unconverged=tuple(index for index, comparison in enumerate(comparisons) if comparison.unconverged),
-        no_noun=finished.no_noun,
-        no_focus=finished.no_focus,
-        no_ties=finished.no_ties,
     )
-    alignments: list[Alignment | Flow | None] | None = None
+    alignments: tuple[Alignment | Flow | None, ...] | None = None
     if prepared.options.alignments and finished.best_reference is not None:
         best = finished.best_reference
-        alignments = [c.alignments[best[index]] if c.alignments else None for index, c in enumerate(comparisons)]
-    run: Mapping[str, str] = run_fields(notes) | dict(one.run_fields[system]) | dict(finished.run)
+        alignments = tuple(c.alignments[best[index]] if c.alignments else None for index, c in enumerate(comparisons))
+    return _signed_score(one, system, finished, notes, prepared, run=one.run_fields[system], alignments=alignments)
+
+
+def _signed_score(
+    one: PreparedMetric | PreparedTextMetric,
+    system: str,
+    finished: SystemResult,
+    notes: SegmentNotes,
+    prepared: Prepared,
+    *,
+    run: Mapping[str, str],
+    alignments: tuple[Alignment | Flow | None, ...] | None = None,
+) -> Score:
+    """A system's score with its signature; `run` are further fields of the run part."""
+    metric = one.metric
+    notes = replace(notes, no_noun=finished.no_noun, no_focus=finished.no_focus, no_ties=finished.no_ties)
+    run_part = run_fields(notes) | dict(run) | dict(finished.run)
     return Score(
         metric=metric.name,
         system=system or None,
         segments=finished.segments,
         main=metric.main,
         higher_is_better=metric.higher_is_better,
-        signature=Signature(metric.name, one.signature.recipe, run),
+        signature=Signature(metric.name, one.signature.recipe, run_part),
         notes=notes,
         best_reference=finished.best_reference,
-        alignments=None if alignments is None else tuple(alignments),
+        alignments=alignments,
         corpus=finished.corpus,
         distances=tuple(name for name in finished.segments if name in metric.distances),
         statistics=finished.statistics,
@@ -146,21 +158,6 @@ def _text_scores(one: PreparedTextMetric, prepared: Prepared) -> list[Score]:
 
 
 def _text_score(one: PreparedTextMetric, system: str, prepared: Prepared) -> Score:
-    metric = one.metric
     with naming_documents(one.corpus):
-        finished = metric.score_texts(one.corpus.systems[system], one.corpus.references)
-    notes = replace(one.notes[system], no_noun=finished.no_noun, no_focus=finished.no_focus, no_ties=finished.no_ties)
-    return Score(
-        metric=metric.name,
-        system=system or None,
-        segments=finished.segments,
-        main=metric.main,
-        higher_is_better=metric.higher_is_better,
-        signature=Signature(metric.name, one.signature.recipe, run_fields(notes) | dict(finished.run)),
-        notes=notes,
-        best_reference=finished.best_reference,
-        corpus=finished.corpus,
-        distances=tuple(name for name in finished.segments if name in metric.distances),
-        statistics=finished.statistics,
-        origin=Origin(metric, prepared.corpus, prepared.options),
-    )
+        finished = one.metric.score_texts(one.corpus.systems[system], one.corpus.references)
+    return _signed_score(one, system, finished, one.notes[system], prepared, run={})

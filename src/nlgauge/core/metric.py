@@ -1,9 +1,7 @@
-"""What a metric gives for a pair, for a segment, and for a system.
+"""Base classes of metrics, and their results for a pair, for a segment and for a system.
 
-What a metric is: a frozen recipe whose fields are its options.
-
-A metric of vectors (`core/vector_metric.py`) compares what an encoder made of the texts. A lexical metric has no
-vectors and no model: it scores texts as they stand (`TextMetric`).
+A metric is a frozen recipe whose fields are its options. A metric of vectors (`core/vector_metric.py`) compares what
+an encoder made of the texts. A `TextMetric` has no vectors and no model: it scores texts as they are.
 """
 
 from __future__ import annotations

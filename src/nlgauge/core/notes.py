@@ -44,7 +44,7 @@ from nlgauge.text.languages import (
 )
 from nlgauge.text.tokenizer import Tokens
 
-#: Segments named one by one in a message before "..." or a count stands for the rest.
+#: Segments that a message names one by one; the rest are counted, or "...".
 MAX_NAMED_SEGMENTS = 10
 
 #: Counts that a signature has even where they are 0.

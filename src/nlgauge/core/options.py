@@ -1,16 +1,12 @@
-"""What a misspelt name was meant to be.
-
-What values an option takes: how they are read from text, checked, and written in a signature.
-
-A kind is all that `--help`, messages, signatures and documentation need to know about an option's values, so none of
-them lists the values again. A file or a model that an option names is a kind of its own (`core/resources.py`).
-
-Options of a recipe: each says all there is to know about it, once.
+"""Options of a recipe: each is described once, with the values it takes.
 
     idf: str = option("none", IdfChoice("none", "refs", "both"), help="weights of tokens", short="i")
 
 Parsing, checks and their messages, flags and help of the command line, fields of a signature in and out, what the
 short signature calls them, and the tables in the documentation follow from it.
+
+A `Kind` is how values are read from text, checked, and written in a signature, so nothing else lists the values
+again. A file or a model that an option names is a kind of its own (`core/resources.py`).
 """
 
 from __future__ import annotations

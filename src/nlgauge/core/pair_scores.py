@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge.core.compare import Representations, window_tokens
+from nlgauge.core.compare import Representations, open_cache, window_budget
 from nlgauge.core.metric import Pair, SystemResult
 from nlgauge.core.notes import (
     TextNames,
@@ -42,7 +42,6 @@ from nlgauge.core.signature import Signature
 from nlgauge.core.vector_metric import WindowTexts
 from nlgauge.encoders.base import EncodedText, encode_texts
 from nlgauge.encoders.blas import one_blas_thread
-from nlgauge.encoders.cache import EmbeddingCache
 from nlgauge.encoders.load import default_threads
 from nlgauge.errors import TooLongError
 from nlgauge.text.tokenizer import Tokens
@@ -139,12 +138,10 @@ class PairComparer:
     def _of_vectors(self, one: PreparedMetric) -> Iterator[Part]:
         options, plan, view = self._prepared.options, self._prepared.plan, one.tokenized
         layers = tuple(sorted(one.state.layers))
-        budget = window_tokens(view.encoder, len(layers))
+        budget = window_budget(view.encoder, len(layers))
         windows = list(windows_of(tiles_of(plan, view.tokens, budget), plan, view.tokens, budget))
         stand_in = [""] if one.metric.unknown == "zero" else []  # for texts that are counted as empty
-        cache = None
-        if options.cache is not None and view.encoder.cacheable:
-            cache = EmbeddingCache(options.cache, gigabytes=options.cache_size)
+        cache = open_cache(view.encoder, options)
 
         def encode(texts: list[str]) -> list[EncodedText]:
             tokens = [view.tokens[text] for text in texts]

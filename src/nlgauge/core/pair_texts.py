@@ -1,18 +1,15 @@
-"""What is compared with what: blocks of texts, and what of it is refused, counted and warned of.
+"""Many pairs of texts prepared for comparison: which texts meet, and in which order their vectors are in memory.
 
-A pair here is what a segment is to `nlgauge.score`: notes in a signature count pairs.
+A `PairPlan` has blocks of hypotheses and references that are compared all with all. A pair here is what a segment is
+to `nlgauge.score`: notes in a signature count pairs.
 
-A recipe made ready for many pairs: models, tokens, idf, the recipe part of the signature. Nothing is encoded yet.
+`prepare_pairs` loads models, tokenises, counts idf and writes the recipe part of the signature. Nothing is encoded
+yet. Idf that is counted on the texts at hand counts each hypothesis and each reference once, as `nlgauge.score` does
+for a corpus of these texts, however many pairs a text is in.
 
-Idf that is counted on the texts at hand counts each hypothesis and each reference once, as `nlgauge.score` does for
-a corpus of these texts, however many pairs a text is in.
-
-Layer vectors of texts that are needed again: each text is encoded once, whatever fits in memory.
-
-What is needed later stays in memory up to a limit. Beyond it vectors go to a temporary file and come back from there,
-bit for bit, so that memory does not grow with the number of texts.
-
-Tiles: parts of blocks whose vectors fit in memory, and windows of tiles that share what is encoded.
+A `Tile` is a part of a block whose vectors fit in memory; tiles that share what is encoded are a window. Each text is
+encoded once: a `VectorStore` keeps vectors that are needed later in memory up to a limit. Beyond it they go to a
+temporary file and come back from there, bit for bit, so that memory does not grow with the number of texts.
 """
 
 from __future__ import annotations
@@ -21,13 +18,11 @@ import tempfile
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import TracebackType
 from typing import IO, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nlgauge._version import __version__
 from nlgauge.core.corpus import Corpus
 from nlgauge.core.metric import Metric, TextMetric
 from nlgauge.core.notes import (
@@ -50,17 +45,23 @@ from nlgauge.core.prepare import (
     prepare_metric,
     read_texts,
     refuse_unknown,
+    text_signature,
     unknown_only_side,
 )
 from nlgauge.core.run_options import RunOptions
 from nlgauge.core.score import SegmentNotes
-from nlgauge.core.signature import GRAMMAR, Signature
 from nlgauge.core.tokens import TokenizedCorpus
 from nlgauge.core.vector_metric import VectorMetric
 from nlgauge.encoders.base import EncodedText
 from nlgauge.errors import EmptyPairError, InputError, RecipeError, TooLongError
 from nlgauge.text.tokenizer import Tokens
 from nlgauge.vectors.transforms import POSITION_NORM
+
+#: Bytes of layer vectors that stay in memory for later windows.
+_KEPT_BYTES = 256 * 2**20
+
+#: By layer, a row per token.
+Vectors: TypeAlias = Mapping[int, NDArray[np.float32]]
 
 
 class Block(NamedTuple):
@@ -253,10 +254,7 @@ def _unknown_texts(plan: PairPlan, tokens: Mapping[str, Tokens]) -> Iterator[tup
 
 
 def _prepare_texts(recipe: TextMetric, plan: PairPlan, options: RunOptions, check: SignatureCheck) -> PreparedPairs:
-    refs = "none" if recipe.against == "nothing" else "1"
-    signature = Signature(
-        recipe.name, recipe.describe_texts() | {"refs": refs, "nlgauge": __version__, "sig": GRAMMAR}
-    )
+    signature = text_signature(recipe, "none" if recipe.against == "nothing" else "1")
     check(0, signature)
     notes = check_texts(plan.listed, empty="zero")
     if options.empty == "error":
@@ -265,13 +263,6 @@ def _prepare_texts(recipe: TextMetric, plan: PairPlan, options: RunOptions, chec
     corpus = Corpus({"": plan.hypotheses}, [(text,) for text in plan.references])
     warn_about_text_language(recipe, corpus)
     return PreparedPairs(plan, PreparedTextMetric(recipe, corpus, notes, signature), notes[""], options)
-
-
-#: Bytes of layer vectors that stay in memory for later windows.
-_KEPT_BYTES = 256 * 2**20
-
-#: By layer, a row per token.
-Vectors: TypeAlias = Mapping[int, NDArray[np.float32]]
 
 
 class VectorStore:
@@ -298,9 +289,7 @@ class VectorStore:
     def __enter__(self) -> VectorStore:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._file is not None:
             self._file.close()
 

@@ -1,9 +1,7 @@
-"""How long a run will take at least, said before it starts where that is more than a minute.
+"""All three stages of a run in one call, with an estimate of its time where that is more than a minute.
 
 Two parts of a run grow with the length of texts: the encoder, and the products of all token vectors of one text with
 all of another. Both are products of matrices, so the speed of one such product on this machine gives the time.
-
-All three stages of a run in one call.
 """
 
 from __future__ import annotations
@@ -11,7 +9,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +35,24 @@ _FASTEST = 3e11
 _TIMED_ROWS = 1024
 
 
+def run_metrics(
+    metrics: Sequence[Metric],
+    corpus: Corpus,
+    options: RunOptions,
+    *,
+    check_signature: SignatureCheck | None = None,
+    names: TextNames = SEGMENTS,
+) -> list[Score]:
+    """Scores of every metric for every system, metric by metric in the order given.
+
+    `check_signature` is shown each metric's number and resolved recipe before anything is encoded; it may raise.
+    `names` is how messages call segments.
+    """
+    prepared = prepare(metrics, corpus, options, check_signature=check_signature, names=names)
+    say_if_long(prepared)
+    return finish(prepared, compare(prepared), names=names)
+
+
 class Work(NamedTuple):
     """What a run has to do."""
 
@@ -48,14 +63,11 @@ class Work(NamedTuple):
     operations: float = 0.0
     """Additions and multiplications behind both."""
 
-    def with_more(self, other: Work) -> Work:
-        """Both together."""
-        return Work(self.tokens + other.tokens, self.pairs + other.pairs, self.operations + other.operations)
-
 
 def expected_work(prepared: Prepared) -> Work:
     """What `compare` will encode and compare."""
-    return reduce(Work.with_more, (_work_of_group(group, prepared) for group in prepared.groups), Work())
+    parts = [_work_of_group(group, prepared) for group in prepared.groups]
+    return Work(*(sum(column) for column in zip(*parts, strict=True))) if parts else Work()
 
 
 def say_if_long(prepared: Prepared) -> None:
@@ -118,21 +130,3 @@ def _in_words(seconds: float) -> str:
     if minutes < 100:
         return "a minute" if minutes <= 1 else f"{minutes} minutes"
     return f"{round(seconds / 3600)} hours"
-
-
-def run_metrics(
-    metrics: Sequence[Metric],
-    corpus: Corpus,
-    options: RunOptions,
-    *,
-    check_signature: SignatureCheck | None = None,
-    names: TextNames = SEGMENTS,
-) -> list[Score]:
-    """Scores of every metric for every system, metric by metric in the order given.
-
-    `check_signature` is shown each metric's number and resolved recipe before anything is encoded; it may raise.
-    `names` is how messages call segments.
-    """
-    prepared = prepare(metrics, corpus, options, check_signature=check_signature, names=names)
-    say_if_long(prepared)
-    return finish(prepared, compare(prepared), names=names)

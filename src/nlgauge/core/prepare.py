@@ -1,9 +1,4 @@
-"""Texts of nothing but unknown tokens: found, refused, or scored as if they were empty.
-
-To a model all such texts look alike ([UNK] [UNK]), so that two that have nothing to do with each other would be a
-perfect match. Two equal texts are one, whatever their tokens, and are scored like any other pair.
-
-The first stage of a run: all that is known before the first text is encoded.
+"""The first stage of a run: everything that is known before the first text is encoded.
 
     prepared = prepare(recipes, corpus, options)       models, tokens, idf tables, the recipe part of each signature
     comparisons = compare(prepared, segments)          any range of segments, anywhere, in any order
@@ -11,6 +6,10 @@ The first stage of a run: all that is known before the first text is encoded.
 
 Metrics with one `EncodingSpec` (model, lower case, longest text, windows, space) share tokens and vectors: they are a
 group. What is prepared is frozen and read by any number of threads; a text is checked and tokenised once per group.
+
+Texts of unknown tokens only are refused, or scored as if they were empty. To a model all such texts look alike ([UNK]
+[UNK]), so that two unrelated ones would be a perfect match. Two equal texts are one, whatever their tokens, and are
+scored like any other pair.
 """
 
 from __future__ import annotations
@@ -50,78 +49,12 @@ from nlgauge.text.tokenizer import TextTokenizer, Tokens
 from nlgauge.text.windows import Windows
 from nlgauge.vectors.transforms import POSITION_NORM
 
-_Side = Literal["hypothesis", "reference"]
-
-
-@dataclass(frozen=True, eq=False)
-class UnknownPairs:
-    """Segments with pairs of different texts, one of which holds nothing but unknown tokens."""
-
-    pairs: Mapping[tuple[str, int], Sequence[_Side | None]] = field(default_factory=dict)
-    """By system and segment, for each reference the text that counts as empty; None where neither does."""
-    texts: Sequence[str] = ()
-    """The texts of nothing but unknown tokens."""
-
-    @classmethod
-    def find(cls, tokenized: TokenizedCorpus) -> UnknownPairs:
-        """Of all systems; white space around a text is not part of it."""
-        tokens = tokenized.tokens
-        found: dict[tuple[str, int], list[_Side | None]] = {}
-        texts: dict[str, None] = {}
-        for system, hypotheses in tokenized.corpus.systems.items():
-            for at, (hypothesis, references) in enumerate(zip(hypotheses, tokenized.corpus.references, strict=True)):
-                if not any(tokens[text].only_unknown for text in (hypothesis, *references)):
-                    continue
-                sides = [unknown_only_side(hypothesis, reference, tokens) for reference in references]
-                if any(sides):
-                    found[system, at] = sides
-                    chosen = zip(sides, references, strict=True)
-                    texts |= dict.fromkeys(
-                        hypothesis if side == "hypothesis" else text for side, text in chosen if side
-                    )
-        return cls(found, tuple(texts))
-
-    def refuse(self, model: str, names: TextNames = SEGMENTS) -> None:
-        """An error that names all of these segments, where there are any."""
-        refuse_unknown([names.place(system, at) for system, at in self.pairs], self.texts, model)
-
-
-def refuse_unknown(names: Sequence[str], texts: Sequence[str], model: str) -> None:
-    """An error that names the places of texts of nothing but unknown tokens, where there are any."""
-    if not names:
-        return
-    rest = len(names) - MAX_NAMED_SEGMENTS
-    listed = "; ".join(names[:MAX_NAMED_SEGMENTS]) + (f"; and {rest} more" if rest > 0 else "")
-    scripts = _scripts(texts)
-    written = f" ({', '.join(scripts)} script)" if scripts else ""
-    msg = (
-        f"{listed}: a text holds nothing but tokens that model {model!r} does not know{written}, and all such "
-        f"texts look alike to it; {offer_multilingual(scripts, model=model)}, or score these pairs 0 "
-        "(unknown='zero') or as they are (unknown='score')"
-    )
-    raise UnknownTextError(msg)
-
-
-def unknown_only_side(hypothesis: str, reference: str, tokens: Mapping[str, Tokens]) -> _Side | None:
-    """Which text of a pair holds nothing but unknown tokens, and so looks like any other such text.
-
-    Of two the hypothesis: both count as empty, and two empty texts would be at distance 0.
-    """
-    left, right = tokens[hypothesis], tokens[reference]
-    if left.empty or right.empty or hypothesis.strip() == reference.strip():
-        return None
-    return "hypothesis" if left.only_unknown else "reference" if right.only_unknown else None
-
-
-def _scripts(texts: Iterable[str]) -> list[str]:
-    """The script of most letters of each text, each once."""
-    return list(dict.fromkeys(script for text in texts for script in list(count_scripts(text))[:1]))
-
-
 AnyVectorMetric: TypeAlias = VectorMetric[Any]
 
 #: Is shown a metric's number and resolved recipe; may raise.
 SignatureCheck: TypeAlias = Callable[[int, Signature], None]
+
+_Side = Literal["hypothesis", "reference"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +111,6 @@ class PreparedComposite:
 class EncodingGroup:
     """Metrics, by number, whose texts become tokens and vectors alike."""
 
-    spec: EncodingSpec
     encoder: Encoder
     metrics: Mapping[int, PreparedMetric]
 
@@ -304,9 +236,7 @@ def _prepare_texts(
             continue
         alone = metric.against == "nothing"
         view = corpus if alone else corpus.compared_with("refs", metric=metric.name, choice=False)
-        refs = "none" if alone else view.reference_count
-        fields = metric.describe_texts() | {"refs": refs, "nlgauge": __version__, "sig": GRAMMAR}
-        signature = Signature(metric.name, fields)
+        signature = text_signature(metric, "none" if alone else view.reference_count)
         check(number, signature)
         if notes is None:
             notes = check_texts(view, empty=options.empty, names=names)
@@ -316,6 +246,11 @@ def _prepare_texts(
             warn_about_text_language(metric, view)
         found[number] = PreparedTextMetric(metric, view, notes, signature)
     return found
+
+
+def text_signature(metric: TextMetric, refs: str) -> Signature:
+    """The recipe part of the signature of a metric without a model; `refs` is the number of references."""
+    return Signature(metric.name, metric.describe_texts() | {"refs": refs, "nlgauge": __version__, "sig": GRAMMAR})
 
 
 def _prepare_group(
@@ -348,7 +283,7 @@ def _prepare_group(
     for number, one in made.items():
         one.metric.check_recipe(one.signature.recipe, one.state)
         check(number, one.signature)
-    return EncodingGroup(spec, encoder, made)
+    return EncodingGroup(encoder, made)
 
 
 def load_for(model: str, metrics: Iterable[AnyVectorMetric], options: RunOptions) -> Encoder:
@@ -436,3 +371,68 @@ def _recipe_fields(metric: AnyVectorMetric, view: TokenizedCorpus, state: State)
         GRAMMAR,
     )
     return metric.describe(state) | dict(zip(RUNNER_FIELDS, values, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class UnknownPairs:
+    """Segments with pairs of different texts, one of which holds nothing but unknown tokens."""
+
+    pairs: Mapping[tuple[str, int], Sequence[_Side | None]] = field(default_factory=dict)
+    """By system and segment, for each reference the text that counts as empty; None where neither does."""
+    texts: Sequence[str] = ()
+    """The texts of nothing but unknown tokens."""
+
+    @classmethod
+    def find(cls, tokenized: TokenizedCorpus) -> UnknownPairs:
+        """Of all systems; white space around a text is not part of it."""
+        tokens = tokenized.tokens
+        found: dict[tuple[str, int], list[_Side | None]] = {}
+        texts: dict[str, None] = {}
+        for system, hypotheses in tokenized.corpus.systems.items():
+            for at, (hypothesis, references) in enumerate(zip(hypotheses, tokenized.corpus.references, strict=True)):
+                if not any(tokens[text].only_unknown for text in (hypothesis, *references)):
+                    continue
+                sides = [unknown_only_side(hypothesis, reference, tokens) for reference in references]
+                if any(sides):
+                    found[system, at] = sides
+                    chosen = zip(sides, references, strict=True)
+                    texts |= dict.fromkeys(
+                        hypothesis if side == "hypothesis" else text for side, text in chosen if side
+                    )
+        return cls(found, tuple(texts))
+
+    def refuse(self, model: str, names: TextNames = SEGMENTS) -> None:
+        """An error that names all of these segments, where there are any."""
+        refuse_unknown([names.place(system, at) for system, at in self.pairs], self.texts, model)
+
+
+def refuse_unknown(names: Sequence[str], texts: Sequence[str], model: str) -> None:
+    """An error that names the places of texts of nothing but unknown tokens, where there are any."""
+    if not names:
+        return
+    rest = len(names) - MAX_NAMED_SEGMENTS
+    listed = "; ".join(names[:MAX_NAMED_SEGMENTS]) + (f"; and {rest} more" if rest > 0 else "")
+    scripts = _scripts(texts)
+    written = f" ({', '.join(scripts)} script)" if scripts else ""
+    msg = (
+        f"{listed}: a text holds nothing but tokens that model {model!r} does not know{written}, and all such "
+        f"texts look alike to it; {offer_multilingual(scripts, model=model)}, or score these pairs 0 "
+        "(unknown='zero') or as they are (unknown='score')"
+    )
+    raise UnknownTextError(msg)
+
+
+def unknown_only_side(hypothesis: str, reference: str, tokens: Mapping[str, Tokens]) -> _Side | None:
+    """Which text of a pair counts as empty, because it has unknown tokens only; None where neither does.
+
+    Of two such texts it is the hypothesis: two empty texts would be at distance 0.
+    """
+    left, right = tokens[hypothesis], tokens[reference]
+    if left.empty or right.empty or hypothesis.strip() == reference.strip():
+        return None
+    return "hypothesis" if left.only_unknown else "reference" if right.only_unknown else None
+
+
+def _scripts(texts: Iterable[str]) -> list[str]:
+    """The script of most letters of each text, each once."""
+    return list(dict.fromkeys(script for text in texts for script in list(count_scripts(text))[:1]))

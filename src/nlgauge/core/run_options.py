@@ -1,8 +1,7 @@
-"""Options of a run: how to compute, and what to refuse. They are no part of a recipe.
+"""Options of a run, and its progress: how to compute, what to refuse, a progress bar, and a way to end the run.
 
-Whoever waits for a long run may look at it between two pairs, or inside a long iteration, and end it.
-
-A bar on stderr for work that takes longer than a moment, where somebody can see it.
+The options are no part of a recipe. A bar on stderr is shown for work that takes longer than a moment. Whoever waits
+for a run may look at it between two pairs, or inside a long iteration, and end it (`watched`).
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import math
 import numbers
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeVar
@@ -22,8 +21,22 @@ from nlgauge.encoders.base import DEFAULT_PRECISION, check_precision
 from nlgauge.encoders.cache import DEFAULT_GIGABYTES
 from nlgauge.errors import RecipeError
 
+Item = TypeVar("Item")
+
 #: What can be done with a text over a model's limit.
 LONG = ("truncate", "error", "windows")
+
+#: Called between two pairs.
+_LOOK: ContextVar[Callable[[], None] | None] = ContextVar("nlgauge_look", default=None)
+
+#: Seconds before a bar is shown.
+_DELAY = 1.0
+
+#: Where in a larger piece of work a bar stands; set by who does the larger piece, shown by bars below it.
+_STAGE: ContextVar[str] = ContextVar("stage", default="")
+
+#: Told of every item that a loop elsewhere is done with.
+_TICK: ContextVar[Callable[[int], None] | None] = ContextVar("tick", default=None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,17 +104,18 @@ class RunOptions:
         return cls(**given)
 
 
-_LOOK: ContextVar[Callable[[], None] | None] = ContextVar("nlgauge_look", default=None)
-
-
 @contextmanager
-def watched(look: Callable[[], None]) -> Iterator[None]:
-    """Runs of this thread call `look` between two pairs, and within slow ones; what it raises ends them."""
-    token = _LOOK.set(look)
+def _setting(variable: ContextVar[Item], value: Item) -> Iterator[None]:
+    token = variable.set(value)
     try:
         yield
     finally:
-        _LOOK.reset(token)
+        variable.reset(token)
+
+
+def watched(look: Callable[[], None]) -> AbstractContextManager[None]:
+    """Runs of this thread call `look` between two pairs, and within slow ones; what it raises ends them."""
+    return _setting(_LOOK, look)
 
 
 def between_pairs() -> None:
@@ -110,41 +124,19 @@ def between_pairs() -> None:
         look()
 
 
-Item = TypeVar("Item")
-
-#: Seconds before a bar is shown.
-_DELAY = 1.0
-
-#: Where in a larger piece of work a bar stands; set by who does the larger piece, shown by bars below it.
-_STAGE: ContextVar[str] = ContextVar("stage", default="")
-
-#: Told of every item that a loop elsewhere is done with.
-_TICK: ContextVar[Callable[[int], None] | None] = ContextVar("tick", default=None)
-
-
-@contextmanager
-def progress_stage(stage: str) -> Iterator[None]:
+def progress_stage(stage: str) -> AbstractContextManager[None]:
     """Bars that are shown meanwhile say this too: `encoding, pair 3 of 7`.
 
     >>> with progress_stage("pair 3 of 7"):
     ...     Progress(10, show=False).name
     'encoding, pair 3 of 7'
     """
-    token = _STAGE.set(stage)
-    try:
-        yield
-    finally:
-        _STAGE.reset(token)
+    return _setting(_STAGE, stage)
 
 
-@contextmanager
-def ticking(advance: Callable[[int], None]) -> Iterator[None]:
+def ticking(advance: Callable[[int], None]) -> AbstractContextManager[None]:
     """Loops over `ticked` items tell `advance` meanwhile, wherever they are."""
-    token = _TICK.set(advance)
-    try:
-        yield
-    finally:
-        _TICK.reset(token)
+    return _setting(_TICK, advance)
 
 
 def ticked(items: Iterable[Item]) -> Iterator[Item]:

@@ -1,13 +1,14 @@
-"""Scores in a file, complete enough to be compared, tabled or resampled again without scoring.
+"""Scores in a file, scores of different segments merged to one, and scores that come a batch at a time.
 
-{"format": "nlgauge-scores/1", "nlgauge": VERSION,
- "texts": {"references": DIGEST, "sources": DIGEST},       what the systems were compared with, where it is known
- "scores": [...],                                          each as `Score.to_dict()` has it, segments included
- "digest": SHA-256 of texts and scores}
+A file is complete enough for scores to be compared, tabled or resampled again without scoring:
 
-Scores of different segments joined to one, as if all had been scored in one call.
+    {"format": "nlgauge-scores/1", "nlgauge": VERSION,
+     "texts": {"references": DIGEST, "sources": DIGEST},       what the systems were compared with, where it is known
+     "scores": [...],                                          each as `Score.to_dict()` has it, segments included
+     "digest": SHA-256 of texts and scores}
 
-Scores that come a batch at a time: training loops, streams, shards.
+Merged scores are those of one call with all segments. The `Accumulator` merges batches of training loops, streams and
+shards.
 """
 
 from __future__ import annotations
@@ -76,11 +77,7 @@ class SavedScores(FrozenTable):
         return text_digest(json.dumps(signed, sort_keys=True, separators=(",", ":")))
 
     def content(self) -> dict[str, Any]:
-        return {
-            "nlgauge": __version__,
-            "texts": dict(self.texts),
-            "scores": self.records,
-        }
+        return {"nlgauge": __version__, "texts": dict(self.texts), "scores": self.records}
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> SavedScores:

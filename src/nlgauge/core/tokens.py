@@ -1,14 +1,12 @@
-"""A corpus with the tokens of its texts under one model.
+"""Texts under one model: the tokens of a corpus, a text as a metric sees it, and the idf tables that weigh tokens.
 
-A text as a metric sees it: its tokens and vectors, whose text it is, and what its tokens weigh.
+Which idf table weighs which text:
 
-Token weights of a corpus: which idf table weighs which text.
-
-none    no table: every token weighs the same
-refs    one table, each reference a document                       (BERTScore as published)
-both    references by a table of the references, a system's outputs by a table of its own outputs
-        (MoverScore and BaryScore as published)
-FILE    one frozen table for all texts
+    none    no table: every token weighs the same
+    refs    one table, each reference a document                       (BERTScore as published)
+    both    references by a table of the references, a system's outputs by a table of its own outputs
+            (MoverScore and BaryScore as published)
+    FILE    one frozen table for all texts
 """
 
 from __future__ import annotations

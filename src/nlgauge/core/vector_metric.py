@@ -1,13 +1,11 @@
-"""Which layer a model is read at, which model a language gets when nobody says, and what a model covers.
-
-A metric of vectors: what the engine asks of it, and what it is given.
+"""Base class of metrics that compare vectors, and the default model and layer of each language and model.
 
     represent(text)          -> anything        once per distinct text of a window: a cloud, a vector
     compare(two of them)     -> components      plain numbers, and the alignment where it is asked for
     finish(all components)   -> segment scores  joins references, rescales
 
-The engine calls them; a metric never loops over a corpus itself. What needs the whole corpus (idf) or a file or a
-second model is named by an option, loaded before the first text is encoded, and in the metric's `State`.
+The engine calls these three; a metric never loops over a corpus itself. What needs the whole corpus (idf), a file or
+a second model is named by an option, loaded before the first text is encoded, and in the metric's `State`.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ from nlgauge.encoders.base import EncodedText, Encoder
 from nlgauge.encoders.load import stated_name
 from nlgauge.errors import ModelNotFoundError, RecipeError
 from nlgauge.io.store.catalog import CARDS, card_of_digest
-from nlgauge.text.languages import language_code
+from nlgauge.text.languages import MULTILINGUAL, language_code
 from nlgauge.text.windows import CUT, MODEL_WINDOW, NO_WINDOWS, Reading, Windows
 from nlgauge.vectors.transforms import POSITION_NORM, Transforms
 
@@ -75,9 +73,6 @@ LANGUAGE_MODELS = {
     "tr": "dbmdz/bert-base-turkish-cased",
     "zh": "bert-base-chinese",
 }
-
-#: Model for texts of two languages, offline (extra `multilingual`).
-MULTILINGUAL = "muse"
 
 OTHER_LANGUAGES = "bert-base-multilingual-cased"
 

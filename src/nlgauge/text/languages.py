@@ -265,8 +265,8 @@ _ENGLISH_ONLY = frozenset(
     }
 )
 
-#: What is offered for other languages: the multilingual model that needs no network.
-_MULTILINGUAL = "muse"
+#: Model for texts of several languages that needs no network (extra `multilingual`).
+MULTILINGUAL = "muse"
 
 
 def one_language_of(model: str) -> str:
@@ -297,9 +297,9 @@ def warn_if_unsupported(model: str, language: str, *, read: bool = False, stackl
 
 def warn_of_other_language(model: str, what: str, language: str, *, stacklevel: int = 2) -> None:
     """Warn of texts in another language than the only one of a model; `what` says so of the texts."""
-    multilingual = find_card(_MULTILINGUAL)
+    multilingual = find_card(MULTILINGUAL)
     known = multilingual is not None and multilingual.knows_language(language)
-    offer = f"a multilingual model, such as model='{_MULTILINGUAL}'" if known else "a model of that language (model=)"
+    offer = f"a multilingual model, such as model='{MULTILINGUAL}'" if known else "a model of that language (model=)"
     own = language_name(one_language_of(model))
     msg = f"{what}, but model {model!r} was trained on {own} only; use {offer}"
     warnings.warn(msg, LanguageWarning, stacklevel=stacklevel + 1)

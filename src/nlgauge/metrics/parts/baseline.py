@@ -26,6 +26,7 @@ from nlgauge.encoders.base import (
 from nlgauge.errors import BaselineError, FileFormatError
 from nlgauge.io.frozen import check_digest
 from nlgauge.io.storage import short_digest
+from nlgauge.text.tokenizer import base_language
 
 #: Before the language of a baseline that comes with the library, in a signature.
 _SHIPPED = "shipped-"
@@ -61,7 +62,7 @@ class Baseline:
 
     def check_fits(self, encoder: Encoder, language: str, *, path: str) -> None:
         """Refuse a baseline of other weights, of another precision, or of another language than the one named."""
-        if language and _primary(language) != _primary(self.language):
+        if language and base_language(language) != base_language(self.language):
             msg = f"baseline {path!r} is for language {self.language!r}, but lang={language!r} was asked for"
             raise BaselineError(msg)
         made, asked = self.header.get("weights", ""), vectors_digest(encoder)
@@ -151,7 +152,7 @@ class Baseline:
                 "and pass rescale=FILE"
             )
             raise BaselineError(msg)
-        fitting = [baseline for baseline in known if not language or baseline.language == _primary(language)]
+        fitting = [baseline for baseline in known if not language or baseline.language == base_language(language)]
         if len(fitting) == 1:
             return fitting[0]
         languages = ", ".join(baseline.language for baseline in known) or "none"
@@ -199,11 +200,6 @@ class BaselineChoice(Resource):
 def _build(precision: str) -> str:
     name = precision.partition("@")[0]
     return f"build one with 'nlgauge baseline build --corpus SENTENCES --precision {name} -o FILE'"
-
-
-def _primary(language: str) -> str:
-    """The language of a code such as en-US."""
-    return language.lower().partition("-")[0]
 
 
 def _shipped() -> Sequence[Baseline]:
