@@ -91,6 +91,7 @@ def test_columns_rows_and_methods_of_a_table() -> None:
         ('["seven"', '["eight"', "no list of columns is called 'eight'; there are seven"),
         ("langpairs =", "labels = ['x'], langpairs =", "has langpairs, criteria or labels, got labels, langpairs"),
         ("prefix = ", "prefixes = ", "text, tables.x-table1, columns: unknown key 'prefixes'"),
+        ('place = "Table 1"', "", "text, tables.x-table1: say where it stands"),
         ('title = "a table"', "", "text, tables.x-table1: title is missing"),
         ("{ name =", "{ names =", "text, models.BERT: unknown key 'names'"),
         ("title =", "title", "text is not TOML"),

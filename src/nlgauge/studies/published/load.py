@@ -118,7 +118,7 @@ def _check_types(cls: type, given: Section, where: str) -> None:
             raise FileFormatError(msg)
 
 
-def _made(cls: Any, given: Section, where: str) -> Any:
+def _build(cls: Any, given: Section, where: str) -> Any:
     """An object of a class from its fields; lists become tuples."""
     check_keys(given, _types(cls), where)
     _check_types(cls, given, where)
@@ -126,7 +126,7 @@ def _made(cls: Any, given: Section, where: str) -> Any:
         if one.name not in given and one.default is MISSING and one.default_factory is MISSING:
             msg = f"{where}: {one.name} is missing"
             raise FileFormatError(msg)
-    return cls(**{key: _frozen(value) for key, value in given.items()})
+    return cls(**{key: _to_tuples(value) for key, value in given.items()})
 
 
 class _Printed(NamedTuple):
@@ -188,7 +188,7 @@ class _Method(NamedTuple):
     fields: dict[str, Any]
 
 
-def _fields(methods: Iterable[_Method], name: str) -> dict[str, Any]:
+def _merge_fields(methods: Iterable[_Method], name: str) -> dict[str, Any]:
     """What methods say of a row."""
     found: dict[str, Any] = {}
     for method in methods:
@@ -205,7 +205,7 @@ class _Paper:
         self.content, self.where = content, where
         self.texts: Mapping[str, str] = content.get("texts", {})
         self.models: dict[str, PublishedModel] = {
-            name: _made(PublishedModel, model, f"{where}, models.{name}")
+            name: _build(PublishedModel, model, f"{where}, models.{name}")
             for name, model in content.get("models", {}).items()
         }
         self.column_lists: dict[str, tuple[Column | Mean, ...]] = {}
@@ -224,7 +224,10 @@ class _Paper:
     def _table(self, name: str, section: Section) -> PaperTable:
         where = f"{self.where}, tables.{name}"
         check_keys(section, [*(key for key in _types(PaperTable) if key not in ("id", "rows")), *_FORMS], where)
-        groups = tuple(_made(FactorGroup, group, where) for group in section.get("groups", ()))
+        if "source" not in section and "place" not in section:
+            msg = f"{where}: say where it stands: its place in the paper, or a source of its own"
+            raise FileFormatError(msg)
+        groups = tuple(_build(FactorGroup, group, where) for group in section.get("groups", ()))
         columns = tuple(column for group in groups for column in group.columns)
         columns = columns or self._columns(section.get("columns", ()), where)
         plain = {key: value for key, value in section.items() if key not in _FORMS}
@@ -242,7 +245,7 @@ class _Paper:
             "other_model": self._model(section["other_model"], where) if "other_model" in section else None,
             "sampled": tuple(column for column in sampled if isinstance(column, Column)),
         }
-        table: PaperTable = _made(PaperTable, plain | read, where)
+        table: PaperTable = _build(PaperTable, plain | read, where)
         return table
 
     def _rows(self, section: Section, labels: Sequence[str], where: str) -> tuple[TableRow, ...]:
@@ -256,8 +259,8 @@ class _Paper:
         rows = []
         for name, (values, starred) in printed.items():
             if name not in self.fields:
-                self.fields[name] = _fields(self.methods, name)
-            given = self.fields[name] | _fields(own, name)
+                self.fields[name] = _merge_fields(self.methods, name)
+            given = self.fields[name] | _merge_fields(own, name)
             rows.append(TableRow(name, values, starred=starred, key=tuple(keys.get(name, ())), **given))
         return tuple(rows)
 
@@ -297,8 +300,8 @@ class _Paper:
         return expand_text(text, self.texts, where)
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+def _to_tuples(value: Any) -> Any:
+    return tuple(map(_to_tuples, value)) if isinstance(value, list) else value
 
 
 def _check_matched(methods: Iterable[_Method], names: Iterable[str], where: str) -> None:
@@ -322,7 +325,7 @@ def _column_group(group: Section, where: str) -> list[Column | Mean]:
     kind, prefix = listed[0], group.get("prefix", "")
     asked = {key: group[key] for key in _ASKED if key in group}
     if "options" in asked:
-        asked["options"] = tuple((key, _frozen(value)) for key, value in asked["options"].items())
+        asked["options"] = tuple((key, _to_tuples(value)) for key, value in asked["options"].items())
     found: list[Column | Mean] = []
     for name in group[kind]:
         question = None
