@@ -1,4 +1,4 @@
-"""Everything nlgauge raises on purpose, and the warnings it counts.
+"""Errors that nlgauge raises on purpose, and warnings that it counts.
 
     NlgaugeError
     ├── InputError (ValueError)             a text, a list of texts or a file that cannot be scored

@@ -1,13 +1,11 @@
-"""Promises that every metric keeps, as checks that a metric from anywhere can run on itself.
+"""Contracts that every metric keeps, and an encoder without a model to test a metric of vectors with.
 
-Each takes a recipe and raises an AssertionError that says what is not kept. The texts are made of words that
-`HashEncoder` knows, so that a metric of vectors can be tested without a model. `signature` reads the recipe back, for
-which the metric must be registered, and cannot know where a file lies.
+A contract takes a recipe and raises an AssertionError with what is not kept. `signature` reads the recipe back, for
+which the metric must be registered, and cannot know where a file is.
 
-An encoder without a model: a token's vector is made from the sha256 of its spelling.
-
-Equal tokens have equal vectors, others have unrelated ones, and a neighbour moves a vector a little, so that context
-counts. It needs no files and no engine, gives the same vectors on every machine, and says so in a signature.
+`HashEncoder` makes a token's vector from the sha256 of its spelling. Equal tokens have equal vectors, others have
+unrelated ones, and a neighbour moves a vector a little, so that context counts. It needs no files and no engine, and
+gives the same vectors on every machine. The texts of the contracts are made of words that it knows.
 """
 
 from __future__ import annotations
@@ -42,6 +40,14 @@ __all__ = [
     "hash_encoder",
 ]
 
+_SPECIAL = ("[UNK]", "[CLS]", "[SEP]")
+
+#: Words that texts under test are made of; any other word is unknown.
+_TEXT = """
+    a an the cat dog bird sat slept ran on under over at mat sofa tree and but it was black white small old storm
+    ferry stopped left late early because of rain train station man woman child saw read wrote book letter . , ! ?
+"""
+WORDS = tuple(_TEXT.split())
 
 HYPOTHESES = (
     "the cat sat on the mat .",
@@ -165,16 +171,6 @@ def check_metric(metric: Metric) -> None:
     """All contracts, one after the other."""
     for check in CONTRACTS.values():
         check(metric)
-
-
-_SPECIAL = ("[UNK]", "[CLS]", "[SEP]")
-
-#: Words that texts under test are made of; any other word is unknown.
-_TEXT = """
-    a an the cat dog bird sat slept ran on under over at mat sofa tree and but it was black white small old storm
-    ferry stopped left late early because of rain train station man woman child saw read wrote book letter . , ! ?
-"""
-WORDS = tuple(_TEXT.split())
 
 
 class HashEncoder:

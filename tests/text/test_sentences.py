@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlgauge.data.cards import load
-from nlgauge.text.annotation import split_lines, split_sentences
+from nlgauge.text.annotation import split_at_lines, split_sentences
 
 
 def sentences(text: str) -> list[str]:
@@ -62,12 +62,14 @@ def test_every_character_but_blanks_is_in_one_sentence(text: str) -> None:
 @given(st.lists(st.text(alphabet="ab ")))
 def test_lines_that_are_not_blank_are_sentences(lines: list[str]) -> None:
     text = "\n".join(lines)
-    assert [text[start:end] for start, end in split_lines(text)] == [line.strip() for line in lines if line.strip()]
+    assert [text[start:end] for start, end in split_at_lines(text)] == [
+        line.strip() for line in lines if line.strip()
+    ]
 
 
 def test_a_line_of_marks_belongs_to_the_one_before() -> None:
     text = "One\n***\nTwo. Three"
-    assert [text[start:end] for start, end in split_lines(text)] == ["One\n***", "Two. Three"]
+    assert [text[start:end] for start, end in split_at_lines(text)] == ["One\n***", "Two. Three"]
 
 
 @pytest.mark.parametrize("text", ["." * 200_000, "a. " * 100_000, "x" * 500_000 + ".", '"' * 200_000, "! " * 100_000])

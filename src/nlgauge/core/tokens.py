@@ -116,9 +116,9 @@ class TextView:
             for at, size in zip(starts, sizes, strict=True)
         )
 
-    def spans(self) -> tuple[PointSpans, ...]:
-        """Where its tokens stand in the text."""
-        return token_spans(self.tokens)
+    def spans(self, *, by_word: bool = False) -> tuple[PointSpans, ...]:
+        """Where its tokens stand in the text, or its words, by the places of their pieces."""
+        return token_spans(self.tokens, by_word=by_word)
 
     def select(self, keep: TokenFilter | None, *, specials_weigh: bool) -> Selection:
         """The tokens that a filter keeps (None: all), or the words where it averages pieces, with their weights.

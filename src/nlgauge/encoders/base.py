@@ -1,18 +1,14 @@
-"""Precisions that engines compute in, how a signature names them, and what keeps vectors of two of them apart.
+"""The interface of an encoder, texts encoded in batches, and precisions as signatures name them.
 
-The field `engine` of a signature says library, version and precision, and where it matters the device:
+Batches hold texts of one length, within a budget of tokens. So there is no padding, and no attention mask that could
+let one text affect another: a text's vectors are the same bits in every batch.
+
+The field `engine` of a signature has library, version and precision, and where it matters the device:
 
     onnxruntime-1.31.1-fp32     torch-2.13.0-bf16-cuda     onnxruntime-1.31.1-int8@3f0a51c2d9e8.onnx.avx512
 
 What follows `int8@` is a digest of the quantised model: there are many of one model, and their vectors differ. So do
 those of another engine, or of a processor with other instructions, which follow the digest.
-
-Batches of texts of one length, within a budget of tokens.
-
-Texts of equal length need no padding, so no attention mask exists that could let one text touch another:
-a text's vectors are the same bits in every batch. Nothing is computed for padding either.
-
-What every engine offers, and how texts become vectors on any of them.
 """
 
 from __future__ import annotations
@@ -40,7 +36,7 @@ DEFAULT_PRECISION = PRECISIONS[0]
 #: Those that the engine torch computes in.
 TORCH_PRECISIONS = ("fp32", "fp16", "bf16")
 
-#: Made by a plan, not by the engine alone (`engines/quantised`).
+#: Made by a plan, not by the engine alone (`encoders/int8`).
 INT8 = "int8"
 
 _SIGNED = re.compile(rf"-((?:{'|'.join(PRECISIONS)})(?:@[^-]+)?)(?=-|$)")

@@ -1,7 +1,4 @@
-"""Models that stay in memory between calls, because a program that scores in a loop must not load each time.
-
-Load a model on an engine, once.
-"""
+"""Models loaded on an engine, once: they stay in memory between calls, because a program may score in a loop."""
 
 from __future__ import annotations
 
@@ -67,7 +64,6 @@ _loaded: LoadedModels[Encoder] = LoadedModels(2)
 
 #: More threads than any machine has processors are a slip of the keyboard, and would stall it.
 _MOST_THREADS = 1024
-
 
 #: By encoder: the model that its config.json names, which need not be what its folder is called.
 _stated: WeakKeyDictionary[Encoder, str] = WeakKeyDictionary()

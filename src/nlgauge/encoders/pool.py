@@ -1,8 +1,8 @@
-"""Who keeps models and runs batches, where that is not each call for itself.
+"""A shared place for models and batches, for programs with many calls at once.
 
 A call loads its model and runs its own batches. In a service many calls are under way at once: one place keeps their
-models, and one thread runs their batches, which may then hold texts of several calls. The functions that score know
-nothing of it; they work for a host while they run inside `hosted`.
+models, and one thread runs their batches, which may then hold texts of several calls. The functions that score need
+not be told; they work for a host while they run inside `hosted`.
 """
 
 from __future__ import annotations

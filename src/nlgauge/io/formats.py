@@ -1,8 +1,6 @@
-"""JSON as people and `diff` read it: an object or a list of plain values stands on one line.
+"""Text formats: JSON as people and `diff` read it, TOML on every version of Python, and small HTML tables.
 
-TOML as plain values, on every version of Python.
-
-A small table as HTML, for results in notebooks.
+In JSON, an object or a list of plain values is on one line. HTML tables show results in notebooks.
 """
 
 from __future__ import annotations
@@ -16,6 +14,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 from nlgauge.errors import InputError
+
+T = TypeVar("T")
+
+HtmlCell: TypeAlias = str | int | float | None
+
+#: What formulas begin and end with where a notebook looks for them: $...$, \(...\), \begin{...}.
+_DELIMITER = re.compile(r"[$\\]")
 
 #: Made once: `json.dumps` makes one for every call that has options.
 _ENCODE = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
@@ -65,14 +70,6 @@ def toml_content(text: str) -> dict[str, Any]:
     else:
         import tomli as tomllib
     return tomllib.loads(text)
-
-
-T = TypeVar("T")
-
-HtmlCell: TypeAlias = str | int | float | None
-
-#: What formulas begin and end with where a notebook looks for them: $...$, \(...\), \begin{...}.
-_DELIMITER = re.compile(r"[$\\]")
 
 
 def html_table(

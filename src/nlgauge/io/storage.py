@@ -1,12 +1,9 @@
-"""Where nlgauge keeps what it downloads and remembers on this machine.
+"""Files on this machine: the cache folder, writing a file whole or not at all, and SHA-256 digests.
 
-Write a file whole or not at all.
-
-SHA-256 of files, remembered on disk so that large weights are not read again at each start.
-
-A remembered digest is used only while path, size, modification time, change time, inode and device of the file are
-the same. The first three are not enough: `cp -p`, `rsync -t`, zips and wheels put another file of the same size and
-date in its place. The change time is set by the system and cannot be kept. Small files are hashed each time.
+The digest of a large file is remembered on disk, so that weights are not read again at each start. A remembered
+digest is used only while path, size, modification time, change time, inode and device of the file are the same. The
+first three are not enough: `cp -p`, `rsync -t`, zips and wheels put another file of the same size and date in its
+place. The change time is set by the system and cannot be kept. Small files are hashed each time.
 """
 
 from __future__ import annotations
@@ -22,6 +19,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from nlgauge.errors import DigestError, ModelError
+
+#: Length of a digest inside a signature: 48 bits, enough to tell models and tables apart.
+SHORT = 12
+
+#: Files up to this size are hashed each time, which takes about 1 ms per MB; configurations, tokenizers and small
+#: vector files then depend on no date at all.
+ALWAYS_HASHED = 4 * 2**20
+
+# File systems stamp times in steps of up to 2 s (FAT). A file younger than that can change once more under
+# the same times and size, so its digest is not remembered yet.
+_SETTLED_NS = 2_000_000_000
 
 
 def cache_dir() -> Path:
@@ -65,18 +73,6 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-#: Length of a digest inside a signature: 48 bits, enough to tell models and tables apart.
-SHORT = 12
-
-#: Files up to this size are hashed each time, which takes about 1 ms per MB; configurations, tokenizers and small
-#: vector files then depend on no date at all.
-ALWAYS_HASHED = 4 * 2**20
-
-# File systems stamp times in steps of up to 2 s (FAT). A file younger than that can change once more under
-# the same times and size, so its digest is not remembered yet.
-_SETTLED_NS = 2_000_000_000
 
 
 def text_digest(text: str) -> str:

@@ -1,14 +1,13 @@
-"""What an annotator says about a text: its sentences, and of each word the lemma, part of speech and head.
+"""Annotated texts (sentences, and of each word the lemma, part of speech and head), and the split into sentences.
 
 Every place is counted in characters of the text as it was given, so that words meet the tokens of any model by their
 places, whatever either of them takes for a word.
 
-Where the sentences of a text are, by rules: no model, no language to name.
-
-A sentence ends at a full stop, question or exclamation mark that a blank or the end of the text follows, closing
-quotes and brackets included; at a full stop of a script without blanks (。！？) and a danda (।) whatever follows; and
-at an empty line. A single end of line is a blank like any other; where each line is a sentence, `split_lines` says
-so. No case of letters is asked for, because published metrics lower-case texts first. A full stop ends nothing
+Sentences are found by rules, without a model and without a language. A sentence ends at a full stop, question or
+exclamation mark that a blank or the end of the text follows, closing quotes and brackets included; at a full stop of
+a script without blanks (。！？) and a danda (।) whatever follows; and at an empty line. A single end of line is a
+blank like any other; where each line is a sentence, use `split_at_lines`. The case of letters does not matter,
+because published metrics lower-case texts first. A full stop ends nothing
 
 - after an abbreviation (`_ABBREVIATIONS`), and after "no.", "fig." and the like where a number follows;
 - after a lone letter or letters with stops between (J. K. Rowling, U.S., e.g., z.B.), unless a word follows that
@@ -150,7 +149,7 @@ def split_sentences(text: str) -> list[Span]:
     return spans
 
 
-def split_lines(text: str) -> list[Span]:
+def split_at_lines(text: str) -> list[Span]:
     """The lines of a text that are not blank, each a sentence."""
     spans: list[Span] = []
     start = 0

@@ -1,20 +1,14 @@
-"""Codes of languages: what counts as one, and its one spelling.
+"""Languages: their codes, the script and the language of texts, and the languages of known models.
 
-Which scripts a text is written in, to tell a text that a model cannot have learnt from one that it may have.
+Scripts separate a text that a model cannot have learnt from one that it may have. Letters and their marks are counted
+by script; digits, punctuation, symbols and emoji belong to none. A script is the first word of a character's Unicode
+name, for the scripts that living languages are written in.
 
-Letters and their marks are counted by script; digits, punctuation, symbols and emoji belong to none. A script is
-what the first word of a character's Unicode name says, for the scripts that living languages are written in.
-
-Which language a corpus is written in, told by its most frequent function words.
-
-It serves one warning: texts of another language under a model of English only. So it is slow to decide: it looks at
-all texts of a call together, needs a number of words, and names a language only where its words are many and those of
-every other language, English first, are few. Where it is not sure it says nothing.
-
-The lists have the most frequent articles, prepositions, conjunctions, pronouns and auxiliaries of a language, without
-those that are also words of English; what stands in two lists does not count.
-
-Whether a model was trained on a language, where that is known.
+The language of a corpus is found by its most frequent function words. It serves one warning: texts of another
+language under a model of English only. So it decides slowly: it looks at all texts of a call together, needs a number
+of words, and names a language only where its words are many and those of every other language, English first, are
+few. Otherwise it names none. The lists have the most frequent articles, prepositions, conjunctions, pronouns and
+auxiliaries of a language, without those that are also words of English; words of two lists do not count.
 """
 
 from __future__ import annotations
@@ -72,7 +66,7 @@ def language_code(text: str) -> str:
 
 
 #: Scripts by the first word of their characters' names, where that is not the script's own name.
-_NAMES = {"CJK": "Han", "OL": "Ol Chiki", "CANADIAN": "Canadian Aboriginal", "NKO": "N'Ko", "ORIYA": "Odia"}
+_SCRIPT_NAMES = {"CJK": "Han", "OL": "Ol Chiki", "CANADIAN": "Canadian Aboriginal", "NKO": "N'Ko", "ORIYA": "Odia"}
 
 #: Words before the script's name, as in FULLWIDTH LATIN CAPITAL LETTER A.
 _PREFIXES = frozenset({"FULLWIDTH", "HALFWIDTH", "SUPERSCRIPT", "SUBSCRIPT", "MODIFIER", "LETTER", "SMALL"})
@@ -95,7 +89,7 @@ def script_of(char: str) -> str:
         return ""
     words = unicodedata.name(char, "").replace("-", " ").split()
     name = next((word for word in words if word not in _PREFIXES), "")
-    return _NAMES.get(name, name.capitalize()) if name in _SCRIPTS else ""
+    return _SCRIPT_NAMES.get(name, name.capitalize()) if name in _SCRIPTS else ""
 
 
 def count_scripts(text: str) -> Counter[str]:

@@ -1,15 +1,16 @@
-"""What a character is: a punctuation mark, or of a script that has no blanks between words.
+"""Tokenisation with the model's own tokenizer, with its stored limits switched off.
 
-Tokenisation with the model's own tokenizer, with its stored limits switched off.
-
-The `tokenizer.json` of a sentence-transformers model carries truncation and padding to 128 tokens. Used as
-they are they would cut texts in silence, so both are switched off here: the limit is what the model reads
-(`model_max_length`, capped by its position table), and every cut is marked on the tokens. A text can also be had
-whole, to be read in windows (`text/windows.py`).
+The `tokenizer.json` of a sentence-transformers model carries truncation and padding to 128 tokens. Used as they are
+they would cut texts silently, so both are switched off here: the limit is what the model reads (`model_max_length`,
+capped by its position table), and every cut is marked on the tokens. A text can also be tokenised whole, to be read
+in windows (`text/windows.py`).
 
 A byte-level BPE (GPT-2, RoBERTa, ModernBERT) has other tokens for a word after a space than for the same word at the
 start of a text. bert-score puts a space before each text for GPT-2 and RoBERTa (BERTScore, footnote 5), so that the
 first word is read like any other. Whether a space is put there is an option of every recipe (`prefix_space`).
+
+Punctuation and scripts without blanks between words are recognised here as well, because tokenizers and word
+splitters need them.
 """
 
 from __future__ import annotations
@@ -34,10 +35,28 @@ from nlgauge.errors import InputError, ModelError, RecipeError
 from nlgauge.io.storage import text_digest
 from nlgauge.text.windows import NO_LIMIT, Windows
 
+Number = TypeVar("Number", np.float32, np.float64)
+
+#: Texts handed to the tokenizer at once; its per-text objects are large, the ids we keep are not.
+_CHUNK = 2048
+
+#: Tokenizers for which bert-score 0.3.13 puts a space before each text, as transformers 4 calls them; and the types
+#: of models that have one of them where tokenizer_config.json names none (transformers 4.48.3).
+_SPACED_TOKENIZERS = frozenset({"RobertaTokenizer", "GPT2Tokenizer"})
+_SPACED_MODELS = frozenset(
+    {"roberta", "roberta-prelayernorm", "data2vec-text", "ibert", "mega", "mra"}
+    | {"gpt2", "gpt_neo", "gptj", "gpt_bigcode", "opt", "starcoder2", "dbrx"}
+)
+#: Names of classes that say nothing about the kind of tokenizer.
+_ANY_TOKENIZER = frozenset({"", "PreTrainedTokenizer", "TokenizersBackend"})
+
+#: A code point that Unicode keeps without a meaning for ever, so that no vocabulary holds it.
+_IN_NO_VOCABULARY = "\U0010fffe"
+
 #: Languages without blanks between words, by their code without a region.
 UNSPACED_LANGUAGES = ("ja", "th", "zh")
 
-_NAMES = ("CJK", "HIRAGANA", "KATAKANA", "THAI")
+_UNSPACED_SCRIPTS = ("CJK", "HIRAGANA", "KATAKANA", "THAI")
 
 
 def is_punctuation(char: str) -> bool:
@@ -56,7 +75,7 @@ def is_unspaced(char: str) -> bool:
     >>> [is_unspaced(char) for char in "語ไa한"]
     [True, True, False, False]
     """
-    return unicodedata.name(char, "").startswith(_NAMES)
+    return unicodedata.name(char, "").startswith(_UNSPACED_SCRIPTS)
 
 
 def base_language(lang: str) -> str:
@@ -66,27 +85,6 @@ def base_language(lang: str) -> str:
     'zh'
     """
     return lang.lower().replace("_", "-").partition("-")[0]
-
-
-Number = TypeVar("Number", np.float32, np.float64)
-
-#: Texts handed to the tokenizer at once; its per-text objects are large, the ids we keep are not.
-_CHUNK = 2048
-
-
-#: Tokenizers for which bert-score 0.3.13 puts a space before each text, as transformers 4 calls them; and the types
-#: of models that have one of them where tokenizer_config.json names none (transformers 4.48.3).
-_SPACED_TOKENIZERS = frozenset({"RobertaTokenizer", "GPT2Tokenizer"})
-_SPACED_MODELS = frozenset(
-    {"roberta", "roberta-prelayernorm", "data2vec-text", "ibert", "mega", "mra"}
-    | {"gpt2", "gpt_neo", "gptj", "gpt_bigcode", "opt", "starcoder2", "dbrx"}
-)
-#: Names of classes that say nothing about the kind of tokenizer.
-_ANY_TOKENIZER = frozenset({"", "PreTrainedTokenizer", "TokenizersBackend"})
-
-
-#: A code point that Unicode keeps without a meaning for ever, so that no vocabulary holds it.
-_IN_NO_VOCABULARY = "\U0010fffe"
 
 
 @dataclass(frozen=True)
@@ -456,7 +454,7 @@ def _entry(path: Path, name: str) -> object:
 
 def token_limit(folder: Path, *, positions: int | None) -> int:
     """Longest input in tokens: the tokenizer's `model_max_length`, capped by the position table."""
-    stated: float = NO_LIMIT
+    stated: float = NO_LIMIT  # of tokenizers that state none, it is a huge sentinel (1e30)
     config = folder / "tokenizer_config.json"
     if config.is_file():
         try:
@@ -465,7 +463,6 @@ def token_limit(folder: Path, *, positions: int | None) -> int:
         except (ValueError, TypeError, AttributeError, OSError) as error:
             msg = f"tokenizer_config.json of model {folder.name!r} cannot be read: {error}"
             raise ModelError(msg) from error
-    # `model_max_length` of tokenizers that state no limit is a huge sentinel (1e30).
     limits = [int(value) for value in (stated, positions) if value is not None and value < NO_LIMIT]
     if not limits:
         msg = f"model {folder.name!r} states no maximum length, in tokenizer_config.json or in config.json"

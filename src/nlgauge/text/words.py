@@ -1,9 +1,9 @@
-r"""Words of a text as a reader sees them, with their places: whatever model reads the text, the words are the same.
+r"""Words of a text: as a reader sees them, with their places, and as the Penn Treebank has them.
 
-English words as the Penn Treebank has them, by the rules of NLTK's word tokenizer.
+`split_words` gives the same words whatever model reads the text.
 
-Overlap of words in published scores (BLEU-1, lexical factors) was counted on these, so that they have to be had
-without the package. The rules, for a text of one sentence:
+`treebank_words` follows the rules of NLTK's word tokenizer for English, without the package: overlap of words in
+published scores (BLEU-1, lexical factors) was counted on these. The rules, for a text of one sentence:
 
 - Brackets, ``;@#$%&?!*``, long dashes, curly and angular quotes, two hyphens and two or more full stops are words.
 - A comma or a colon is a word unless a digit follows. Only the last full stop of a text is one: "U.S." stays whole,

@@ -1,4 +1,4 @@
-"""What the engines that run a graph have in common: they differ in how a graph becomes a session and runs."""
+"""Base class of the engines that run a graph: they differ in how a graph becomes a session and runs."""
 
 from __future__ import annotations
 

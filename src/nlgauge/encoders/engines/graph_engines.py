@@ -1,12 +1,8 @@
-"""The default engine: ONNX Runtime on CPU, no torch.
+"""The engines that run ONNX graphs on CPU: ONNX Runtime, the default, and OpenVINO (extra `nlgauge[openvino]`).
 
 A text's vectors are the same bits whatever the batch and the number of threads, because batches hold texts of one
-length (see `batching`) and ONNX Runtime's kernels work row by row; `tests/encoders` checks it.
-
-OpenVINO on CPU (extra `nlgauge[openvino]`): often the faster engine in float32 on processors with AVX-512.
-
-It runs the graphs of the default engine under the same contract: a text's vectors are the same bits whatever the
-batch and the number of threads; `tests/encoders` checks it.
+length and the kernels work row by row; `tests/encoders` checks it for both. OpenVINO is often faster in float32 on
+processors with AVX-512.
 """
 
 from __future__ import annotations
@@ -28,6 +24,9 @@ from nlgauge.errors import NlgaugeWarning, user_stacklevel
 from nlgauge.io.packages import require
 from nlgauge.io.store.resolve import ModelFiles
 from nlgauge.io.telemetry import import_silenced
+
+#: More rows than those at which OpenVINO's kernels were seen to change, and few enough not to be felt.
+_PROBED_TEXTS, _PROBED_LENGTH = 25, 8
 
 
 class OnnxEncoder(GraphEncoder):
@@ -62,10 +61,6 @@ class OnnxEncoder(GraphEncoder):
             return outputs
 
         return run
-
-
-#: More rows than those at which kernels were seen to change, and few enough not to be felt.
-_PROBED_TEXTS, _PROBED_LENGTH = 25, 8
 
 
 class OpenVinoEncoder(GraphEncoder):

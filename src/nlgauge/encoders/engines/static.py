@@ -1,15 +1,11 @@
-"""Vectors of words by themselves, without a text around them.
-
-WordVectors     a file in the text format of GloVe or word2vec (Dep2Vec is one)
-InputVectors    layer 0 of an encoder, where there is no such file
-
-Static word vectors as an encoder: a file in the text format of GloVe or word2vec.
+"""Vectors of words without context: a file in the text format of GloVe or word2vec, or layer 0 of an encoder.
 
     the 0.418 0.24968 ...          GloVe: a word and its numbers
     3000000 300                    word2vec: a first line with the number of words and their width
 
-It has one layer, 0, and no context: what a metric of the family does with such vectors is the word mover's
-distance of Kusner et al. (2015), the rows `+ W2V` of MoverScore's tables. Texts are split at white space and
+`WordVectors` and `InputVectors` look up single words, from a file (Dep2Vec is one) or from an encoder.
+`StaticEncoder` is a file as an encoder with one layer, 0: with such vectors a metric of the family is the word
+mover's distance of Kusner et al. (2015), the rows `+ W2V` of MoverScore's tables. Texts are split at white space and
 punctuation, and lower-cased if the file holds no capital letter. Words without a vector, or with a zero vector, are
 left out and counted.
 """
@@ -34,6 +30,8 @@ from nlgauge.errors import FileFormatError
 from nlgauge.io.storage import file_digest, short_digest, text_digest
 from nlgauge.text.tokenizer import TextTokenizer, Tokens
 from nlgauge.text.windows import NO_LIMIT
+
+_UNKNOWN = "[UNK]"
 
 #: Files kept for the next call, by their digest.
 _loaded: LoadedModels[WordVectors] = LoadedModels(1)
@@ -100,13 +98,8 @@ def load_word_vectors(path: str | Path) -> WordVectors:
     if not file.is_file():
         msg = f"there is no file of word vectors {str(path)!r}; give one in the text format of GloVe or word2vec"
         raise FileFormatError(msg)
-    # Here, so that a command that reads no such file does without its reader.
-
     digest = file_digest(file)
     return _loaded.get(digest, lambda: WordVectors(*read_vectors(file), digest=digest))
-
-
-_UNKNOWN = "[UNK]"
 
 
 class WordTokenizer(TextTokenizer):

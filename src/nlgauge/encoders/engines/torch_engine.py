@@ -1,11 +1,8 @@
-"""What everything that runs on torch needs: device, precision, copies to and fro, and a quiet transformers library.
+"""The torch engine (extra `nlgauge[torch]`): any Hugging Face encoder in float32, and on CUDA in half precision.
 
 Half precision (fp16, bf16) is for CUDA: weights and vectors are half as large there, and vectors come back as
 float32. Tests of nlgauge run without a GPU: they cover the choices made here, and not what a CUDA device does.
-
-The network of a model's folder as transformers has it, with every weight that its vectors depend on.
-
-The torch engine (extra `nlgauge[torch]`): any Hugging Face encoder in float32, and on CUDA in half precision.
+Language models and training use the functions for device, precision, copies and a quiet transformers library, too.
 """
 
 from __future__ import annotations
@@ -29,6 +26,22 @@ from nlgauge.text.tokenizer import TextTokenizer, has_published_space, token_lim
 
 #: Precisions by the name that torch gives them.
 _DTYPES = {DEFAULT_PRECISION: "float32", "fp16": "float16", "bf16": "bfloat16"}
+
+#: Where the blocks of families that normalise after each block are. Their lower layers do not change when
+#: the upper ones are cut off; other families run whole, because a final normalisation may follow.
+_BLOCKS = {
+    "bert": "encoder.layer",
+    "roberta": "encoder.layer",
+    "xlm-roberta": "encoder.layer",
+    "camembert": "encoder.layer",
+    "electra": "encoder.layer",
+    "mpnet": "encoder.layer",
+    "distilbert": "transformer.layer",
+}
+
+#: Families whose last layer is normalised once more; transformers returns it before that up to release 4, after it
+#: since release 5, and it is the same layer here.
+_FINAL_NORM = frozenset({"modernbert"})
 
 
 def choose_device(torch: Any, name: str, precision: str = DEFAULT_PRECISION) -> Any:
@@ -168,24 +181,6 @@ def padding_id(network: Any) -> int:
     """The token that fills short texts of a batch; families that number positions by it need their own."""
     stated = getattr(network.config, "pad_token_id", None)
     return stated if isinstance(stated, int) and stated >= 0 else 0
-
-
-#: Where the blocks of families that normalise after each block are. Their lower layers do not change when
-#: the upper ones are cut off; other families run whole, because a final normalisation may follow.
-_BLOCKS = {
-    "bert": "encoder.layer",
-    "roberta": "encoder.layer",
-    "xlm-roberta": "encoder.layer",
-    "camembert": "encoder.layer",
-    "electra": "encoder.layer",
-    "mpnet": "encoder.layer",
-    "distilbert": "transformer.layer",
-}
-
-
-#: Families whose last layer is normalised once more; transformers returns it before that up to release 4, after it
-#: since release 5, and it is the same layer here.
-_FINAL_NORM = frozenset({"modernbert"})
 
 
 class TorchEncoder:

@@ -1,12 +1,11 @@
-"""Sizes that a `config.json` states, and an error that names the entry that is wrong.
-
-A graph under construction: operators, constants, and parameters that are named after a checkpoint's weights.
+"""A graph under construction: sizes, operators, constants, parameters, and multi-head attention.
 
 A graph holds structure only. Its parameters are declared by the name and shape that they have in the model's
 safetensors file, and are handed over from there as they are when a session starts: nothing is transposed, cut or
-joined on the way. A graph is therefore a few kilobytes, and the weights of a model are in no other file.
+joined on the way. A graph is therefore a few kilobytes, and the weights of a model are in no other file. Its
+sizes come from `config.json`; an error names the entry that is wrong.
 
-Multi-head attention in plain operators.
+Attention is written in plain operators:
 
     Attention(Q, K, V) = softmax(Q K^T / sqrt(d) + bias) V
 
@@ -42,6 +41,10 @@ ENTRIES: Mapping[str, str] = {
 }
 
 _EPSILON = 1e-12
+
+#: Of ONNX the first with Gelu; of ONNX Runtime's own operators the only one.
+_OPSETS = {"": 20, "com.microsoft": 1}
+_IR_VERSION = 9
 
 
 @dataclass(frozen=True)
@@ -109,11 +112,6 @@ def refuse(config: Mapping[str, Any], name: str, expected: str, *, model: str) -
 def is_whole(value: Any) -> bool:
     """Whether a value is a whole number."""
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-#: Of ONNX the first with Gelu; of ONNX Runtime's own operators the only one.
-_OPSETS = {"": 20, "com.microsoft": 1}
-_IR_VERSION = 9
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
-"""The weights in a `model.safetensors`, by name, as float32.
+"""What a session is made of: weights of a `model.safetensors` by name, as float32, and graphs in the cache folder.
 
-Graphs in the cache folder, so that a start does not build them (nor import what builds them).
+A graph in the cache folder need not be built at start, nor what builds it imported.
 """
 
 from __future__ import annotations

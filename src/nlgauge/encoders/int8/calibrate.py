@@ -1,17 +1,13 @@
-"""Which products with weights a model has, and what enters them.
+"""Calibration: from texts to the plan by which a model is computed in eight bits (`nlgauge models quantise`).
 
-Fix, from a corpus, how the inputs of a model's products are rounded.
-
-Some channels of an input are tens of times as large as the median one, and in one range with them the others
-would keep few bits. So channels are brought nearer to each other, and their weights take up what is left, as
-SmoothQuant does (Xiao et al. 2023, equation 4):
+The texts fix how the inputs of a model's products with weights are rounded. Some channels of an input are tens of
+times as large as the median one, and in one range with them the others would keep few bits. So channels are brought
+nearer to each other, and their weights take up what is left, as SmoothQuant does (Xiao et al. 2023, equation 4):
 
     s_k = max |x_k|^alpha / max |W_k|^(1 - alpha)
 
 but by powers of two, with which scaling is exact, and for the input of the second product of a feed-forward layer as
 well, which SmoothQuant leaves as it is. A range reaches from the lowest to the highest value that occurred.
-
-Make the plan by which a model is computed in eight bits (`nlgauge models quantise`).
 """
 
 from __future__ import annotations
@@ -42,53 +38,6 @@ from nlgauge.errors import (
 from nlgauge.io.storage import text_digest
 from nlgauge.io.store.resolve import resolve
 
-
-class Product(NamedTuple):
-    """A product x W^T of a graph."""
-
-    x: str
-    """The value that enters it."""
-    at: str
-    """Its weights, by their name in the checkpoint."""
-    into: int
-    out: int
-
-
-class _ListingBuilder(GraphBuilder):
-    """Remembers the products of a graph, and can show what enters them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.products: list[Product] = []
-
-    def linear(
-        self, x: str, at: str, into: int, out: int, name: str, *, bias: bool = True, scale: float = 1.0
-    ) -> str:
-        """As the plain one."""
-        self.products.append(Product(x, at, into, out))
-        return super().linear(x, at, into, out, name, bias=bias, scale=scale)
-
-    def finish(self, outputs: Sequence[tuple[str, int]], *, as_inputs: bool) -> Graph:
-        """A graph whose outputs are what enters the products, each (1, rows, width): rows need not be tokens."""
-        shown = []
-        for x, width in {product.x: product.into for product in self.products}.items():
-            shape = self.constant(f"{x}.one_text", [1, -1, width])
-            shown.append((self.node("Reshape", [x, shape], f"{x}.observed"), width))
-        return super().finish(shown, as_inputs=as_inputs)
-
-
-def products_of(family: Family, config: Mapping[str, Any]) -> list[Product]:
-    """All products with weights of a model, in the order of its graph."""
-    return observed_graph(family, config)[1]
-
-
-def observed_graph(family: Family, config: Mapping[str, Any]) -> tuple[Graph, list[Product]]:
-    """A graph from token ids to what enters the products (each input once, in their order), and the products."""
-    build = _ListingBuilder()
-    graph = encoder_graph(family, config, (family.dimensions(config).layers,), build=build)
-    return graph, build.products
-
-
 FloatArray = NDArray[np.float32]
 
 #: alpha of the equation (docs/findings.md has what others do).
@@ -100,16 +49,51 @@ _BATCH_TOKENS = 512
 #: Significant digits of a range, so that a plan is the same one when another processor makes it again.
 _DIGITS = 4
 
-
 #: A channel that is never larger over the corpus may be so in other texts, and is not blown up.
 _SMALLEST = 1e-5
 
+#: From fewer texts, ranges miss values that occur in others.
+ENOUGH_TEXTS = 100
 
-class _Extremes(NamedTuple):
-    """The lowest and the highest value of each channel of an input."""
 
-    low: FloatArray
-    high: FloatArray
+def quantise_model(
+    model: str,
+    texts: Sequence[str],
+    *,
+    about: str = "",
+    strength: float = STRENGTH,
+    float32: Sequence[str] = (),
+    threads: int | None = None,
+    progress: bool = False,
+) -> Plan:
+    """Take the ranges of a model's products from texts, and compute the model by them in eight bits from now on.
+
+    `float32` names products to leave as they are, by the names of their weights (`encoder.layer.*.output.dense`). The
+    plan is kept in the cache folder and takes the place of the shipped one. Scores made by another plan have another
+    signature and do not compare.
+    """
+    encoder = load_encoder(model, threads=threads, progress=progress)
+    if not isinstance(encoder, GraphEncoder):
+        msg = f"model {model!r} brings its own engine, which does not compute in eight bits"
+        raise UnsupportedModelError(msg)
+    if len(texts) < ENOUGH_TEXTS:
+        msg = (
+            f"{len(texts)} texts are few to take the ranges of an int8 model from; take at least {ENOUGH_TEXTS}, "
+            "like those to be scored"
+        )
+        warnings.warn(msg, DataWarning, stacklevel=user_stacklevel())
+    plan = calibrate(encoder, texts, about=about, strength=strength, float32=float32)
+    keep_own_plan(plan)
+    release_models()  # one that is loaded has the plan that it was loaded with
+    return plan
+
+
+def use_shipped_plan(model: str, *, progress: bool = False) -> Plan:
+    """Go back to the plan that comes with the library, or an error where there is none."""
+    files = resolve(model, progress=progress)
+    forget_own_plan(files.digest)
+    release_models()
+    return plan_of(files)
 
 
 def calibrate(
@@ -204,45 +188,49 @@ def _without(products: Sequence[Product], patterns: Sequence[str], *, model: str
     return chosen
 
 
-#: From fewer texts, ranges miss values that occur in others.
-ENOUGH_TEXTS = 100
+class Product(NamedTuple):
+    """A product x W^T of a graph."""
+
+    x: str
+    """The value that enters it."""
+    at: str
+    """Its weights, by their name in the checkpoint."""
+    into: int
+    out: int
 
 
-def quantise_model(
-    model: str,
-    texts: Sequence[str],
-    *,
-    about: str = "",
-    strength: float = STRENGTH,
-    float32: Sequence[str] = (),
-    threads: int | None = None,
-    progress: bool = False,
-) -> Plan:
-    """Take the ranges of a model's products from texts, and compute the model by them in eight bits from now on.
+class _ListingBuilder(GraphBuilder):
+    """Remembers the products of a graph, and can show what enters them."""
 
-    `float32` names products to leave as they are, by the names of their weights (`encoder.layer.*.output.dense`). The
-    plan is kept in the cache folder and takes the place of the shipped one. Scores made by another plan have another
-    signature and do not compare.
-    """
-    encoder = load_encoder(model, threads=threads, progress=progress)
-    if not isinstance(encoder, GraphEncoder):
-        msg = f"model {model!r} brings its own engine, which does not compute in eight bits"
-        raise UnsupportedModelError(msg)
-    if len(texts) < ENOUGH_TEXTS:
-        msg = (
-            f"{len(texts)} texts are few to take the ranges of an int8 model from; take at least {ENOUGH_TEXTS}, "
-            "like those to be scored"
-        )
-        warnings.warn(msg, DataWarning, stacklevel=user_stacklevel())
-    plan = calibrate(encoder, texts, about=about, strength=strength, float32=float32)
-    keep_own_plan(plan)
-    release_models()  # one that is loaded has the plan that it was loaded with
-    return plan
+    def __init__(self) -> None:
+        super().__init__()
+        self.products: list[Product] = []
+
+    def linear(
+        self, x: str, at: str, into: int, out: int, name: str, *, bias: bool = True, scale: float = 1.0
+    ) -> str:
+        """As the plain one."""
+        self.products.append(Product(x, at, into, out))
+        return super().linear(x, at, into, out, name, bias=bias, scale=scale)
+
+    def finish(self, outputs: Sequence[tuple[str, int]], *, as_inputs: bool) -> Graph:
+        """A graph whose outputs are what enters the products, each (1, rows, width): rows need not be tokens."""
+        shown = []
+        for x, width in {product.x: product.into for product in self.products}.items():
+            shape = self.constant(f"{x}.one_text", [1, -1, width])
+            shown.append((self.node("Reshape", [x, shape], f"{x}.observed"), width))
+        return super().finish(shown, as_inputs=as_inputs)
 
 
-def use_shipped_plan(model: str, *, progress: bool = False) -> Plan:
-    """Go back to the plan that comes with the library, or an error where there is none."""
-    files = resolve(model, progress=progress)
-    forget_own_plan(files.digest)
-    release_models()
-    return plan_of(files)
+def observed_graph(family: Family, config: Mapping[str, Any]) -> tuple[Graph, list[Product]]:
+    """A graph from token ids to what enters the products (each input once, in their order), and the products."""
+    build = _ListingBuilder()
+    graph = encoder_graph(family, config, (family.dimensions(config).layers,), build=build)
+    return graph, build.products
+
+
+class _Extremes(NamedTuple):
+    """The lowest and the highest value of each channel of an input."""
+
+    low: FloatArray
+    high: FloatArray

@@ -1,12 +1,9 @@
-"""The instructions that a processor computes float32 with, as far as rounding to eight bits feels them.
+"""The plan of a model's eight-bit products: fixed once from a corpus, named by a digest, shipped or the user's own.
 
-Products of whole numbers are the same on every processor. What stands between them (attention, normalisation,
-activation) is float32, whose last bit can depend on the kernels that an engine chooses by what the processor can do;
-a value on the edge of two steps then falls to one side or the other. So vectors of two sets are not held to compare.
-
-How a model's products are brought to eight bits: fixed once from a corpus, and named by a digest.
-
-The plan that a model's int8 weights are made by: one that comes with the library, or one of the user's own.
+Products of whole numbers are the same on every processor. What is between them (attention, normalisation, activation)
+is float32, whose last bit can depend on the kernels that an engine chooses by what the processor can do; a value on
+the edge of two steps then falls to one side or the other. So a signature names the processor's instructions, and
+vectors of two sets of instructions are not compared.
 """
 
 from __future__ import annotations
@@ -32,24 +29,7 @@ from nlgauge.io.store.resolve import ModelFiles
 _SETS = {"AVX512F": "avx512", "AVX2": "avx2", "AVX": "avx"}
 
 
-@cache
-def instruction_set() -> str:
-    """`avx512`, `avx2`, `avx`, or the kind of processor (`arm64`, `x86_64`, ...)."""
-    has = _features()
-    return next(
-        (name for feature, name in _SETS.items() if has.get(feature)), platform.machine().lower() or "unknown"
-    )
-
-
-def _features() -> dict[str, bool]:
-    # numpy asks the processor itself, on every system; it has no public name for what it found.
-    for name in ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath"):  # of numpy 2 and 1
-        with contextlib.suppress(ImportError):
-            return dict(import_module(name).__cpu_features__)
-    return {}
-
-
-#: Weights are whole numbers from minus this to this (see `builder` for why not 127).
+#: Weights are whole numbers from minus this to this (`encoders/int8/weights.py` has why not 127).
 LARGEST_WEIGHT = 64
 
 #: Steps between the lowest and the highest value of an input.
@@ -57,6 +37,8 @@ LEVELS = 255
 
 #: The letter that stands for the power 0 in a file.
 _NO_POWER = ord("O")
+
+_SHIPPED = Path(__file__).parent / "shipped"
 
 
 @dataclass(frozen=True)
@@ -161,9 +143,6 @@ def _letters(powers: tuple[int, ...]) -> str:
     return "".join(chr(power + _NO_POWER) for power in powers)
 
 
-_SHIPPED = Path(__file__).parent / "shipped"
-
-
 def plan_of(files: ModelFiles) -> Plan:
     """The user's own plan for a model, else the shipped one, else an error that says how to make one."""
     with contextlib.suppress(InputError):  # there is none
@@ -185,20 +164,16 @@ def shipped_plan(digest: str) -> Plan | None:
     return _shipped().get(digest)
 
 
-def keep_own_plan(plan: Plan) -> Path:
-    """Put a plan where `plan_of` finds it, and say where."""
+def keep_own_plan(plan: Plan) -> None:
+    """Put a plan where `plan_of` finds it."""
     path = _own(plan.weights)
     path.parent.mkdir(parents=True, exist_ok=True)
     plan.save(path)
-    return path
 
 
-def forget_own_plan(digest: str) -> bool:
-    """Go back to the shipped plan of a model; whether there was one of the user's own."""
-    path = _own(digest)
-    there = path.is_file()
-    path.unlink(missing_ok=True)
-    return there
+def forget_own_plan(digest: str) -> None:
+    """Go back to the shipped plan of a model."""
+    _own(digest).unlink(missing_ok=True)
 
 
 def _own(digest: str) -> Path:
@@ -208,3 +183,20 @@ def _own(digest: str) -> Path:
 @cache
 def _shipped() -> dict[str, Plan]:
     return {plan.weights: plan for plan in map(Plan.load, sorted(_SHIPPED.glob("*.json")))}
+
+
+@cache
+def instruction_set() -> str:
+    """`avx512`, `avx2`, `avx`, or the kind of processor (`arm64`, `x86_64`, ...)."""
+    has = _features()
+    return next(
+        (name for feature, name in _SETS.items() if has.get(feature)), platform.machine().lower() or "unknown"
+    )
+
+
+def _features() -> dict[str, bool]:
+    # numpy asks the processor itself, on every system; it has no public name for what it found.
+    for name in ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath"):  # of numpy 2 and 1
+        with contextlib.suppress(ImportError):
+            return dict(import_module(name).__cpu_features__)
+    return {}

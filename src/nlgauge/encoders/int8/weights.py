@@ -1,4 +1,4 @@
-"""Graphs whose products with weights are of whole numbers.
+"""Products with weights in whole numbers: their graphs, and their weights.
 
     x_k W_jk summed over k  ~  a b_j (q_k - z) Q_jk summed over k
 
@@ -8,7 +8,7 @@ The step a and the zero z are fixed for each input of products, the step b_j for
 an input is smoothed, for each of its channels. Sums of whole numbers are exact in any order and on any processor,
 because two products fit into the sixteen bits in which processors without VNNI add them: 2 * 255 * 64 < 2^15.
 
-Weights in whole numbers, made from a checkpoint when they are first wanted and kept in the cache folder.
+The weights are made from a checkpoint when they are first wanted, and kept in the cache folder.
 """
 
 from __future__ import annotations

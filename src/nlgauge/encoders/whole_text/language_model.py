@@ -1,22 +1,18 @@
-"""Let transformers read a .gguf file once instead of three times, and without a bar of its own.
-
-For tokenizer, configuration and weights it parses the file's vocabulary anew, a string at a time, and it makes one
-table of names anew for every module of the network. Nothing of that differs from one time to the next. Remembered
-while a model loads, SmolLM2-135M is there in 12 instead of 27 seconds on one thread, with the same numbers.
-
-How likely a language model finds a text: the fluency term of XMoverScore (extra `nlgauge[torch]`).
+"""Likelihood of a text under a language model: the fluency term of XMoverScore (extra `nlgauge[torch]`).
 
 For the tokens t_1 ... t_T of a text, without a token for its beginning (XMoverScore's code of 2020, D8.6):
 
     log-likelihood = 1/(T-1) * sum over i = 2 ... T of ln p(t_i | t_1 ... t_(i-1))        nats per token, at most 0
 
 which is 0 for a text of one token or none, as published. The later code's "perplexity" is exp(log-likelihood / T),
-normalised by length twice; `twice_normalised` has it.
+normalised by length twice; `twice_normalised` computes it. Batches hold texts of one length, so there is no padding
+that could affect a text.
 
 Known by name: `smollm2`, SmolLM2-135M-Instruct quantised to 4 bits (English; extras `torch,gguf`), so that the term
-is to be had without the hub.
-
-Batches hold texts of one length, so there is no padding that could touch a text.
+is available without the hub. For tokenizer, configuration and weights, transformers parses the vocabulary of a .gguf
+file anew, a string at a time, and it makes one table of names anew for every module of the network. Nothing of that
+differs from one time to the next. Remembered while a model loads, SmolLM2-135M is loaded in 12 instead of 27 seconds
+on one thread, with the same numbers (`parse_gguf_once`).
 """
 
 from __future__ import annotations
@@ -60,36 +56,6 @@ from nlgauge.io.store.resolve import resolve
 from nlgauge.text.tokenizer import check_encodable
 from nlgauge.text.windows import NO_LIMIT
 
-#: What is replaced for a while belongs to all threads.
-_lock = threading.Lock()
-
-
-@contextmanager
-def parse_gguf_once() -> Iterator[None]:
-    """While this lasts, a .gguf file is parsed once; what a version of the packages does not have is left alone."""
-    gguf = require("gguf", "torch")
-    loader = require("transformers.modeling_gguf_pytorch_utils", "torch")
-    places: list[tuple[Any, str, Any]] = [
-        (gguf, "GGUFReader", lru_cache(maxsize=1)),
-        (gguf, "get_tensor_name_map", lru_cache(maxsize=1)),
-        (loader, "tqdm", lambda _: _without_bar),
-    ]
-    places = [place for place in places if hasattr(place[0], place[1])]
-    with _lock:
-        before = [(holder, name, getattr(holder, name)) for holder, name, _ in places]
-        try:
-            for holder, name, replace in places:
-                setattr(holder, name, replace(getattr(holder, name)))
-            yield
-        finally:
-            for holder, name, original in before:
-                setattr(holder, name, original)
-
-
-def _without_bar(items: Any, *_: Any, **__: Any) -> Any:
-    return items
-
-
 #: Tokens of a batch: a vocabulary of 50,000 makes 100 MB of logits of them.
 _BATCH_TOKENS = 512
 
@@ -98,6 +64,12 @@ _REMEMBERED = 200_000
 
 #: Characters of a text that an error shows.
 _SHOWN = 40
+
+#: What is replaced for a while belongs to all threads.
+_gguf_lock = threading.Lock()
+
+#: Language models kept for the next call; they are large.
+_loaded: LoadedModels[LanguageModel] = LoadedModels(1)
 
 
 class Likelihoods(NamedTuple):
@@ -113,6 +85,29 @@ def twice_normalised(found: Likelihoods) -> NDArray[np.float64]:
     """What XMoverScore's later code calls perplexity: exp(log-likelihood / T), in (0, 1]; 1 for an empty text."""
     value: NDArray[np.float64] = np.exp(found.log_likelihood / np.maximum(found.tokens, 1))
     return value
+
+
+def load_language_model(
+    model: str,
+    *,
+    precision: str = DEFAULT_PRECISION,
+    threads: int | None = None,
+    device: str = "auto",
+    progress: bool = False,
+) -> LanguageModel:
+    """A causal language model by name (`smollm2`), folder, hub id or .gguf file.
+
+    The last one stays in memory until `release_models()` lets it go; it is loaded again when its files have changed.
+    """
+    if check_precision(precision) not in TORCH_PRECISIONS:
+        msg = (
+            f"language models compute in {', '.join(TORCH_PRECISIONS)}, not in {precision!r}; leave the "
+            "precision out, or the language model (lm=none)"
+        )
+        raise RecipeError(msg)
+    options: dict[str, Any] = {"precision": precision, "threads": threads, "device": device, "progress": progress}
+    key = (model, _state(model), precision, threads, device)
+    return _loaded.get(key, lambda: LanguageModel(model, **options))
 
 
 class LanguageModel:
@@ -285,36 +280,35 @@ def _gguf_file(model: str, *, progress: bool) -> tuple[str, Path]:
     return files.name, files.gguf
 
 
-#: Language models kept for the next call; they are large.
-_loaded: LoadedModels[LanguageModel] = LoadedModels(1)
-
-
-def load_language_model(
-    model: str,
-    *,
-    precision: str = DEFAULT_PRECISION,
-    threads: int | None = None,
-    device: str = "auto",
-    progress: bool = False,
-) -> LanguageModel:
-    """A causal language model by name (`smollm2`), folder, hub id or .gguf file.
-
-    The last one stays in memory until `release_models()` lets it go; it is loaded again when its files have changed.
-    """
-    if check_precision(precision) not in TORCH_PRECISIONS:
-        msg = (
-            f"language models compute in {', '.join(TORCH_PRECISIONS)}, not in {precision!r}; leave the "
-            "precision out, or the language model (lm=none)"
-        )
-        raise RecipeError(msg)
-    options: dict[str, Any] = {"precision": precision, "threads": threads, "device": device, "progress": progress}
-    key = (model, _state(model), precision, threads, device)
-    return _loaded.get(key, lambda: LanguageModel(model, **options))
-
-
 def _state(model: str) -> str:
     """What changes with the files of a model that is named by its path; others are checked when they are resolved."""
     path = Path(model).expanduser()
     if find_card(model) is not None or not path.exists():
         return ""
     return file_digest(path) if path.is_file() else resolve(str(path.absolute())).state
+
+
+@contextmanager
+def parse_gguf_once() -> Iterator[None]:
+    """While this lasts, a .gguf file is parsed once; what a version of the packages does not have is left alone."""
+    gguf = require("gguf", "torch")
+    loader = require("transformers.modeling_gguf_pytorch_utils", "torch")
+    places: list[tuple[Any, str, Any]] = [
+        (gguf, "GGUFReader", lru_cache(maxsize=1)),
+        (gguf, "get_tensor_name_map", lru_cache(maxsize=1)),
+        (loader, "tqdm", lambda _: _without_bar),
+    ]
+    places = [place for place in places if hasattr(place[0], place[1])]
+    with _gguf_lock:
+        before = [(holder, name, getattr(holder, name)) for holder, name, _ in places]
+        try:
+            for holder, name, replace in places:
+                setattr(holder, name, replace(getattr(holder, name)))
+            yield
+        finally:
+            for holder, name, original in before:
+                setattr(holder, name, original)
+
+
+def _without_bar(items: Any, *_: Any, **__: Any) -> Any:
+    return items

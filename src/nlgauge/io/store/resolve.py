@@ -1,10 +1,9 @@
-"""What of a model's config.json its vectors depend on, as one digest.
+"""From what a user writes after `--model` (a known name, a local folder or a hub id) to a folder of files.
 
-The same weights are another model with another number of heads or another epsilon. Which keys matter depends on the
-family and on the engine, so every key counts but those that are known to move no number; a key that is written out
-with its default value therefore counts too. Order, white space and the keys below do not.
-
-From what a user writes after `--model` to a folder of files: a known name, a local folder or a hub id.
+A model is its digests: weights, tokenizer and configuration. The same weights are another model with another number
+of heads or another epsilon. Which keys of `config.json` matter depends on the family and on the engine, so every key
+counts but those that are known to change no number; a key that is written out with its default value therefore counts
+too. Order, white space and `HARMLESS_KEYS` do not.
 """
 
 from __future__ import annotations
@@ -32,6 +31,11 @@ from nlgauge.io.store.hub import (
     tokenizer_files,
     weight_files,
 )
+
+#: Characters of a path.
+_LONGEST_PATH = 4096
+
+_FOLDER_HINT = "a model's folder holds config.json, the weights and the tokenizer side by side"
 
 #: Where a file came from, what only training or generation reads, and types that are always float32 here.
 HARMLESS_KEYS = frozenset(
@@ -154,12 +158,6 @@ class ModelFiles:
         if names == ("tokenizer.json",):
             return file_digest(self.path / names[0])
         return text_digest("\n".join(f"{name} {file_digest(self.path / name)}" for name in names))
-
-
-#: Characters of a path.
-_LONGEST_PATH = 4096
-
-_FOLDER_HINT = "a model's folder holds config.json, the weights and the tokenizer side by side"
 
 
 def resolve(model: str | os.PathLike[str], *, download: bool = True, progress: bool = False) -> ModelFiles:
