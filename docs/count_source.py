@@ -127,11 +127,12 @@ def repeated_names(modules: Sequence[Module]) -> dict[str, int]:
 def count_flags() -> dict[str, tuple[int, int]]:
     """By command, the flags that `--help` shows and those that `--help-all` shows, without `-h`."""
     from nlgauge.apps.cli import build_parser
-    from nlgauge.apps.cli.parsing import is_shown
+    from nlgauge.apps.cli.parsing import CommandParser, is_shown
 
     counts = {}
 
-    def visit(parser: argparse.ArgumentParser) -> None:
+    def visit(parser: CommandParser) -> None:
+        parser.complete()  # with the flags that only --help-all shows
         flags = [action for action in parser._actions if action.option_strings and action.dest != "help"]
         counts[parser.prog] = (
             sum(action.help is not argparse.SUPPRESS for action in flags),
