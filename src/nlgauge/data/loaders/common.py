@@ -1,9 +1,4 @@
-"""Collects the rows of a file into a `JudgementTable`, and knows where each came from.
-
-Finding a data set's files in a folder, whatever lies around them.
-
-Moses detokenisation, by `sacremoses`.
-"""
+"""Parts that loaders share: rows collected into a table, files found in a folder, Moses detokenisation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Pairs of English sentences without a system behind them: STS-B, and triples with a paraphrase and a lookalike.
+"""Loaders of flat files: sentence pairs, a user's own table, factor scores and frames of metric scores.
+
+Pairs of English sentences without a system behind them: STS-B, and triples with a paraphrase and a lookalike.
 
     sts_en.tsv        score, first, second                     no header; score 0 to 5
     out_paws.tsv      label, A, B or C, nine metric scores     no header, quoted as CSV; label 1: a paraphrase, 0: not

@@ -1,4 +1,6 @@
-"""Test sets in the folder layout of mt-metrics-eval, which holds the WMT metrics tasks from 2019 on.
+"""Loaders of WMT test sets from 2019 on: the folders of mt-metrics-eval, and MQM annotations.
+
+Test sets in the folder layout of mt-metrics-eval, which holds the WMT metrics tasks from 2019 on.
 
     sources/{pair}.txt                          documents/{pair}.docs            DOMAIN DOCUMENT per line
     references/{pair}.{NAME}.txt                system-outputs/{pair}/{NAME}.txt

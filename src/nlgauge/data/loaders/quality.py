@@ -1,4 +1,6 @@
-"""MLQE-PE: direct assessments of machine translation without references, one tar.gz per language pair.
+"""Loaders of translation quality data: MLQE-PE, Multi30k 2018 and Eval4NLP 2021.
+
+MLQE-PE: direct assessments of machine translation without references, one tar.gz per language pair.
 
     {pair}-test.tar.gz with {pair}/test20.{pair}.df.short.tsv
         index|segid original translation scores mean z_scores z_mean model_scores, no quoting

@@ -1,4 +1,6 @@
-"""REALSumm: 100 CNN/DailyMail articles, 14 abstractive and 11 extractive systems, judged by lightweight pyramids.
+"""Loaders of summaries and of text generated from data: REALSumm, TAC, BAGEL, SFHOTEL, SummEval and Newsroom.
+
+REALSumm: 100 CNN/DailyMail articles, 14 abstractive and 11 extractive systems, judged by lightweight pyramids.
 
 The published scores (`scores_dicts/abs.pkl` and `ext.pkl`) are pickles, and reading a pickle runs what it holds. So
 they are turned into JSONL once, by whoever trusts them (docs/data.md), and read here as that: an article per line,

@@ -1,4 +1,6 @@
-"""Packages of the WMT metrics task, 2017 to 2019.
+"""Loaders of the WMT metrics tasks, 2015 to 2019.
+
+Packages of the WMT metrics task, 2017 to 2019.
 
     DA-seglevel.csv     LP DATA SYSTEM SID HUMAN        segment scores; SID is a line, from 1
     DA-syslevel.csv     LP HUMAN SYSTEM                 scores of whole systems

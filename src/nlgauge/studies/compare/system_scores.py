@@ -1,13 +1,9 @@
-"""Scores of several systems on the same instances under one metric: what all comparisons start from.
+"""Scores of several systems on the same instances under one metric: the input of every comparison.
 
 An instance is what systems are compared on: a segment, a summary, a dialogue turn. Rows are instances, columns are
-systems, and `oriented` turns a distance round once, so that everything later may take higher for better.
-
-Scores of other tools as tables to compare, put in line with the systems and segments at hand.
-
-Scores of several saved runs put side by side; what must not be compared is refused with what differs.
-
-What was spent on each system, from a file: a table with a column `system`, and whatever else it has.
+systems, and `oriented` negates a distance once, so that all later code may take higher for better. Scores of other
+tools are aligned with the systems and segments of texts; saved runs are joined, and runs that must not be compared are
+refused with what differs. A budget file adds what was spent on each system.
 """
 
 from __future__ import annotations

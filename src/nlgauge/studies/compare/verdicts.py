@@ -1,15 +1,13 @@
-"""Pairwise verdicts, of people or of a language model as judge: straight into Bradley-Terry.
+"""Pairwise verdicts of human or model judges, read from files and compared by Bradley-Terry strengths.
 
 A judge sees the outputs of two systems for an instance, one first and one second, and says which is better. Judges
-prefer a place as well as a text, so every comparison comes with a check for it: where a pair was judged in both
+prefer a position as well as a text, so every comparison comes with a check for it: where a pair was judged in both
 orders, a judge without bias decides alike.
 
-Pairwise verdicts from files: which of two outputs a person, or a language model as judge, prefers.
-
-A row is one verdict, with columns `instance` (or `id`, `segment`), `first`, `second` and `winner`. `first` is the
-system whose output was shown first, unless a column `position` says that it was shown second (`2`, `second`). The
-winner is the name of one of the two systems, `first` or `second` (also `A` or `B`, `1` or `2`), or `tie`. A name that
-is also the word for the other place, such as that of a system `A` shown second, is refused.
+A row of a file is one verdict, with columns `instance` (or `id`, `segment`), `first`, `second` and `winner`. `first`
+is the system whose output was shown first, unless a column `position` says that it was shown second (`2`, `second`).
+The winner is the name of one of the two systems, `first` or `second` (also `A` or `B`, `1` or `2`), or `tie`. A name
+that is also the word for the other position, such as that of a system `A` shown second, is refused.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""How far rankings by mean, median and Bradley-Terry disagree on published frames: Tables 1, 3, 4 and Figure 4.
+"""Four measures of *Better than Average*: disagreement of rankings, re-pairing, ties, and significance.
+
+How far rankings by mean, median and Bradley-Terry disagree on published frames: Tables 1, 3, 4 and Figure 4.
 
 Tables 1 and 4 take all rows of every frame. The others take random parts of the rows:
 

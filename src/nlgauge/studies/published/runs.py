@@ -1,4 +1,4 @@
-"""A published table recomputed: each value in print beside ours, and why they differ; and the data behind it."""
+"""A published table recomputed: each printed value next to ours, the reason where they differ, and the data behind it."""
 
 from __future__ import annotations
 
